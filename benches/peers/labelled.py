@@ -62,7 +62,7 @@ def read(package: pathlib.Path, name: str, documents: pathlib.Path) -> dict[str,
 
 
 def judge(groups: dict[str, str], duplicates: pathlib.Path) -> list[str]:
-    """Precision and recall by the labels, as the example `yardstick` counts them.
+    """Precision and recall by the labels, as the program `yardstick` counts them.
 
     A document is left out rightly if the kept one is of its group. A kept one is missed if an earlier kept one is.
     """

@@ -223,8 +223,7 @@ def joined(results: list[Result]) -> Result:
 def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:
     """The same columns, with lists of keys as arrays."""
     return {
-        name: np.array(column, dtype=object) if isinstance(column, list) else column
-        for name, column in columns.items()
+        name: np.array(column, dtype=object) if isinstance(column, list) else column for name, column in columns.items()
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import operator
 from typing import Any, Optional
 
@@ -69,11 +68,12 @@ def distance_of(k: Optional[int], similarity: Optional[float], bands: Optional[s
 
 def check_similarity(similarity: Any) -> float:
     """Refuses a value that is no similarity."""
-    if not isinstance(similarity, numbers.Real):
+    if not hasattr(similarity, "__float__"):
         raise TypeError(f"similarity: a number is wanted, not {type(similarity).__name__}")
-    if not 0 <= similarity <= 1:
+    number = float(similarity)
+    if not 0 <= number <= 1:
         raise InputError(f"similarity = {similarity}: 0 to 1 is wanted")
-    return float(similarity)
+    return number
 
 
 def k_of_layout(k: Optional[int], similarity: Optional[float], layout: str, width: int) -> int:

@@ -55,7 +55,7 @@ def test_answers_equal_brute_force(path: Path) -> None:
                 if a < b and shares_band(a, b) and distance_of_sketches(a, b) <= k
             ]
             assert k == 0 or len(near) > 50
-            for pairs in (database.pairs(k).table(), nearprint.find_all(prints, k, bands="8x16")):
+            for pairs in (database.pairs(k).table(), nearprint.find_all(prints, k, bands="10x16")):
                 columns = zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]), pairs["distance"].tolist())
                 assert sorted(columns) == near
             found = database.query(prints[7], k)

@@ -63,7 +63,7 @@ def test_regression_minhash_is_not_compared_by_all_bits(tmp_path: Path) -> None:
             assert (database.kind, database.recipe) == ("hamming", None)
             assert len(database.query(pdq[0], k=3)) == 1
             for call in (database.add, database.query_batch, database.nearest):
-                with pytest.raises(nearprint.InputError, match="has no bands, and these fingerprints bands 8x16"):
+                with pytest.raises(nearprint.InputError, match="has no bands, and these fingerprints bands 10x16"):
                     call(prints)
             with pytest.raises(nearprint.InputError, match="has no bands"):
                 database.query(prints[0])
@@ -81,7 +81,7 @@ def test_regression_minhash_is_not_compared_by_all_bits(tmp_path: Path) -> None:
     assert len(nearprint.find_all(np.asarray(prints), 3)) == 0
     keyed = partition.block_keys(prints, k)
     assert len(keyed) == 24
-    assert len(partition.join_blocks(keyed["group"], keyed["fingerprint"], k, bands="8x16")) == 1
+    assert len(partition.join_blocks(keyed["group"], keyed["fingerprint"], k, bands="10x16")) == 1
 
 
 def test_regression_contradictions_of_the_recipe_are_refused(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_regression_distances_of_minhash_are_those_of_sketches(tmp_path: Path) -
     assert nearprint.distance(prints[:1], prints[1:2]).tolist() == [near[1]]
     assert nearprint.distance(prints[0], prints[1], width=256) == near[1]
     assert nearprint.distance(np.asarray(prints), prints).tolist() == [0, 0, 0]
-    assert nearprint.distance(np.asarray(prints[:1]), np.asarray(prints[1:2]), bands="8x16").tolist() == [near[1]]
+    assert nearprint.distance(np.asarray(prints[:1]), np.asarray(prints[1:2]), bands="10x16").tolist() == [near[1]]
     matrix = nearprint.distance_matrix(prints)
     assert matrix[0, 1] == matrix[1, 0] == near[1]
     simhashes = nearprint.fingerprint(TEXTS, "simhash width=256")

@@ -283,6 +283,8 @@ typedef struct {
   uint64_t *other_fingerprints;
   // The ids of the second rows of pairs.
   uint64_t *other_ids;
+  // The exact similarities of documents, from 0 to 1.
+  double *similarities;
 } nearprint_columns;
 
 // Receives the matches of query number `query`, by distance, fingerprint and id. The arrays live
@@ -793,6 +795,61 @@ nearprint_status nearprint_stream_next(nearprint_stream *stream,
 //
 // Threads: any, once no other call uses the stream.
 void nearprint_stream_free(nearprint_stream *stream);
+
+// All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
+// features. `stream` receives the handle.
+//
+// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and
+// has a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features
+// decide, so that the similarity is exact. A row without a text is similar to nothing. A pair of rows with
+// several keys follows once for each two similar documents.
+//
+// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snapshot,
+                                                  double similarity,
+                                                  nearprint_stream **stream,
+                                                  nearprint_error *error);
+
+// The clusters of two rows or more that similar documents connect, numbered from 0 by their smallest
+// fingerprint; the rows of one follow each other. `similarities` are those with the first row of the
+// cluster, which may be smaller than `similarity`. Otherwise as nearprint_snapshot_similar_pairs().
+//
+// Columns: groups (the number of the cluster), fingerprints, ids, similarities.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_similar_clusters(const nearprint_snapshot *snapshot,
+                                                     double similarity,
+                                                     nearprint_stream **stream,
+                                                     nearprint_error *error);
+
+// All pairs of a row of `snapshot` and a row of `other` with similar documents. Otherwise as
+// nearprint_snapshot_similar_pairs(), of both databases; NEARPRINT_MISMATCH for another recipe.
+//
+// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_similar_cross(const nearprint_snapshot *snapshot,
+                                                  const nearprint_snapshot *other,
+                                                  double similarity,
+                                                  nearprint_stream **stream,
+                                                  nearprint_error *error);
+
+// Finds the documents that are similar to a text, which must be UTF-8: the most similar first, equally
+// similar ones by distance, fingerprint and id. Otherwise as nearprint_snapshot_similar_pairs().
+//
+// Columns: fingerprints, ids, distances, similarities. `count` receives the number of documents. If it
+// exceeds the capacity, the first ones were written.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_find_text(const nearprint_snapshot *snapshot,
+                                              const char *text,
+                                              size_t text_len,
+                                              double similarity,
+                                              const nearprint_columns *columns,
+                                              size_t *count,
+                                              nearprint_error *error);
 
 // Opens a database for writing, and recovers what a crash left. `writer` receives the handle.
 //

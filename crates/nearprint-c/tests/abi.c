@@ -235,6 +235,13 @@ static void every_width(uint32_t width) {
   OK(nearprint_snapshot_clusters(snapshot, 3, &stream, error));
   CHECK(drain(stream, words, grouped, 3) > 0);
   OK(nearprint_snapshot_rows(snapshot, &stream, error));
+  /* Fingerprints have no texts. */
+  const nearprint_status mismatch = NEARPRINT_MISMATCH;
+  nearprint_stream *none;
+  FAILS(nearprint_snapshot_similar_pairs(snapshot, 0.5, &none, error), mismatch, "keeps no texts");
+  FAILS(nearprint_snapshot_similar_clusters(snapshot, 0.5, &none, error), mismatch, "keeps no texts");
+  FAILS(nearprint_snapshot_similar_cross(snapshot, other, 0.5, &none, error), mismatch, "keeps no texts");
+  FAILS(nearprint_snapshot_find_text(snapshot, "text", 4, 0.5, &one, &count, error), mismatch, "keeps no texts");
   nearprint_stream *unread;
   OK(nearprint_snapshot_pairs(snapshot, 3, &unread, error));
   nearprint_stream_free(unread);

@@ -244,7 +244,7 @@ void progress(const std::string& path) {
 
 void texts(const std::string& path) {
   nearprint::fingerprinter<nearprint::fingerprint<256>> fingerprint("minhash");
-  CHECK(fingerprint.get() != nullptr && fingerprint.layout() == "bands:8x16" && fingerprint.default_k() > 0);
+  CHECK(fingerprint.get() != nullptr && fingerprint.layout() == "bands:10x16" && fingerprint.default_k() > 0);
   const std::vector<nearprint::fingerprint<256>> prints = {fingerprint("the quick brown fox jumps over the lazy dog"),
                                                           fingerprint("The quick brown fox jumps over the lazy dog!")};
   nearprint::builder<nearprint::fingerprint<256>> builder(path, fingerprint.schema(NEARPRINT_KEYS));
@@ -266,7 +266,7 @@ void texts(const std::string& path) {
   columns.capacity = 2;
   columns.ids = nearest;
   CHECK(snapshot.nearest_columns(prints, 1, columns) == 2);
-  CHECK(nearprint::find_all(prints, fingerprint.default_k(), "8x16").next().has_value() == (prints[0] != prints[1]));
+  CHECK(nearprint::find_all(prints, fingerprint.default_k(), "10x16").next().has_value() == (prints[0] != prints[1]));
   CHECK(refused([&] { nearprint::find_clusters(prints, 1, "7"); }));
 }
 

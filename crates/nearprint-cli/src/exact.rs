@@ -34,14 +34,29 @@ impl SimilarDocuments {
         self.documents.recipe().makes_fingerprints_of(other.documents.recipe())
     }
 
-    /// Reports what near means, and which candidates were passed over.
+    /// Reports what near means, how much of it the bands find, and which candidates were passed over.
     pub(crate) fn note(&self, global: GlobalArgs) {
-        global.note(format_args!("near: {}", exactly(self.least)));
+        if self.least > 0.0 {
+            global.note(format_args!("near: {}", exactly(self.least)));
+            self.note_share(global);
+        }
         let undecided = self.documents.num_undecided();
         if undecided > 0 {
             global.note(format_args!(
                 "warning: candidates passed over: {undecided}; rows without features or a text, as `add` stores \
                  them, are near nothing; -k compares fingerprints"
+            ));
+        }
+    }
+
+    fn note_share(&self, global: GlobalArgs) {
+        let (recipe, least) = (self.documents.recipe(), self.least);
+        if let Some(share) = recipe.candidate_share(least, least).filter(|share| *share < 0.99) {
+            global.note(format_args!(
+                "warning: the bands of the database are made for a similarity of {}; of pairs at {least} they \
+                 find {:.0}%",
+                recipe.near_similarity(),
+                100.0 * share
             ));
         }
     }

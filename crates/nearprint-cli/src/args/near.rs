@@ -7,11 +7,10 @@ use nearprint_text::recipe::Recipe;
 
 /// What is near at distance k, in words: for MinHash the `--similarity` that means it.
 pub(crate) fn limit(recipe: &Recipe, k: u32) -> String {
-    let means_k = |bands: BandLayout, hundredths: u32| {
-        let similarity = f64::from(hundredths) / 100.0;
-        (bands.distance_of(recipe.width(), similarity) == k).then_some(similarity)
-    };
-    let option = recipe.bands().and_then(|bands| (0..=100).rev().find_map(|at| means_k(bands, at)));
+    let hundredths = (0..=100u32).rev().map(|at| f64::from(at) / 100.0);
+    let mut similarities = std::iter::once(recipe.near_similarity()).chain(hundredths);
+    let means_k = |bands: BandLayout, similarity| bands.distance_of(recipe.width(), similarity) == k;
+    let option = recipe.bands().and_then(|bands| similarities.find(|&similarity| means_k(bands, similarity)));
     match option {
         Some(similarity) => format!("similarity {similarity} or more, estimated (-k {k})"),
         None => format!("similarity about {:.2} or more (-k {k})", recipe.similarity(k)),
@@ -92,9 +91,9 @@ mod tests {
     #[test]
     fn limits_are_the_options_that_mean_them() {
         let limit = |recipe: &str, k| limit(&recipe.parse().unwrap(), k);
-        assert_eq!(limit("minhash", 17), "similarity 0.7 or more, estimated (-k 17)");
+        assert_eq!(limit("minhash", 12), "similarity 0.7 or more, estimated (-k 12)");
         assert_eq!(limit("minhash", 0), "similarity 1 or more, estimated (-k 0)");
-        assert_eq!(limit("minhash", 128), "similarity about 0.00 or more (-k 128)");
+        assert_eq!(limit("minhash", 96), "similarity about 0.00 or more (-k 96)");
         assert_eq!(limit("simhash", 3), "similarity about 0.99 or more (-k 3)");
     }
 }

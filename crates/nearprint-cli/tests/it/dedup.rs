@@ -89,7 +89,7 @@ fn greedy_by<F: Fingerprint>(
             Some(of) => {
                 let distance = near_distance(prints[index], prints[of]).unwrap();
                 let similarity = match recipe.bands() {
-                    Some(_) => (1.0 - 2.0 * f64::from(distance) / 128.0).max(0.0),
+                    Some(bands) => bands.similarity(recipe.width(), distance),
                     None => (std::f64::consts::PI * f64::from(distance) / 64.0).cos(),
                 };
                 let of = &documents[of].key;

@@ -36,7 +36,7 @@ fn texts_are_compared_by_their_sketches() {
     let outcome = nearprint(at, "compare one.txt near.txt", b"");
     assert_eq!((outcome.code, outcome.out), (0, format!("{near}\n")));
     assert_eq!(outcome.err, "similarity 0.9223; near-duplicates: at least 0.7\n");
-    assert_eq!(nearprint(at, "compare one.txt other.txt -k 128", b"").code, 6, "no band is equal");
+    assert_eq!(nearprint(at, "compare one.txt other.txt -k 96", b"").code, 6, "no band is equal");
     assert_eq!(nearprint(at, "compare one.txt near.txt --similarity 1", b"").code, 6);
     assert_eq!(nearprint(at, "compare one.txt near.txt --similarity 0.8", b"").code, 0);
     let table = succeeds(at, "matrix one.txt near.txt other.txt", b"");
@@ -65,7 +65,7 @@ fn a_database_of_bands_answers_like_its_recipe() {
     let line = "build db.np --recipe minhash --keys --columns fingerprint,key --input-format tsv";
     succeeds(at, line, prints.as_bytes());
     let stats = succeeds(at, "stats db.np", b"");
-    for expected in ["layout\tbands:8x16\n", "k\t17\n", "width\t256\n"] {
+    for expected in ["layout\tbands:10x16\n", "k\t12\n", "width\t256\n"] {
         assert!(stats.contains(expected), "{expected:?} is not in {stats}");
     }
     let [one, near, _] = prints.lines().collect::<Vec<_>>()[..] else { panic!("{prints}") };
@@ -79,13 +79,13 @@ fn a_database_of_bands_answers_like_its_recipe() {
     let pairs = succeeds(at, "pairs db.np", b"");
     assert!(pairs.starts_with(&format!("{smaller}\t{larger}\t")) && pairs.lines().count() == 1, "{pairs}");
     assert_eq!(succeeds(at, "clusters db.np", b"").lines().count(), 2);
-    assert!(succeeds(at, "explain db.np", b"").contains("one of the 8 bands is equal"));
+    assert!(succeeds(at, "explain db.np", b"").contains("one of the 10 bands is equal"));
     succeeds(at, "verify db.np", b"");
-    fails(at, "query db.np -f 0x00 -k 129", b"", 2, &["128"]);
+    fails(at, "query db.np -f 0x00 -k 97", b"", 2, &["96"]);
 
     succeeds(at, "create plain.np --width 256", b"");
     for line in ["cross db.np plain.np", "query db.np plain.np -f 0x00"] {
-        fails(at, line, b"", 2, &["bands:8x16", "auto"]);
+        fails(at, line, b"", 2, &["bands:10x16", "auto"]);
     }
     fails(at, "pairs plain.np --similarity 0.5", b"", 2, &["--similarity", "-k"]);
 }
@@ -101,10 +101,10 @@ fn layouts_follow_from_recipes_and_must_not_contradict_them() {
     assert!(stats.contains("layout\tbands:4x16\n") && stats.contains("width\t128\n"), "{stats}");
     succeeds(at, "create b.np --layout bands:6x24 --width 256 -k 20", b"");
     fails(at, "create c.np --layout bands:9x20 --width 256", b"", 2, &["76 of 256 bits", "needs 96"]);
-    fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:8x16"]);
+    fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:10x16"]);
     fails(at, "create c.np --layout bands:2x16 --recipe simhash", b"", 2, &["makes no bands"]);
-    let explained = succeeds(at, "explain -n 10000000 --width 256 --layout bands:8x16", b"");
-    assert!(explained.contains("bands:8x16") && explained.contains("k = 17"), "{explained}");
+    let explained = succeeds(at, "explain -n 10000000 --width 256 --layout bands:10x16", b"");
+    assert!(explained.contains("bands:10x16") && explained.contains("k = 12"), "{explained}");
 }
 
 #[test]
@@ -145,10 +145,13 @@ fn regression_a_repair_without_a_manifest_says_what_is_lost_and_takes_the_recipe
     fs::remove_file(at.join("db.np/MANIFEST")).unwrap();
     let told = succeeds(at, "repair db.np plain.np", b"");
     let lost =
-        "note\tMANIFEST\tthe recipe is lost: the copy has layout bands:8x16, k = 17, no keys, no recipe";
+        "note\tMANIFEST\tthe recipe is lost: the copy has layout bands:10x16, k = 12, no keys, no recipe";
     assert!(told.contains(lost), "{told}");
     let told = succeeds(at, "repair db.np same.np --recipe minhash", b"");
-    assert!(told.contains("layout bands:8x16, k = 17, no keys, recipe clean=nfc,lower"), "{told}");
+    assert!(
+        told.contains("layout bands:10x16, k = 12, no keys, recipe clean=detect-html,nfc,lower"),
+        "{told}"
+    );
     assert_eq!(succeeds(at, "pairs same.np", b"").lines().count(), 1);
     succeeds(at, "repair db.np bands.np --layout bands:6x16", b"");
     assert_eq!(succeeds(at, "pairs bands.np", b"").lines().count(), 1);
@@ -190,5 +193,5 @@ fn regression_what_is_no_minhash_is_not_compared_or_made_as_one() {
     assert_eq!(outcome.err, "similarity 0.0000; not near: less than 0.7\n");
     let outcome = nearprint(at, "compare one.txt other.txt -k 17", b"");
     assert!(outcome.err.contains("not near, as no band is equal"), "{}", outcome.err);
-    fails(at, "compare one.txt near.txt -k 129", b"", 2, &["-k 129", "128 bits"]);
+    fails(at, "compare one.txt near.txt -k 129", b"", 2, &["-k 129", "96 bits"]);
 }

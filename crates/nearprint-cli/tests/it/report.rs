@@ -168,16 +168,16 @@ fn a_comparison_says_what_differs() {
     assert!(text.contains("word100 {+<script>new</script> +}word101 "), "{text}");
     assert_eq!(outcome.err, "similarity 0.9655; near-duplicates: at least 0.7\n");
     let outcome = nearprint(&at, "compare a b -k 36", b"");
-    assert!(outcome.err.contains("near-duplicates: at most 36 of 128 bits differ"), "{}", outcome.err);
+    assert!(outcome.err.contains("near-duplicates: at most 36 of 96 bits differ"), "{}", outcome.err);
     assert!(nearprint(&at, "compare a z", b"").err.contains("not near: less than 0.7"));
-    assert!(nearprint(&at, "compare a b -k 1", b"").err.contains("not near: more than 1 of 128 bits differ"));
+    assert!(nearprint(&at, "compare a b -k 1", b"").err.contains("not near: more than 1 of 96 bits differ"));
     let quiet = nearprint(&at, "-q compare a b", b"");
     assert_eq!((quiet.code, quiet.out, quiet.err), (0, String::new(), String::new()));
     assert_eq!(nearprint(&at, "-q compare a z", b"").code, 6);
     let json =
         |line: &str| serde_json::from_str::<serde_json::Value>(&nearprint(&at, line, b"").out).unwrap();
     let near = json("compare a b --format json");
-    assert_eq!((&near["near"], &near["k"], &near["bits"]), (&true.into(), &17.into(), &128.into()));
+    assert_eq!((&near["near"], &near["k"], &near["bits"]), (&true.into(), &12.into(), &96.into()));
     assert_eq!(near["distance"].to_string(), distance);
     assert!(near["similarity"].as_f64().unwrap() > 0.9);
     let prints = json("compare 0 15 -k 3 --format json");

@@ -29,7 +29,9 @@ fn store(at: &Path, options: &str) {
     let line =
         |(key, from, to): (&str, u32, u32)| format!("{{\"id\":\"{key}\",\"text\":\"{}\"}}\n", text(from, to));
     fs::write(at.join("in.jsonl"), RANGES.map(line).concat()).unwrap();
-    succeeds(at, &format!("dedup in.jsonl -o out.jsonl --db seen.np --key-field id {options}"), b"");
+    // Its bands find all of them.
+    let line = "dedup in.jsonl -o out.jsonl --db seen.np --key-field id --recipe hash=minhash:10x16,1";
+    succeeds(at, &format!("{line} {options}"), b"");
 }
 
 /// Some columns of a table, of each line.
@@ -71,7 +73,7 @@ fn pairs_and_clusters_have_exact_similarities() {
         let json = succeeds(at, "pairs seen.np --ids --similarity 0.5 --format json", b"");
         assert!(json.contains(&format!(",\"similarity\":{near}}}\n")), "{json}");
         // With a distance, fingerprints are compared as before.
-        let estimated = nearprint(at, "pairs seen.np --ids -k 128", b"");
+        let estimated = nearprint(at, "pairs seen.np --ids -k 96", b"");
         assert!(estimated.out.lines().all(|line| line.split('\t').count() == 5), "{}", estimated.out);
         assert_eq!(estimated.err, "");
 
@@ -93,13 +95,14 @@ fn cross_compares_documents_of_one_recipe_exactly() {
     let at = home.path();
     store(at, "--similarity 0.9");
     fs::write(at.join("new.jsonl"), format!("{{\"id\":\"new\",\"text\":\"{}\"}}\n", text(0, 200))).unwrap();
-    succeeds(at, "dedup new.jsonl -o new --db new.np --key-field id", b"");
+    let line = "dedup new.jsonl -o new --db new.np --key-field id --recipe hash=minhash:10x16,1";
+    succeeds(at, line, b"");
     let found = succeeds(at, "cross new.np seen.np --ids --similarity 0.5", b"");
     assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "1.0000"], ["new", "b", &similarity("a", "b")]]);
     let prints = succeeds(at, "cross new.np seen.np", b"");
     assert_eq!(columns(&prints, &[2, 3]), [["0", "1.0000"]]);
     // Where one of the databases keeps no evidence, fingerprints are compared.
-    succeeds(at, "dedup new.jsonl -o plain --db plain.np --key-field id --evidence none", b"");
+    succeeds(at, &format!("{} --evidence none", line.replace("new.np", "plain.np")), b"");
     let estimated = succeeds(at, "cross plain.np seen.np --ids", b"");
     assert_eq!(columns(&estimated, &[3, 4]), [["new", "a"]]);
     succeeds(at, "create other.np --recipe cjk", b"");
@@ -112,11 +115,9 @@ fn regression_recipes_with_other_limits_make_the_same_fingerprints() {
     let at = home.path();
     for limit in ["0.7", "0.9"] {
         let line = format!("{{\"text\":\"{}\"}}\n", text(0, 200));
-        succeeds(
-            at,
-            &format!("dedup - -o out --db {limit}.np --similarity {limit} --evidence none"),
-            line.as_bytes(),
-        );
+        let options = "--evidence none --recipe hash=minhash:8x16,2";
+        let command = format!("dedup - -o out --db {limit}.np --similarity {limit} {options}");
+        succeeds(at, &command, line.as_bytes());
     }
     let outcome = nearprint(at, "cross 0.7.np 0.9.np", b"");
     assert_eq!((outcome.out.lines().count(), &*outcome.err), (1, ""));
@@ -159,7 +160,8 @@ fn texts_are_looked_up() {
     assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "1.0000"]));
     assert_eq!(estimated.err, "");
     // Several databases are one: the most similar of all come first.
-    succeeds(at, "dedup in.jsonl -o other --db other.np --key-field id --evidence none", b"");
+    let line = "dedup in.jsonl -o other --db other.np --key-field id --recipe hash=minhash:10x16,1";
+    succeeds(at, &format!("{line} --evidence none"), b"");
     let found = succeeds(at, "query other.np seen.np --text in.jsonl --key-field id --similarity 0.5", b"");
     let found = columns(&found, &[0, 4]);
     let of_a: Vec<&str> = found.iter().filter(|row| row[0] == "a").map(|row| &*row[1]).collect();
@@ -179,7 +181,7 @@ fn rows_without_evidence_are_named() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     store(at, "");
-    let print = succeeds(at, "fingerprint in.jsonl --key-field id --recipe minhash", b"");
+    let print = succeeds(at, "fingerprint in.jsonl --key-field id --recipe hash=minhash:10x16,1", b"");
     let (print, _) = print.lines().last().unwrap().split_once('\t').unwrap();
     succeeds(at, "add seen.np", format!("{print}\t77\n").as_bytes());
     for command in ["pairs", "clusters"] {
@@ -194,4 +196,16 @@ fn rows_without_evidence_are_named() {
     let found = nearprint(at, "query seen.np --text in.jsonl --key-field id", b"");
     assert_eq!(columns(&found.out, &[0, 4]), ["a", "b", "c", "d"].map(|key| [key, key]));
     assert!(found.err.contains("warning: candidates passed over: 1; rows without features"), "{}", found.err);
+}
+
+#[test]
+fn bands_that_find_few_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = format!("{{\"id\":\"a\",\"text\":\"{}\"}}\n", text(0, 200));
+    succeeds(at, "dedup - -o out --db seen.np --key-field id --similarity 0.9", line.as_bytes());
+    let outcome = nearprint(at, "pairs seen.np --similarity 0.5", b"");
+    let expected = "made for a similarity of 0.9; of pairs at 0.5 they find 76%";
+    assert!(outcome.err.contains(expected), "{}", outcome.err);
+    assert_eq!(nearprint(at, "pairs seen.np", b"").err, "near: similarity 0.9 or more, exact\n");
 }

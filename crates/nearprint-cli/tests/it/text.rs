@@ -114,7 +114,9 @@ fn an_explanation_adds_up() {
     let home = home_with(&[]);
     let out = succeeds(home.path(), "fingerprint --explain --shingle 2", b"Red red, RED fish");
     let print = print_of("simhash shingle=2", "red red red fish");
-    for line in ["key\t-", "token\tfish", "recipe\tclean=nfc,lower tokens=words stop=none shingle=2"] {
+    for line in
+        ["key\t-", "token\tfish", "recipe\tclean=detect-html,nfc,lower tokens=words stop=none shingle=2"]
+    {
         assert!(out.contains(line), "{line} is not in {out}");
     }
     assert!(out.contains("feature\tred red\tweight 2\thash "), "{out}");
@@ -153,7 +155,7 @@ fn what_cannot_be_done_is_refused() {
         ("fingerprint a.txt --explain --format json", "--format"),
         ("compare a.txt", "<B>"),
         ("compare a.txt a.txt -k 65 --recipe simhash", "at most 64"),
-        ("compare a.txt a.txt -k 129", "128 bits"),
+        ("compare a.txt a.txt -k 129", "96 bits"),
         ("compare - -", "standard input"),
         ("matrix", "<FILE>"),
         ("matrix a.txt --format xml", "tsv"),

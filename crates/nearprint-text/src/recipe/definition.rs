@@ -177,6 +177,9 @@ impl Recipe {
                 recipe.set(part, value).map_err(|why| RecipeError::new(part, why))?;
             }
         }
+        if recipe.bands().is_none() && values[PARTS.len() - 1].is_none() {
+            recipe.near = DEFAULT_NEAR;
+        }
         if follows && recipe.width == Width::W256 {
             recipe.hash = HashFunction::for_similarity(recipe.near_similarity());
         }

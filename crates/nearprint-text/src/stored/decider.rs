@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::StoredDocuments;
 use super::evidence::{EvidenceReader, RowOfAnyWidth};
 use crate::error::Result;
 use nearprint::erased::{AnyRow, Columns};
@@ -31,6 +30,7 @@ pub(super) struct Decider {
     undecided: Arc<AtomicU64>,
 }
 
+#[derive(Clone)]
 struct Worker {
     one: EvidenceReader,
     /// For pairs between two databases.
@@ -38,17 +38,15 @@ struct Worker {
 }
 
 impl Decider {
-    /// `other` is the database of the second rows, if it is another one.
+    /// `other` reads the second rows, if they are of another database. Candidates that are passed over are
+    /// added to `undecided`.
     pub(super) fn new(
-        documents: &StoredDocuments,
-        other: Option<&StoredDocuments>,
-        least: f64,
-    ) -> Result<Self> {
-        let worker = |_| {
-            Ok(Worker { one: documents.reader()?, other: other.map(StoredDocuments::reader).transpose()? })
-        };
-        let workers = (0..documents.snapshot.threads().max(1)).map(worker).collect::<Result<_>>()?;
-        Ok(Self { workers, least, undecided: documents.undecided.clone() })
+        one: EvidenceReader,
+        other: Option<EvidenceReader>,
+        (threads, least): (usize, f64),
+        undecided: Arc<AtomicU64>,
+    ) -> Self {
+        Self { workers: vec![Worker { one, other }; threads.max(1)], least, undecided }
     }
 
     /// The similar documents of pairs of rows, in their order. `candidates` are the numbers of the pairs

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::StoredDocuments;
 use super::evidence::{EvidenceReader, FeatureSet, RowOfAnyWidth};
 use crate::dedup::stored_recipe;
 use crate::error::Result;
@@ -33,16 +32,15 @@ impl Finder {
     /// The columns of what is found.
     pub const SHAPE: Shape = Shape { keys: true, similarities: true, ..Shape::MATCHES };
 
-    /// Finds the documents with at least a similarity, exactly.
-    pub(super) fn exact(documents: &StoredDocuments, least: f64) -> Result<Self> {
-        let exact = Exact { least, undecided: documents.undecided.clone() };
-        Ok(Self {
-            snapshot: documents.snapshot.clone(),
-            recipe: documents.recipe.clone(),
-            reader: documents.reader()?,
-            query: documents.candidate_distance(least).into(),
-            exact: Some(exact),
-        })
+    /// Finds the documents with at least a similarity, exactly, among those within `k`.
+    pub(super) fn exact(
+        (snapshot, recipe): (&AnySnapshot, &Recipe),
+        reader: EvidenceReader,
+        (least, k): (f64, u32),
+        undecided: Arc<AtomicU64>,
+    ) -> Self {
+        let exact = Some(Exact { least, undecided });
+        Self { snapshot: snapshot.clone(), recipe: recipe.clone(), reader, query: k.into(), exact }
     }
 
     /// Finds the rows that a query for the fingerprint of a text finds. Serves all databases with a recipe;
@@ -106,8 +104,14 @@ impl Exact {
     /// The similar documents of rows, the most similar first.
     fn similar(&self, set: &FeatureSet, rows: &Columns, reader: &mut EvidenceReader) -> Result<Vec<Similar>> {
         let mut similar = Vec::new();
+        let mut last = None;
         for (at, row) in rows.rows().enumerate() {
-            let documents = reader.documents(RowOfAnyWidth::new(row.fingerprint, row.id))?;
+            let row = RowOfAnyWidth::new(row.fingerprint, row.id);
+            // A snapshot with keys repeats a row for each of them.
+            if last.replace(row) == Some(row) {
+                continue;
+            }
+            let documents = reader.documents(row)?;
             self.undecided.fetch_add(u64::from(documents.is_empty()), Ordering::Relaxed);
             for document in &*documents {
                 if let Some(similarity) = set.similarity(&document.set, self.least) {

@@ -143,7 +143,7 @@ impl StoredDocuments {
         let documents = self.clone();
         self.stream(shape, move |snapshot, out| {
             let k = documents.candidate_distance(least);
-            let mut decider = Decider::new(&documents, None, least)?;
+            let mut decider = documents.decider(None, least)?;
             let mut components = Components::default();
             for pairs in snapshot.clone().with_block_rows(CANDIDATES_AT_ONCE).row_pairs(k)? {
                 let pairs = pairs?;
@@ -163,13 +163,19 @@ impl StoredDocuments {
     /// # Errors
     /// [`Error::Recipe`] if the recipe makes fingerprints of another width.
     pub fn finder(&self, least: f64) -> Result<Finder> {
-        Finder::exact(self, least)
+        let (of, k) = ((&self.snapshot, &self.recipe), self.candidate_distance(least));
+        Ok(Finder::exact(of, self.reader()?, (least, k), self.undecided.clone()))
     }
 
     /// The distance of sketches within which similar documents are.
     fn candidate_distance(&self, least: f64) -> u32 {
         let bands = self.recipe.bands();
         bands.map_or(0, |bands| bands.candidate_distance(self.recipe.width(), least))
+    }
+
+    fn decider(&self, other: Option<&Self>, least: f64) -> Result<Decider> {
+        let other = other.map(Self::reader).transpose()?;
+        Ok(Decider::new(self.reader()?, other, (self.snapshot.threads(), least), self.undecided.clone()))
     }
 
     fn reader(&self) -> Result<EvidenceReader> {
@@ -191,7 +197,7 @@ impl StoredDocuments {
                 Some(other) => snapshot.cross_row_pairs(&other.snapshot, k)?,
                 None => snapshot.row_pairs(k)?,
             };
-            let mut decider = Decider::new(&documents, other.as_ref(), least)?;
+            let mut decider = documents.decider(other.as_ref(), least)?;
             let mut pending = None;
             for pairs in candidates {
                 let pairs = pairs?;

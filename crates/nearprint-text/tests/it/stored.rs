@@ -269,6 +269,32 @@ fn rows_without_evidence_are_similar_to_nothing_and_counted() {
 }
 
 #[test]
+fn rows_with_several_keys_are_several_documents() {
+    let home = tempfile::tempdir().unwrap();
+    let recipe: Recipe = "minhash".parse().unwrap();
+    let path = home.path().join("documents.np");
+    let database = store(&path, &recipe, Keeps::PlainTexts, &[], 9);
+    let text = "one two three four five six";
+    let fingerprint = recipe.fingerprinter::<U256>().unwrap().fingerprint(text).value;
+    let mut writer = database.writer().unwrap();
+    for (id, key) in [(7, "0"), (7, "1"), (8, "2")] {
+        let row = NewRow { id: Some(id), text: text.as_bytes(), ..NewRow::keyed(fingerprint, key) };
+        writer.insert(row).unwrap();
+    }
+    writer.close().unwrap();
+    let snapshot = AnyDatabase::open(&path).unwrap().snapshot().unwrap();
+    for snapshot in [snapshot.clone(), snapshot.with_keys()] {
+        let documents = StoredDocuments::of(snapshot).unwrap().unwrap();
+        let pairs = pairs_of(&collected(documents.row_pairs(0.7).unwrap()), false);
+        assert_eq!(pairs, Pairs::from([((0, 2), 1.0), ((1, 2), 1.0)]));
+        assert_eq!(collected(documents.clusters(0.7).unwrap()).groups, [0, 0, 0]);
+        let mut found = Columns::new(nearprint::Width::W256, Finder::SHAPE);
+        documents.finder(0.7).unwrap().find(0, text, 9, &mut found).unwrap();
+        assert_eq!((found.ids, found.similarities), (vec![7, 7, 8], vec![1.0; 3]));
+    }
+}
+
+#[test]
 fn databases_without_evidence_are_searched_by_distance() {
     let home = tempfile::tempdir().unwrap();
     let recipe: Recipe = "simhash".parse().unwrap();

@@ -1,5 +1,6 @@
 //! `nearprint query`
 
+mod limits;
 mod texts;
 
 use std::path::PathBuf;
@@ -10,8 +11,9 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{BandLayout, Error, Fingerprint, Match, Query, Row, Snapshot, Width, width_of};
-use texts::TextArgs;
+use limits::LimitArgs;
+use nearprint::{BandLayout, Error, Fingerprint, Match, Row, Snapshot, width_of};
+use texts::{TextArgs, TextLookUp};
 
 /// Find the stored rows within K bits of given fingerprints, or near given texts
 ///
@@ -46,12 +48,8 @@ pub(super) struct Args {
     /// Find rows near the fingerprints of this id (scans the database: there is no index by id)
     #[arg(long, value_name = "ID")]
     id: Vec<u64>,
-    /// Only the N nearest rows of each query
-    #[arg(long, value_name = "N")]
-    top: Option<usize>,
-    /// At most N rows of each query, the nearest first
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
@@ -81,21 +79,6 @@ impl Args {
     }
 }
 
-impl Args {
-    /// The most rows of a query.
-    fn limit(&self) -> usize {
-        self.limit.unwrap_or(usize::MAX).min(self.top.unwrap_or(usize::MAX))
-    }
-
-    /// What is looked up in a database with a default distance; `k` is the distance that an option sets.
-    fn query(&self, k: Option<u32>, default_k: u32, width: Width) -> Query {
-        match self.top {
-            Some(_) => Query::nearest(self.limit()).max_k(k.unwrap_or(width.bits())),
-            None => Query::within(k.unwrap_or(default_k)).limit(self.limit()),
-        }
-    }
-}
-
 impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
     fn run_typed<F: Fingerprint>(
         self,
@@ -103,7 +86,14 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
         global: GlobalArgs,
     ) -> Result<(), Failure> {
         if !self.texts.files.is_empty() {
-            return texts::run::<F>(self, folders, global);
+            let look_up = TextLookUp {
+                texts: &self.texts,
+                key_field: self.input.key_field.as_deref(),
+                near: self.near,
+                limits: self.limits,
+                format: self.format,
+            };
+            return look_up.run::<F>(folders, global);
         }
         let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
@@ -173,11 +163,11 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
     fn run_batch(&mut self) -> Result<(), Failure> {
         let queries = std::mem::take(&mut self.pending);
         let args = self.args;
-        let limit = args.limit();
+        let limit = args.limits.most();
         let mut write = match_writer(args, &queries, &self.snapshots, &mut self.out);
         let k = self.k;
         let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| {
-            snapshot.query_batch(&queries, args.query(k, snapshot.default_k(), F::WIDTH), visit)
+            snapshot.query_batch(&queries, args.limits.query(k, snapshot.default_k(), F::WIDTH), visit)
         };
         if let [only] = &self.snapshots[..] {
             return Ok(run(only, &mut write)?);

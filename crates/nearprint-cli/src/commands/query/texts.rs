@@ -3,12 +3,13 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
-use super::Args;
-use crate::args::{DocumentFormat, GlobalArgs};
+use super::limits::LimitArgs;
+use crate::args::{DocumentFormat, GlobalArgs, NearArgs};
 use crate::exact::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
+use crate::terminal::results::ResultFormat;
 use nearprint::erased::{AnyRow, Columns, Sink};
 use nearprint::{Error, Fingerprint, Options};
 use nearprint_text::documents::{Format, Item, Reader, ReaderOptions, each};
@@ -30,63 +31,81 @@ pub(super) struct TextArgs {
     text_field: String,
 }
 
-/// How texts are looked up in one database. Where it keeps evidence, also what is near.
-fn finder(
-    path: &Path,
-    options: &Options,
-    args: &Args,
-) -> Result<(Finder, Option<SimilarDocuments>), Failure> {
-    if let Some(mut similar) = SimilarDocuments::open(path, options, args.near)? {
-        if args.top.is_some() && args.near.similarity().is_none() {
-            similar.least = 0.0;
-        }
-        return Ok((similar.documents.finder(similar.least)?, Some(similar)));
-    }
-    let snapshot = options.open_any(path)?.snapshot()?;
-    let k = args.near.k(snapshot.bands(), snapshot.width())?;
-    let query = args.query(k, snapshot.default_k(), snapshot.width());
-    Ok((Finder::by_distance(&snapshot, query)?, None))
+/// Looks up texts.
+pub(super) struct TextLookUp<'a> {
+    pub(super) texts: &'a TextArgs,
+    /// The field or column that holds the key of a text.
+    pub(super) key_field: Option<&'a str>,
+    pub(super) near: NearArgs,
+    pub(super) limits: LimitArgs,
+    pub(super) format: ResultFormat,
 }
 
-/// Prints what is near the texts.
-pub(super) fn run<F: Fingerprint>(
-    args: &Args,
-    folders: &[PathBuf],
-    global: GlobalArgs,
-) -> Result<(), Failure> {
-    let options = global.options();
-    let open = |path: &PathBuf| {
-        // Fails for fingerprints of another width.
-        options.open::<F>(path)?;
-        finder(path, &options, args)
-    };
-    let opened = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = opened.into_iter().unzip();
-    let mut reader = Reader::open(&args.texts.files, reader_options(args)?)?;
-    let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
-    let read = each(
-        &mut reader,
-        options.get_threads(),
-        || finders.clone(),
-        |item, finders| match item {
-            Item::Bad(bad) => Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
-            Item::Record(record) => Ok((find::<F>(finders, &record.text, args.limit())?, record.key)),
-        },
-        |block, position| {
-            bar.show(position);
-            for found in block {
-                let (rows, query) = found?;
-                out.write(|out| {
-                    rows.rows().try_for_each(|row| args.format.text_match::<F>(out, &query, &row))
-                })?;
+impl TextLookUp<'_> {
+    /// Prints what is near the texts.
+    pub(super) fn run<F: Fingerprint>(&self, folders: &[PathBuf], global: GlobalArgs) -> Result<(), Failure> {
+        let options = global.options();
+        let open = |path: &PathBuf| {
+            // Fails for fingerprints of another width.
+            options.open::<F>(path)?;
+            self.finder(path, &options)
+        };
+        let opened = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = opened.into_iter().unzip();
+        let mut reader = Reader::open(&self.texts.files, self.reader_options()?)?;
+        let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
+        let most = self.limits.most();
+        let read = each(
+            &mut reader,
+            options.get_threads(),
+            || finders.clone(),
+            |item, finders| match item {
+                Item::Bad(bad) => Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
+                Item::Record(record) => Ok((find::<F>(finders, &record.text, most)?, record.key)),
+            },
+            |block, position| {
+                bar.show(position);
+                for found in block {
+                    let (rows, query) = found?;
+                    out.write(|out| {
+                        rows.rows().try_for_each(|row| self.format.text_match::<F>(out, &query, &row))
+                    })?;
+                }
+                Ok::<(), Failure>(out.flush()?)
+            },
+        );
+        bar.clear();
+        read?;
+        similar.iter().flatten().for_each(|similar| similar.note(global));
+        Ok(())
+    }
+
+    /// How texts are looked up in one database. Where it keeps evidence, also what is near.
+    fn finder(&self, path: &Path, options: &Options) -> Result<(Finder, Option<SimilarDocuments>), Failure> {
+        if let Some(mut similar) = SimilarDocuments::open(path, options, self.near)? {
+            if self.limits.is_top() && self.near.similarity().is_none() {
+                similar.least = 0.0;
             }
-            Ok::<(), Failure>(out.flush()?)
-        },
-    );
-    bar.clear();
-    read?;
-    similar.iter().flatten().for_each(|similar| similar.note(global));
-    Ok(())
+            return Ok((similar.documents.finder(similar.least)?, Some(similar)));
+        }
+        let snapshot = options.open_any(path)?.snapshot()?;
+        let k = self.near.k(snapshot.bands(), snapshot.width())?;
+        let query = self.limits.query(k, snapshot.default_k(), snapshot.width());
+        Ok((Finder::by_distance(&snapshot, query)?, None))
+    }
+
+    fn reader_options(&self) -> Result<ReaderOptions, Failure> {
+        let mut options = ReaderOptions::default();
+        options.fields.text.clone_from(&self.texts.text_field);
+        options.fields.key = self.key_field.map(str::to_string);
+        options.format = self.texts.text_format.map(Format::from);
+        if self.texts.files.iter().any(|path| path == Path::new("-")) {
+            let mut stdin = io::stdin().lock();
+            let start = stdin.fill_buf().map_err(Error::io("read", "standard input"))?;
+            options.stdin_format = if start.starts_with(b"{") { Format::Jsonl } else { Format::Lines };
+        }
+        Ok(options)
+    }
 }
 
 /// What is near a text in all databases, the most similar first.
@@ -100,17 +119,4 @@ fn find<F: Fingerprint>(finders: &mut [Finder], text: &str, limit: usize) -> Res
     let mut nearest = Columns::new(F::WIDTH, Finder::SHAPE);
     rows.iter().take(limit).for_each(|row| nearest.push(row));
     Ok(nearest)
-}
-
-fn reader_options(args: &Args) -> Result<ReaderOptions, Failure> {
-    let mut options = ReaderOptions::default();
-    options.fields.text.clone_from(&args.texts.text_field);
-    options.fields.key.clone_from(&args.input.key_field);
-    options.format = args.texts.text_format.map(Format::from);
-    if args.texts.files.iter().any(|path| path == Path::new("-")) {
-        let mut stdin = io::stdin().lock();
-        let start = stdin.fill_buf().map_err(Error::io("read", "standard input"))?;
-        options.stdin_format = if start.starts_with(b"{") { Format::Jsonl } else { Format::Lines };
-    }
-    Ok(options)
 }

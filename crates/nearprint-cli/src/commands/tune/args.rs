@@ -85,7 +85,7 @@ pub(in super::super) struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
     pub(super) shingles: Vec<usize>,
     /// MinHash: try B bands of N bits with R values each; may be repeated [default: the bands of
-    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,2 8x16,3 10x14,3]
+    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,3 10x14,3 10x16,2]
     #[arg(long, value_name = "BxN,R", help_heading = "Search options")]
     pub(super) bands: Vec<String>,
     /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best

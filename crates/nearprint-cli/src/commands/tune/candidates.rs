@@ -7,7 +7,7 @@ use nearprint_text::tune::Cost;
 /// The recipes that are tried if no option names one.
 const DEFAULT_RECIPES: [&str; 2] = ["simhash", "minhash"];
 /// The bands that are then tried, as in `--hash minhash:6x16,2`.
-const DEFAULT_BANDS: [&str; 6] = ["6x16,1", "6x16,2", "6x24,2", "8x16,2", "8x16,3", "10x14,3"];
+const DEFAULT_BANDS: [&str; 6] = ["6x16,1", "6x16,2", "6x24,2", "8x16,3", "10x14,3", "10x16,2"];
 const DEFAULT_SHINGLES: std::ops::RangeInclusive<usize> = 1..=5;
 
 /// A recipe that is tried.
@@ -138,13 +138,13 @@ mod tests {
                 "--shingle 3 --recipe minhash --hash minhash:8x16,3"
             ]
         );
-        let own = "simhash tokens=char join=nothing weights=one width=128";
+        let own = "simhash clean=nfc,lower tokens=char join=nothing weights=one width=128";
         let options = &lines(Some(own), &[4], &[])[0];
         assert_eq!(options, "--shingle 4 --recipe cjk --weights one --width 128");
         assert_eq!(lines(Some("chinese"), &[], &[]), ["--shingle 1 --recipe chinese"]);
         assert_eq!(lines(None, &[], &[]).len(), 5 + 5 * 6);
         assert_eq!(
-            lines(None, &[3], &["8x16,2"]),
+            lines(None, &[3], &["10x16,2"]),
             ["--shingle 3 --recipe simhash", "--shingle 3 --recipe minhash"]
         );
     }

@@ -1,0 +1,33 @@
+//! How many rows of each query are printed.
+
+use nearprint::{Query, Width};
+
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct LimitArgs {
+    /// Only the N nearest rows of each query
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// At most N rows of each query, the nearest first
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl LimitArgs {
+    /// Whether rows are printed however far they are.
+    pub(super) fn is_top(self) -> bool {
+        self.top.is_some()
+    }
+
+    /// The most rows of a query.
+    pub(super) fn most(self) -> usize {
+        self.limit.unwrap_or(usize::MAX).min(self.top.unwrap_or(usize::MAX))
+    }
+
+    /// What is looked up in a database with a default distance; `k` is the distance that an option sets.
+    pub(super) fn query(self, k: Option<u32>, default_k: u32, width: Width) -> Query {
+        match self.is_top() {
+            true => Query::nearest(self.most()).max_k(k.unwrap_or(width.bits())),
+            false => Query::within(k.unwrap_or(default_k)).limit(self.most()),
+        }
+    }
+}
