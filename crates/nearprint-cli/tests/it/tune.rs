@@ -343,7 +343,9 @@ fn similarities_stand_for_their_k() {
         let dedup = |near: &str| {
             nearprint(
                 home.path(),
-                &format!("dedup pages.jsonl -o - --key-field url --hash minhash:8x16,2 {near} --duplicates d"),
+                &format!(
+                    "dedup pages.jsonl -o - --key-field url --hash minhash:8x16,2 {near} --duplicates d"
+                ),
                 b"",
             );
             fs::read_to_string(home.path().join("d")).unwrap()
