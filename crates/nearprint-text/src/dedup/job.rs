@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::job_outputs::CLUSTER_SIZE;
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::units::Unit;
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
 use crate::recipe::Recipe;
+
+/// The field of the size of a cluster, and the option that adds it.
+pub(super) const CLUSTER_SIZE: &str = "cluster_size";
 
 /// Which of several near-duplicates is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

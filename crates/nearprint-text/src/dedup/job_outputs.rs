@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::checkpoint::FileDigest;
 use super::deduplicator::Deduplicator;
-use super::job::FileJob;
+use super::job::{CLUSTER_SIZE, FileJob};
 use crate::documents::{
     AddedField, DocumentWriter, FieldValue, LineFile, OutputFile, Reader, Record, Span, WriterOptions,
     Written, check_outputs, escape,
@@ -19,7 +19,6 @@ const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster";
 const DUPLICATE_OF: &str = "duplicate_of";
 const CLUSTER: &str = "cluster";
 const SIMILARITY: &str = "similarity";
-pub(super) const CLUSTER_SIZE: &str = "cluster_size";
 
 /// What a near-duplicate is a duplicate of.
 #[derive(Clone, Debug)]
