@@ -558,7 +558,7 @@ mod tests {
             ("0.75", "9x16,2"),
             ("0.8", "7x16,2"),
             ("0.9", "5x16,2"),
-            ("1", "1x16,2"),
+            ("1", "5x16,2"),
         ] {
             let chosen = recipe(&format!("minhash near={near}"));
             assert!(chosen.to_string().contains(&format!(" hash=minhash:{hash} ")), "{near}: {chosen}");

@@ -15,6 +15,8 @@ const MAX_KEYWORDS: usize = 1_000_000;
 const MAX_ROWS: usize = 16;
 /// The bits of a band that is chosen: few documents have an equal one by chance.
 const CHOSEN_BITS: u32 = 16;
+/// The fewest bands that are chosen. With fewer, a database would find little at a lower similarity.
+const FEWEST_CHOSEN: u32 = 5;
 /// The most bands that are chosen: with more of them, 256 bits leave no useful sketch.
 const MOST_CHOSEN: u32 = 10;
 /// The share of pairs at the least similarity that may have no equal band: what as many bands of two values
@@ -66,7 +68,9 @@ impl HashFunction {
     /// The fewest bands that find pairs of a similarity, for fingerprints of 256 bits: of two values each,
     /// which hardly any unrelated texts share; where these find too few, of one.
     pub(super) fn for_similarity(similarity: f64) -> Self {
-        let all = [2u32, 1].into_iter().flat_map(|rows| (1..=MOST_CHOSEN).map(move |bands| (bands, rows)));
+        let all = [2u32, 1]
+            .into_iter()
+            .flat_map(|rows| (FEWEST_CHOSEN..=MOST_CHOSEN).map(move |bands| (bands, rows)));
         let finds =
             |&(bands, rows): &(u32, u32)| share_with_equal_band(similarity, bands, rows) >= 1.0 - MOST_MISSED;
         let (count, rows) = all.clone().find(finds).unwrap_or((MOST_CHOSEN, 1));
