@@ -63,9 +63,11 @@ impl Features {
     /// The same for a temporary file: more bytes, and less work.
     pub(crate) fn to_listed_bytes(&self) -> Vec<u8> {
         let bytes_of = |hashes: &[u32]| {
-            let mut bytes = vec![0; 4 * hashes.len()];
-            let places = bytes.as_chunks_mut::<4>().0;
-            places.iter_mut().zip(hashes).for_each(|(place, hash)| *place = hash.to_le_bytes());
+            let mut bytes = vec![0; 3 * hashes.len()];
+            for (place, hash) in bytes.as_chunks_mut::<3>().0.iter_mut().zip(hashes) {
+                let [low, middle, high, _] = hash.to_le_bytes();
+                *place = [low, middle, high];
+            }
             bytes
         };
         match &self.0 {
@@ -79,7 +81,9 @@ impl Features {
 
     /// The set that [`to_listed_bytes`](Self::to_listed_bytes) returned.
     pub(crate) fn from_listed_bytes(bytes: &[u8]) -> Self {
-        Self(Form::Listed(bytes.as_chunks::<4>().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect()))
+        let hashes = bytes.as_chunks::<3>().0.iter();
+        let hash = |&[low, middle, high]: &[u8; 3]| u32::from_le_bytes([low, middle, high, 0]);
+        Self(Form::Listed(hashes.map(hash).collect()))
     }
 
     /// Whether it has no feature.
