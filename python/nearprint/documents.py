@@ -400,9 +400,9 @@ def _are_chinese(texts: Iterable[str]) -> bool:
 
 
 def _with_html(line: str, clean_html: bool) -> str:
-    """The recipe with or without ``html`` in its ``clean``."""
+    """The recipe with or without ``html`` in its ``clean``, for all texts."""
     parts = dict(part.split("=", 1) for part in line.split())
-    steps = [step for step in parts["clean"].split(",") if step not in ("none", "html")]
+    steps = [step for step in parts["clean"].split(",") if step not in ("none", "html", "detect-html")]
     parts["clean"] = ",".join(["html"] * clean_html + steps) or "none"
     return recipe_line(" ".join(f"{part}={value}" for part, value in parts.items()))
 

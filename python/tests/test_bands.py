@@ -12,7 +12,7 @@ import nearprint
 
 from .conftest import distance, numbers_of
 
-BANDS, BITS, WIDTH = 8, 16, 256
+BANDS, BITS, WIDTH = 10, 16, 256
 SKETCH = WIDTH - BANDS * BITS
 
 
@@ -30,13 +30,13 @@ def texts(count: int) -> list[str]:
 
 
 def distance_of_sketches(a: int, b: int) -> int:
-    """The distance of the 128 bits behind the first band."""
+    """The distance of the 96 bits behind the first band."""
     mask = ((1 << SKETCH) - 1) << (BANDS - 1) * BITS
     return distance(a & mask, b & mask)
 
 
 def shares_band(a: int, b: int) -> bool:
-    """Whether one of the eight bands is equal: the first 16 bits, or 16 of the last 112."""
+    """Whether one of the ten bands is equal: the first 16 bits, or 16 of the last 144."""
     same = [a >> WIDTH - BITS == b >> WIDTH - BITS]
     same += [(a ^ b) >> at & 0xFFFF == 0 for at in range(0, (BANDS - 1) * BITS, BITS)]
     return any(same) and a != 0 and b != 0
@@ -46,8 +46,8 @@ def test_answers_equal_brute_force(path: Path) -> None:
     prints = nearprint.fingerprint(texts(400))
     numbers = numbers_of(prints)
     with nearprint.build(path, prints, kind="bands") as database:
-        assert (database.kind, database.width, database.k, database.recipe) == ("bands", 256, 17, None)
-        for k in (0, 20, 28, 128):
+        assert (database.kind, database.width, database.k, database.recipe) == ("bands", 256, 12, None)
+        for k in (0, 15, 21, 96):
             near = [
                 (a, b, distance_of_sketches(a, b))
                 for a in sorted(set(numbers))
@@ -70,18 +70,18 @@ def test_answers_equal_brute_force(path: Path) -> None:
 def test_similarity_sets_the_distance(path: Path) -> None:
     prints = nearprint.fingerprint(texts(100))
     with nearprint.build(path, prints, kind="bands", similarity=0.8) as database:
-        assert database.k == 11
-        assert np.array_equal(database.similarity([0, 32, 128]), [1.0, 0.5, 0.0])
-        assert database.similarity(16) == 0.75
+        assert database.k == 8
+        assert np.array_equal(database.similarity([0, 24, 96]), [1.0, 0.5, 0.0])
+        assert database.similarity(12) == 0.75
         strict = database.pairs(similarity=0.9).table()
-        assert strict["distance"].max() <= 5
-        assert len(strict) < len(database.pairs(similarity=0.5).table()) == len(database.pairs(28).table())
+        assert strict["distance"].max() <= 4
+        assert len(strict) < len(database.pairs(similarity=0.5).table()) == len(database.pairs(21).table())
         with pytest.raises(nearprint.InputError, match="only one"):
             database.query(prints[0], 3, similarity=0.5)
         with pytest.raises(nearprint.InputError, match="0 to 1"):
             database.query(prints[0], similarity=1.5)
-        with pytest.raises(nearprint.InputError, match="128"):
-            database.query(prints[0], 129)
+        with pytest.raises(nearprint.InputError, match="96"):
+            database.query(prints[0], 97)
 
 
 def test_kinds_layouts_and_recipes_agree(path: Path, tmp_path: Path) -> None:
