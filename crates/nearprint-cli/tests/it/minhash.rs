@@ -103,6 +103,11 @@ fn layouts_follow_from_recipes_and_must_not_contradict_them() {
     fails(at, "create c.np --layout bands:9x20 --width 256", b"", 2, &["76 of 256 bits", "needs 96"]);
     fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:10x16"]);
     fails(at, "create c.np --layout bands:2x16 --recipe simhash", b"", 2, &["makes no bands"]);
+    let explained = succeeds(at, "explain -n 1000 --recipe minhash --similarity 0.8", b"");
+    for line in ["bands:7x16", "in at most 30 of 144 bits", "  0.8         0.9992\n", "0.999 from 0.8 on\n"] {
+        assert!(explained.contains(line), "{line}: {explained}");
+    }
+    assert!(!succeeds(at, "explain -n 1000 --recipe minhash -k 5", b"").contains("similarity"));
     let explained = succeeds(at, "explain -n 10000000 --width 256 --layout bands:10x16", b"");
     assert!(explained.contains("bands:10x16") && explained.contains("k = 12"), "{explained}");
 }

@@ -198,3 +198,42 @@ fn fingerprints_without_features_are_made_again() {
         assert_eq!(dedup.decide_fingerprinted(key, text, &plain.fingerprint(text)).unwrap(), expected);
     }
 }
+
+#[test]
+fn html_is_compared_by_its_text() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let words = "one two three four five six seven eight nine ten eleven twelve";
+    fs::create_dir(at("d")).unwrap();
+    let rest = &words[4..];
+    for (name, text) in [
+        ("a.txt", words.to_string()),
+        ("b.txt", format!("<!doctype html><p class=a>one <i>{rest}</i><script>var x = 1</script>")),
+        ("c.txt", format!("<div><b>one</b> {rest}</div>")),
+        ("d.html", format!("{{{{ one }}}} <td title=\"a b c\">{rest}")),
+        ("e.txt", format!("{{{{ one }}}} <td title=\"a b c\">{rest}")),
+    ] {
+        fs::write(at("d").join(name), text).unwrap();
+    }
+    let options = DedupOptions::new("minhash near=0.9".parse().unwrap());
+    FileJob::new(vec![at("d")], at("kept"), options).run(|_, _| ControlFlow::Continue(())).unwrap();
+    let kept = fs::read_to_string(at("kept")).unwrap();
+    let names: Vec<&str> = kept.lines().map(|path| &path[path.len() - 5..]).collect();
+    assert_eq!(names, ["a.txt", "e.txt"], "only the last one is no page, and has the words of its markup");
+}
+
+#[test]
+fn a_part_of_a_kept_text_is_contained_in_it() {
+    let word = |number: usize| format!("w{number} ");
+    let text = |numbers: std::ops::Range<usize>| numbers.map(word).collect::<String>();
+    let (whole, half, other) = (text(0..100), text(0..60), text(55..155));
+    for (texts, kept) in [([&whole, &half, &other], vec![0, 2]), ([&half, &whole, &other], vec![0, 1, 2])] {
+        let mut options = DedupOptions::new("minhash hash=minhash:10x16,1".parse().unwrap());
+        options.confirm = Some("contained:0.8".parse().unwrap());
+        let mut dedup = Deduplicator::<U256>::temporary(options).unwrap();
+        let decisions: Vec<Decision> =
+            (0..3).map(|at| dedup.decide(&at.to_string(), texts[at]).unwrap()).collect();
+        let found: Vec<usize> = (0..3).filter(|&at| decisions[at] == Decision::Kept).collect();
+        assert_eq!(found, kept);
+    }
+}
