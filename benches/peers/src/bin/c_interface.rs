@@ -107,6 +107,7 @@ impl CSnapshot {
             distances: distances.as_mut_ptr(),
             other_fingerprints: ptr::null_mut(),
             other_ids: ptr::null_mut(),
+            similarities: ptr::null_mut(),
         };
         // As a program of another language calls it: not inlined.
         let query_of_c: QueryOfC = black_box(nearprint_snapshot_query);
