@@ -61,7 +61,8 @@ pub(crate) fn begins_as_html(text: &str) -> bool {
     {
         rest = after.trim_start();
     }
-    let Some(tag) = rest.strip_prefix('<') else { return false };
+    // A tag that never ends would take the whole text with it.
+    let Some(tag) = rest.strip_prefix('<').filter(|tag| tag.contains('>')) else { return false };
     let name = &tag[..tag.find([' ', '\t', '\n', '\r', '\u{c}', '/', '>']).unwrap_or(0)];
     let second = || tag[name.len()..].trim_start().get(..4).unwrap_or_default();
     if name.eq_ignore_ascii_case("!doctype") {
@@ -210,6 +211,7 @@ mod tests {
             "",
             "<",
             "text <p>",
+            "<a word and more",
             "<p",
             "<pp>",
             "<!doctype svg>",

@@ -337,6 +337,7 @@ fn is_word(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::begins_as_html;
     use proptest::prelude::*;
     use unicode_normalization::UnicodeNormalization;
 
@@ -427,6 +428,7 @@ mod tests {
 
         #[test]
         fn words_are_as_defined(text in "([a-cA-C0-1_.:;,' \t\n\r\u{b}\u{c}-]{1,4}|[éאΣςİ_\u{300}\u{200c}\u{200d}\u{ad}\u{3000}\u{1171d}\u{2019}日カ한\u{1100}\u{1161}ท\u{e35}\u{fe0f}🇩🇪👩]|\\PC){0,40}") {
+            prop_assume!(!begins_as_html(&text));
             let tokens = Tokens::of_text(&text);
             let expected = defined(&text);
             prop_assert_eq!(tokens.iter().collect::<Vec<_>>(), expected.clone());
