@@ -37,6 +37,7 @@ mod fingerprinter;
 mod hash;
 mod html;
 mod minhash;
+mod named;
 mod parts;
 mod py;
 mod shingle;
