@@ -105,8 +105,8 @@ impl Confirm {
         format!("a text of more than {} characters, the most that edit:X compares", Self::MAX_EDIT_CHARS)
     }
 
-    /// The Jaccard similarity from which on candidates are looked up: for containment that of a text with
-    /// a kept one of twice its length. `None` for edits, which are no similarity of sets.
+    /// The Jaccard similarity from which on candidates are looked up: for containment, the similarity of a
+    /// text and a kept one of twice its length. `None` for edits, which are no similarity of sets.
     pub(super) fn candidate_similarity(self) -> Option<f64> {
         match self {
             Self::Jaccard(least) => Some(least),

@@ -27,7 +27,7 @@ const FLUSH_KEPT: u64 = 1 << 18;
 pub struct KeptFingerprints<F: Fingerprint> {
     writer: Writer<F>,
     k: u32,
-    /// The fingerprints decided so far, and those of them that are kept.
+    /// How many fingerprints were decided, and the kept ones.
     decided: u64,
     kept: u64,
     /// Removed after everything else is dropped.

@@ -16,7 +16,7 @@ pub(super) struct Clean {
     pub(super) lower: bool,
 }
 
-/// Which texts are HTML, of which only what a reader sees counts.
+/// Which texts are HTML: only what a reader sees of them counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Html {
     #[default]

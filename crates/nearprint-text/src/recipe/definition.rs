@@ -135,7 +135,7 @@ impl Recipe {
         recipe.checked()
     }
 
-    /// Whether its bands are those of its least similarity.
+    /// Whether its least similarity chooses these bands.
     fn bands_follow_similarity(&self) -> bool {
         self.width == Width::W256 && self.hash == HashFunction::for_similarity(self.near_similarity())
     }
@@ -163,7 +163,7 @@ impl Recipe {
     }
 
     /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1. Six digits after the
-    /// point count. Its bands change too, unless they are others than those of `near`.
+    /// point count. Its bands change too, if `near` has chosen them.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a million")]
     pub fn with_similarity(&self, similarity: f64) -> Self {

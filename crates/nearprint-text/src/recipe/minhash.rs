@@ -86,7 +86,7 @@ impl Bins {
         }
     }
 
-    /// Replaces the values by those of some hashes, of which there are some.
+    /// Replaces the values by the values of some hashes, at least one.
     #[inline]
     fn fill(&mut self, hashes: impl Iterator<Item = u64>) {
         self.least.fill(EMPTY);

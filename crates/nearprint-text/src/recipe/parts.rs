@@ -87,7 +87,7 @@ impl HashFunction {
     }
 }
 
-/// The share of pairs of a similarity of which at least one of some bands is equal, each of `rows` values.
+/// The share of pairs of a similarity that have at least one equal band, with `rows` values in each.
 pub(super) fn share_with_equal_band(similarity: f64, bands: u32, rows: u32) -> f64 {
     1.0 - (1.0 - similarity.powi(rows.cast_signed())).powi(bands.cast_signed())
 }
