@@ -5,13 +5,11 @@ use std::ops::Range;
 
 use super::Writer;
 use crate::build::remove_run;
-use crate::database::compaction::policy::{self, RunSize};
-use crate::database::compaction::{MergeJob, MergePlan, Merged};
+use crate::database::compaction::{MergeJob, MergePlan, Merged, due_merge};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
-use crate::layout::cost::typical;
 
 /// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
@@ -36,19 +34,9 @@ impl<F: Fingerprint> Writer<F> {
 
     /// The next merge among the runs that are younger than all running merges.
     fn due_merge(&self) -> Option<Range<usize>> {
-        let size = |record: &RunRecord| RunSize {
-            entries: record.entries,
-            rows: record.rows,
-            tombstones: record.tombstones,
-        };
         let last = self.merges.last().and_then(|job| job.replaces.last());
         let young = last.and_then(|last| self.manifest.runs.iter().position(|record| record.run == *last));
-        let start = young.map_or(0, |position| position + 1);
-        let sizes: Vec<RunSize> = self.manifest.runs[start..].iter().map(size).collect();
-        let layout = &self.largest_run()?.layout;
-        let cost = |entries| typical(layout, entries, self.manifest.k);
-        let due = policy::pick(&sizes, start > 0, &cost)?;
-        Some(start + due.start..start + due.end)
+        due_merge(&self.manifest.runs, young.map_or(0, |position| position + 1), self.manifest.k)
     }
 
     fn largest_run(&self) -> Option<&RunRecord> {

@@ -1,6 +1,7 @@
 //! Parsers for the values of options.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -39,6 +40,21 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     };
     let number: usize = digits.parse().map_err(|_| wrong())?;
     number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+/// Parses a time in seconds: 30, 0.5.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds, such as 30 or 0.5".into())
+}
+
+/// Parses a range of ids, both ends included: 10..19.
+pub(crate) fn id_range(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let ends = text.split_once("..").and_then(|(first, last)| first.parse().ok().zip(last.parse().ok()));
+    match ends {
+        Some((first, last)) if first <= last => Ok(first..=last),
+        _ => Err("expected two ids in order, such as 1000..1999".into()),
+    }
 }
 
 /// Parses an inclusive range of leading bytes in hexadecimal, 00-3f, or a single byte, 3f.
