@@ -4,11 +4,13 @@
 //! is durable. When the memtable is full, a commit writes a run instead: replacing the manifest
 //! makes the operations durable, and a new log starts. FORMAT.md gives the order of every step.
 
+pub(crate) mod checked;
 mod counters;
 mod flush;
 mod keys;
 mod merging;
 mod publish;
+pub(crate) mod shared;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
