@@ -129,8 +129,8 @@ class Deduplication:
     #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with
     #: units, the beginnings of the most repeated ones, and how often each occurs.
     largest: list[tuple[str, int]]
-    #: ``None`` if whole documents were compared.
-    units: Optional[UnitCounts]
+    #: All 0 if whole documents were compared.
+    units: UnitCounts
     #: Documents that an interrupted run had done before.
     resumed_after: int
     #: When an earlier job with the same inputs was finished whose output this one would replace, in UTC: nothing was

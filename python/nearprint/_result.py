@@ -47,10 +47,18 @@ class Result:
     In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant byte first.
     """
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_columns", "_index")
 
     def __init__(self, columns: dict[str, Array]) -> None:
         self._columns = columns
+        #: The labels of the rows of a frame of pandas.
+        self._index: Any = None
+
+    def with_index(self, index: Any) -> Result:
+        """The same table, whose frame of pandas has this index."""
+        result = Result(self._columns)
+        result._index = index
+        return result
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,7 +79,8 @@ class Result:
     def __getitem__(self, name: slice) -> Result: ...
     def __getitem__(self, name: Union[str, slice]) -> Union[Array, Result]:
         if isinstance(name, slice):
-            return Result({column: array[name] for column, array in self._columns.items()})
+            chosen = Result({column: array[name] for column, array in self._columns.items()})
+            return chosen if self._index is None else chosen.with_index(self._index[name])
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:
@@ -126,6 +135,10 @@ class Result:
         given = [(name, *_for_arrow(array)) for name, array in self._columns.items()]
         return _nearprint.arrow_table(given)
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        """Raises ``TypeError``: a table is no array. ``pandas.DataFrame(result)`` calls this."""
+        raise _no_array(self)
+
     def to_arrow(self) -> pyarrow.Table:
         """A ``pyarrow.Table``.
 
@@ -139,7 +152,8 @@ class Result:
         """A ``pandas.DataFrame``. Raises ``ImportError`` without pandas."""
         import pandas
 
-        return pandas.DataFrame({name: _one_dimensional(array) for name, array in self._columns.items()})
+        columns = {name: _one_dimensional(array) for name, array in self._columns.items()}
+        return pandas.DataFrame(columns, index=self._index)
 
     def to_polars(self) -> polars.DataFrame:
         """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
@@ -157,16 +171,12 @@ class Blocks(Iterator[Result]):
 
     def __init__(self, stream: _nearprint.Stream) -> None:
         self._stream = stream
-        #: All columns, without rows; known from the first block on.
-        self._empty = Result({})
 
     def __iter__(self) -> Blocks:
         return self
 
     def __next__(self) -> Result:
-        block = Result(_with_arrays(next(self._stream)))
-        self._empty = Result({name: array[:0] for name, array in block.items()})
-        return block
+        return result_of(next(self._stream))
 
     def __enter__(self) -> Blocks:
         return self
@@ -175,9 +185,8 @@ class Blocks(Iterator[Result]):
         self.close()
 
     def table(self) -> Result:
-        """All remaining blocks as one table."""
-        blocks = list(self)
-        return joined(blocks) if blocks else self._empty
+        """All remaining blocks as one table. Without any, it has the columns and no rows."""
+        return joined(list(self) or [result_of(self._stream.empty())])
 
     def to_arrow(self) -> pyarrow.Table:
         """All remaining blocks as a ``pyarrow.Table``. Raises ``ImportError`` without pyarrow."""
@@ -203,6 +212,10 @@ class Blocks(Iterator[Result]):
         """The remaining blocks as an Arrow stream, block by block, for any library that reads Arrow data."""
         return _nearprint.arrow_stream(self._stream)
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        """Raises ``TypeError``: tables are no array. ``pandas.DataFrame(blocks)`` calls this."""
+        raise _no_array(self)
+
     def close(self) -> None:
         """Cancels the search."""
         self._stream.close()
@@ -218,6 +231,10 @@ def joined(results: list[Result]) -> Result:
     if len(results) == 1:
         return results[0]
     return Result({name: np.concatenate([result[name] for result in results]) for name in results[0].columns})
+
+
+def _no_array(table: Any) -> TypeError:
+    return TypeError(f"a {type(table).__name__} is no array, nor rows for pandas.DataFrame: to_pandas() makes a frame")
 
 
 def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:

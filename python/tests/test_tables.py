@@ -38,7 +38,7 @@ def test_results_are_tables_of_other_libraries() -> None:
         found = nearprint.find_all(rows_of(near_duplicates(width, 500), width), 3)
         assert len(found) > 20
         values = [row["distance"] for row in found]
-        for table in (pandas.DataFrame(found), polars.DataFrame(found), pyarrow.table(found), found.to_pandas()):
+        for table in (polars.DataFrame(found), pyarrow.table(found), found.to_pandas()):
             assert list(getattr(table, "column_names", None) or table.columns) == ["a", "b", "distance"]
             assert list(np.asarray(table["distance"])) == values == found["distance"].tolist()
         assert fetched("select count(*), sum(distance) from found", found=found) == [(len(found), sum(values))]
@@ -59,6 +59,25 @@ def test_streams_are_tables_of_other_libraries(database: nearprint.Database) -> 
     assert sum(len(block) for block in reader) == count, "looking at the schema takes nothing away"
     assert database.pairs(0).to_polars().columns == ["a", "b", "distance"]
     assert database.rows().to_pylist()[0].keys() == {"id", "fingerprint", "key"}
+
+
+def test_regression_pandas_does_not_read_rows(database: nearprint.Database) -> None:
+    """It would make a row of each block, numbers of wide fingerprints, and lose the columns of an empty table."""
+    for table in (database.pairs(0), database.pairs(0).table()):
+        makers: list[Any] = [pandas.DataFrame, np.asarray]
+        for make in makers:
+            with pytest.raises(TypeError, match="to_pandas"):
+                make(table)
+    assert list(database.pairs(0).to_pandas().columns) == ["a", "b", "distance"]
+
+
+def test_regression_exhausted_streams_have_their_columns(database: nearprint.Database) -> None:
+    for stream in (database.rows(), database.rows()):
+        assert pyarrow.table(stream).num_rows == len(database)
+        assert pyarrow.table(stream).column_names == list(stream.to_polars().columns) == ["id", "fingerprint", "key"]
+        assert stream.table().columns == tuple(stream.to_pandas().columns) == ("id", "fingerprint", "key")
+        stream.close()
+        assert stream.table().columns == ("id", "fingerprint", "key")
 
 
 def test_an_error_of_a_stream_goes_through_arrow(database: nearprint.Database) -> None:
