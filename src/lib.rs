@@ -52,6 +52,8 @@ pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};
 pub use database::streams::{RowPair, Stream};
 pub use database::writer::Writer;
+pub use database::writer::checked::Insertion;
+pub use database::writer::shared::{Commit, SharedWriter};
 pub use database::{Database, width_of, width_of_damaged};
 pub use erased::{AnyDatabase, DatabaseVisitor};
 pub use error::{Corruption, Error, ErrorKind, Result};

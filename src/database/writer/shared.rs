@@ -1,0 +1,188 @@
+//! One writer for several threads, with one sync for the commits of all of them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::Writer;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+
+/// What makes operations durable.
+pub trait Commit {
+    /// Makes all operations durable.
+    ///
+    /// # Errors
+    /// As [`Writer::commit`].
+    fn commit(&mut self) -> Result<()>;
+}
+
+impl<F: Fingerprint> Commit for Writer<F> {
+    fn commit(&mut self) -> Result<()> {
+        Self::commit(self)
+    }
+}
+
+/// A writer that several threads use: *group commit*. Each call returns when its own operations are
+/// durable, and one sync serves all calls that arrived in the meantime.
+///
+/// ```
+/// use nearprint::{Database, Insertion, Schema, SharedWriter};
+/// # let home = tempfile::tempdir()?;
+/// let database = Database::<u64>::create(home.path().join("seen.np"), &Schema::new())?;
+/// let shared = SharedWriter::new(database.writer()?);
+/// let new: usize = std::thread::scope(|scope| {
+///     let thread = || shared.commit_with(|writer| writer.insert_if_new(0x1f3a, 3));
+///     let threads: Vec<_> = (0..8).map(|_| scope.spawn(thread)).collect();
+///     let outcomes = threads.into_iter().map(|thread| thread.join().unwrap().unwrap());
+///     outcomes.filter(|outcome| matches!(outcome, Insertion::Inserted(_))).count()
+/// });
+/// assert_eq!(new, 1);
+/// shared.into_inner().close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SharedWriter<W> {
+    /// Calls that have not begun their operations.
+    arriving: AtomicUsize,
+    shared: Mutex<Shared<W>>,
+    /// A call has ended: its commit served others, or they commit themselves.
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Shared<W> {
+    writer: W,
+    /// Calls whose operations were applied.
+    applied: u64,
+    /// How many of them are durable.
+    durable: u64,
+}
+
+impl<W: Commit> SharedWriter<W> {
+    /// Takes a writer into shared use.
+    pub fn new(writer: W) -> Self {
+        let shared = Mutex::new(Shared { writer, applied: 0, durable: 0 });
+        Self { arriving: AtomicUsize::new(0), shared, changed: Condvar::new() }
+    }
+
+    /// Gives the writer back.
+    pub fn into_inner(self) -> W {
+        self.shared.into_inner().unwrap_or_else(PoisonError::into_inner).writer
+    }
+
+    /// Works with the writer while no other thread does. Nothing is committed.
+    pub fn with<T>(&self, work: impl FnOnce(&mut W) -> T) -> T {
+        work(&mut self.lock().writer)
+    }
+
+    /// Applies operations while no other thread does, and returns when they are durable.
+    ///
+    /// # Errors
+    /// Whatever `apply` returns; operations before its error are committed with the next ones. As
+    /// [`Writer::commit`]: then it is not known whether the operations are stored. They are durable if
+    /// a later commit succeeds.
+    pub fn commit_with<T>(&self, apply: impl FnOnce(&mut W) -> Result<T>) -> Result<T> {
+        self.arriving.fetch_add(1, Ordering::SeqCst);
+        let _wakes = WakesOthers(&self.changed);
+        let mut shared = self.lock();
+        self.arriving.fetch_sub(1, Ordering::SeqCst);
+        let applied = apply(&mut shared.writer)?;
+        shared.applied += 1;
+        let own = shared.applied;
+        while shared.durable < own {
+            if self.arriving.load(Ordering::SeqCst) > 0 {
+                // Who arrives commits for this call, too.
+                shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            } else {
+                shared.writer.commit()?;
+                shared.durable = shared.applied;
+            }
+        }
+        Ok(applied)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared<W>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes waiting calls when a call ends, in whatever way.
+struct WakesOthers<'a>(&'a Condvar);
+
+impl Drop for WakesOthers<'_> {
+    fn drop(&mut self) {
+        self.0.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+
+    use super::*;
+    use crate::error::Error;
+
+    /// Counts commits. Each one waits for an outcome.
+    struct Gate {
+        operations: Vec<u64>,
+        commits: Vec<Vec<u64>>,
+        outcomes: Receiver<Result<()>>,
+    }
+
+    impl Commit for Gate {
+        fn commit(&mut self) -> Result<()> {
+            self.outcomes.recv().unwrap()?;
+            self.commits.push(std::mem::take(&mut self.operations));
+            Ok(())
+        }
+    }
+
+    /// The results of eight calls, of which one commits while the others arrive, and the commits.
+    fn eight_calls(outcomes: Vec<Result<()>>) -> (Vec<Result<u64>>, Vec<Vec<u64>>) {
+        let (sender, receiver) = channel();
+        let gate = Gate { operations: Vec::new(), commits: Vec::new(), outcomes: receiver };
+        let shared = SharedWriter::new(gate);
+        let call = |number| {
+            shared.commit_with(|gate| {
+                gate.operations.push(number);
+                if number == 5 { Err(Error::Interrupted) } else { Ok(number) }
+            })
+        };
+        let results = thread::scope(|scope| {
+            let first = scope.spawn(|| call(0));
+            // The first call holds the writer once it has applied its operation and waits for the gate.
+            while shared.shared.try_lock().is_ok() {
+                thread::yield_now();
+            }
+            let others: Vec<_> = (1..8).map(|number| scope.spawn(move || call(number))).collect();
+            while shared.arriving.load(Ordering::SeqCst) < 7 {
+                thread::yield_now();
+            }
+            outcomes.into_iter().for_each(|outcome| sender.send(outcome).unwrap());
+            std::iter::once(first).chain(others).map(|call| call.join().unwrap()).collect()
+        });
+        (results, shared.into_inner().commits)
+    }
+
+    #[test]
+    fn one_commit_serves_all_calls_that_arrived_during_another() {
+        let (results, mut commits) = eight_calls(vec![Ok(()), Ok(())]);
+        for (number, result) in results.iter().enumerate() {
+            assert_eq!(result.as_ref().ok().copied(), (number != 5).then_some(number as u64), "{number}");
+        }
+        commits.iter_mut().for_each(|operations| operations.sort_unstable());
+        assert_eq!(commits, [vec![0], vec![1, 2, 3, 4, 5, 6, 7]]);
+    }
+
+    #[test]
+    fn a_failed_commit_fails_one_call_and_the_next_one_commits_for_all() {
+        let failed = || Err(Error::DiskFull { action: "write", path: "wal".into() });
+        let (results, commits) = eight_calls(vec![failed(), failed(), Ok(())]);
+        assert!(matches!(results[0], Err(Error::DiskFull { .. })));
+        let full = results.iter().filter(|result| matches!(result, Err(Error::DiskFull { .. })));
+        assert_eq!(full.count(), 2);
+        assert_eq!(commits.len(), 1);
+        assert_eq!(commits[0].len(), 8, "nothing was lost");
+    }
+}
