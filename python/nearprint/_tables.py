@@ -38,9 +38,11 @@ class Table:
             return list(value.collect_schema().names())
         if hasattr(value, "schema") and hasattr(value.schema, "names"):
             return list(value.schema.names)
-        names = getattr(value, "column_names", None) or getattr(value, "columns", None) or getattr(value, "keys", None)
-        listed = names() if callable(names) else names
-        return None if listed is None else [str(name) for name in listed]
+        for attribute in ("column_names", "columns", "keys"):
+            names = getattr(value, attribute, None)
+            if names is not None:
+                return [str(name) for name in (names() if callable(names) else names)]
+        return None
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         """The columns, or those with these names, batch by batch. Other columns may be there too."""

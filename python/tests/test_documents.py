@@ -539,6 +539,12 @@ def test_a_bar_of_tqdm(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "deduplicating" in capsys.readouterr().err
 
 
+def test_without_tqdm_there_is_no_bar(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.warns(UserWarning, match="not installed"):
+        assert job(path, progress=True)().kept == 1
+
+
 @pytest.mark.parametrize(
     ("html", "text"),
     [
