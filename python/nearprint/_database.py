@@ -39,13 +39,15 @@ def open(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Opens a database. This takes about a millisecond, whatever the size.
 
     ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in
     bytes (1 GiB; at least 1 MiB). A commit writes a run after ``memtable_rows`` rows (65,536).
-    Without ``background_merges``, flushes wait for merges. ``progress`` is for all long operations: a
+    Without ``background_merges``, flushes wait for merges. The first write waits at most ``wait`` seconds
+    while another process writes. ``progress`` is for all long operations: a
     callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of the
     callable cancels the operation.
 
@@ -53,7 +55,11 @@ def open(
     damaged.
     """
     settings = settings_of(
-        threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
+        threads=threads,
+        memory=memory,
+        memtable_rows=memtable_rows,
+        background_merges=background_merges,
+        wait=wait,
     )
     check_progress(progress)
     return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
@@ -580,6 +586,22 @@ class Database:
     def delete(self, ids: Any) -> None:
         """Deletes all rows with one id or several. An id without rows is not an error."""
         self._open().delete(ids_of(ids, None))
+
+    def delete_ids(self, first: int, last: int) -> int:
+        """Deletes all rows with ids from ``first`` to ``last``, both included, and returns their number."""
+        most = 2**64 - 1
+        return self._open().delete_ids(check_count(first, "first", 0, most), check_count(last, "last", 0, most))
+
+    def delete_keys(self, keys: Union[str, Iterable[str]]) -> int:
+        """Deletes one key or several, and the rows that have no other key. Returns the number of these rows.
+
+        Rows are found whatever their ids. All keys together cost one walk over the stored keys.
+        """
+        return self._open().delete_keys([keys] if isinstance(keys, str) else list(keys))
+
+    def delete_key_prefix(self, prefix: str) -> int:
+        """Deletes all keys that begin with ``prefix``, as :meth:`delete_keys` does."""
+        return self._open().delete_key_prefix(prefix)
 
     def commit(self) -> None:
         """Makes all changes durable, and visible to later reads in every process."""

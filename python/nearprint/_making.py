@@ -35,6 +35,7 @@ def create(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
@@ -69,6 +70,7 @@ def create(
         memory=memory,
         memtable_rows=memtable_rows,
         background_merges=background_merges,
+        wait=wait,
     )
     check_progress(progress)
     return Database(_nearprint.Core.create(path_of(path), width, settings), path, progress)
@@ -101,6 +103,7 @@ def build(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Creates a database of rows, all or none of them, and opens it.
@@ -164,6 +167,7 @@ def build(
         memory=memory,
         memtable_rows=memtable_rows,
         background_merges=background_merges,
+        wait=wait,
         first_id=first_id,
     )
     with listening(progress) as listener:
@@ -241,6 +245,4 @@ def repair(
     settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
         made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
-    rows, lost_rows, lost_fingerprints, recovered = counts
-    listed = [Finding(*finding) for finding in findings]
-    return RepairReport(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
+    return RepairReport(made, complete, *counts, [Finding(*finding) for finding in findings])

@@ -83,6 +83,8 @@ class RepairReport:
     complete: bool
     rows: int
     lost_rows: int
+    #: Fingerprints of lost rows whose ids alone are lost.
+    without_id: int
     #: Distinct fingerprints that were lost from all tables.
     lost_fingerprints: int
     #: Distinct fingerprints that were restored from other tables.

@@ -26,6 +26,17 @@ def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) ->
     return int(count)
 
 
+def check_seconds(seconds: Any, what: str) -> float:
+    """Refuses a value that is no number, or no time to wait."""
+    try:
+        seconds = float(seconds)
+    except TypeError:
+        raise TypeError(f"{what}: a number of seconds is wanted, not {type(seconds).__name__}") from None
+    if not seconds >= 0.0:
+        raise InputError(f"{what} = {seconds}: at least 0 is wanted")
+    return seconds
+
+
 def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optional[str], Optional[int]]:
     """The recipe as one line, and the width, which the recipe determines if there is one."""
     if recipe is None:
@@ -122,6 +133,7 @@ def settings_of(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     first_id: int = 0,
 ) -> dict[str, Any]:
     """The settings for the native module."""
@@ -136,5 +148,6 @@ def settings_of(
         "memory": None if memory is None else check_count(memory, "memory"),
         "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),
         "background_merges": bool(background_merges),
+        "wait": check_seconds(wait, "wait"),
         "first_id": check_count(first_id, "first_id", 0, 2**64 - 1),
     }

@@ -1,5 +1,7 @@
 //! What Python passes: settings and rows.
 
+use std::time::Duration;
+
 use nearprint::erased::NewRows;
 use nearprint::{KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
 use numpy::PyReadonlyArray1;
@@ -21,6 +23,8 @@ pub(crate) struct Settings {
     memory: Option<usize>,
     memtable_rows: Option<usize>,
     background_merges: bool,
+    /// In seconds.
+    wait: f64,
     pub(crate) first_id: u64,
 }
 
@@ -38,6 +42,7 @@ impl Settings {
     /// How the handle works.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new().background_merges(self.background_merges);
+        options = options.lock_wait(Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX));
         if let Some(threads) = self.threads {
             options = options.threads(threads);
         }

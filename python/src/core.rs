@@ -55,7 +55,7 @@ fn run_change<T: Send>(
     num_rows: usize,
     work: impl FnOnce(&Arc<Ticker>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if num_rows < FEW_ROWS && !handle.is_busy() {
+    if num_rows < FEW_ROWS && !handle.may_wait() {
         run(py, || work(&Arc::default()))
     } else {
         run_watched(py, None, work)
@@ -369,6 +369,19 @@ impl Core {
                 })
             })
         })
+    }
+
+    fn delete_ids(&self, py: Python<'_>, first: u64, last: u64) -> PyResult<u64> {
+        self.change(py, None, |writer| writer.delete_ids(first..=last))
+    }
+
+    fn delete_keys(&self, py: Python<'_>, keys: Vec<String>) -> PyResult<u64> {
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        self.change(py, None, |writer| writer.delete_keys(&keys))
+    }
+
+    fn delete_key_prefix(&self, py: Python<'_>, prefix: &str) -> PyResult<u64> {
+        self.change(py, None, |writer| writer.delete_key_prefix(prefix))
     }
 
     fn set_checkpoint(&self, py: Python<'_>, checkpoint: &[u8]) -> PyResult<()> {

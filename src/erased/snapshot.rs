@@ -372,8 +372,8 @@ impl AnySnapshot {
     /// [`Error::Corrupt`], [`Error::Interrupted`].
     pub fn count_rows(&self) -> Result<u64> {
         let stats = self.stats();
-        if stats.runs.len() <= 1 && stats.tombstones == 0 {
-            return Ok(stats.rows);
+        if let Some(rows) = stats.live_rows {
+            return Ok(rows);
         }
         let mut rows = 0;
         typed!(PerWidth: &self.inner, snapshot => walk(snapshot, |_| rows += 1))?;

@@ -74,7 +74,25 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
         other => other?,
     };
-    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
+    match found {
+        Some(manifest) => Ok(manifest),
+        None if holds_tables(storage)? => {
+            Err(Flaw::new("file", 0, "a manifest beside the tables", "none")
+                .of(&storage.path(names::MANIFEST)))
+        }
+        None => Err(Error::NotADatabase { path: storage.path("") }),
+    }
+}
+
+/// Whether a folder has tables of runs, and is not one that is being prepared.
+fn holds_tables(storage: &dyn Storage) -> Result<bool> {
+    let listed = match storage.list() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(false),
+        other => other.map_err(Error::io("read", storage.path("")))?,
+    };
+    let is_table = |name: &str| name.ends_with(".seg") && names::is_ours(name);
+    Ok(listed.iter().filter_map(|name| name.to_str()).any(is_table)
+        && !listed.iter().any(|name| name == names::MARKER))
 }
 
 /// How often a reader retries while writers replace the manifest.

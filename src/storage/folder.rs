@@ -163,7 +163,7 @@ impl Folder {
     }
 
     /// What a name in the folder of this path is now. The folder may be another one.
-    pub(super) fn look_at_path(&self, name: &str) -> io::Result<Metadata> {
+    pub(crate) fn look_at_path(&self, name: &str) -> io::Result<Metadata> {
         fs::symlink_metadata(self.absolute.join(name))
     }
 
@@ -173,13 +173,13 @@ impl Folder {
     }
 
     /// The path of a file, or of the folder for an empty name; for messages.
-    pub(super) fn path_of(&self, name: &str) -> PathBuf {
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         // Joining an empty name would add a slash.
         if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
 
     /// The names of all files and folders in this one.
-    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         let entries = Dir::read_from(&self.handle)?;
         let names = entries.map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
         let special = |name: &OsString| name == "." || name == "..";

@@ -9,6 +9,7 @@ mod recipe;
 mod report;
 mod schema;
 pub(crate) mod values;
+mod writer;
 
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
@@ -18,3 +19,4 @@ pub(crate) use near::{NearArgs, exactly, limit};
 pub(crate) use recipe::RecipeArgs;
 pub(crate) use report::{GroupWriter, ReportArgs, write_page};
 pub(crate) use schema::{SchemaArgs, note_open_kind};
+pub(crate) use writer::WriterArgs;

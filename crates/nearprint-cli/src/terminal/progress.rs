@@ -93,6 +93,7 @@ fn work_of(stage: Stage) -> Work {
         Stage::Verifying => ("verifying", "files"),
         Stage::Copying => ("copying", "bytes"),
         Stage::Answering => ("answering", "queries"),
+        Stage::Waiting => ("waiting", "ms for another writer"),
         _ => ("working", "steps"),
     }
 }

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
+use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, WriterArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -141,6 +141,8 @@ pub(super) struct Args {
     /// are then duplicates
     #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
     again: bool,
+    #[command(flatten, next_help_heading = "Database options")]
+    writer: WriterArgs,
     #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
@@ -186,7 +188,7 @@ impl Args {
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
-        dedup.engine = global.options();
+        dedup.engine = self.writer.options(global);
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
