@@ -33,6 +33,10 @@ def dedup_files(
     duplicates: Optional[Path] = None,
     duplicates_header: bool = False,
     rejects: Optional[Path] = None,
+    exclude: Iterable[str] = (),
+    ext: Iterable[str] = (),
+    no_ignore: bool = False,
+    null: bool = False,
     text_field: str = "text",
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
@@ -64,7 +68,8 @@ def dedup_files(
 
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
+    order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out, ``ext``
+    the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
     ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
     ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
     ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
@@ -112,6 +117,10 @@ def dedup_files(
         evidence=evidence,
         keep=keep,
         unit=unit,
+        exclude=_patterns("exclude", exclude),
+        ext=_patterns("ext", ext),
+        no_ignore=no_ignore,
+        null=null,
         text_field=text_field,
         key_field=key_field,
         input_format=input_format,
@@ -228,8 +237,9 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
         )
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
-    defaults |= {"keep_fields": [], "threads": None, "memory": None}
-    defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
+    defaults |= {"keep_fields": [], "exclude": [], "ext": [], "threads": None, "memory": None}
+    flags = ("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again", "no_ignore", "null")
+    defaults |= dict.fromkeys(flags, False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:
@@ -296,6 +306,12 @@ def _number(number: Any, index: int) -> float:
     if value != value or value in (float("inf"), float("-inf")):
         raise InputError(f"keep: item {index} is {value}")
     return value
+
+
+def _patterns(name: str, patterns: Iterable[str]) -> list[str]:
+    if isinstance(patterns, (str, bytes)):
+        raise TypeError(f"{name}: one text, where a list of texts is wanted")
+    return list(patterns)
 
 
 def _names(fields: Optional[Iterable[str]]) -> list[str]:

@@ -32,6 +32,10 @@ pub(crate) struct Description {
     confirm: Option<String>,
     keep: String,
     unit: Option<String>,
+    exclude: Vec<String>,
+    ext: Vec<String>,
+    no_ignore: bool,
+    null: bool,
     text_field: String,
     key_field: Option<String>,
     input_format: Option<String>,
@@ -92,6 +96,10 @@ impl Description {
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
         job.reader.cut_after = self.cut_after;
+        job.reader.folder.exclude = self.exclude;
+        job.reader.folder.extensions = self.ext;
+        job.reader.folder.no_ignore = self.no_ignore;
+        job.nul_ended = self.null;
         job.keep = keep;
         job.units = unit;
         job.database = self.database;

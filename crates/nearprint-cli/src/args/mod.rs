@@ -2,6 +2,7 @@
 
 mod documents;
 mod fingerprints;
+mod folder;
 mod global;
 mod join;
 mod near;
@@ -12,6 +13,7 @@ pub(crate) mod values;
 
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
+pub(crate) use folder::{FolderArgs, note_left_out};
 pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;
 pub(crate) use near::{NearArgs, exactly, limit};

@@ -69,6 +69,8 @@ pub struct FileJob {
     /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
     /// twice. Not with a database, since later jobs add to the clusters.
     pub cluster_size: bool,
+    /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
+    pub nul_ended: bool,
     /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
     /// `cluster` per near-duplicate, with [escaped] keys.
     ///
@@ -118,6 +120,7 @@ impl FileJob {
             cleaned: None,
             annotate: false,
             cluster_size: false,
+            nul_ended: false,
             duplicates: None,
             duplicates_header: false,
             rejects: None,
@@ -193,7 +196,11 @@ impl FileJob {
             dedup.confirm,
             dedup.min_tokens,
         );
-        for (is_on, option) in [(*annotate, "annotate"), (self.duplicates_header, "duplicates_header")] {
+        for (is_on, option) in [
+            (*annotate, "annotate"),
+            (self.duplicates_header, "duplicates_header"),
+            (self.nul_ended, "nul_ended"),
+        ] {
             if is_on {
                 let _ = write!(identity, " {option}");
             }

@@ -6,8 +6,8 @@ use super::checkpoint::FileDigest;
 use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
 use crate::documents::{
-    AddedField, DocumentWriter, FieldValue, LineFile, OutputFile, Reader, Record, Span, WriterOptions,
-    Written, check_outputs, escape,
+    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, Reader, Record, Span,
+    WriterOptions, Written, check_outputs, escape, listed_path, path_of_line,
 };
 use crate::error::{Error, OutputProblem, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
@@ -37,6 +37,9 @@ pub(super) struct JobOutputs<'a, F: Fingerprint> {
     documents: Option<DocumentWriter>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
+    /// Whether records are files, of which lists have the paths.
+    lists_files: bool,
+    unlisted_rejects: Vec<PathBuf>,
     /// Cleans texts that are written.
     cleaner: Fingerprinter<F>,
 }
@@ -49,9 +52,16 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         deduplicator: &Deduplicator<F>,
         unfinished: Option<&[Option<FileDigest>; 3]>,
     ) -> Result<Self> {
-        let (documents, cleaner) = (None, deduplicator.fingerprinter());
-        let mut outputs = Self { job, documents, duplicates: None, rejects: None, cleaner };
         let format = reader.format();
+        let mut outputs = Self {
+            job,
+            documents: None,
+            duplicates: None,
+            rejects: None,
+            lists_files: format == Format::Text,
+            unlisted_rejects: Vec::new(),
+            cleaner: deduplicator.fingerprinter(),
+        };
         if job.units.is_some() && !format.has_fields() {
             return Err(OutputProblem::NoFields { format: format.name() }.into());
         }
@@ -138,7 +148,23 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
 
     /// Writes a record to the rejects.
     pub(super) fn reject(&mut self, raw: &[u8]) -> Result<()> {
-        self.rejects.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+        let Some(file) = &mut self.rejects else { return Ok(()) };
+        if !self.lists_files {
+            return file.append(raw).map(drop);
+        }
+        match listed_path(raw, self.job.nul_ended) {
+            Some(line) => file.append_path(&line).map(drop),
+            None => {
+                self.unlisted_rejects.push(path_of_line(raw).to_path_buf());
+                Ok(())
+            }
+        }
+    }
+
+    /// The files whose paths no list of lines can hold.
+    pub(super) fn unlisted(&self) -> Vec<PathBuf> {
+        let of_output = self.documents.as_ref().map(DocumentWriter::unlisted).unwrap_or_default();
+        [of_output, &self.unlisted_rejects].concat()
     }
 }
 
@@ -166,6 +192,7 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
     options.keep_texts = confirms_by_output && !job.reads_twice() && job.units.is_none();
+    options.nul_ended = job.nul_ended;
     options.resumable = is_resumable;
     options
 }

@@ -14,7 +14,7 @@ use super::job_outputs::{JobOutputs, Original};
 use super::progress::Progress;
 use super::report::{FileReport, Report, report_progress};
 use super::stored::Stored;
-use crate::documents::{BadRecord, OutputFile, Position, Reader, Record};
+use crate::documents::{BadRecord, LeftOut, OutputFile, Position, Reader, Record};
 use crate::error::{Error, Result, ResumeProblem};
 use crate::recipe::Comparable;
 use nearprint::Fingerprint;
@@ -265,10 +265,12 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Writes the ends of the files. With a database, one commit then says that all is written.
-    pub(super) fn end(mut self) -> Result<WrittenJob<F>> {
+    /// `left_out` is what the reader has left out.
+    pub(super) fn end(mut self, left_out: &LeftOut) -> Result<WrittenJob<F>> {
         let is_temporary = self.deduplicator.is_temporary();
         let checkpoint = if is_temporary { None } else { Some(self.sync()?) };
         let mut history = self.state.history;
+        let unlisted = self.outputs.unlisted();
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
@@ -286,6 +288,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             largest: self.groups.largest()?,
             near: self.deduplicator.measure().near(),
             counts_copies: self.deduplicator.counts_copies(),
+            left_out: left_out.clone(),
+            unlisted,
             crowding: self.bands.as_ref().map(BandCounts::crowding),
         };
         let history = history.encode(self.job)?;

@@ -34,7 +34,8 @@ use summary::summarize;
 /// the exit code is 7, and the next run delivers the rest.
 ///
 /// Inputs are documents in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a
-/// folder is a document, and its path is its key; OUT is then the list of the paths to keep.
+/// folder is a document, and its path is its key; OUT is then the list of the paths to keep. A folder
+/// whose files all are JSON lines, or all CSV, TSV or Parquet, is read as their records.
 ///
 /// With --unit, paragraphs or lines are compared instead of whole documents, and documents are
 /// written without repeated ones: menus, licences, footers. By default, only paragraphs with the
@@ -67,6 +68,10 @@ pub(super) struct Args {
     /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
+    /// End each path in the list of kept files, and in --rejects, with a zero byte: for `xargs -0`, and for
+    /// names with line feeds
+    #[arg(short = '0', long, help_heading = "Output options")]
+    null: bool,
     /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
@@ -197,6 +202,7 @@ impl Args {
         job.cluster_size = self.cluster_size;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
+        job.nul_ended = self.null;
         job.rejects = self.documents.rejects;
         job.database = self.db;
         job.dry_run = self.dry_run;
