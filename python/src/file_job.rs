@@ -81,7 +81,8 @@ impl Description {
 
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
         let mut dedup = near_options(self.recipe()?, self.k, self.similarity, self.confirm.as_deref())?;
-        let (unit, keep) = (self.unit()?, self.keep()?);
+        let unit = self.unit()?;
+        let keep = self.keep.parse::<Keep>().map_err(|why| format!("keep = {:?}: {why}", self.keep))?;
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
             known.map(|(_, format)| *format).ok_or_else(|| format!("input_format = {name:?}: there is none"))
@@ -137,15 +138,6 @@ impl Description {
             Some("paragraph") => Ok(Some(Unit::Paragraph)),
             Some("line") => Ok(Some(Unit::Line)),
             Some(other) => Err(format!("unit = {other:?}: 'paragraph' or 'line' is wanted")),
-        }
-    }
-
-    fn keep(&self) -> std::result::Result<Keep, String> {
-        match self.keep.split_once(':') {
-            None if self.keep == "first" => Ok(Keep::First),
-            None if self.keep == "longest" => Ok(Keep::Longest),
-            Some(("max", field)) if !field.is_empty() => Ok(Keep::Max(field.to_owned())),
-            _ => Err(format!("keep = {:?}: 'first', 'longest' or 'max:FIELD' is wanted", self.keep)),
         }
     }
 }

@@ -146,6 +146,19 @@ fn what_is_kept_is_what_a_greedy_brute_force_keeps() {
     by_length.sort_by_key(|&index| (Reverse(documents[index].text.chars().count()), index));
     let mut by_value = all.clone();
     by_value.sort_by_key(|&index| (Reverse(documents[index].value), index));
+    let mut by_least = all.clone();
+    by_least.sort_by_key(|&index| (documents[index].value, index));
+    let mut by_shortness = all.clone();
+    by_shortness.sort_by_key(|&index| (documents[index].text.chars().count(), index));
+    let backwards: Vec<usize> = all.iter().rev().copied().collect();
+    let others = [("last", &backwards), ("shortest", &by_shortness), ("min:value", &by_least)];
+    for (keep, order) in others {
+        let (output, duplicates) = greedy(&documents, "minhash", 9, order);
+        let line =
+            format!("dedup in.jsonl -o out.jsonl --duplicates gone.tsv --key-field id -k 9 --keep {keep}");
+        succeeds(at, &line, b"");
+        assert_eq!((read(at, "out.jsonl"), read(at, "gone.tsv")), (output, duplicates), "{keep}");
+    }
     for (recipe, k) in
         [("simhash", 0), ("simhash", 3), ("simhash", 9), ("minhash", 0), ("minhash", 9), ("minhash", 30)]
     {
@@ -455,4 +468,38 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
         succeeds(at, &line, b"");
         assert_eq!(read(at, "out.jsonl").lines().count(), kept, "{more}");
     }
+}
+
+#[test]
+fn values_of_all_kinds_choose_what_is_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let kept = |values: &[&str], keep: &str| {
+        let line = |(number, value): (usize, &&str)| {
+            let field = if value.is_empty() { String::new() } else { format!(", \"v\": {value}") };
+            format!("{{\"id\": {number}, \"text\": \"one text of several words\"{field}}}\n")
+        };
+        fs::write(at.join("v.jsonl"), values.iter().enumerate().map(line).collect::<String>()).unwrap();
+        let out = succeeds(at, &format!("dedup v.jsonl -o - --key-field id --keep {keep}"), b"");
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["id"].as_u64().unwrap()
+    };
+    assert_eq!(kept(&["9007199254740992", "9007199254740993", "\"9007199254740991\""], "max:v"), 1);
+    assert_eq!(kept(&["3", "", "null", "4"], "min:v"), 1, "a missing value is the smallest");
+    assert_eq!(kept(&["", "-5", "null"], "max:v"), 1);
+    assert_eq!(kept(&["\"2024-05-01T00:30+01:00\"", "\"2024-04-30\"", "\"2024-05-01\""], "newest:v"), 2);
+    assert_eq!(kept(&["\"2024-05-01T00:30+01:00\"", "\"2024-05-01\""], "oldest:v"), 0);
+    let strings = ["\"a beginning of all: y\"", "\"a beginning of all: z\"", "\"a beginning of all: x\""];
+    assert_eq!(kept(&strings, "max:v"), 1);
+    assert_eq!(kept(&strings, "min:v"), 2);
+    for (values, keep, why) in [
+        ("[1]", "max:v", "v.jsonl:2: field \"v\" is an array"),
+        ("\"2024-02-30\"", "newest:v", "v.jsonl:2: field \"v\" is \"2024-02-30\", which cannot be ordered"),
+        ("\"2024-02-20\"", "max:typo", "field \"typo\": no document has a value in it"),
+    ] {
+        let lines = format!("{{\"text\":\"a b\",\"v\":\"2024\"}}\n{{\"text\":\"a b\",\"v\":{values}}}\n");
+        fs::write(at.join("v.jsonl"), lines).unwrap();
+        fails(at, &format!("dedup v.jsonl -o new.jsonl --keep {keep}"), b"", 5, &[why]);
+        assert!(!at.join("new.jsonl").exists() && !at.join("new.jsonl.partial").exists());
+    }
+    fails(at, "dedup v.jsonl -o - --keep newest", b"", 2, &["oldest:FIELD"]);
 }

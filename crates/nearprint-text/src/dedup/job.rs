@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
+use super::order::Keep;
 use super::units::Unit;
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
@@ -14,18 +15,6 @@ use crate::recipe::Recipe;
 
 /// The field of the size of a cluster, and the option that adds it.
 pub(super) const CLUSTER_SIZE: &str = "cluster_size";
-
-/// Which of several near-duplicates is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Keep {
-    /// The first in input order.
-    First,
-    /// The longest text in characters, the first of equally long ones. Reads the inputs twice.
-    Longest,
-    /// The largest number in a field, the first of equal ones. Reads the inputs twice.
-    Max(String),
-}
 
 /// A deduplication of files: reads documents, and writes the new ones unchanged, in input order.
 ///
@@ -49,7 +38,7 @@ pub enum Keep {
 pub struct FileJob {
     /// Files and folders of documents; `-` is standard input.
     pub inputs: Vec<PathBuf>,
-    /// How documents are read. [`Keep::Max`] sets the [value](Fields::value) of its fields.
+    /// How documents are read. A [field](Keep::field) of `keep` is the [value](Fields::value) of its fields.
     pub reader: ReaderOptions,
     /// The file for kept documents; `-` is standard output.
     pub output: PathBuf,

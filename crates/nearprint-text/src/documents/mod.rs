@@ -56,7 +56,7 @@ pub use added::{AddedField, FieldKind, FieldValue};
 pub use compression::{Compression, looks_compressed};
 pub use each::each;
 pub use escape::{escape, unescape};
-pub use fields::Fields;
+pub use fields::{Fields, RankValue};
 pub use file_content::{FileContent, FileStamp, read_file};
 pub use folder::{FolderRules, LeftOut};
 pub use format::Format;

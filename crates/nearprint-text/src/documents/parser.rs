@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::csv::{CsvColumns, FieldCells};
-use super::fields::{FieldValues, Fields, lossy, not_a_key, not_a_number, not_a_text, number};
+use super::fields::{FieldValues, Fields, RankValue, lossy, not_a_key, not_a_text};
 use super::format::Format;
 use super::json;
 use super::lines::{without_line_end, without_mark};
@@ -135,9 +135,8 @@ impl Parser {
                 Some(found) => found.into_key().map_err(|kind| not_a_key(field, kind))?.into_owned(),
             });
         }
-        if let Some(field) = value {
-            let found = value_found.ok_or_else(|| missing(field))?;
-            values.value = Some(found.into_number().ok_or_else(|| not_a_number(field))?);
+        if value.is_some() {
+            values.value = value_found.map(|found| found.into_rank()).unwrap_or_default();
         }
         Ok(values)
     }
@@ -152,10 +151,7 @@ impl Parser {
             })
         };
         let (text, key, value) = (string(text).unwrap_or_default(), string(key), string(value));
-        let value = match (value, &self.fields.value) {
-            (Some(cell), Some(field)) => Some(number(&cell).ok_or_else(|| not_a_number(field))?),
-            _ => None,
-        };
+        let value = value.filter(|cell| !cell.is_empty()).map(RankValue::Text).unwrap_or_default();
         Ok(FieldValues { text, key, value, invalid_utf8 })
     }
 }

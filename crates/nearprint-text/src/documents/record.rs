@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::fields::RankValue;
 use super::file_content::{FileContent, read_file};
 use super::folder::LeftOut;
 use super::input_bytes::InputBytes;
@@ -141,8 +142,8 @@ pub struct Record {
     pub key: String,
     /// Its text, with U+FFFD for invalid UTF-8.
     pub text: String,
-    /// Its rank, if [`Fields::value`](super::Fields::value) names a field.
-    pub value: Option<f64>,
+    /// What ranks it, if [`Fields::value`](super::Fields::value) names a field.
+    pub value: RankValue,
     /// Whether the record has invalid UTF-8.
     pub invalid_utf8: bool,
     /// Its number in its input, from 1.

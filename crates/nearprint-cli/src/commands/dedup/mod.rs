@@ -96,9 +96,10 @@ pub(super) struct Args {
     /// key of a unit is the key of its document, `#` and its number
     #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
-    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. longest and
-    /// max:FIELD read the inputs twice
-    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
+    /// Which one of several near-duplicates to keep: first, last, longest, shortest, max:FIELD, min:FIELD,
+    /// newest:FIELD or oldest:FIELD. Values of a field are numbers, or dates and times as in ISO 8601, or
+    /// strings; a missing value is the smallest and oldest. All but first read the inputs twice
+    #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
     /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
@@ -150,15 +151,6 @@ pub(super) struct Args {
     documents: DocumentArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
-}
-
-fn keep(text: &str) -> Result<Keep, String> {
-    match text.split_once(':') {
-        None if text == "first" => Ok(Keep::First),
-        None if text == "longest" => Ok(Keep::Longest),
-        Some(("max", field)) if !field.is_empty() => Ok(Keep::Max(field.to_string())),
-        _ => Err("not first, longest or max:FIELD".into()),
-    }
 }
 
 fn evidence(text: &str) -> Result<Evidence, String> {
