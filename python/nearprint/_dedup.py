@@ -30,6 +30,8 @@ def dedup_files(
     output: Path,
     *,
     database: Optional[Path] = None,
+    against: Union[Path, Sequence[Path]] = (),
+    within: bool = False,
     duplicates: Optional[Path] = None,
     duplicates_header: bool = False,
     rejects: Optional[Path] = None,
@@ -73,7 +75,9 @@ def dedup_files(
     ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
     ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
     ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
-    an interrupted job again to resume it.
+    an interrupted job again to resume it. ``against`` are databases, files and folders that are only read: what is near
+    one of their documents is left out. The inputs are then compared with each other only with ``within`` or a
+    ``database``.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
@@ -108,6 +112,8 @@ def dedup_files(
         [path_of(path) for path in inputs],
         path_of(output),
         database=_optional(database),
+        against=[path_of(path) for path in ([against] if isinstance(against, (str, bytes, os.PathLike)) else against)],
+        within=within,
         duplicates=_optional(duplicates),
         rejects=_optional(rejects),
         recipe=recipe,
@@ -237,9 +243,9 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
         )
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
-    defaults |= {"keep_fields": [], "exclude": [], "ext": [], "threads": None, "memory": None}
-    flags = ("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again", "no_ignore", "null")
-    defaults |= dict.fromkeys(flags, False)
+    defaults |= {"keep_fields": [], "exclude": [], "ext": [], "against": [], "threads": None, "memory": None}
+    defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
+    defaults |= dict.fromkeys(("no_ignore", "null", "within"), False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:

@@ -32,6 +32,8 @@ pub(crate) struct Description {
     confirm: Option<String>,
     keep: String,
     unit: Option<String>,
+    against: Vec<PathBuf>,
+    within: bool,
     exclude: Vec<String>,
     ext: Vec<String>,
     no_ignore: bool,
@@ -104,6 +106,8 @@ impl Description {
         job.keep = keep;
         job.units = unit;
         job.database = self.database;
+        job.within = self.within || self.against.is_empty();
+        job.against = self.against;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
         job.rejects = self.rejects;

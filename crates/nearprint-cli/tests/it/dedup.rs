@@ -503,3 +503,65 @@ fn values_of_all_kinds_choose_what_is_kept() {
     }
     fails(at, "dedup v.jsonl -o - --keep newest", b"", 2, &["oldest:FIELD"]);
 }
+
+#[test]
+fn inputs_are_compared_against_collections_that_stay_as_they_are() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let all = documents(400, 9);
+    let (ours, theirs) = all.split_at(200);
+    fs::write(at.join("a.jsonl"), lines(ours)).unwrap();
+    fs::create_dir(at.join("b")).unwrap();
+    fs::write(at.join("b/1.jsonl"), lines(&theirs[..100])).unwrap();
+    fs::write(at.join("b/2.jsonl"), lines(&theirs[100..])).unwrap();
+    fs::write(at.join("b.jsonl"), lines(theirs)).unwrap();
+    let sets: Vec<ShingleSet> = all.iter().map(|document| ShingleSet::of_text(&document.text)).collect();
+    let similarity = |a: usize, b: usize| sets[a].similarity(&sets[b]);
+    let (mut kept, mut met) = (String::new(), String::new());
+    for (a, document) in ours.iter().enumerate() {
+        let near = (200..400).filter(|&b| similarity(a, b) >= 0.7);
+        let best = near.reduce(|best, b| if similarity(a, b) > similarity(a, best) { b } else { best });
+        match best {
+            None => kept += &document.line,
+            Some(b) => writeln!(met, "{}\t{}\t{:.4}", document.key, all[b].key, similarity(a, b)).unwrap(),
+        }
+    }
+    assert!(met.lines().count() > 20 && kept.lines().count() > 20, "{met}");
+    succeeds(at, "create b.np --recipe minhash --keys", b"");
+    succeeds(at, "create empty.np --recipe minhash --keys", b"");
+    let before = fs::read_dir(at.join("empty.np")).unwrap().count();
+    for against in ["b", "b.jsonl", "b/1.jsonl --against b/2.jsonl", "empty.np --against b.jsonl"] {
+        let line =
+            format!("dedup a.jsonl -o out.jsonl --duplicates met.tsv --key-field id --against {against}");
+        succeeds(at, &line, b"");
+        let columns = |line: &str| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            format!("{}\t{}\t{}\n", cells[0], cells[1], cells[3])
+        };
+        assert_eq!(read(at, "met.tsv").lines().map(columns).collect::<String>(), met, "{against}");
+        assert_eq!(read(at, "out.jsonl"), kept, "{against}");
+    }
+    assert_eq!(fs::read_dir(at.join("empty.np")).unwrap().count(), before);
+    // A database holds what was kept of B, and is not changed.
+    succeeds(at, "dedup b.jsonl -o b1.jsonl --key-field id --db seen.np", b"");
+    let rows = succeeds(at, "export seen.np", b"");
+    succeeds(at, "dedup a.jsonl -o of_database.jsonl --key-field id --against seen.np", b"");
+    succeeds(at, "dedup a.jsonl -o of_file.jsonl --key-field id --against b1.jsonl", b"");
+    assert_eq!(read(at, "of_database.jsonl"), read(at, "of_file.jsonl"));
+    assert_eq!(succeeds(at, "export seen.np", b""), rows);
+    // With --within, and beside another database.
+    succeeds(at, "dedup b1.jsonl a.jsonl -o both.jsonl --key-field id", b"");
+    succeeds(at, "dedup a.jsonl -o within.jsonl --key-field id --against b1.jsonl --within", b"");
+    assert_eq!(read(at, "b1.jsonl") + &read(at, "within.jsonl"), read(at, "both.jsonl"));
+    succeeds(at, "dedup a.jsonl -o new.jsonl --key-field id --against seen.np --db own.np", b"");
+    assert_eq!(read(at, "new.jsonl"), read(at, "within.jsonl"));
+    for (line, code, why) in [
+        ("dedup a.jsonl -o b.jsonl --against b.jsonl", 2, "is also an input"),
+        ("dedup a.jsonl -o o --against nowhere", 1, "nowhere"),
+        ("dedup a.jsonl -o o --against seen.np --recipe simhash", 2, "recipe"),
+        ("dedup a.jsonl -o o --against seen.np --keep longest", 2, "--keep"),
+        ("dedup a.jsonl -o o --within", 2, "--against"),
+    ] {
+        fails(at, line, b"", code, &[why]);
+    }
+}

@@ -73,6 +73,13 @@ pub struct FileJob {
     /// The database that remembers kept documents; created if it does not exist. It also makes the
     /// job resumable: a job that was interrupted resumes when an equal one is run.
     pub database: Option<PathBuf>,
+    /// Databases, files and folders of documents to compare with: documents that are near one of
+    /// theirs are left out, with its key. They are only read. A file has the fields of the inputs, and the format
+    /// of its extension.
+    pub against: Vec<PathBuf>,
+    /// Compares the documents of the inputs with each other. On by default. Without it, and without a
+    /// database, documents are only compared with those of [`against`](Self::against).
+    pub within: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
     /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
@@ -114,6 +121,8 @@ impl FileJob {
             duplicates_header: false,
             rejects: None,
             database: None,
+            against: Vec::new(),
+            within: true,
             dry_run: false,
             restart: false,
             again: false,
@@ -127,6 +136,9 @@ impl FileJob {
     pub(super) fn check(&self) -> Result<()> {
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
+        }
+        if !self.against.is_empty() && (self.reads_twice() || self.units.is_some()) {
+            return Err(OutputProblem::NotWithAgainst.into());
         }
         if self.units.is_none() {
             return Ok(());
@@ -204,6 +216,10 @@ impl FileJob {
         }
         if let Some(unit) = self.units {
             let _ = write!(identity, " units {}", unit.name());
+        }
+        if !self.against.is_empty() {
+            let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
+            let _ = write!(identity, " against {against:?} within {}", self.within);
         }
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::against::Against;
 use super::checkpoint::FileDigest;
 use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
@@ -49,7 +50,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     pub(super) fn open(
         job: &'a FileJob,
         reader: &Reader,
-        deduplicator: &Deduplicator<F>,
+        (deduplicator, against): (&Deduplicator<F>, &Against<F>),
         unfinished: Option<&[Option<FileDigest>; 3]>,
     ) -> Result<Self> {
         let format = reader.format();
@@ -70,8 +71,10 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         }
         let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
         let all = all.filter_map(|(name, path)| Some((name, path?)));
-        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
-        let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
+        let inputs = reader.inputs().iter().map(|input| &input.path).chain(&against.files);
+        let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+        let databases: Vec<&Path> =
+            job.database.iter().chain(&against.databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         let written =
             |place: usize| unfinished.and_then(|files| files[place].as_ref()).map(FileDigest::written);

@@ -11,8 +11,9 @@
 //! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`, `temporary`, `stored`,
 //! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`, `job`,
 //! `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`, `fingerprinting`;
-//! `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
+//! `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
 
+mod against;
 mod by_unit;
 mod candidates;
 mod checkpoint;

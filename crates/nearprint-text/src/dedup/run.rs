@@ -79,7 +79,7 @@ impl WidthVisitor for Run<'_> {
         }
         input.stop_recording();
         let reader = &mut input.reader;
-        let mut writing = opened.write(reader)?;
+        let mut writing = opened.write(reader, report)?;
         match job.units {
             Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,
             None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,

@@ -66,6 +66,7 @@ pub use line_file::{LineFile, Span};
 pub(crate) use output_file::digest_of;
 pub use output_file::{OutputFile, Written};
 pub use outputs::check_outputs;
+pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
 pub(crate) use record::path_of_line;

@@ -54,6 +54,7 @@ Examples:
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
+  nearprint dedup pages.jsonl -o new.jsonl --against seen.np --against tests.jsonl --duplicates met.tsv
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
@@ -72,6 +73,14 @@ pub(super) struct Args {
     /// names with line feeds
     #[arg(short = '0', long, help_heading = "Output options")]
     null: bool,
+    /// Compare with a database, or with the documents of a file or folder, and leave out what is near one of
+    /// them; may be given several times. They are only read. The inputs are then not compared with each
+    /// other, unless --within or --db is given
+    #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["keep", "unit", "cluster_size"], help_heading = "Database options")]
+    against: Vec<PathBuf>,
+    /// With --against, compare the inputs with each other, too
+    #[arg(long, requires = "against", help_heading = "Database options")]
+    within: bool,
     /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
@@ -197,6 +206,8 @@ impl Args {
         job.nul_ended = self.null;
         job.rejects = self.documents.rejects;
         job.database = self.db;
+        job.within = self.within || self.against.is_empty();
+        job.against = self.against;
         job.dry_run = self.dry_run;
         job.restart = self.restart;
         job.again = self.again;
@@ -246,10 +257,12 @@ impl Args {
 }
 
 impl Args {
-    /// The recipe of the options; without `--recipe` the recipe of the database, if it exists, with
-    /// the parts that other options set.
+    /// The recipe of the options; without `--recipe` the recipe of the first database that exists,
+    /// with the parts that other options set.
     fn recipe_or_stored(&self) -> Result<Recipe, Failure> {
-        let Some(path) = self.db.as_ref().filter(|path| path.exists()) else {
+        let databases = self.db.iter().chain(&self.against);
+        let mut databases = databases.filter(|path| path.is_dir() && width_of(path).is_ok());
+        let Some(path) = self.db.as_ref().filter(|path| path.exists()).or(databases.next()) else {
             // Paragraphs are compared exactly, unless another option says how.
             return match self.unit.is_some() && !self.near.is_given() && !self.recipe.is_anything_given() {
                 true => Ok("exact".parse()?),
