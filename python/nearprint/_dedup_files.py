@@ -21,9 +21,15 @@ def dedup_files(
     output: Path,
     *,
     database: Optional[Path] = None,
+    against: Union[Path, Sequence[Path]] = (),
+    within: bool = False,
     duplicates: Optional[Path] = None,
     duplicates_header: bool = False,
     rejects: Optional[Path] = None,
+    exclude: Iterable[str] = (),
+    ext: Iterable[str] = (),
+    no_ignore: bool = False,
+    null: bool = False,
     text_field: str = "text",
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
@@ -55,11 +61,14 @@ def dedup_files(
 
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
+    order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out, ``ext``
+    the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
     ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
     ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
     ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
-    an interrupted job again to resume it.
+    an interrupted job again to resume it. ``against`` are databases, files and folders that are only read: what is near
+    one of their documents is left out. The inputs are then compared with each other only with ``within`` or a
+    ``database``.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
@@ -94,6 +103,8 @@ def dedup_files(
         [path_of(path) for path in inputs],
         path_of(output),
         database=_optional(database),
+        against=[path_of(path) for path in ([against] if isinstance(against, (str, bytes, os.PathLike)) else against)],
+        within=within,
         duplicates=_optional(duplicates),
         rejects=_optional(rejects),
         recipe=recipe,
@@ -103,6 +114,10 @@ def dedup_files(
         evidence=evidence,
         keep=keep,
         unit=unit,
+        exclude=_patterns("exclude", exclude),
+        ext=_patterns("ext", ext),
+        no_ignore=no_ignore,
+        null=null,
         text_field=text_field,
         key_field=key_field,
         input_format=input_format,
@@ -149,8 +164,9 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
         )
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
-    defaults |= {"keep_fields": [], "threads": None, "memory": None}
+    defaults |= {"keep_fields": [], "exclude": [], "ext": [], "against": [], "threads": None, "memory": None}
     defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
+    defaults |= dict.fromkeys(("no_ignore", "null", "within"), False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:
@@ -160,6 +176,12 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     if description["similarity"] is not None:
         description["similarity"] = check_similarity(description["similarity"])
     return description
+
+
+def _patterns(name: str, patterns: Iterable[str]) -> list[str]:
+    if isinstance(patterns, (str, bytes)):
+        raise TypeError(f"{name}: one text, where a list of texts is wanted")
+    return list(patterns)
 
 
 def _names(fields: Optional[Iterable[str]]) -> list[str]:

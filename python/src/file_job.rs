@@ -33,6 +33,12 @@ pub(crate) struct Description {
     confirm: Option<String>,
     keep: String,
     unit: Option<String>,
+    against: Vec<PathBuf>,
+    within: bool,
+    exclude: Vec<String>,
+    ext: Vec<String>,
+    no_ignore: bool,
+    null: bool,
     text_field: String,
     key_field: Option<String>,
     input_format: Option<String>,
@@ -68,7 +74,8 @@ const FORMATS: [(&str, Format); 6] = [
 impl Description {
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
         let mut dedup = near_options(self.recipe()?, self.k, self.similarity, self.confirm.as_deref())?;
-        let (unit, keep) = (self.unit()?, self.keep()?);
+        let unit = self.unit()?;
+        let keep = self.keep.parse::<Keep>().map_err(|why| format!("keep = {:?}: {why}", self.keep))?;
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
             known.map(|(_, format)| *format).ok_or_else(|| format!("input_format = {name:?}: there is none"))
@@ -83,9 +90,15 @@ impl Description {
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
         job.reader.cut_after = self.cut_after;
+        job.reader.folder.exclude = self.exclude;
+        job.reader.folder.extensions = self.ext;
+        job.reader.folder.no_ignore = self.no_ignore;
+        job.nul_ended = self.null;
         job.keep = keep;
         job.units = unit;
         job.database = self.database;
+        job.within = self.within || self.against.is_empty();
+        job.against = self.against;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
         job.rejects = self.rejects;
@@ -120,15 +133,6 @@ impl Description {
             Some("paragraph") => Ok(Some(Unit::Paragraph)),
             Some("line") => Ok(Some(Unit::Line)),
             Some(other) => Err(format!("unit = {other:?}: 'paragraph' or 'line' is wanted")),
-        }
-    }
-
-    fn keep(&self) -> std::result::Result<Keep, String> {
-        match self.keep.split_once(':') {
-            None if self.keep == "first" => Ok(Keep::First),
-            None if self.keep == "longest" => Ok(Keep::Longest),
-            Some(("max", field)) if !field.is_empty() => Ok(Keep::Max(field.to_owned())),
-            _ => Err(format!("keep = {:?}: 'first', 'longest' or 'max:FIELD' is wanted", self.keep)),
         }
     }
 }

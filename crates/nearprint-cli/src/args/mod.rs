@@ -2,6 +2,7 @@
 
 mod documents;
 mod fingerprints;
+mod folder;
 mod global;
 mod join;
 mod near;
@@ -13,6 +14,7 @@ mod writer;
 
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
+pub(crate) use folder::{FolderArgs, note_left_out};
 pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;
 pub(crate) use near::{NearArgs, exactly, limit};

@@ -19,6 +19,11 @@ use nearprint_text::documents::escape;
 pub(crate) const STDIN: &str = "standard input";
 pub(crate) const STDOUT: &str = "standard output";
 
+/// A number of things, whose name has a plural with an s.
+pub(crate) fn plural(count: u64, name: &str) -> String {
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Writes a line to standard error. A failure to write it does not change the outcome of the
 /// command.
 ///

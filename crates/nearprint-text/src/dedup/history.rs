@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::job::{FileJob, JobIdentity};
 use super::report::{DocumentsNear, FileReport, Report, report_progress};
-use crate::documents::{OutputFile, Reader, digest_of};
+use crate::documents::{LeftOut, OutputFile, Reader, digest_of};
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
 use nearprint::MAX_HISTORY_BYTES;
@@ -91,6 +91,8 @@ impl FinishedJob {
             completed: Some(self.completed),
             largest: Vec::new(),
             counts_copies,
+            left_out: LeftOut::default(),
+            unlisted: Vec::new(),
             crowding: None,
         }
     }
