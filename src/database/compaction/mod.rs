@@ -17,8 +17,22 @@ pub(crate) fn due_merge(runs: &[RunRecord], start: usize, k: u32) -> Option<Rang
         rows: record.rows,
         tombstones: record.tombstones,
     };
-    let sizes: Vec<RunSize> = runs[start..].iter().map(size).collect();
     let layout = &runs.iter().max_by_key(|record| record.entries)?.layout;
-    let due = policy::pick(&sizes, start > 0, &|entries| typical(layout, entries, k))?;
-    Some(start + due.start..start + due.end)
+    let cost = |entries| typical(layout, entries, k);
+    periods(runs).find_map(|Range { start: first, end }| {
+        let first = first.max(start);
+        let sizes: Vec<RunSize> = runs.get(first..end)?.iter().map(size).collect();
+        let due =
+            if end == runs.len() { policy::pick(&sizes, first > 0, &cost) } else { policy::unite(&sizes) }?;
+        Some(first + due.start..first + due.end)
+    })
+}
+
+/// The runs of each period: all runs, where rows do not expire.
+pub(crate) fn periods(runs: &[RunRecord]) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    runs.chunk_by(|older, newer| older.expires == newer.expires).map(move |period| {
+        end += period.len();
+        end - period.len()..end
+    })
 }
