@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Fingerprint, check_k, ids_of, is_one, listed_of, path_of, words_of, words_of_one
+from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_of, words_of, words_of_one
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
@@ -20,6 +20,8 @@ from ._reports import Damage, Explanation, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
 from ._settings import check_count, check_similarity, distance_of, settings_of
+from ._sources import Texts
+from ._text_rows import rows_of
 from ._texts import stored_fingerprints
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -298,37 +300,35 @@ class Database:
 
     def find(
         self,
-        texts: Union[str, Iterable[str]],
+        texts: Any,
         k: Optional[int] = None,
         limit: Optional[int] = None,
         *,
         similarity: Optional[float] = None,
+        text: str = "text",
     ) -> Result:
         """All rows near a text, or near each of many, by the recipe of the database.
 
-        One text is as in :meth:`query`; many are as in :meth:`query_batch`. Of a text without
-        features, only copies that :func:`dedup_files` has stored are found, and of a text without tokens nothing.
+        ``texts`` is a text, a list, a column, or a table with a column ``text``. One text is as in :meth:`query`; many
+        are as in :meth:`query_batch`. Of a text without features, only copies that :func:`dedup_files` has stored are
+        found, and of a text without tokens nothing.
 
         Where the database keeps evidence, and ``k`` is not given, exact similarities of at least ``similarity``
         decide, as in :meth:`pairs`: the column ``similarity`` is added, and the most similar rows come first.
 
         Raises ``InputError`` for a database without a recipe.
         """
-        recipe = self.recipe
-        if recipe is None:
-            raise InputError(
-                f"{self._path}: has no recipe, which would make fingerprints of texts; "
-                'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
-            )
+        recipe = self._recipe_of_texts()
         is_one_text = isinstance(texts, str)
+        source = Texts([texts] if is_one_text else texts, text, missing="keep")
+        listed = [one for batch in source.batches() for one in batch.texts]
         if self._is_exact(k):
             rows = None if limit is None else check_count(limit, "limit")
-            listed = [texts] if is_one_text else listed_of(texts, "texts")
             columns = self._open().find_texts(listed, _checked(similarity), rows)
             if is_one_text:
                 del columns["query"]
             return result_of(columns)
-        prints, near_nothing = stored_fingerprints([texts] if is_one_text else texts, recipe)
+        prints, near_nothing = stored_fingerprints(listed, recipe)
         if is_one_text:
             found = self.query(prints[0], k, limit, similarity=similarity)
             return found[:0] if near_nothing else found
@@ -500,6 +500,42 @@ class Database:
         """
         names = Names(fingerprint, id, key, text)
         return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=False)
+
+    def add_texts(
+        self,
+        texts: Any,
+        keys: Any = None,
+        *,
+        text: str = "text",
+        key: Optional[str] = None,
+        missing: Literal["raise", "drop"] = "raise",
+    ) -> Ids:
+        """Inserts texts, and returns the ids of their rows: uint64, shape (n,).
+
+        Fingerprints are made by the recipe of the database, with what it keeps of documents: features, texts or
+        hashes. Near texts are stored, too; :func:`nearprint.dedup` leaves them out. ``texts`` is a list, a column, or a
+        table whose columns ``text`` and ``key`` these are. Ids are made from keys; without ``keys``, a key is the first
+        16 digits of the MD5 of its text. Missing texts have no row with ``missing="drop"``.
+
+        Otherwise as :meth:`add`. Raises ``InputError`` for a database without a recipe, and for missing texts.
+        """
+        recipe = self._recipe_of_texts()
+        if missing not in ("raise", "drop"):
+            raise InputError(f"missing = {missing!r}: 'raise' or 'drop' is wanted")
+        core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
+        ids = [np.empty(0, np.uint64)]
+        for batch in Texts(texts, text, key=key, keys=keys, missing=missing).batches():
+            ids.append(core.add(rows_of(batch, how).native(self._width)[0], False))
+        return np.concatenate(ids)
+
+    def _recipe_of_texts(self) -> str:
+        recipe = self.recipe
+        if recipe is None:
+            raise InputError(
+                f"{self._path}: has no recipe, which would make fingerprints of texts; "
+                'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
+            )
+        return recipe
 
     def upsert(
         self,

@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from . import _nearprint
 from ._arrays import check_k, check_threads
+from ._carried import bands_for
 from ._errors import InputError
 
 DEFAULT_K = 3
@@ -75,6 +76,20 @@ def distance_of(k: Optional[int], similarity: Optional[float], bands: Optional[s
     if bands is None:
         raise InputError("similarity: needs MinHash fingerprints; others have k")
     return _nearprint.sketch_of(bands, width, check_similarity(similarity))[1]
+
+
+def near_of(
+    fingerprints: Any, width: int, k: Optional[int], similarity: Optional[float], bands: Optional[str]
+) -> tuple[int, Optional[str]]:
+    """The distance of near fingerprints in memory, and their bands. By default texts are near from 0.7 on."""
+    bands = bands_for(fingerprints, bands)
+    if k is None and similarity is None:
+        if bands is None:
+            raise InputError("k, or similarity for MinHash fingerprints, is needed")
+        similarity = DEFAULT_SIMILARITY
+    distance = distance_of(k, similarity, bands, width)
+    assert distance is not None
+    return distance, bands
 
 
 def check_similarity(similarity: Any) -> float:

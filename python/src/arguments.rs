@@ -31,15 +31,8 @@ pub(crate) struct Settings {
 impl Settings {
     /// What a new database is.
     pub(crate) fn schema(&self) -> Result<Schema> {
-        let storages = [
-            KeyStorage::Keys,
-            KeyStorage::KeysAndHashes,
-            KeyStorage::KeysAndTexts,
-            KeyStorage::KeysAndFeatures,
-        ];
-        let keys = storages.into_iter().find(|storage| storage.to_string() == self.keys);
         let layout = self.layout.parse::<LayoutChoice>()?;
-        let schema = Schema::new().k(self.k).layout(layout).keys(keys.unwrap_or_default());
+        let schema = Schema::new().k(self.k).layout(layout).keys(storage_of(&self.keys));
         Ok(match &self.recipe {
             Some(recipe) => schema.recipe(recipe),
             None => schema,
@@ -61,6 +54,13 @@ impl Settings {
         }
         options
     }
+}
+
+/// What is stored with rows, by its name in `stats()["keys"]`.
+pub(crate) fn storage_of(name: &str) -> KeyStorage {
+    let storages =
+        [KeyStorage::Keys, KeyStorage::KeysAndHashes, KeyStorage::KeysAndTexts, KeyStorage::KeysAndFeatures];
+    storages.into_iter().find(|storage| storage.to_string() == name).unwrap_or_default()
 }
 
 /// Rows in Python's memory.

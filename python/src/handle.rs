@@ -110,6 +110,12 @@ impl Handle {
         Ok(reading.snapshot.clone())
     }
 
+    /// The snapshot that the next read has, if nothing has to be waited for or read.
+    pub(crate) fn ready_snapshot(&self) -> Option<AnySnapshot> {
+        let reading = self.reading.try_lock().ok()?;
+        (!reading.stale).then(|| reading.snapshot.clone())
+    }
+
     /// What was read last, for settings.
     pub(crate) fn last_snapshot(&self) -> AnySnapshot {
         lock(&self.reading).snapshot.clone()

@@ -1,5 +1,7 @@
 //! Counts and sizes of a database.
 
+use std::time::{Duration, SystemTime};
+
 use crate::database::compaction::due_merge;
 use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
@@ -21,6 +23,9 @@ pub struct Stats {
     pub layout: LayoutChoice,
     /// Whether rows have keys, and what keys have beside them.
     pub keys: KeyStorage,
+    /// How long rows live, and the length of a period, where rows
+    /// [expire](crate::Schema::expire_after).
+    pub lifetime: Option<(Duration, Duration)>,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
     /// Version of the manifest; each change adds one.
@@ -74,6 +79,8 @@ pub struct RunStats {
     pub largest_id: u64,
     /// Bytes of the run's files.
     pub bytes: u64,
+    /// When the rows expire, where rows do.
+    pub expires: Option<SystemTime>,
 }
 
 impl Stats {
@@ -89,6 +96,7 @@ impl Stats {
             k: manifest.k,
             layout: manifest.layout,
             keys: KeyStorage::of(manifest.keys),
+            lifetime: manifest.expiry.map(|expiry| expiry.lifetime.durations()),
             database_id: Hex(manifest.database_id).to_string(),
             generation: manifest.generation,
             format_version: VERSION,
@@ -123,6 +131,7 @@ impl Stats {
                 smallest_id: run.postings.info.smallest_id,
                 largest_id: run.postings.info.largest_id,
                 bytes,
+                expires: run.record.expires.map(SystemTime::from),
             });
         }
         stats.sections.push(("framing", framing));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::format::{VERSION, identities, keys, manifest, paged, postings, segment, tombstones, wal};
+use crate::format::{VERSION, filter, identities, keys, manifest, paged, postings, segment, tombstones, wal};
 use crate::layout::{BandLayout, Layout, MAX_TABLES, bands, cost};
 use crate::log::manifest as log;
 use crate::testing::simulated::SimulatedDisk;
@@ -57,6 +57,7 @@ fn golden() -> Vec<Golden<u64>> {
         ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
         ("repeated", "rotations:3", mixed(5000, |i| i + 1_000_000)),
         ("wide-ids", "blocks:5,2", mixed(60, |i| i << 58)),
+        ("filtered", "rotations:1", mixed(4200, |i| i * 1000)),
     ]
 }
 
@@ -400,6 +401,7 @@ fn constants_in_the_document_equal_those_in_the_code() {
         ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),
         ("SAMPLE_ENTRIES", postings::SAMPLE_ENTRIES),
         ("RANK_ROWS", postings::RANK_ROWS),
+        ("FILTER_BLOCK_BYTES", filter::FILTER_BLOCK_BYTES),
         ("MAX_TABLES", MAX_TABLES as u64),
         ("IDENTITY_BYTES", identities::IDENTITY_BYTES as u64),
         ("MAX_BANDS", u64::from(bands::MAX_BANDS)),

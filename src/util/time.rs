@@ -1,25 +1,7 @@
-//! Points in time.
+//! Points in time, and dates.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Milliseconds since the beginning of 1970 (UTC), without leap seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Time(pub(crate) u64);
-
-impl Time {
-    /// The time of the system's clock.
-    pub(crate) fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-    }
-}
-
-impl From<Time> for SystemTime {
-    fn from(time: Time) -> Self {
-        UNIX_EPOCH + std::time::Duration::from_millis(time.0)
-    }
-}
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A time in UTC, in seconds since 1970. It prints as `2026-11-24 23:50 UTC`.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +11,7 @@ impl Utc {
     /// The time of the system's clock. A clock before 1970 counts as 1970.
     #[must_use]
     pub fn now() -> Self {
-        Self(Time::now().0 / 1000)
+        Self(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
     }
 }
 
@@ -46,6 +28,24 @@ impl fmt::Display for Utc {
         let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
         let year = era * 400 + year_of_era + u64::from(month <= 2);
         write!(f, "{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+    }
+}
+
+/// Milliseconds since the beginning of 1970 (UTC), without leap seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Time(pub(crate) u64);
+
+impl Time {
+    /// The time of the system's clock.
+    pub(crate) fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Time> for SystemTime {
+    fn from(time: Time) -> Self {
+        UNIX_EPOCH + Duration::from_millis(time.0)
     }
 }
 

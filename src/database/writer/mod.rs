@@ -300,12 +300,20 @@ impl<F: Fingerprint> Writer<F> {
         Ok(RowKey::distinct(keys))
     }
 
-    /// Deletes every row with this id. An unknown id is not an error.
+    /// Deletes every row with this id. An unknown id is not an error, and costs nothing later.
     ///
     /// # Errors
-    /// [`Error::Poisoned`], [`Error::Forked`].
+    /// [`Error::Poisoned`], [`Error::Forked`]; [`Error::Corrupt`] when a page that shows whether the
+    /// id is stored is damaged.
     pub fn delete(&mut self, id: u64) -> Result<()> {
-        self.apply(Operation::Delete(id))
+        self.check_poison()?;
+        if self.may_hold(id)? { self.apply(Operation::Delete(id)) } else { Ok(()) }
+    }
+
+    /// Whether a deletion of an id may have an effect.
+    fn may_hold(&mut self, id: u64) -> Result<bool> {
+        let changes = &mut self.memtable.changes;
+        Ok(changes.holds(id) || !changes.deletes(id) && self.view.may_hold(id)?)
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one

@@ -158,8 +158,8 @@ pub(crate) fn regions(name: &str, bytes: &[u8]) -> Vec<Range<usize>> {
         return std::iter::once(0..bytes.len()).collect();
     }
     let footer = bytes.len() - PAGE;
-    let sections = words(&bytes[footer + 96..footer + 96 + 16 * 5]);
+    let sections = words(&bytes[footer + 96..footer + 96 + 16 * 6]);
     let sections = sections.as_chunks::<4>().0.iter().filter(|section| section[2] > 0);
     let sections = sections.map(|section| section[0] as usize..(section[0] + section[2]) as usize);
-    sections.chain([0..84, footer..footer + 176]).collect()
+    sections.chain([0..84, footer..footer + 192]).collect()
 }

@@ -1,7 +1,7 @@
 //! What `stats` prints, as text and as JSON.
 
 use std::io::{self, Write};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
@@ -23,12 +23,14 @@ impl Facts {
 
     /// Seconds since 1970.
     fn last_commit(&self) -> u64 {
-        self.activity.last_commit.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+        seconds_of(self.activity.last_commit)
     }
 
     /// The numbers, which all formats share.
-    pub(super) fn numbers(&self) -> [(&'static str, Option<u64>); 16] {
+    pub(super) fn numbers(&self) -> [(&'static str, Option<u64>); 18] {
         let Self { stats, .. } = self;
+        let seconds =
+            |of: fn((Duration, Duration)) -> Duration| stats.lifetime.map(|both| of(both).as_secs());
         [
             ("rows", Some(stats.rows)),
             ("live_rows", self.live_rows),
@@ -44,6 +46,8 @@ impl Facts {
             ("log_frames", Some(stats.log_frames)),
             ("merge_debt_rows", Some(stats.merge_debt_rows)),
             ("last_commit", Some(self.last_commit())),
+            ("expire_after", seconds(|both| both.0)),
+            ("partition", seconds(|both| both.1)),
             ("locked", Some(self.activity.is_locked.into())),
             ("bytes", Some(stats.bytes)),
         ]
@@ -97,6 +101,11 @@ impl Facts {
     }
 }
 
+/// Seconds since 1970.
+fn seconds_of(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
 fn writer(holder: &Holder) -> Value {
     json!({
         "pid": holder.pid,
@@ -115,5 +124,6 @@ fn run(run: &RunStats) -> Value {
         "smallest_id": run.smallest_id,
         "largest_id": run.largest_id,
         "bytes": run.bytes,
+        "expires": run.expires.map(seconds_of),
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::facts::Facts;
 
 /// What the numbers of [`Facts::numbers`] are called, and mean. The others are settings.
-const GAUGES: [(&str, &str, &str); 13] = [
+const GAUGES: [(&str, &str, &str); 14] = [
     ("rows", "rows", "Rows of all runs; deleted and repeated ones count until a merge."),
     ("live_rows", "live_rows", "Rows that queries find."),
     ("dead_rows", "dead_rows", "Stored rows that queries do not find: deleted or repeated ones."),
@@ -18,6 +18,7 @@ const GAUGES: [(&str, &str, &str); 13] = [
     ("log_frames", "log_frames", "Commits in the log."),
     ("merge_debt_rows", "merge_debt_rows", "Rows that the next merge will read; 0 if none is due."),
     ("last_commit", "last_commit_timestamp_seconds", "When the manifest or the log was written last."),
+    ("expire_after", "expire_after_seconds", "How long rows live."),
     ("locked", "locked", "1 while a writer has the database."),
     ("bytes", "bytes", "Bytes of all files."),
 ];
