@@ -625,10 +625,14 @@ class Database:
         with listening(self._listened(progress)) as listener:
             return IngestReport(*self._open().ingest([path_of(folder) for folder in folders], listener))
 
-    def backup(self, dest: Path, *, progress: Progress = None) -> None:
-        """Copies the committed database to ``dest``, which must not exist, or be an empty folder."""
+    def backup(self, dest: Path, *, base: Optional[Path] = None, progress: Progress = None) -> int:
+        """Copies the committed database to ``dest``, which must not exist, or be an empty folder.
+
+        Unchanged files are shared with ``base``, an earlier copy, as hard links where the file system has them.
+        Returns the number of bytes that are shared.
+        """
         with listening(self._listened(progress)) as listener:
-            self._open().backup(path_of(dest), listener)
+            return self._open().backup(path_of(dest), None if base is None else path_of(base), listener)
 
     def refresh(self) -> None:
         """Makes later commits of others visible to reads."""

@@ -331,8 +331,17 @@ impl Core {
         similar::find(py, (&self.handle, similarity), &texts, limit)?.into_dict(py)
     }
 
-    fn backup(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        run_watched(py, listener, |ticker| self.handle.watched_snapshot(ticker)?.backup(&dest))
+    /// Returns the number of bytes that the copy shares with its base.
+    fn backup(
+        &self,
+        py: Python<'_>,
+        dest: PathBuf,
+        base: Option<PathBuf>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        run_watched(py, listener, |ticker| {
+            self.handle.watched_snapshot(ticker)?.backup_with(&dest, base.as_ref())
+        })
     }
 
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {

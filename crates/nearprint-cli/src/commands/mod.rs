@@ -30,6 +30,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
+use crate::terminal::log;
 pub use dedup::DedupReport;
 
 /// Find and remove near-duplicate documents, and search fingerprints in a database on disk
@@ -92,6 +93,7 @@ enum Command {
 impl Cli {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let global = self.global;
+        log::set_format(global.log);
         match self.command {
             Command::Create(args) => args.run(global),
             Command::Build(args) => args.run(global),

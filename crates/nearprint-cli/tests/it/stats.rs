@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::{run, succeeds};
+use crate::cli::{nearprint, run, succeeds};
 use nearprint::{Database, Row};
 use serde_json::{Value, json};
 
@@ -65,6 +65,34 @@ fn stats_do_not_disturb_writers() {
         }
         assert!(written > 0);
     });
+}
+
+/// Every line of a JSON log is an object, and work is reported from its beginning to its end.
+#[test]
+fn a_json_log_has_progress_and_messages() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let log = |line: &str, input: &[u8], code: i32| -> Vec<Value> {
+        let outcome = nearprint(at, &format!("--log json {line}"), input);
+        assert_eq!(outcome.code, code, "{}", outcome.err);
+        outcome.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let rows: String = (0..20_000u64).map(|n| format!("{n}\n")).collect();
+    let built = log("build db", rows.as_bytes(), 0);
+    let works: BTreeSet<&str> = built.iter().filter_map(|line| line["work"].as_str()).collect();
+    assert!(works.contains("sorting"), "{works:?}");
+    for line in built.iter().filter(|line| line["work"].is_string()) {
+        assert!(line["done"].is_u64() && line["unit"].is_string() && line["seconds"].is_f64(), "{line}");
+    }
+    assert!(built.last().unwrap()["message"].as_str().unwrap().starts_with("built db: 20000 rows"));
+    let verified = log("verify db", b"", 0);
+    let last = verified.last().unwrap();
+    assert_eq!((&last["work"], &last["done"]), (&json!("verifying"), &last["total"]));
+    assert!(log("--no-progress verify db", b"", 0).is_empty());
+    let refused = log("stats nowhere", b"", 1);
+    assert!(refused[0]["message"].as_str().unwrap().contains("no database there"), "{refused:?}");
+    let documents = log("dedup - -o out", b"{\"text\":\"a b c\"}\n", 0);
+    assert!(documents.iter().any(|line| line["work"] == "reading"), "{documents:?}");
 }
 
 /// A line of the text format: a name, labels and a number.

@@ -1,18 +1,16 @@
 //! `nearprint stats`
 
+mod facts;
 mod prometheus;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use serde_json::{Map, Value, json};
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::{Activity, Holder, RunStats, Stats};
+use facts::Facts;
 
 /// Print counts and sizes of a database
 ///
@@ -45,14 +43,6 @@ enum StatsFormat {
     Prometheus,
 }
 
-/// What is printed of a database.
-struct Facts {
-    stats: Stats,
-    recipe: Option<String>,
-    activity: Activity,
-    live_rows: Option<u64>,
-}
-
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let bars = global.bars();
@@ -73,117 +63,4 @@ impl Args {
         })?;
         Ok(out.flush()?)
     }
-}
-
-impl Facts {
-    /// Stored rows that queries do not find: deleted, or in several runs.
-    fn dead_rows(&self) -> Option<u64> {
-        self.live_rows.map(|live| self.stats.rows.saturating_sub(live))
-    }
-
-    /// Seconds since 1970.
-    fn last_commit(&self) -> u64 {
-        seconds_of(self.activity.last_commit)
-    }
-
-    /// The numbers, which all formats share.
-    fn numbers(&self) -> [(&'static str, Option<u64>); 18] {
-        let Self { stats, .. } = self;
-        let seconds =
-            |of: fn((Duration, Duration)) -> Duration| stats.lifetime.map(|both| of(both).as_secs());
-        [
-            ("rows", Some(stats.rows)),
-            ("live_rows", self.live_rows),
-            ("dead_rows", self.dead_rows()),
-            ("tombstones", Some(stats.tombstones)),
-            ("fingerprints", Some(stats.fingerprints)),
-            ("width", Some(stats.width.bits().into())),
-            ("k", Some(stats.k.into())),
-            ("largest_id", stats.largest_id),
-            ("generation", Some(stats.generation)),
-            ("format_version", Some(stats.format_version.into())),
-            ("log_bytes", Some(stats.log_bytes)),
-            ("log_frames", Some(stats.log_frames)),
-            ("merge_debt_rows", Some(stats.merge_debt_rows)),
-            ("last_commit", Some(self.last_commit())),
-            ("expire_after", seconds(|both| both.0)),
-            ("partition", seconds(|both| both.1)),
-            ("locked", Some(self.activity.is_locked.into())),
-            ("bytes", Some(stats.bytes)),
-        ]
-    }
-
-    fn texts(&self) -> [(&'static str, Option<String>); 4] {
-        let Self { stats, .. } = self;
-        [
-            ("layout", Some(stats.layout.to_string())),
-            ("keys", Some(stats.keys.to_string())),
-            ("recipe", self.recipe.clone()),
-            ("database_id", Some(stats.database_id.clone())),
-        ]
-    }
-
-    fn write_lines(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { stats, activity, .. } = self;
-        let none = || "none".to_string();
-        for (name, number) in self.numbers() {
-            writeln!(out, "{name}\t{}", number.map_or_else(none, |number| number.to_string()))?;
-        }
-        for (name, text) in self.texts() {
-            writeln!(out, "{name}\t{}", text.unwrap_or_else(none))?;
-        }
-        writeln!(out, "writer\t{}", activity.writer.as_ref().map_or_else(none, Holder::to_string))?;
-        writeln!(out, "bytes_per_row\t{:.2}", stats.bytes as f64 / stats.rows.max(1) as f64)?;
-        for (name, bytes) in &stats.sections {
-            writeln!(out, "bytes_{name}\t{bytes}")?;
-        }
-        writeln!(out, "runs\t{}", stats.runs.len())?;
-        for RunStats { run, layout, rows, fingerprints, smallest_id, largest_id, bytes, .. } in &stats.runs {
-            writeln!(
-                out,
-                "run_{run}\t{layout}, {rows} rows, {fingerprints} fingerprints, ids {smallest_id} to {largest_id}, {bytes} bytes"
-            )?;
-        }
-        Ok(())
-    }
-
-    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { stats, activity, .. } = self;
-        let numbers = self.numbers().map(|(name, number)| (name.to_string(), json!(number)));
-        let texts = self.texts().map(|(name, text)| (name.to_string(), json!(text)));
-        let mut object: Map<String, Value> = numbers.into_iter().chain(texts).collect();
-        object.insert("locked".into(), json!(activity.is_locked));
-        object.insert("writer".into(), activity.writer.as_ref().map_or(Value::Null, writer));
-        let sections = stats.sections.iter().map(|(name, bytes)| ((*name).to_string(), json!(bytes)));
-        object.insert("sections".into(), sections.collect());
-        object.insert("runs".into(), stats.runs.iter().map(run).collect());
-        writeln!(out, "{}", Value::Object(object))
-    }
-}
-
-/// Seconds since 1970.
-fn seconds_of(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-fn writer(holder: &Holder) -> Value {
-    json!({
-        "pid": holder.pid,
-        "host": holder.place.as_ref().map(|place| &place.host),
-        "since": holder.place.as_ref().map(|place| &place.since),
-    })
-}
-
-fn run(run: &RunStats) -> Value {
-    json!({
-        "run": run.run,
-        "layout": run.layout.to_string(),
-        "rows": run.rows,
-        "tombstones": run.tombstones,
-        "fingerprints": run.fingerprints,
-        "smallest_id": run.smallest_id,
-        "largest_id": run.largest_id,
-        "bytes": run.bytes,
-        "expires": run.expires.map(seconds_of),
-    })
 }

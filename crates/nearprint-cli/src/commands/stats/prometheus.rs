@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Facts;
+use super::facts::Facts;
 
 /// What the numbers of [`Facts::numbers`] are called, and mean. The others are settings.
 const GAUGES: [(&str, &str, &str); 14] = [
