@@ -8,10 +8,11 @@ use std::path::Path;
 use crate::database::snapshot::Snapshot;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{Expiry, Manifest};
 use crate::log::manifest;
 use crate::progress::Stage;
 use crate::storage::{Staging, refuse_inside};
+use crate::util::time::Time;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Writes a copy of this snapshot. `dest` must not exist, or be an empty folder; it appears
@@ -44,7 +45,8 @@ impl<F: Fingerprint> Snapshot<F> {
             options.report(Stage::Copying, done, Some(total))
         };
         for run in self.runs() {
-            let copy = run.copy(staging.folder(), &manifest, run.record.run, &mut report)?;
+            let copy =
+                run.copy(staging.folder(), &manifest, (run.record.run, run.record.expires), &mut report)?;
             manifest.runs.push(copy);
         }
         for (file, record) in self.identities().iter().zip(&manifest.ingested) {
@@ -59,6 +61,7 @@ impl<F: Fingerprint> Snapshot<F> {
         let next_run = self.runs().map(|run| run.record.run + 1).max().unwrap_or(0);
         let mut manifest = Manifest { runs: Vec::new(), live_wal: None, ..self.manifest().clone() };
         manifest.next_run = manifest.next_run.max(next_run);
+        manifest.expiry = manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
         manifest
     }
 }

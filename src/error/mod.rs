@@ -169,6 +169,14 @@ pub enum Error {
         /// The least memory, in bytes.
         least: usize,
     },
+    /// A lifetime of rows, and a period, that no database can have: 1 to 1,024 periods make a
+    /// lifetime.
+    Lifetime {
+        /// The lifetime in milliseconds.
+        lifetime_ms: u64,
+        /// The period in milliseconds.
+        period_ms: u64,
+    },
     /// An empty recipe, or one of more than 4,096 bytes.
     InvalidRecipe {
         /// Its length in bytes.
@@ -425,6 +433,10 @@ impl fmt::Display for Error {
                 write!(f, "memory budget {bytes} is below the minimum {least}")
             }
             Self::InvalidRecipe { .. } => f.write_str("a recipe takes 1 to 4096 bytes"),
+            Self::Lifetime { lifetime_ms, period_ms } => write!(
+                f,
+                "rows cannot expire after {lifetime_ms} ms in partitions of {period_ms} ms: 1 to 1,024 partitions are possible"
+            ),
             Self::RecipeMismatch { path, recipe } => {
                 write!(f, "{}: has another recipe: {recipe}", path.display())
             }

@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::header::Owner;
-use crate::format::manifest::{IdRanges, LiveWal, MAX_MANIFEST_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{Expiry, IdRanges, LiveWal, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::format::wal::WalHeader;
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
 use crate::util::sabotage;
+use crate::util::time::Time;
 
 /// The manifest of a database without runs.
 pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
@@ -32,6 +33,7 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         ingested: Vec::new(),
         automatic: IdRanges::default(),
         keys: schema.keys.kept(),
+        expiry: schema.lifetime.map(|lifetime| Expiry { lifetime, of_log: Time(0) }),
         recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
         history: Vec::new(),
@@ -115,7 +117,8 @@ impl Manifest {
     /// The settings of the database.
     pub(crate) fn schema(&self) -> Schema {
         let keys = KeyStorage::of(self.keys);
-        Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone() }
+        let lifetime = self.expiry.map(|expiry| expiry.lifetime);
+        Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone(), lifetime }
     }
 
     /// The expected header of the live log.
@@ -130,24 +133,36 @@ impl Manifest {
     }
 
     /// The owner of the files of a run.
-    pub(crate) fn owner(&self, run: u64, salt: u64) -> Owner {
+    pub(crate) fn owner(&self, run: u64, salt: u64, expires: Option<Time>) -> Owner {
         let Self { database_id, width, k, layout, keys, .. } = *self;
-        Owner { database_id, width, k, layout, keys: KeyStorage::of(keys), run, salt }
+        Owner { database_id, width, k, layout, keys: KeyStorage::of(keys), run, salt, expires }
     }
 
     /// The owner of the files of a run that is there.
     pub(crate) fn owner_of(&self, record: &RunRecord) -> Owner {
-        self.owner(record.run, record.salt)
+        self.owner(record.run, record.salt, record.expires)
     }
 
     /// The owner of the files of a new run.
-    pub(crate) fn new_owner(&self, run: u64) -> Result<Owner> {
-        Ok(self.owner(run, random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt))))
+    pub(crate) fn new_owner(&self, run: u64, expires: Option<Time>) -> Result<Owner> {
+        let salt = random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt));
+        Ok(self.owner(run, salt, expires))
     }
 
     /// The layout for a run of so many distinct fingerprints.
     pub(crate) fn layout_for(&self, entries: u64) -> Result<Layout> {
         self.layout.of_run(self.width, self.k, entries)
+    }
+
+    /// Drops the runs whose rows have expired: the first ones. Returns them.
+    pub(crate) fn drop_expired(&mut self, now: Time) -> Vec<RunRecord> {
+        let expired = self.runs.iter().take_while(|run| run.is_expired(now)).count();
+        self.runs.drain(..expired).collect()
+    }
+
+    /// Whether the rows of the live log have expired.
+    pub(crate) fn is_log_expired(&self, now: Time) -> bool {
+        self.expiry.is_some_and(|expiry| expiry.of_log <= now)
     }
 
     /// The names of all files of the database.

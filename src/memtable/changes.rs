@@ -262,7 +262,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
         let options = if is_small { options.threads(1) } else { options };
-        let target = Target { storage: &storage, options: &options, owner: manifest.owner(run, 0) };
+        let expires = manifest.expiry.map(|expiry| expiry.of_log);
+        let target = Target { storage: &storage, options: &options, owner: manifest.owner(run, 0, expires) };
         let record = effect.write(target, |_| Ok(layout))?;
         Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
     }

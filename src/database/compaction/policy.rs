@@ -62,6 +62,11 @@ pub(crate) fn pick(runs: &[RunSize], has_older: bool, cost: &dyn Fn(u64) -> f64)
     smallest.map(|range| grow(runs, range)).or_else(|| all_that_fits(runs))
 }
 
+/// All runs, where there are several, and one run can hold them.
+pub(crate) fn unite(runs: &[RunSize]) -> Option<Range<usize>> {
+    (runs.len() > 1 && fits(runs)).then_some(0..runs.len())
+}
+
 /// Whether queries are cheap enough after merging a range.
 fn is_cheap(runs: &[RunSize], merged: &Range<usize>, cost: &dyn Fn(u64) -> f64) -> bool {
     let entries = |part: &[RunSize]| part.iter().map(|run| run.entries).sum::<u64>();

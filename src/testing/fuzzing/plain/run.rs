@@ -69,7 +69,7 @@ fn open_table<'a>(
         table: u32::try_from(table).unwrap_or_default(),
         blocks: run.blocks,
         prefix: run.prefixes[table],
-        ..Header::new(b'S', run.number, run.salt)
+        ..Header::new(b'S', run.number, run.salt, run.expires)
     };
     let lens = |[n, _, _, bits, ..]: [u64; 8]| {
         let lo = match (manifest.width, bits) {
@@ -174,7 +174,7 @@ impl Postings {
             let lens = [id * r].into_iter().chain(starts).chain([32 * u128::from(blocks)]);
             lens.chain(wide.then_some(u128::from(manifest.width / 8) * n)).collect()
         };
-        let header = Header::new(b'R', run.number, run.salt);
+        let header = Header::new(b'R', run.number, run.salt, run.expires);
         let file = Paged::read(files, manifest, (&name, &run.postings, &header), lens)?;
         file.ensure_unused(6)?;
         let [n, r, row_sum, least, most, blocks, ..] = &file.attributes;
@@ -250,7 +250,7 @@ fn read_starts(sections: &[&[u8]], entries: usize, rows: usize, name: &str) -> F
 fn read_tombstones(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Vec<u64>> {
     let Some(record) = &run.tombstones_file else { return Ok(Vec::new()) };
     let name = format!("{:08}.dels", run.number);
-    let header = Header::new(b'D', run.number, run.salt);
+    let header = Header::new(b'D', run.number, run.salt, run.expires);
     let file = Paged::read(files, manifest, (&name, record, &header), |[d, ..]| vec![8 * u128::from(d)])?;
     file.ensure_unused(3)?;
     let [d, least, most, ..] = &file.attributes;
@@ -264,7 +264,7 @@ fn read_tombstones(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Vec<u
 
 fn read_keys(files: &Bytes, manifest: &Manifest, run: &Run, keys: &Keys) -> Found<Vec<(Row, Key)>> {
     let name = format!("{:08}.keys", run.number);
-    let header = Header::new(b'K', run.number, run.salt);
+    let header = Header::new(b'K', run.number, run.salt, run.expires);
     let lens = |[n, _, b, ..]: [u64; 8]| vec![8 * u128::from(n), 8 * u128::from(n), b.into()];
     let file = Paged::read(files, manifest, (&name, &keys.file, &header), lens)?;
     file.ensure_unused(4)?;
@@ -309,7 +309,7 @@ impl Key {
 
 pub(super) fn check_identities(files: &Bytes, manifest: &Manifest, of: &Identities) -> Found<()> {
     let name = format!("{:08}.ings", of.number);
-    let header = Header::new(b'I', of.number, 0);
+    let header = Header::new(b'I', of.number, 0, None);
     let file = Paged::read(files, manifest, (&name, &of.file, &header), |[n, ..]| vec![16 * u128::from(n)])?;
     file.ensure_unused(1)?;
     ensure(file.attributes[0].value == of.count, format!("attributes of {name}"))?;
