@@ -134,7 +134,11 @@ fn run(steps: &[Step]) -> Vec<(SimulatedDisk, Moment)> {
         at.lock().unwrap().begun.push(model.clone());
         match step {
             Step::Insert(row) => drop(writer.insert(row).unwrap()),
-            Step::Delete(id) => writer.delete(id).unwrap(),
+            Step::Delete(id) => {
+                // Begins the transaction, also if the id is unknown and its deletion nothing.
+                writer.set_checkpoint(b"").unwrap();
+                writer.delete(id).unwrap();
+            }
             Step::Commit => writer.commit().unwrap(),
             Step::Flush => writer.flush().unwrap(),
             Step::Compact => writer.compact().unwrap(),
