@@ -26,7 +26,7 @@ from ._kept import Kept
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
 from ._nearprint import __version__, width_of
-from ._reports import Damage, Deduplication, Explanation, Finding, IngestReport, RepairReport, UnitCounts, Verification
+from ._reports import Damage, Deduplication, Explanation, Finding, IfNew, IngestReport, RepairReport, UnitCounts, Verification
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
 
@@ -42,6 +42,7 @@ __all__ = [
     "Finding",
     "Fingerprints",
     "ForkError",
+    "IfNew",
     "IngestReport",
     "InputError",
     "Kept",

@@ -16,7 +16,7 @@ from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_o
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
-from ._reports import Damage, Explanation, IngestReport, Verification
+from ._reports import Damage, Explanation, IfNew, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
 from ._settings import check_count, check_similarity, distance_of, settings_of
@@ -559,15 +559,51 @@ class Database:
         names = Names(fingerprint, id, key, text)
         return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=True)
 
+    def insert_if_new(
+        self,
+        fingerprints: Any,
+        k: Optional[int] = None,
+        ids: Any = None,
+        keys: Optional[Iterable[str]] = None,
+        *,
+        similarity: Optional[float] = None,
+        texts: Optional[Iterable[Union[str, bytes]]] = None,
+        signed: bool = False,
+    ) -> IfNew:
+        """Inserts each row that has no stored row within ``k`` bits, and tells what the others have met.
+
+        Uncommitted rows count, and so do the rows of this call. ``fingerprints`` is one fingerprint or many; ``k`` and
+        ``similarity`` are as in :meth:`query`, and the rest as in :meth:`add`. Durable after the next :meth:`commit`.
+        """
+        core, distance = self._open(), self._k_of(k, similarity)
+        self._check_carried(fingerprints)
+        rows = self._listed(Rows(fingerprints, ids, keys, texts))
+        given, met, first = [np.empty(0, np.uint64)], [], 0
+        for batch in rows.batches(Names(None, None, None, None)):
+            own, found = core.insert_if_new(batch.native(self._width, signed=signed)[0], distance)
+            found["query"] += first
+            first += len(own)
+            given.append(own)
+            met.append(result_of(found))
+        nearest, all_ids = joined(met), np.concatenate(given)
+        inserted = np.ones(len(all_ids), bool)
+        inserted[nearest["query"]] = False
+        return IfNew(inserted, all_ids, nearest)
+
+    def _listed(self, rows: Rows) -> Rows:
+        """The same rows; one fingerprint becomes a list of one."""
+        if not is_one(rows.fingerprints, self._width):
+            return rows
+        one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
+        keys = [rows.keys] if isinstance(rows.keys, str) else rows.keys
+        texts = [rows.texts] if isinstance(rows.texts, (str, bytes)) else rows.texts
+        return Rows(one, rows.ids, keys, texts)
+
     def _insert(self, rows: Rows, names: Names, signed: bool, upsert: bool) -> Ids:
         core = self._open()
         self._check_carried(rows.fingerprints)
-        if is_one(rows.fingerprints, self._width):
-            one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
-            keys = [rows.keys] if isinstance(rows.keys, str) else rows.keys
-            texts = [rows.texts] if isinstance(rows.texts, (str, bytes)) else rows.texts
-            rows = Rows(one, rows.ids, keys, texts)
-        given = [core.add(batch.native(self._width, signed=signed)[0], upsert) for batch in rows.batches(names)]
+        batches = self._listed(rows).batches(names)
+        given = [core.add(batch.native(self._width, signed=signed)[0], upsert) for batch in batches]
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
 
     def _check_carried(self, fingerprints: Any) -> None:

@@ -14,7 +14,7 @@ from ._errors import InputError
 from ._progress import Progress, check_progress, listening
 from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows
-from ._settings import check_count, k_of_layout, kind_of, line_and_width, settings_of
+from ._settings import Duration, check_count, k_of_layout, kind_of, line_and_width, settings_of
 from ._sources import Texts
 from ._text_rows import are_texts, rows_of, storage_of
 
@@ -31,6 +31,8 @@ def create(
     keys: bool = False,
     texts: bool = False,
     hashes: bool = False,
+    expire_after: Optional[Duration] = None,
+    partition: Optional[Duration] = None,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
@@ -48,7 +50,8 @@ def create(
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
     ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts; with
-    ``hashes``, they have hashes of texts, of at most 32 bytes. All other arguments are the same as for
+    ``hashes``, they have hashes of texts, of at most 32 bytes. Rows expire ``expire_after`` a time, a ``timedelta`` or
+    seconds; rows of one ``partition`` of the time (a tenth of it) expire together. All other arguments are the same as for
     :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
@@ -66,6 +69,8 @@ def create(
         keys,
         texts,
         hashes,
+        expire_after=expire_after,
+        partition=partition,
         threads=threads,
         memory=memory,
         memtable_rows=memtable_rows,

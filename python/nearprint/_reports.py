@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
+import numpy as np
+import numpy.typing as npt
+
+from ._result import Result
 from ._shown import html_report, html_text
 
 
@@ -48,6 +52,18 @@ class Verification:
     def sound(self) -> bool:
         """Whether no file is damaged."""
         return not self.damage
+
+
+class IfNew(NamedTuple):
+    """What became of rows that were inserted only where they are new.
+
+    ``inserted`` says so for each row; ``ids`` are the ids of the rows, or of the rows that they met. ``met`` has the
+    columns of :meth:`Database.query_batch`: for each row that was not inserted, the nearest stored one.
+    """
+
+    inserted: npt.NDArray[np.bool_]
+    ids: npt.NDArray[np.uint64]
+    met: Result
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional
+from datetime import timedelta
+from typing import Any, Optional, Union
 
 from . import _nearprint
 from ._arrays import check_k, check_threads
 from ._carried import bands_for
 from ._errors import InputError
+
+#: A time, or seconds.
+Duration = Union[timedelta, float]
 
 DEFAULT_K = 3
 DEFAULT_SIMILARITY = 0.7
@@ -35,6 +39,12 @@ def check_seconds(seconds: Any, what: str) -> float:
     if not seconds >= 0.0:
         raise InputError(f"{what} = {seconds}: at least 0 is wanted")
     return seconds
+
+
+def _seconds(duration: Optional[Duration], what: str) -> Optional[float]:
+    if duration is None:
+        return None
+    return check_seconds(duration.total_seconds() if isinstance(duration, timedelta) else duration, what)
 
 
 def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optional[str], Optional[int]]:
@@ -129,6 +139,8 @@ def settings_of(
     texts: bool = False,
     hashes: bool = False,
     *,
+    expire_after: Optional[Duration] = None,
+    partition: Optional[Duration] = None,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
@@ -144,6 +156,8 @@ def settings_of(
         "layout": layout,
         "recipe": recipe,
         "keys": storage_of(keys, texts, hashes),
+        "expire_after": _seconds(expire_after, "expire_after"),
+        "partition": _seconds(partition, "partition"),
         "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory"),
         "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),

@@ -19,6 +19,10 @@ pub(crate) struct Settings {
     recipe: Option<String>,
     /// What is stored with rows, as in `stats()["keys"]`.
     keys: String,
+    /// How long rows live, in seconds.
+    expire_after: Option<f64>,
+    /// The period in which rows expire together, in seconds.
+    partition: Option<f64>,
     threads: Option<usize>,
     memory: Option<usize>,
     memtable_rows: Option<usize>,
@@ -33,10 +37,15 @@ impl Settings {
     pub(crate) fn schema(&self) -> Result<Schema> {
         let layout = self.layout.parse::<LayoutChoice>()?;
         let schema = Schema::new().k(self.k).layout(layout).keys(storage_of(&self.keys));
-        Ok(match &self.recipe {
+        let schema = match &self.recipe {
             Some(recipe) => schema.recipe(recipe),
             None => schema,
-        })
+        };
+        let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        match self.expire_after {
+            Some(lifetime) => schema.expire_after(time(lifetime), self.partition.map(time)),
+            None => Ok(schema),
+        }
     }
 
     /// How the handle works.

@@ -368,6 +368,33 @@ impl Core {
         Ok(ids.into_pyarray(py))
     }
 
+    /// Inserts the rows that have no stored row within `k` bits. Returns the id of each row, or of the row
+    /// that it met, and the rows that were met.
+    fn insert_if_new<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Rows<'_>,
+        k: u32,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyDict>)> {
+        rows.check_keys(py)?;
+        let borrowed = rows.borrow()?;
+        let snapshot = self.handle.last_snapshot();
+        let (ids, met) = run_change(py, &self.handle, borrowed.num_words(), |ticker| {
+            let mut met = Found::new(snapshot.width(), snapshot.match_shape());
+            let mut ids = Vec::new();
+            let stored = &mut |id| {
+                ids.push(id);
+                if ids.len().is_multiple_of(ROWS_BETWEEN_CHECKS) { ticker.check() } else { Ok(()) }
+            };
+            self.handle.write(ticker, |writer| {
+                ticker.check()?;
+                writer.insert_if_new(&borrowed.rows(), k, stored, &mut met)
+            })?;
+            Ok((ids, met))
+        })?;
+        Ok((ids.into_pyarray(py), Columns::of(met, "query").into_dict(py)?))
+    }
+
     fn delete(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u64>) -> PyResult<()> {
         let ids = ids.as_slice()?;
         run_change(py, &self.handle, ids.len(), |ticker| {

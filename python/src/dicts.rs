@@ -21,6 +21,8 @@ pub(crate) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
         log_frames, merge_debt_rows, bytes
     );
     dict.set_item("keys", stats.keys.to_string())?;
+    dict.set_item("expire_after", stats.lifetime.map(|(lifetime, _)| lifetime.as_secs_f64()))?;
+    dict.set_item("partition", stats.lifetime.map(|(_, period)| period.as_secs_f64()))?;
     let sections = PyDict::new(py);
     stats.sections.iter().try_for_each(|(name, bytes)| sections.set_item(name, bytes))?;
     dict.set_item("sections", sections)?;

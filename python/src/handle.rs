@@ -104,7 +104,7 @@ impl Handle {
     /// The database with everything that this handle has committed.
     pub(crate) fn snapshot(&self) -> Result<AnySnapshot> {
         let mut reading = lock(&self.reading);
-        if reading.stale {
+        if reading.stale || reading.snapshot.has_expired() {
             reading.renew()?;
         }
         Ok(reading.snapshot.clone())
@@ -113,7 +113,8 @@ impl Handle {
     /// The snapshot that the next read has, if nothing has to be waited for or read.
     pub(crate) fn ready_snapshot(&self) -> Option<AnySnapshot> {
         let reading = self.reading.try_lock().ok()?;
-        (!reading.stale).then(|| reading.snapshot.clone())
+        let is_current = !reading.stale && !reading.snapshot.has_expired();
+        is_current.then(|| reading.snapshot.clone())
     }
 
     /// What was read last, for settings.

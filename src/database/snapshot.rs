@@ -125,6 +125,14 @@ impl<F: Fingerprint> Snapshot<F> {
         Self::open(&storage, &self.shared.options, Some(self))
     }
 
+    /// Whether rows of this snapshot have [expired](crate::Schema::expire_after) since it was taken. A
+    /// [refreshed](Self::refresh) one does not have them.
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        // The oldest rows expire first.
+        self.runs().next().is_some_and(|run| run.record.is_expired(self.shared.storage.now()))
+    }
+
     /// The same view with another progress callback.
     ///
     /// ```

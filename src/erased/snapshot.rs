@@ -121,6 +121,12 @@ impl AnySnapshot {
         typed!(PerWidth: &self.inner, snapshot => snapshot.checkpoint())
     }
 
+    /// Whether rows have expired since: see [`Snapshot::has_expired`].
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        typed!(PerWidth: &self.inner, snapshot => snapshot.has_expired())
+    }
+
     /// The recipe of the fingerprints, if the database stores one.
     #[must_use]
     pub fn recipe(&self) -> Option<&str> {

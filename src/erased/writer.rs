@@ -8,6 +8,8 @@ use super::{AnySnapshot, PerWidth};
 use crate::database::ingest::IngestReport;
 use crate::database::new_row::NewRow;
 use crate::database::writer::Writer;
+use crate::database::writer::checked::Insertion;
+use crate::database::writer::shared::Commit;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row, U256, fingerprints};
 use crate::format::schema::KeyStorage;
@@ -63,6 +65,37 @@ impl AnyWriter {
     /// As [`insert`](Self::insert).
     pub fn upsert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.upsert(row)))
+    }
+
+    /// Inserts each row that has no stored row within `k` bits, rows of this call included: see
+    /// [`Writer::insert_if_new`]. `met` receives the nearest stored row of each other one, repeated for
+    /// each of its keys; the group is the index of the row that met it. `stored` receives the id of each
+    /// row, or the id of the row that it met.
+    ///
+    /// # Errors
+    /// As [`Writer::insert_if_new`], and whatever `stored` returns.
+    pub fn insert_if_new(
+        &mut self,
+        rows: &NewRows<'_>,
+        k: u32,
+        stored: &mut dyn FnMut(u64) -> Result<()>,
+        met: &mut dyn Sink,
+    ) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => {
+            let mut index = 0;
+            rows.store(stored, |row| {
+                let outcome = writer.insert_if_new(row, k)?;
+                if let Insertion::Met(Match { distance, fingerprint, id }) = outcome {
+                    let near = Row { fingerprint, id };
+                    let keys = writer.keys_of(near)?;
+                    let keys = keys.iter().map(|key| Some(key.key.as_str()));
+                    let keyless = keys.len() == 0;
+                    keys.chain(keyless.then_some(None)).for_each(|key| push_row(met, (index, near, distance), key));
+                }
+                index += 1;
+                Ok(outcome.id())
+            })
+        })
     }
 
     /// Deletes every row with one of these ids.
@@ -216,5 +249,11 @@ impl AnyWriter {
     /// As [`Writer::close`].
     pub fn close(self) -> Result<()> {
         typed!(PerWidth: self.0, writer => writer.close())
+    }
+}
+
+impl Commit for AnyWriter {
+    fn commit(&mut self) -> Result<()> {
+        Self::commit(self)
     }
 }

@@ -76,7 +76,7 @@ mod tests {
     fn rows_of_one_period_expire_together_and_never_late() {
         let days = |days: u64| Duration::from_secs(days * 86_400);
         let monthly = Lifetime::new(days(30), Some(days(1))).unwrap();
-        let day = days(1).as_millis() as u64;
+        let day = 86_400_000;
         for now in [7 * day, 7 * day + 1, 8 * day - 1] {
             assert_eq!(monthly.of_row(Time(now)), Time(37 * day));
         }

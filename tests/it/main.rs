@@ -23,6 +23,7 @@ mod queries;
 mod repair;
 mod repair_log;
 mod repair_support;
+mod shared;
 mod streams;
 mod upserts;
 mod widths;

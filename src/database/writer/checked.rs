@@ -16,6 +16,16 @@ pub enum Insertion<F> {
     Met(Match<F>),
 }
 
+impl<F> Insertion<F> {
+    /// The id of the row, or of the row that it met.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        match self {
+            Self::Inserted(id) | Self::Met(Match { id, .. }) => *id,
+        }
+    }
+}
+
 impl<F: Fingerprint> Writer<F> {
     /// Inserts a row, unless a row within `k` bits is stored: check and insert in one call.
     /// Uncommitted rows count, so rows of one batch are compared with each other, too.
