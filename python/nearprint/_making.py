@@ -150,6 +150,7 @@ def build(
             memory=memory,
             memtable_rows=memtable_rows,
             background_merges=background_merges,
+            wait=wait,
             progress=progress,
         )
     recipe, layout = settled(fingerprints, recipe, kind, layout)
@@ -250,4 +251,6 @@ def repair(
     settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
         made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
-    return RepairReport(made, complete, *counts, [Finding(*finding) for finding in findings])
+    rows, lost_rows, without_id, lost_fingerprints, recovered = counts
+    listed = [Finding(*finding) for finding in findings]
+    return RepairReport(made, complete, rows, lost_rows, without_id, lost_fingerprints, recovered, listed)

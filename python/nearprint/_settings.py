@@ -33,12 +33,12 @@ def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) ->
 def check_seconds(seconds: Any, what: str) -> float:
     """Refuses a value that is no number, or no time to wait."""
     try:
-        seconds = float(seconds)
+        number = float(seconds)
     except TypeError:
         raise TypeError(f"{what}: a number of seconds is wanted, not {type(seconds).__name__}") from None
-    if not seconds >= 0.0:
-        raise InputError(f"{what} = {seconds}: at least 0 is wanted")
-    return seconds
+    if not number >= 0.0:
+        raise InputError(f"{what} = {number}: at least 0 is wanted")
+    return number
 
 
 def _seconds(duration: Optional[Duration], what: str) -> Optional[float]:

@@ -1,0 +1,118 @@
+"""The functions of nearprint over datasets of Ray, with the results of one machine.
+
+Fingerprints are integers of 64 bits, or bytes of 128 and 256 bits, the most significant one first. The number of
+blocks changes no result. The pairs that connect clusters are united on the driver: for a fingerprint that is
+near others, up to k + 1 pairs, or one for each band.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ray.data import Dataset
+
+from . import _distributed
+from ._distributed import Make, Near, Source
+from ._settings import check_count
+
+__all__ = ["clusters", "dedup", "pairs"]
+
+
+class _Ray:
+    """Blocks, and groups of rows."""
+
+    def map(self, rows: Any, make: Make) -> Any:
+        return rows.map_batches(make, batch_format="pandas", batch_size=None)
+
+    def place(self, rows: Any, make: Make, tasks: int) -> Any:
+        return rows.groupby(_distributed.TASK, num_partitions=tasks).map_groups(make, batch_format="pandas")
+
+    def collect(self, rows: Any) -> Any:
+        return rows.to_pandas()
+
+
+_ENGINE = _Ray()
+
+
+def _tasks(rows: Any, partitions: Optional[int]) -> int:
+    return max(rows.num_blocks(), 1) if partitions is None else check_count(partitions, "partitions", 1)
+
+
+def pairs(
+    rows: Dataset,
+    k: Optional[int] = None,
+    *,
+    fingerprint: str = "fingerprint",
+    similarity: Optional[float] = None,
+    bands: Optional[str] = None,
+    width: Optional[int] = None,
+    partitions: Optional[int] = None,
+) -> Dataset:
+    """The pairs of :func:`nearprint.find_all`, each once: columns ``a``, ``b``, ``distance``, with a below b.
+
+    ``similarity`` is for MinHash fingerprints, whose ``bands`` are by default the bands of the recipe ``minhash``.
+    Fingerprints have 64 bits, with bands 256, unless ``width`` says otherwise. ``partitions`` is the number of tasks.
+
+    Raises ``InputError`` for invalid arguments and columns.
+    """
+    rows = rows.materialize()
+    columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
+    _distributed.check_columns([fingerprint], columns)
+    source = Source(Near.of(k, similarity, bands, width), fingerprint)
+    result: Dataset = _distributed.pairs(_ENGINE, rows, source, tasks)
+    return result
+
+
+def clusters(
+    rows: Dataset,
+    k: Optional[int] = None,
+    *,
+    id: str = "id",
+    fingerprint: str = "fingerprint",
+    similarity: Optional[float] = None,
+    bands: Optional[str] = None,
+    width: Optional[int] = None,
+    partitions: Optional[int] = None,
+) -> Dataset:
+    """The connected components of the pairs, without single rows: columns ``id``, ``fingerprint``, ``cluster``.
+
+    ``cluster`` is the smallest fingerprint of the component. Rows of equal fingerprints are near each other. Other
+    arguments and exceptions as for :func:`pairs`.
+    """
+    rows = rows.materialize()
+    columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
+    _distributed.check_columns([id, fingerprint], columns)
+    source = Source(Near.of(k, similarity, bands, width), fingerprint)
+    result: Dataset = _distributed.clusters(_ENGINE, rows, source, id, tasks)
+    return result
+
+
+def dedup(
+    rows: Dataset,
+    *,
+    id: str = "id",
+    text: str = "text",
+    keep: Optional[str] = None,
+    annotate: bool = False,
+    recipe: str = "minhash",
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
+    partitions: Optional[int] = None,
+) -> Dataset:
+    """The rows whose texts are not near an earlier kept one, as :func:`nearprint.dedup` keeps them, in any order.
+
+    Rows are decided in the order of their ids, which are integers or texts, and unique; ``keep`` chooses others, as for
+    :func:`nearprint.dedup`. Rows without a text are kept. With ``annotate`` all rows are returned, with columns
+    ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``cluster``, the id of the kept
+    row; and ``cluster_size``. Texts are compared exactly: fingerprints only find what is connected, which goes to one
+    task. Other arguments are those of :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
+    """
+    rows = rows.materialize()
+    columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
+    source, settings = _distributed.source_of_texts(text, recipe, k, similarity, confirm)
+    how = _distributed.decisions_of(id, keep, settings, annotate)
+    new = ("duplicate_of", "similarity", "cluster", "cluster_size") if annotate else ()
+    _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
+    result: Dataset = _distributed.dedup(_ENGINE, rows, source, how, tasks)
+    return result

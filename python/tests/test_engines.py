@@ -1,0 +1,120 @@
+"""Ray and Dask against one machine, in 1, 4 and 16 parts."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+
+import nearprint
+
+from .conftest import near_duplicates, numbers_of, rows_of
+
+PARTS = (1, 4, 16)
+#: Makes rows of a frame in some parts, and the functions over them.
+Spread = Callable[[pd.DataFrame, int], Any]
+
+
+@pytest.fixture(scope="module", params=["dask", "ray"])
+def engine(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Spread, Callable[[Any], pd.DataFrame]]]:
+    if request.param == "dask":
+        import nearprint.dask
+
+        dd: Any = importlib.import_module("dask.dataframe")
+        yield nearprint.dask, lambda frame, parts: dd.from_pandas(frame, npartitions=parts), lambda df: df.compute()
+        return
+    pytest.importorskip("ray", reason="Ray has no wheel for every Python")
+    import ray
+
+    import nearprint.ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield nearprint.ray, lambda frame, n: ray.data.from_pandas(frame).repartition(n), lambda rows: rows.to_pandas()
+    ray.shutdown()
+
+
+def texts_of(count: int) -> list[Any]:
+    source = random.Random(3)
+    texts: list[Any] = []
+    for index in range(count):
+        words = source.choice(texts).split() if index % 2 else [f"word{source.randrange(300)}" for _ in range(60)]
+        for _ in range(source.randrange(6) if index % 2 else 0):
+            words[source.randrange(60)] = f"word{source.randrange(300)}"
+        texts.append(" ".join(words))
+    return [*texts, None, ""]
+
+
+def test_texts_have_the_decisions_of_one_machine(engine: Any) -> None:
+    functions, spread, collected = engine
+    texts = texts_of(80)
+    scores = [at * 7919 % 40 for at in range(len(texts))]
+    frame = pd.DataFrame({"id": np.arange(len(texts)), "text": texts, "score": scores})
+    for parts, keep in zip(PARTS, (None, "max:score", "longest")):
+        expected = nearprint.dedup(frame, keep=keep, missing="keep", similarity=0.6)
+        assert 10 < expected["kept"].sum() < 70
+        rows = spread(frame, parts)
+        found = collected(functions.dedup(rows, keep=keep, annotate=True, similarity=0.6)).sort_values("id")
+        of = [-1 if pd.isna(one) else int(one) for one in found["duplicate_of"]]
+        assert [one < 0 for one in of] == expected["kept"].tolist()
+        assert np.allclose(
+            found["similarity"].to_numpy(float, na_value=np.nan), expected["similarity"], atol=1e-4, equal_nan=True
+        )
+        assert keep is not None or of == expected["duplicate_of"].tolist()
+        assert found["cluster"].tolist() == [at if one < 0 else one for at, one in enumerate(of)]
+        sizes = found["cluster"].value_counts()
+        assert found["cluster_size"].tolist() == [sizes[one] for one in found["cluster"]]
+        kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
+        assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
+        assert list(kept.columns) == list(frame.columns)
+
+
+@pytest.mark.parametrize(("width", "k"), [(64, 3), (128, 3)])
+def test_pairs_and_clusters_are_those_of_one_machine(engine: Any, width: int, k: int) -> None:
+    functions, spread, collected = engine
+    numbers = near_duplicates(width, 150)
+    prints = rows_of(numbers, width)
+    in_bytes = [number.to_bytes(width // 8, "big") for number in numbers]
+    column = prints if width == 64 else pd.Series(in_bytes, dtype=pd.ArrowDtype(pyarrow.binary(width // 8)))
+    frame = pd.DataFrame({"id": np.arange(150), "fingerprint": column})
+    expected = nearprint.find_all(prints, k).to_pandas()
+    with_ids = nearprint.find_clusters(prints, k)
+    smallest: dict[int, int] = {}
+    for cluster, number in zip(with_ids["cluster"].tolist(), numbers_of(with_ids["fingerprint"])):
+        smallest[cluster] = min(number, smallest.get(cluster, number))
+    of = {
+        number: smallest[cluster]
+        for cluster, number in zip(with_ids["cluster"].tolist(), numbers_of(with_ids["fingerprint"]))
+    }
+    members = {
+        at: of.get(number, number) for at, number in enumerate(numbers) if number in of or numbers.count(number) > 1
+    }
+    as_number: Any = int if width == 64 else lambda one: int.from_bytes(one, "big")
+    # Ray starts a process for each of many tasks, so that it has one number of parts here.
+    for parts in PARTS if functions.__name__ == "nearprint.dask" else PARTS[1:2]:
+        rows = spread(frame, parts)
+        pairs = collected(functions.pairs(rows, k, width=width))
+        assert sorted(map(tuple, pairs.to_numpy().tolist())) == sorted(map(tuple, expected.to_numpy().tolist()))
+        found = collected(functions.clusters(rows, k, width=width))
+        assert {row.id: as_number(row.cluster) for row in found.itertuples()} == members
+
+
+def test_misfits_are_refused(engine: Any) -> None:
+    functions, spread, _ = engine
+    rows = spread(pd.DataFrame({"id": [1, 2], "text": ["a", "b"], "fingerprint": [1, 2], "cluster": [0, 0]}), 1)
+    misfits: list[tuple[str, Any]] = [
+        ("no column 'print'", lambda: functions.pairs(rows, 3, fingerprint="print")),
+        ("k, or similarity", lambda: functions.clusters(rows)),
+        ("cluster: is a column already", lambda: functions.dedup(rows, annotate=True)),
+        ("no column 'score'", lambda: functions.dedup(rows, keep="max:score")),
+        ("partitions = 0", lambda: functions.pairs(rows, 3, partitions=0)),
+    ]
+    for why, call in misfits:
+        with pytest.raises(nearprint.InputError, match=why):
+            call()
