@@ -3,12 +3,13 @@
 //! [`commands`] has one file per command. The other modules do not depend on it: [`args`] are
 //! options that several commands share, [`input`] reads files, [`terminal`] writes results, messages
 //! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
-//! [`exact`] is what commands share that compare documents exactly.
+//! [`exact`] is what commands share that compare documents exactly; [`file_act`] is what they do to files.
 //! [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
 mod args;
 mod commands;
 mod exact;
+mod file_act;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;

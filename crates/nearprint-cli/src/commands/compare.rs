@@ -172,6 +172,10 @@ impl Args {
         let mut fingerprinter = recipe.fingerprinter::<F>()?.with_features();
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
+        if let Some(folder) = inputs.iter().find(|input| input.is_dir()) {
+            let folder = folder.display();
+            return Err(Failure::Usage(format!("`compare` needs two texts, and {folder} is a folder")));
+        }
         let num_replaced = for_each_text(&inputs, &mut |record| {
             found.push((fingerprinter.fingerprint(&record.text), record.text.clone()));
         })?;

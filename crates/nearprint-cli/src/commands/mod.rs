@@ -24,6 +24,7 @@ mod repair;
 mod scan;
 mod stats;
 mod tune;
+mod undo;
 mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -86,6 +87,7 @@ enum Command {
     Decontaminate(decontaminate::Args),
     Tune(tune::Args),
     Scan(scan::Args),
+    Undo(undo::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -118,6 +120,7 @@ impl Cli {
             Command::Decontaminate(args) => args.run(global),
             Command::Tune(args) => args.run(global),
             Command::Scan(args) => args.run(global),
+            Command::Undo(args) => args.run(global),
             Command::Completions(args) => args.run(Self::command()),
             Command::Man(args) => args.run(Self::command()),
         }

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use super::candidates::{Candidate, Document, Verdict};
 use super::checkpoint::DocumentCounts;
 use super::deduplicator::Deduplicator;
-use super::fingerprinting::{Prepared, preparing_documents};
+use super::fingerprinting::{Prepared, bad_record, preparing_documents};
 use super::job::FileJob;
 use super::measure::Measure;
 use super::report::{Report, report_progress};
-use super::writing::bad_record;
-use crate::documents::{Reader, each, is_database};
+use crate::documents::{InputFile, Reader, each, is_database};
 use crate::error::Result;
 use nearprint::Fingerprint;
 
@@ -19,7 +18,7 @@ pub(super) struct Against<F: Fingerprint> {
     collections: Vec<Deduplicator<F>>,
     /// The databases among them, and the files of the others. No output may overwrite them.
     pub(super) databases: Vec<PathBuf>,
-    pub(super) files: Vec<PathBuf>,
+    pub(super) files: Vec<InputFile>,
 }
 
 impl<F: Fingerprint> Against<F> {
@@ -59,12 +58,13 @@ fn read_all<F: Fingerprint>(
     job: &FileJob,
     path: &Path,
     report: Report<'_>,
-) -> Result<Vec<PathBuf>> {
+) -> Result<Vec<InputFile>> {
     let mut options = job.reader.clone();
     options.format = None;
     options.fields.value = None;
+    options.folder.read_elsewhere.clear();
     let mut reader = Reader::open(&[path.to_path_buf()], options)?;
-    let files = reader.inputs().iter().map(|input| input.path.clone()).collect();
+    let files = reader.inputs().to_vec();
     let (fingerprinter, engine) = (collection.fingerprinter(), &job.dedup.engine);
     each(
         &mut reader,

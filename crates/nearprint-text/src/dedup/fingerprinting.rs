@@ -4,6 +4,7 @@ use super::confirm::Confirm;
 use super::deduplicator::too_long;
 use super::recent::RecentTexts;
 use crate::documents::{BadRecord, Item, Record};
+use crate::error::Error;
 use crate::recipe::{Fingerprinted, Fingerprinter};
 use nearprint::{Fingerprint, MAX_KEY_BYTES};
 
@@ -66,4 +67,9 @@ pub(super) fn with_valid_key(item: Item, more: usize) -> Item {
         }
         other => other,
     }
+}
+
+/// Ends a run at a malformed record.
+pub(super) fn bad_record(bad: &BadRecord) -> Error {
+    Error::input(bad.place.to_string(), bad.reason.clone())
 }

@@ -92,6 +92,7 @@ impl FinishedJob {
             largest: Vec::new(),
             counts_copies,
             left_out: LeftOut::default(),
+            files: None,
             unlisted: Vec::new(),
             crowding: None,
         }

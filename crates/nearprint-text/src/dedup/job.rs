@@ -67,6 +67,9 @@ pub struct FileJob {
     pub duplicates: Option<PathBuf>,
     /// Begins the file of duplicates with a line of these names.
     pub duplicates_header: bool,
+    /// Collects the near-duplicates among files of folders in the [report](super::FileReport::files), to act on
+    /// them.
+    pub collects_files: bool,
     /// The file for malformed records and documents with too few tokens or features. Without it the first
     /// malformed record ends the job.
     pub rejects: Option<PathBuf>,
@@ -119,6 +122,7 @@ impl FileJob {
             nul_ended: false,
             duplicates: None,
             duplicates_header: false,
+            collects_files: false,
             rejects: None,
             database: None,
             against: Vec::new(),

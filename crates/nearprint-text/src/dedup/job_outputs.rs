@@ -8,7 +8,7 @@ use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
 use crate::documents::{
     AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, Reader, Record, Span,
-    WriterOptions, Written, check_outputs, escape, listed_path, path_of_line,
+    WriterOptions, Written, check_outputs, escape, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, OutputProblem, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
@@ -39,7 +39,7 @@ pub(super) struct JobOutputs<'a, F: Fingerprint> {
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
     /// Whether records are files, of which lists have the paths.
-    lists_files: bool,
+    pub(super) lists_files: bool,
     unlisted_rejects: Vec<PathBuf>,
     /// Cleans texts that are written.
     cleaner: Fingerprinter<F>,
@@ -71,8 +71,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         }
         let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
         let all = all.filter_map(|(name, path)| Some((name, path?)));
-        let inputs = reader.inputs().iter().map(|input| &input.path).chain(&against.files);
-        let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+        let inputs = reader.inputs().iter().chain(&against.files);
+        let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
         let databases: Vec<&Path> =
             job.database.iter().chain(&against.databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
@@ -89,8 +89,9 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() && job.duplicates_header {
+            let exact = if outputs.lists_files { "\texact" } else { "" };
             let size = if job.cluster_size { format!("\t{CLUSTER_SIZE}") } else { String::new() };
-            let header = format!("{HEADER}{size}\n");
+            let header = format!("{HEADER}{exact}{size}\n");
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
@@ -143,9 +144,14 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         cluster_size: Option<u64>,
     ) -> Result<()> {
         let Some(file) = &mut self.duplicates else { return Ok(()) };
+        let exact = match self.lists_files {
+            true if of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false) => "\ttrue",
+            true => "\tfalse",
+            false => "",
+        };
         let (key, kept) = (escape(key), escape(&of.key));
         let size = cluster_size.map(|size| format!("\t{size}")).unwrap_or_default();
-        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}{size}\n", of.distance, of.similarity);
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}{exact}{size}\n", of.distance, of.similarity);
         file.append(line.as_bytes()).map(drop)
     }
 

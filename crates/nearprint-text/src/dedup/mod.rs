@@ -60,6 +60,6 @@ pub use kept_fingerprints::KeptFingerprints;
 pub(crate) use options::stored_recipe;
 pub use options::{DedupOptions, Evidence, recipe_of};
 pub use order::{Keep, NotOrdered, ParseKeepError};
-pub use report::{DocumentsNear, FileReport};
+pub use report::{DocumentsNear, DuplicateFile, DuplicateFiles, FileReport};
 pub(crate) use stored::{Stored, damaged};
 pub use units::Unit;

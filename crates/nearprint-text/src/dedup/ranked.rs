@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
-use super::fingerprinting::{Prepared, checked, preparing_documents};
+use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
 use super::job_outputs::Original;
 use super::measure::{Judge, Measure};
 use super::ranked_record::{Outcome, RankedRecord};
@@ -15,7 +15,7 @@ use super::ranking::Ranking;
 use super::report::{Report, report_progress};
 use super::stored::Stored;
 use super::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
-use super::writing::{WritingJob, bad_record};
+use super::writing::WritingJob;
 use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Features, Fingerprinted, Fingerprinter};

@@ -1,5 +1,6 @@
 //! What a deduplication of files reports: its progress, and its result.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use super::checkpoint::DocumentCounts;
 use super::confirm::Confirm;
 use super::crowding::Crowding;
 use super::groups::Group;
-use crate::documents::{LeftOut, Position};
+use crate::documents::{FileStamp, LeftOut, Position};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::time::UtcTime;
@@ -42,6 +43,28 @@ pub enum DocumentsNear {
     },
 }
 
+/// Near-duplicates among files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DuplicateFiles {
+    /// In input order.
+    pub duplicates: Vec<DuplicateFile>,
+    /// The states of all files when they were listed, by path.
+    pub stamps: HashMap<PathBuf, FileStamp>,
+}
+
+/// A file that is a near-duplicate of a kept one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DuplicateFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The kept file.
+    pub kept: PathBuf,
+    /// The similarity of the two, from 0 to 1.
+    pub similarity: f64,
+    /// Whether both have the same words in the same order.
+    pub is_copy: bool,
+}
+
 /// The result of a deduplication of files.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -61,6 +84,9 @@ pub struct FileReport {
     pub counts_copies: bool,
     /// What was found in folders, and is no document.
     pub left_out: LeftOut,
+    /// The near-duplicates among files of folders, if they are
+    /// [collected](super::FileJob::collects_files) and the documents are files.
+    pub files: Option<DuplicateFiles>,
     /// Files whose paths have a line feed, and which therefore are not in a list of paths.
     pub unlisted: Vec<PathBuf>,
     /// How many of the documents kept since then share a band, if fingerprints have bands.

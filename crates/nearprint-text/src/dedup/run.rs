@@ -85,6 +85,6 @@ impl WidthVisitor for Run<'_> {
             None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
             None => in_order::run(&mut writing, reader, report)?,
         }
-        writing.end(reader.left_out())?.complete()
+        writing.end(reader)?.complete()
     }
 }

@@ -1,5 +1,6 @@
 //! A job that reads and writes, and one that has written all.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::against::Against;
@@ -7,16 +8,16 @@ use super::candidates::{Candidate, Document, Verdict};
 use super::checkpoint::{Checkpoint, DocumentCounts, RecordHash, Rows};
 use super::crowding::BandCounts;
 use super::deduplicator::Deduplicator;
-use super::fingerprinting::Prepared;
+use super::fingerprinting::{Prepared, bad_record};
 use super::groups::GroupSizes;
 use super::history::{FinishedJob, History};
 use super::job::{FileJob, JobIdentity};
 use super::job_outputs::{JobOutputs, Original};
 use super::progress::Progress;
-use super::report::{FileReport, Report, report_progress};
+use super::report::{DuplicateFile, DuplicateFiles, FileReport, Report, report_progress};
 use super::stored::Stored;
-use crate::documents::{BadRecord, LeftOut, OutputFile, Position, Reader, Record};
-use crate::error::{Error, Result, ResumeProblem};
+use crate::documents::{BadRecord, OutputFile, Position, Reader, Record, path_of_line};
+use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
 use nearprint::Fingerprint;
 
@@ -32,6 +33,8 @@ pub(super) struct WritingJob<'a, F: Fingerprint> {
     pub(super) job: &'a FileJob,
     pub(super) deduplicator: Deduplicator<F>,
     against: Against<F>,
+    /// The near-duplicates among files, if they are collected.
+    duplicate_files: Vec<DuplicateFile>,
     pub(super) counts: DocumentCounts,
     outputs: JobOutputs<'a, F>,
     /// The near-duplicates since the job was begun or resumed.
@@ -85,6 +88,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             bands: deduplicator.recipe().bands().map(BandCounts::new),
             deduplicator,
             against,
+            duplicate_files: Vec::new(),
             hash: RecordHash { value, ..RecordHash::default() },
             state,
         })
@@ -244,6 +248,14 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         cluster_size: Option<u64>,
     ) -> Result<()> {
         self.counts.push_duplicate(of.similarity, of.is_copy);
+        if self.job.collects_files && self.outputs.lists_files {
+            self.duplicate_files.push(DuplicateFile {
+                path: path_of_line(record.raw()).to_path_buf(),
+                kept: PathBuf::from(&of.key),
+                similarity: of.similarity,
+                is_copy: of.is_copy,
+            });
+        }
         self.groups.push(&of.key, &of.key)?;
         if self.job.annotate {
             self.outputs.write(record, None, Some(fingerprint), Some(of), cluster_size)?;
@@ -283,12 +295,16 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Writes the ends of the files. With a database, one commit then says that all is written.
-    /// `left_out` is what the reader has left out.
-    pub(super) fn end(mut self, left_out: &LeftOut) -> Result<WrittenJob<F>> {
+    pub(super) fn end(mut self, reader: &Reader) -> Result<WrittenJob<F>> {
         let is_temporary = self.deduplicator.is_temporary();
         let checkpoint = if is_temporary { None } else { Some(self.sync()?) };
         let mut history = self.state.history;
         let unlisted = self.outputs.unlisted();
+        let files = (self.job.collects_files && self.outputs.lists_files).then(|| {
+            let all = reader.inputs().iter().chain(&self.against.files);
+            let stamps = all.filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
+            DuplicateFiles { duplicates: std::mem::take(&mut self.duplicate_files), stamps }
+        });
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
@@ -306,7 +322,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             largest: self.groups.largest()?,
             near: self.deduplicator.measure().near(),
             counts_copies: self.deduplicator.counts_copies(),
-            left_out: left_out.clone(),
+            left_out: reader.left_out().clone(),
+            files,
             unlisted,
             crowding: self.bands.as_ref().map(BandCounts::crowding),
         };
@@ -332,9 +349,4 @@ impl<F: Fingerprint> WrittenJob<F> {
         self.deduplicator.finish_with(Some(&self.history))?;
         Ok(self.report)
     }
-}
-
-/// Ends a run at a malformed record.
-pub(super) fn bad_record(bad: &BadRecord) -> Error {
-    Error::input(bad.place.to_string(), bad.reason.clone())
 }

@@ -1,18 +1,20 @@
 //! Reads whole files of folders.
 
-use std::fs::{File, Metadata};
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::input_bytes::InputBytes;
 use super::regular::open_regular;
+use super::stamp::FileStamp;
 use super::text::looks_binary;
 use crate::error::{Error, Result};
 
 /// The first bytes, which decide whether a file is binary.
 const HEAD_BYTES: usize = 8192;
+/// Bytes that are compared at once.
+const BLOCK_BYTES: usize = 1 << 16;
 
 /// What a file of a folder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,24 +37,35 @@ pub enum FileContent {
     Large,
 }
 
-/// What shows that a file is still the one that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStamp {
-    /// Its length on disk in bytes.
-    pub size_bytes: u64,
-    /// The time of its last change, in seconds and nanoseconds.
-    pub modified: (i64, i64),
-    /// Its device and inode.
-    pub id: (u64, u64),
-}
-
-impl From<&Metadata> for FileStamp {
-    fn from(metadata: &Metadata) -> Self {
-        Self {
-            size_bytes: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            id: (metadata.dev(), metadata.ino()),
+/// Whether two regular files have the same bytes on disk.
+///
+/// ```
+/// use nearprint_text::documents::have_same_bytes;
+///
+/// # let home = tempfile::tempdir()?;
+/// let [a, b] = ["a", "b"].map(|name| home.path().join(name));
+/// std::fs::write(&a, "one")?;
+/// std::fs::write(&b, "two")?;
+/// assert!(have_same_bytes(&a, &a)? && !have_same_bytes(&a, &b)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of reading them.
+pub fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+    let (one, other) = (open_regular(one)?, open_regular(other)?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let [mut one, mut other] = [one, other].map(|file| BufReader::with_capacity(BLOCK_BYTES, file));
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let len = a.len().min(b.len());
+        if len == 0 || a[..len] != b[..len] {
+            return Ok(a.is_empty() && b.is_empty());
         }
+        one.consume(len);
+        other.consume(len);
     }
 }
 

@@ -34,6 +34,8 @@ pub struct FolderRules {
     /// Only files with one of these extensions, whatever their case; all if there is none. A
     /// compressed file has the extension before that of its compression, too.
     pub extensions: Vec<String>,
+    /// Folders whose files are left out, because they are read as something else.
+    pub read_elsewhere: Vec<PathBuf>,
 }
 
 impl Default for FolderRules {
@@ -43,6 +45,7 @@ impl Default for FolderRules {
             no_ignore: false,
             exclude: Vec::new(),
             extensions: Vec::new(),
+            read_elsewhere: Vec::new(),
         }
     }
 }

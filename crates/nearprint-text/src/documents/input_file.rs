@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::folder::{FolderRules, LeftOut, Walker};
 use super::format::Format;
 use super::regular::open_regular;
+use super::stamp::FileStamp;
 use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
 
@@ -22,6 +23,8 @@ pub struct InputFile {
     pub path: PathBuf,
     /// Its length in bytes, compressed or not; `None` for pipes and devices.
     pub size_bytes: Option<u64>,
+    /// The state of a regular file when it was listed.
+    pub stamp: Option<FileStamp>,
     /// Whether a folder was named, and not this file.
     pub in_folder: bool,
     format: Format,
@@ -30,7 +33,8 @@ pub struct InputFile {
 
 impl InputFile {
     fn with_metadata(path: PathBuf, metadata: &fs::Metadata) -> Self {
-        Self { size_bytes: metadata.is_file().then_some(metadata.len()), ..Self::new(&path) }
+        let stamp = metadata.is_file().then(|| FileStamp::from(metadata));
+        Self { size_bytes: stamp.map(|stamp| stamp.size_bytes), stamp, ..Self::new(&path) }
     }
 
     /// A file of unknown length.
@@ -39,6 +43,7 @@ impl InputFile {
         Self {
             path: path.to_path_buf(),
             size_bytes: None,
+            stamp: None,
             in_folder: false,
             format: Format::of(path),
             stdin: StdinSource::Stream,
@@ -83,6 +88,9 @@ pub(super) fn list(
 ) -> Result<(Vec<InputFile>, LeftOut)> {
     let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
     let mut walker = Walker::new(rules)?;
+    for folder in &rules.read_elsewhere {
+        walker.walk(folder, &mut LeftOut::default(), |_, _| {})?;
+    }
     for path in paths {
         if path == Path::new("-") {
             if found.iter().any(InputFile::is_stdin) {

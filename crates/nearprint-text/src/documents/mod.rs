@@ -23,7 +23,7 @@
 //! cores.
 //!
 //! Each of the modules uses only those before it: `escape`, `compression`, `format`, `output_file`, `regular`,
-//! `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `text`, `csv`, `json`,
+//! `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `text`, `csv`, `json`,
 //! `parquet`; `file_content`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
 
 mod added;
@@ -48,6 +48,7 @@ mod parser;
 mod reader;
 mod record;
 mod regular;
+mod stamp;
 mod stdin;
 mod text;
 mod writer;
@@ -57,7 +58,7 @@ pub use compression::{Compression, looks_compressed};
 pub use each::each;
 pub use escape::{escape, unescape};
 pub use fields::{Fields, RankValue};
-pub use file_content::{FileContent, FileStamp, read_file};
+pub use file_content::{FileContent, have_same_bytes, read_file};
 pub use folder::{FolderRules, LeftOut};
 pub use format::Format;
 pub use input_file::{InputFile, list_files};
@@ -72,6 +73,7 @@ pub use reader::{Position, Reader, ReaderOptions};
 pub(crate) use record::path_of_line;
 pub use record::{BadRecord, Item, Place, Record};
 pub use regular::open_regular;
+pub use stamp::FileStamp;
 pub(crate) use stdin::{Recording, StdinSource};
 pub use text::{cut_after, text_of_file};
 pub(crate) use writer::listed_path;

@@ -1,5 +1,6 @@
 //! `nearprint dedup`
 
+mod action;
 mod report;
 mod summary;
 
@@ -12,9 +13,12 @@ use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
+use action::{ActionArgs, Plan};
 use nearprint::width_of;
 use nearprint_text::Error;
-use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, Keep, Unit};
+use nearprint_text::dedup::{
+    self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Unit,
+};
 use nearprint_text::recipe::Recipe;
 pub use report::DedupReport;
 use summary::summarize;
@@ -51,10 +55,11 @@ Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
+  nearprint dedup articles --move-to gone --dry-run
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
-  nearprint dedup pages.jsonl -o new.jsonl --against seen.np --against tests.jsonl --duplicates met.tsv
+  nearprint dedup pages.jsonl -o new.jsonl --against documents.np --against evals.jsonl
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
@@ -62,12 +67,12 @@ pub(super) struct Args {
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
     /// The file for kept documents, or for the paths of kept files of folders; - for standard output
-    #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
+    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action"])]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
-    #[arg(long, value_name = "DB", help_heading = "Database options")]
+    #[arg(long, value_name = "DB", conflicts_with = "action", help_heading = "Database options")]
     db: Option<PathBuf>,
     /// End each path in the list of kept files, and in --rejects, with a zero byte: for `xargs -0`, and for
     /// names with line feeds
@@ -81,6 +86,12 @@ pub(super) struct Args {
     /// With --against, compare the inputs with each other, too
     #[arg(long, requires = "against", help_heading = "Database options")]
     within: bool,
+    /// Compare the files of folders with those below DIR first, which are never removed; may be given
+    /// several times. DIR may be inside an input
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["keep", "unit", "cluster_size"], help_heading = "Duplicate options")]
+    reference: Vec<PathBuf>,
+    #[command(flatten)]
+    action: ActionArgs,
     /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
@@ -145,7 +156,8 @@ pub(super) struct Args {
     /// Add the cleaned text of the recipe to each written document, in a field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     cleaned: Option<String>,
-    /// Write nothing, and print the counts of a real run
+    /// Write nothing, and print the counts of a real run; with an action, print what it would do: the act,
+    /// the file, where it goes or what is kept, the similarity, and whether both are byte-identical
     #[arg(long, help_heading = "Output options")]
     dry_run: bool,
     /// Remove what an interrupted run, or an earlier run with the same inputs, kept in the database, and
@@ -195,7 +207,12 @@ impl Args {
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
         dedup.engine = self.writer.options(global);
-        let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
+        let plan = self.action.plan(&self.inputs)?;
+        // Without a file for it, the list of kept files goes nowhere, and has room for every name.
+        let nul_ended = self.null || self.output.is_none();
+        let output = self.output.unwrap_or_else(|| "/dev/null".into());
+        let mut job = FileJob::new(self.inputs, output, dedup);
+        job.collects_files = plan.is_some();
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
         job.keep_fields = self.keep_fields;
@@ -205,11 +222,12 @@ impl Args {
         job.cluster_size = self.cluster_size;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
-        job.nul_ended = self.null;
+        job.nul_ended = nul_ended;
         job.rejects = self.documents.rejects;
         job.database = self.db;
-        job.within = self.within || self.against.is_empty();
-        job.against = self.against;
+        job.within = self.within || !self.reference.is_empty() || self.against.is_empty();
+        job.reader.folder.read_elsewhere.clone_from(&self.reference);
+        job.against = [self.reference, self.against].concat();
         job.dry_run = self.dry_run;
         job.restart = self.restart;
         job.again = self.again;
@@ -219,7 +237,7 @@ impl Args {
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
-        let has_rejects = job.rejects.is_some();
+        let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
@@ -243,7 +261,8 @@ impl Args {
                     }
                     None => summarize(global, &done, self.unit, started),
                 }
-                report.map_or(Ok(()), |report| Ok(report.write(&done, &|| Ok(()))?))
+                report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
+                plan.map_or(Ok(()), |plan| act(&plan, &done, is_dry, global))
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());
@@ -281,6 +300,14 @@ impl Args {
             )));
         }
         Ok(recipe)
+    }
+}
+
+/// Acts on the near-duplicates, which have to be files.
+fn act(plan: &Plan, done: &FileReport, is_dry: bool, global: GlobalArgs) -> Result<(), Failure> {
+    match &done.files {
+        Some(files) => plan.run(files, is_dry, global),
+        None => Err(Failure::Usage("actions are for files of folders, and the inputs are records".into())),
     }
 }
 

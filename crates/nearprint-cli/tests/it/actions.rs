@@ -1,0 +1,179 @@
+//! Acts of `nearprint dedup` on files, and `nearprint undo`, from outside.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::cli::{fails, nearprint, succeeds};
+use testkit::Random;
+
+fn words(seed: u64) -> String {
+    let mut random = Random(seed);
+    (0..200).map(|_| format!("word{} ", random.below(5000))).collect()
+}
+
+/// Two groups of a file, a copy and a nearly equal one, and names of all kinds.
+fn folder(at: &Path) {
+    let (one, two) = (words(1), words(2));
+    for (name, content) in [
+        ("d/a.txt", one.clone()),
+        ("d/s/b copy.txt", one.clone()),
+        ("d/s/line\nfeed.txt", one.clone() + "more"),
+        ("d/t/c.txt", two.clone()),
+        ("d/t/d.txt", two.clone()),
+        ("d/t/e.txt", format!("less {two}")),
+        ("d/z.txt", words(3)),
+    ] {
+        let path = at.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+/// The files below a folder with their contents, times and modes.
+fn listing(at: &Path) -> BTreeMap<String, (Vec<u8>, i64, i64, u32)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![at.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let metadata = path.metadata().unwrap();
+            let name = path.strip_prefix(at).unwrap().to_str().unwrap().to_string();
+            let state = (fs::read(&path).unwrap(), metadata.mtime(), metadata.mtime_nsec(), metadata.mode());
+            found.insert(name, state);
+        }
+    }
+    found
+}
+
+fn names(at: &Path) -> Vec<String> {
+    listing(at).into_keys().collect()
+}
+
+const KEPT: [&str; 3] = ["a.txt", "t/c.txt", "z.txt"];
+
+#[test]
+fn what_is_moved_or_deleted_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    let before = listing(&at.join("d"));
+    let moved = nearprint(at, "dedup d --move-to gone", b"");
+    assert_eq!(moved.code, 0, "{}", moved.err);
+    assert!(moved.err.contains("4 files, 2 of them exact copies, "), "{}", moved.err);
+    assert!(moved.err.contains("moved; `nearprint undo "), "{}", moved.err);
+    assert_eq!(names(&at.join("d")), KEPT);
+    let gone = ["d/s/b copy.txt", "d/s/line\nfeed.txt", "d/t/d.txt", "d/t/e.txt", "nearprint-undo.tsv"];
+    assert_eq!(names(&at.join("gone")), gone);
+    fails(at, "dedup d --move-to gone", b"", 2, &["nearprint-undo.tsv", "exists"]);
+    assert!(nearprint(at, "undo gone/nearprint-undo.tsv", b"").err.contains("4 files restored\n"));
+    assert_eq!(listing(&at.join("d")), before);
+    let again = nearprint(at, "undo gone/nearprint-undo.tsv", b"");
+    assert!(
+        again.code == 0 && again.err.contains("0 files restored; 4 had nothing to undo"),
+        "{}",
+        again.err
+    );
+
+    succeeds(at, "dedup d --delete --only-exact --undo-list copies.tsv", b"");
+    assert_eq!(names(&at.join("d")).len(), 5);
+    succeeds(at, "undo copies.tsv", b"");
+    assert_eq!(listing(&at.join("d")), before);
+    succeeds(at, "dedup d --delete --undo-list all.tsv", b"");
+    assert_eq!(names(&at.join("d")), KEPT);
+    fails(at, "undo all.tsv", b"", 1, &["was no copy, and is deleted"]);
+    assert_eq!(names(&at.join("d")).len(), 5, "the copies are restored");
+}
+
+#[test]
+fn copies_become_hard_links_and_files_again() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    let before = listing(&at.join("d"));
+    let inode = |name: &str| at.join("d").join(name).metadata().unwrap().ino();
+    succeeds(at, "dedup d --hardlink --similarity 0.8", b"");
+    assert_eq!(inode("a.txt"), inode("s/b copy.txt"));
+    assert_eq!(inode("t/c.txt"), inode("t/d.txt"));
+    assert_ne!(inode("t/c.txt"), inode("t/e.txt"));
+    let scanned = nearprint(at, "scan d", b"");
+    assert!(scanned.err.contains("2 further names of files"), "{}", scanned.err);
+    succeeds(at, "undo nearprint-undo.tsv", b"");
+    assert_ne!(inode("a.txt"), inode("s/b copy.txt"));
+    assert_eq!(listing(&at.join("d")), before);
+}
+
+#[test]
+fn a_dry_run_names_what_would_be_done_and_does_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    let before = listing(at);
+    let run = nearprint(at, "dedup d --move-to gone --dry-run", b"");
+    let lines: Vec<Vec<&str>> = run.out.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), 4, "{}", run.out);
+    assert!(lines.iter().all(|cells| cells.len() == 5 && cells[0] == "move"), "{}", run.out);
+    assert!(lines[0][1].ends_with("d/s/b copy.txt") && lines[0][2].ends_with("gone/d/s/b copy.txt"));
+    assert_eq!([&lines[0][3..], &lines[1][4..]], [&["1.0000", "true"][..], &["false"]]);
+    assert!(run.err.contains("would be moved\n"), "{}", run.err);
+    let listed = nearprint(at, "dedup d -o - --duplicates gone.tsv --duplicates-header", b"");
+    assert_eq!(listed.code, 0);
+    let gone = fs::read_to_string(at.join("gone.tsv")).unwrap();
+    fs::remove_file(at.join("gone.tsv")).unwrap();
+    assert!(gone.starts_with("key\tduplicate_of\tdistance\tsimilarity\tcluster\texact\n"), "{gone}");
+    assert_eq!(gone.lines().filter(|line| line.ends_with("\ttrue")).count(), 2, "{gone}");
+    assert_eq!(listing(at), before);
+}
+
+#[test]
+fn references_are_never_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    fs::create_dir(at.join("d/u")).unwrap();
+    for name in ["y.txt", "x.txt"] {
+        fs::copy(at.join("d/z.txt"), at.join("d/u").join(name)).unwrap();
+    }
+    succeeds(at, "dedup d --reference d/u --reference d/t --move-to gone", b"");
+    let left = ["a.txt", "t/c.txt", "t/d.txt", "t/e.txt", "u/x.txt", "u/y.txt"];
+    assert_eq!(names(&at.join("d")), left);
+    assert_eq!(names(&at.join("gone")).len(), 4);
+}
+
+#[test]
+fn nothing_else_is_touched() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    fs::create_dir_all(at.join("gone/d/s")).unwrap();
+    fs::write(at.join("gone/d/s/b copy.txt"), "somebody's").unwrap();
+    let moved = nearprint(at, "dedup d --move-to gone", b"");
+    assert!(moved.code == 0 && moved.err.contains("left as it is: d/s/b copy.txt"), "{}", moved.err);
+    assert_eq!(fs::read(at.join("gone/d/s/b copy.txt")).unwrap(), b"somebody's");
+    assert!(at.join("d/s/b copy.txt").exists());
+    // Neither does an undo overwrite what has come since, nor restore from what has changed.
+    fs::write(at.join("d/t/d.txt"), "new").unwrap();
+    let undone = nearprint(at, "undo gone/nearprint-undo.tsv", b"");
+    assert_eq!(fs::read(at.join("d/t/d.txt")).unwrap(), b"new");
+    assert!(undone.err.contains("2 files restored; 2 had nothing to undo"), "{}", undone.err);
+    succeeds(at, "dedup d --delete --only-exact --undo-list copies.tsv", b"");
+    fs::write(at.join("d/a.txt"), "changed").unwrap();
+    fails(at, "undo copies.tsv", b"", 1, &["a.txt has changed"]);
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two\"}\n").unwrap();
+    for (line, code, why) in [
+        ("dedup d --move-to d/gone", 2, "is inside d"),
+        ("dedup in.jsonl --delete --undo-list u", 2, "files of folders"),
+        ("dedup d --delete --hardlink", 2, "cannot be used with"),
+        ("dedup d --delete --db seen.np", 2, "cannot be used with"),
+        ("dedup d --only-exact -o kept", 2, "--move-to"),
+        ("undo in.jsonl", 5, "in.jsonl:1: is no line of an undo list"),
+        ("undo nowhere", 1, "nowhere"),
+    ] {
+        fails(at, line, b"", code, &[why]);
+    }
+}
