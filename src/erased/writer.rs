@@ -81,6 +81,14 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.delete_key(key))
     }
 
+    /// The same for several keys: see [`Writer::delete_keys`].
+    ///
+    /// # Errors
+    /// As [`Writer::delete_keys`].
+    pub fn delete_keys(&mut self, keys: &[&str]) -> Result<u64> {
+        typed!(PerWidth: &mut self.0, writer => writer.delete_keys(keys))
+    }
+
     /// Deletes keys by their sequence numbers: see [`Writer::delete_keys_between`].
     ///
     /// # Errors
