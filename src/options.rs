@@ -31,8 +31,14 @@ pub struct Options {
     pub(crate) memtable_rows: usize,
     pub(crate) background_merges: bool,
     pub(crate) lock_wait: Duration,
+    pub(crate) merges: bool,
+    /// 0 for any.
+    pub(crate) merge_bytes_per_second: u64,
     pub(crate) progress: Option<Arc<dyn Progress>>,
 }
+
+/// The least rate of merges, in bytes per second: 1 MiB. A writer that is dropped waits for a write.
+const MIN_MERGE_RATE: u64 = 1 << 20;
 
 /// The least memory that a build accepts: 1 MiB.
 const MIN_MEMORY_BYTES: usize = 1 << 20;
@@ -57,6 +63,8 @@ impl Options {
             memtable_rows: 1 << 16,
             background_merges: true,
             lock_wait: Duration::ZERO,
+            merges: true,
+            merge_bytes_per_second: 0,
             progress: None,
         }
     }
@@ -96,6 +104,23 @@ impl Options {
     #[must_use]
     pub fn lock_wait(mut self, wait: Duration) -> Self {
         self.lock_wait = wait;
+        self
+    }
+
+    /// Whether a writer merges runs by itself (the default). Otherwise queries search more and more
+    /// runs, until [`Writer::compact`](crate::Writer::compact) merges them all.
+    #[must_use]
+    pub fn merges(mut self, merges: bool) -> Self {
+        self.merges = merges;
+        self
+    }
+
+    /// The most bytes that each merge of a writer writes in a second; at least 1 MiB, and 0, the
+    /// default, for any number. [`Writer::compact`](crate::Writer::compact) is not limited.
+    #[must_use]
+    pub fn merge_rate(mut self, bytes_per_second: u64) -> Self {
+        let limited = bytes_per_second > 0;
+        self.merge_bytes_per_second = if limited { bytes_per_second.max(MIN_MERGE_RATE) } else { 0 };
         self
     }
 
@@ -163,6 +188,8 @@ impl fmt::Debug for Options {
             .field("memtable_rows", &self.memtable_rows)
             .field("background_merges", &self.background_merges)
             .field("lock_wait", &self.lock_wait)
+            .field("merges", &self.merges)
+            .field("merge_bytes_per_second", &self.merge_bytes_per_second)
             .finish_non_exhaustive()
     }
 }

@@ -29,9 +29,9 @@ pub(super) fn write_keys_file<F: Fingerprint>(
     spec: &FileSpec,
     source: &(impl KeySource<F> + ?Sized),
 ) -> Result<Option<KeysRecord>> {
-    let mut info = KeysInfo::default();
+    let (mut info, mut last) = (KeysInfo::default(), None);
     source.for_each(&mut |record| {
-        info.add(&record);
+        info.add(&record, last.replace(record.row));
         Ok(())
     })?;
     if info.count == 0 {

@@ -122,19 +122,25 @@ pub(crate) struct KeysInfo {
     pub(crate) value_sum: u64,
     /// Length of the section `records`.
     pub(crate) record_bytes: u64,
+    /// Number of records whose id is not the hash of their key.
+    pub(crate) other_ids: u64,
+    /// Number of rows that have a key.
+    pub(crate) rows: u64,
 }
 
 impl KeysInfo {
-    /// Adds a record to the counts.
-    pub(crate) fn add<F: Fingerprint>(&mut self, record: &KeyRecord<'_, F>) {
+    /// Adds a record to the counts. `last` is the row of the record before.
+    pub(crate) fn add<F: Fingerprint>(&mut self, record: &KeyRecord<'_, F>, last: Option<Row<F>>) {
         self.count += 1;
+        self.other_ids += u64::from(record.row.id != hash_key(record.key));
+        self.rows += u64::from(last != Some(record.row));
         self.key_sum = self.key_sum.wrapping_add(record.hash());
         self.value_sum = self.value_sum.wrapping_add(record.value_hash());
         self.record_bytes += record.len_bytes();
     }
 
     pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
-        [self.count, self.key_sum, self.record_bytes, self.value_sum, 0, 0, 0, 0]
+        [self.count, self.key_sum, self.record_bytes, self.value_sum, self.other_ids, self.rows, 0, 0]
     }
 
     /// The lengths of the sections, in order.
@@ -145,12 +151,16 @@ impl KeysInfo {
 
     /// Reads the footer at `offset`, and checks its sections against its counts.
     pub(crate) fn from_footer(footer: &Footer, offset: u64) -> Result<Self, Flaw> {
-        let [count, key_sum, record_bytes, value_sum, zeros @ ..] = footer.attributes;
+        let [count, key_sum, record_bytes, value_sum, other_ids, rows, zeros @ ..] = footer.attributes;
         if count == 0 {
             return Err(Flaw::new("footer", offset, "at least one key", count));
         }
-        Flaw::unless_equal("footer", offset, [0; 4], zeros)?;
-        let info = Self { count, key_sum, value_sum, record_bytes };
+        if rows == 0 || rows.max(other_ids) > count {
+            let found = format!("{rows} rows, and {other_ids} other ids");
+            return Err(Flaw::new("footer", offset, format!("up to {count}"), found));
+        }
+        Flaw::unless_equal("footer", offset, [0; 2], zeros)?;
+        let info = Self { count, key_sum, value_sum, record_bytes, other_ids, rows };
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
         Flaw::unless_equal("footer", offset, &info.section_lens()[..], &lens)?;
         Ok(info)

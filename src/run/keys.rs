@@ -142,8 +142,7 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
             let place = file.section(IDS).offset + next * 8;
             return Err(file.flaw(place, "ascending ids, fingerprints and keys", record.row.id));
         }
-        self.last = Some(record);
-        self.seen.add(&record);
+        self.seen.add(&record, self.last.replace(record).map(|last| last.row));
         Ok(Some(record))
     }
 }

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::bytes::{Access, Bytes};
 use super::interface::{Lock, Permissions, ReadFile, Storage, WriteFile};
+use super::pace::Pace;
 use crate::error::Result;
 use crate::util::sabotage;
 use crate::util::time::Time;
@@ -31,13 +32,21 @@ pub(crate) struct Guarded {
     /// The names of files that were there when the lock was taken, and of those made since.
     known: Arc<Mutex<HashSet<OsString>>>,
     poisoned: Arc<AtomicBool>,
+    /// The rate of writes, if it is limited.
+    pace: Option<Arc<Pace>>,
 }
 
 impl Guarded {
     /// Guards a folder from now on. The caller holds the lock.
     pub(crate) fn new(inner: Arc<dyn Storage>, lock: &Arc<dyn Lock>) -> io::Result<Self> {
         let known = Arc::new(Mutex::new(inner.list()?.into_iter().collect()));
-        Ok(Self { inner, lock: Arc::downgrade(lock), known, poisoned: Arc::new(AtomicBool::new(false)) })
+        let poisoned = Arc::new(AtomicBool::new(false));
+        Ok(Self { inner, lock: Arc::downgrade(lock), known, poisoned, pace: None })
+    }
+
+    /// The same folder, where files are written at a rate.
+    pub(crate) fn paced(&self, bytes_per_second: u64) -> Self {
+        Self { pace: Some(Arc::new(Pace::new(bytes_per_second))), ..self.clone() }
     }
 
     fn known(&self) -> MutexGuard<'_, HashSet<OsString>> {
@@ -67,7 +76,8 @@ impl Storage for Guarded {
         check(&self.lock)?;
         let inner = self.inner.create(name)?;
         self.known().insert(name.into());
-        Ok(Box::new(GuardedFile { inner, lock: self.lock.clone(), poisoned: self.poisoned.clone() }))
+        let Self { lock, poisoned, pace, .. } = self.clone();
+        Ok(Box::new(GuardedFile { inner, lock, poisoned, pace }))
     }
 
     fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
@@ -134,10 +144,12 @@ struct GuardedFile {
     inner: Box<dyn WriteFile>,
     lock: Weak<dyn Lock>,
     poisoned: Arc<AtomicBool>,
+    pace: Option<Arc<Pace>>,
 }
 
 impl WriteFile for GuardedFile {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.pace.iter().for_each(|pace| pace.wait_for(bytes.len()));
         check(&self.lock)?;
         self.inner.write_all_at(bytes, offset)
     }

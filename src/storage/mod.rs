@@ -15,6 +15,7 @@ mod lock;
 mod memory;
 pub(crate) mod names;
 mod own_folder;
+mod pace;
 mod staging;
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,8 @@ use nearprint::{
     Writer,
 };
 use testkit::{
-    Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
-    low, matches, pairs, rows, short_or_full,
+    Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width,
+    insert_all, layout, low, matches, pairs, rows, short_or_full,
 };
 
 for_each_width!(
@@ -423,4 +423,40 @@ fn discarding_takes_back_what_was_not_committed<F: Fingerprint>() {
     let snapshot = database.snapshot().unwrap();
     assert_eq!(all_rows(&snapshot)[..2], rows);
     assert_eq!((all_rows(&snapshot).len(), snapshot.checkpoint()), (3, Some(&b"two rows"[..])));
+}
+
+#[test]
+fn merges_wait_for_a_compaction_if_the_writer_makes_none() {
+    let home = folder_in_memory();
+    let database = options().merges(false).create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
+    let mut writer = database.writer().unwrap();
+    for round in 0..20 {
+        insert_all(&mut writer, &rows(Shape::Uniform, 50, round)).unwrap();
+        writer.flush().unwrap();
+    }
+    let all = all_rows(&writer.snapshot().unwrap());
+    writer.wait_for_merges().unwrap();
+    assert_eq!(writer.snapshot().unwrap().stats().runs.len(), 20);
+    writer.compact().unwrap();
+    assert_eq!(writer.snapshot().unwrap().stats().runs.len(), 1);
+    assert_eq!(all_rows(&writer.snapshot().unwrap()), all);
+}
+
+#[test]
+fn merges_take_the_time_of_their_rate() {
+    let home = folder_in_memory();
+    let options = options().merge_rate(1).background_merges(false);
+    let database = options.create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
+    let mut writer = database.writer().unwrap();
+    let started = Instant::now();
+    for round in 0..7 {
+        insert_all(&mut writer, &rows(Shape::Uniform, 50, round)).unwrap();
+        writer.flush().unwrap();
+    }
+    let stats = writer.snapshot().unwrap().stats();
+    assert!(stats.runs.len() < 7, "some were merged");
+    // A file may be written at once where nothing was written before. The least rate is 1 MiB a second.
+    let paced = stats.runs[0].bytes / 2;
+    assert!(started.elapsed().as_secs_f64() > paced as f64 / f64::from(1 << 20));
+    assert_eq!(database.verify().unwrap().damage, []);
 }

@@ -16,7 +16,8 @@ fn rows_are_inserted_only_where_nothing_is_near<F: Fingerprint>() {
     let centres: Vec<F> = (0..40).map(|_| random.near(F::default(), F::BITS.into())).collect();
     let mut kept: Vec<Row<F>> = Vec::new();
     for id in 0..600 {
-        let fingerprint = random.near(centres[random.below(40) as usize], 3);
+        let centre = centres[random.below(40) as usize];
+        let fingerprint = random.near(centre, 3);
         let near = kept.iter().map(|row| (row.fingerprint.distance(fingerprint), *row));
         let nearest = near.filter(|(distance, _)| *distance <= 2).min();
         match (writer.insert_if_new(Row { fingerprint, id }, 2).unwrap(), nearest) {

@@ -1,9 +1,11 @@
-//! Deletions and replacements of ids that runs store, or do not store.
+//! Deletions and replacements of ids and keys that runs store, or do not store.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
-use nearprint::{Database, Error, Options, Row, Schema, Snapshot, Writer};
+use nearprint::{Database, Error, KeyStorage, NewRow, Options, Row, Schema, Snapshot, Writer};
 use testkit::{Random, all_rows, folder_in_memory};
 
 use crate::forge::forge;
@@ -107,20 +109,23 @@ fn a_database_holds_what_was_inserted_replaced_and_deleted_last() {
     }
 }
 
+/// The place of a section of a file.
+fn section(bytes: &[u8], index: usize) -> Range<usize> {
+    let footer = bytes.len() - PAGE;
+    let [at, len] = [0, 8].map(|field| {
+        let place = footer + 96 + index * 16 + field;
+        u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap()) as usize
+    });
+    at..at + len
+}
+
 /// A missing bit would leave the old row of a replaced one alive.
 #[test]
 fn a_filter_that_lacks_an_id_is_damage() {
     let home = folder_in_memory();
     let path = home.path().join("db");
     begin(&path).close().unwrap();
-    let filter = |bytes: &[u8]| {
-        let footer = bytes.len() - PAGE;
-        let [at, len] = [0, 8].map(|field| {
-            let place = footer + 96 + 4 * 16 + field;
-            u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap()) as usize
-        });
-        at..at + len
-    };
+    let filter = |bytes: &[u8]| section(bytes, 4);
     let forged = forge(&path, "00000001.rows", |bytes| {
         let range = filter(bytes);
         assert_eq!(range.len() as u64, (STORED * 10).div_ceil(256) * 32);
@@ -130,12 +135,71 @@ fn a_filter_that_lacks_an_id_is_damage() {
     let damage = database.verify().unwrap().damage;
     assert!(damage.len() == 1 && damage[0].section == "filter", "{damage:?}");
     drop(forged);
-    let sound = std::fs::read(path.join("00000001.rows")).unwrap();
+    let sound = fs::read(path.join("00000001.rows")).unwrap();
     let mut broken = sound.clone();
     broken[filter(&sound).start] ^= 1;
-    std::fs::write(path.join("00000001.rows"), broken).unwrap();
+    fs::write(path.join("00000001.rows"), broken).unwrap();
     let database = Database::<u64>::open(&path).unwrap();
     let mut writer = database.writer().unwrap();
     let first = (0..200).find_map(|number| writer.delete(row(number).id).err());
     assert!(matches!(first, Some(Error::Corrupt(damage)) if damage.section == "filter"));
+}
+
+/// A database of keys `0`, `1`, … whose rows have the hashes of their keys as ids.
+fn with_keys(path: &Path, keys: u64) -> Writer<u64> {
+    let schema = Schema::new().keys(KeyStorage::Keys);
+    let mut writer = Database::<u64>::create(path, &schema).unwrap().writer().unwrap();
+    for number in 0..keys {
+        writer.insert(NewRow::keyed(number << 40, &number.to_string())).unwrap();
+    }
+    writer.flush().unwrap();
+    writer
+}
+
+/// Each deletion by key walked over all keys, and over all rows.
+#[test]
+fn regression_a_key_is_deleted_by_a_look_up() {
+    let home = folder_in_memory();
+    let path = home.path().join("db");
+    let writer = with_keys(&path, 3000);
+    let snapshot = writer.snapshot().unwrap();
+    let mut keys: Vec<String> = (0..3000).map(|number| number.to_string()).collect();
+    keys.sort_by_cached_key(|key| snapshot.ids_of_key(key).unwrap()[0]);
+    drop(snapshot);
+    writer.close().unwrap();
+    // Whoever walks meets the last keys, or the ids of the first rows.
+    for (name, place) in [("00000001.keys", 2), ("00000001.rows", 0)] {
+        let mut bytes = fs::read(path.join(name)).unwrap();
+        let range = section(&bytes, place);
+        bytes[range.end - 1] ^= 1;
+        fs::write(path.join(name), bytes).unwrap();
+    }
+    let mut writer = Database::<u64>::open(&path).unwrap().writer().unwrap();
+    for key in &keys[..10] {
+        assert_eq!(writer.delete_key(key).unwrap(), 1);
+        assert_eq!(writer.delete_key(key).unwrap(), 0, "it was deleted");
+    }
+    let several: Vec<&str> = keys[5..20].iter().map(String::as_str).chain(["unknown"]).collect();
+    assert_eq!(writer.delete_keys(&several).unwrap(), 10);
+    assert!(matches!(writer.delete_key(&keys[2999]), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn keys_with_other_ids_and_their_neighbours_are_found() {
+    let home = folder_in_memory();
+    let mut writer = with_keys(&home.path().join("db"), 100);
+    let by_id = |key| NewRow { id: Some(7), ..NewRow::keyed(5u64, key) };
+    for row in [by_id("given"), by_id("twin"), NewRow { id: Some(8), ..NewRow::keyed(5, "given") }] {
+        writer.insert(row).unwrap();
+    }
+    writer.insert(Row { fingerprint: 6, id: 8 }).unwrap();
+    assert_eq!(writer.delete_keys(&["given", "3", "unknown"]).unwrap(), 2, "the row of `twin` stays");
+    assert_eq!(writer.delete_keys(&["given", "3"]).unwrap(), 0);
+    writer.commit().unwrap();
+    let snapshot = writer.snapshot().unwrap();
+    let rows = all_rows(&snapshot);
+    assert_eq!(rows.len(), 99 + 2);
+    assert!(rows.contains(&Row { fingerprint: 5, id: 7 }) && rows.contains(&Row { fingerprint: 6, id: 8 }));
+    assert_eq!(snapshot.ids_of_key_scan("twin").unwrap(), [7]);
+    assert_eq!(snapshot.ids_of_key_scan("given").unwrap(), []);
 }

@@ -60,7 +60,7 @@ fn read(pages: &mut Pages, index: u64) -> Option<(u64, Vec<u8>)> {
 /// The footer of a keys file of this length. The exact length of the last section is unknown: the
 /// footer gives the largest possible one.
 fn footer(count: u64, len_bytes: u64) -> Footer {
-    let info = |record_bytes| KeysInfo { count, key_sum: 0, value_sum: 0, record_bytes };
+    let info = |record_bytes| KeysInfo { count, record_bytes, ..KeysInfo::default() };
     let mut footer = Footer::plan(&info(0).section_lens());
     let mut record_bytes = 0;
     while footer.file_len() < len_bytes {

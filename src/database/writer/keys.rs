@@ -5,23 +5,54 @@ use std::ops::{Range, RangeInclusive};
 
 use super::Writer;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::format::keys::KeyRecord;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::wal::Operation;
+use crate::run::{Keys, NewerTombstones, Run};
+
+/// Selects records of keys.
+type Doomed<'a, F> = dyn Fn(&KeyRecord<'_, F>) -> bool + 'a;
 
 impl<F: Fingerprint> Writer<F> {
+    /// Deletes the rows that have this key: see [`delete_keys`](Writer::delete_keys).
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
+    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
+        self.delete_keys(&[key])
+    }
+
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
     /// those and is not deleted; neither are other rows of the same id. Returns the number of deleted
     /// rows.
     ///
-    /// Costs for all keys together a [flush](Writer::flush), a walk over all stored keys, and one over
-    /// all rows if there is something to delete.
+    /// Costs a look-up for each key and, if there are uncommitted insertions or some in the log, a
+    /// [flush](Writer::flush). A run in which rows have other ids than the hash of their key costs a
+    /// walk over its keys. Rows without a key cost a walk over all rows, if there is something to
+    /// delete. Both walks serve all keys of the call.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn delete_keys(&mut self, keys: &[&str]) -> Result<u64> {
-        let keys: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-        self.delete_keys_where(|record| keys.contains(record.key))
+        self.flush_insertions()?;
+        let doomed: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        let view = self.view.clone();
+        let mut ids = BTreeSet::new();
+        for (index, run) in view.runs().enumerate() {
+            let Some(keys) = &run.keys else { continue };
+            let newer = view.newer(index);
+            if keys.info.other_ids > 0 {
+                self.ids_of_doomed(keys, &newer, &|record| doomed.contains(record.key), &mut ids)?;
+                continue;
+            }
+            for &key in &doomed {
+                let id = hash_key(key);
+                if !keys.of_id(id)?.is_empty() && self.is_live(id, &newer)? {
+                    ids.insert(id);
+                }
+            }
+        }
+        self.delete_records(&ids, &|record| doomed.contains(record.key))
     }
 
     /// Deletes the rows that have a key with this prefix, as [`delete_keys`](Writer::delete_keys) does.
@@ -68,51 +99,85 @@ impl<F: Fingerprint> Writer<F> {
     /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id
     /// removes everything with that id, so the rest is inserted again.
     fn delete_keys_where(&mut self, doomed: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
-        self.flush()?;
+        self.flush_insertions()?;
         let view = self.view.clone();
         let mut ids = BTreeSet::new();
         for (index, run) in view.runs().enumerate() {
-            let (Some(keys), newer) = (&run.keys, view.newer(index)) else { continue };
-            let mut cursor = keys.cursor::<F>();
-            while let Some(record) = cursor.next()? {
-                if doomed(&record) && !newer.hide(record.row.id)? {
-                    ids.insert(record.row.id);
-                }
+            if let Some(keys) = &run.keys {
+                self.ids_of_doomed(keys, &view.newer(index), &doomed, &mut ids)?;
             }
         }
+        self.delete_records(&ids, &doomed)
+    }
+
+    /// Makes runs of everything but deletions: what is deleted is searched in runs.
+    fn flush_insertions(&mut self) -> Result<()> {
+        self.check_poison()?;
+        if self.memtable.changes.inserted().is_empty() { Ok(()) } else { self.flush() }
+    }
+
+    /// Whether rows of a run with an id are live. `newer` are the tombstones that apply to the run.
+    fn is_live(&self, id: u64, newer: &NewerTombstones<'_>) -> Result<bool> {
+        Ok(!self.memtable.changes.deletes(id) && !newer.hide(id)?)
+    }
+
+    /// Adds the ids of live records that `doomed` selects: one walk over all keys of a run.
+    fn ids_of_doomed(
+        &self,
+        keys: &Keys,
+        newer: &NewerTombstones<'_>,
+        doomed: &Doomed<'_, F>,
+        ids: &mut BTreeSet<u64>,
+    ) -> Result<()> {
+        let mut cursor = keys.cursor::<F>();
+        while let Some(record) = cursor.next()? {
+            if doomed(&record) && self.is_live(record.row.id, newer)? {
+                ids.insert(record.row.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the keys that `doomed` selects among those of `ids`, and the rows that have no others.
+    /// A deletion by id removes everything with that id, so the rest is inserted again.
+    fn delete_records(&mut self, ids: &BTreeSet<u64>, doomed: &Doomed<'_, F>) -> Result<u64> {
         if ids.is_empty() {
             return Ok(0);
         }
-        let mut rows = BTreeSet::new();
-        self.snapshot()?.visit_rows(|row| {
-            if ids.contains(&row.id) {
-                rows.insert(row);
-            }
-            Ok::<(), Error>(())
-        })?;
-        let num_rows = rows.len();
-        ids.iter().try_for_each(|&id| self.delete(id))?;
-        let mut stay = BTreeSet::new();
+        let view = self.view.clone();
+        let (mut keyed, mut kept) = (BTreeSet::new(), Vec::new());
         for (index, run) in view.runs().enumerate() {
-            let Some(keys) = &run.keys else { continue };
-            for &id in &ids {
-                if view.newer(index).hide(id)? {
+            let (Some(keys), newer) = (&run.keys, view.newer(index)) else { continue };
+            for &id in ids {
+                if !self.is_live(id, &newer)? {
                     continue;
                 }
                 for at in keys.of_id(id)? {
-                    let record: KeyRecord<'_, F> = keys.record(at)?;
-                    rows.remove(&record.row);
-                    if !doomed(&record) {
-                        stay.insert(record.row);
-                        self.apply(Operation::InsertKeyed(record))?;
-                    }
+                    let record = keys.record::<F>(at)?;
+                    keyed.insert(record.row);
+                    kept.extend((!doomed(&record)).then_some(record));
                 }
             }
         }
-        // The remaining rows never had a key.
-        for row in &rows {
-            self.apply(Operation::Insert { row: *row, automatic: false })?;
+        let others = self.rows_without_keys(ids, &keyed)?;
+        ids.iter().try_for_each(|&id| self.delete(id))?;
+        kept.iter().for_each(|record| _ = keyed.remove(&record.row));
+        kept.into_iter().try_for_each(|record| self.apply(Operation::InsertKeyed(record)))?;
+        others.into_iter().try_for_each(|row| self.apply(Operation::Insert { row, automatic: false }))?;
+        Ok(keyed.len() as u64)
+    }
+
+    /// The live rows of ids that have no key. Reads all rows, unless every row has a key.
+    fn rows_without_keys(&self, ids: &BTreeSet<u64>, keyed: &BTreeSet<Row<F>>) -> Result<Vec<Row<F>>> {
+        let with_keys = |run: &Run<F>| run.keys.as_ref().map_or(0, |keys| keys.info.rows);
+        let mut others = Vec::new();
+        if self.view.runs().all(|run| with_keys(run) == run.record.rows) {
+            return Ok(others);
         }
-        Ok((num_rows - rows.len() - stay.len()) as u64)
+        self.snapshot()?.visit_rows(|row| {
+            others.extend((ids.contains(&row.id) && !keyed.contains(&row)).then_some(row));
+            Ok::<(), Error>(())
+        })?;
+        Ok(others)
     }
 }

@@ -2,6 +2,7 @@
 //! results.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Writer;
 use crate::build::remove_run;
@@ -18,18 +19,27 @@ impl<F: Fingerprint> Writer<F> {
     /// Starts the merges that the policy requests.
     pub(crate) fn merge_if_due(&mut self) -> Result<()> {
         while self.merges.len() < MOST_MERGES {
-            let Some(range) = self.due_merge() else { return Ok(()) };
+            let Some(range) = self.due_merge().filter(|_| self.options.merges) else { return Ok(()) };
             let is_spawned = self.options.background_merges && self.options.threads > 1;
-            if is_spawned && let Some(job) = self.plan(range.clone())?.spawn(&self.options) {
+            if is_spawned && let Some(job) = self.paced_plan(range.clone())?.spawn(&self.options) {
                 self.merges.push(job);
                 continue;
             }
-            let merged = self.plan(range)?.run(&self.options.clone().without_progress());
+            let merged = self.paced_plan(range)?.run(&self.options.clone().without_progress());
             if !self.take_over(merged)? {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// The plan of a merge at the rate of the options.
+    fn paced_plan(&mut self, range: Range<usize>) -> Result<MergePlan<F>> {
+        let plan = self.plan(range)?;
+        Ok(match self.options.merge_bytes_per_second {
+            0 => plan,
+            rate => MergePlan { storage: Arc::new(self.storage.paced(rate)), ..plan },
+        })
     }
 
     /// The next merge among the runs that are younger than all running merges.

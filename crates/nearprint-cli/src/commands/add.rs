@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{FingerprintArgs, GlobalArgs, WriterArgs};
+use crate::args::{FingerprintArgs, GlobalArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
@@ -39,6 +39,12 @@ pub(super) struct Args {
     /// Each row replaces all stored rows with its id
     #[arg(long)]
     upsert: bool,
+    /// Write at most so much in a second while merging runs: 20M, …
+    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "no_merge")]
+    merge_rate: Option<usize>,
+    /// Merge no runs; `compact` does later
+    #[arg(long)]
+    no_merge: bool,
     #[command(flatten)]
     writer: WriterArgs,
     #[command(flatten)]
@@ -47,7 +53,9 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let database = self.writer.options(global).open_any(&self.database)?;
+        let options = self.writer.options(global).merges(!self.no_merge);
+        let options = options.merge_rate(self.merge_rate.unwrap_or(0) as u64);
+        let database = options.open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);
         let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: OutputStream::stdout() };
         interrupt::set_committed_rows(0);

@@ -42,6 +42,19 @@ fn rows_are_added_acknowledged_deleted_and_compacted() {
 }
 
 #[test]
+fn runs_are_merged_when_they_are_asked_to_be() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    (0..9).for_each(|i| drop(succeeds(at, "add db --no-merge", format!("{i}\n").as_bytes())));
+    assert!(succeeds(at, "stats db", b"").contains("runs\t9\n"));
+    succeeds(at, "add db --merge-rate 20M", b"9\n");
+    assert!(!succeeds(at, "stats db", b"").contains("runs\t10\n"));
+    assert_eq!(export(at).lines().count(), 10);
+    fails(at, "add db --merge-rate 20M --no-merge", b"", 2, &["--no-merge"]);
+}
+
+#[test]
 fn after_a_bad_line_earlier_batches_stay_and_are_counted() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -1,5 +1,7 @@
 //! The files of runs.
 
+use std::collections::BTreeSet;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::{Bytes, Fault, Fields, Found, Place, ensure, ensure_number, long_words, words};
@@ -267,19 +269,21 @@ fn read_keys(files: &Bytes, manifest: &Manifest, run: &Run, keys: &Keys) -> Foun
     let header = Header::new(b'K', run.number, run.salt, run.expires);
     let lens = |[n, _, b, ..]: [u64; 8]| vec![8 * u128::from(n), 8 * u128::from(n), b.into()];
     let file = Paged::read(files, manifest, (&name, &keys.file, &header), lens)?;
-    file.ensure_unused(4)?;
-    let [n, key_sum, _, value_sum, ..] = &file.attributes;
+    file.ensure_unused(6)?;
+    let [n, key_sum, _, value_sum, other_ids, keyed_rows, ..] = &file.attributes;
     ensure(n.value == keys.count, format!("attributes of {name}"))?;
     let (ids, ends) = (long_words(file.sections[0]), long_words(file.sections[1]));
     let records = file.sections[2];
     ensure(ends.last() == Some(&(records.len() as u64)) && ends.is_sorted(), format!("ends of {name}"))?;
     let (mut found, mut start, mut sums) = (Vec::new(), 0, (0u64, 0u64));
-    let mut last = None;
+    let (mut last, mut others, mut rows) = (None, 0, BTreeSet::new());
     for (&id, &end) in ids.iter().zip(&ends) {
         let (fingerprint, key) = Key::read(&name, &records[start..to_usize(end)], manifest.width)?;
         start = to_usize(end);
         let this = Some((id, fingerprint.clone(), key.key.clone()));
         ensure(last < this, format!("order of the records of {name}"))?;
+        others += u64::from(xxh3_64(&key.key) != id);
+        rows.insert((id, fingerprint.clone()));
         last = this;
         let hash = mix(row_hash(&fingerprint, id).wrapping_add(xxh3_64(&key.key)));
         sums.0 = sums.0.wrapping_add(hash);
@@ -290,6 +294,8 @@ fn read_keys(files: &Bytes, manifest: &Manifest, run: &Run, keys: &Keys) -> Foun
     }
     ensure_number(sums.0, &[key_sum, &keys.key_sum])?;
     ensure_number(sums.1, &[value_sum, &keys.value_sum])?;
+    ensure_number(others, &[other_ids])?;
+    ensure_number(rows.len() as u64, &[keyed_rows])?;
     Ok(found)
 }
 
