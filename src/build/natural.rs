@@ -24,6 +24,9 @@ pub(super) struct NaturalTable {
     pub(super) postings_file: FileRecord,
 }
 
+/// The part of the memory that the filter of ids may take.
+const FILTER_SHARE: usize = 16;
+
 impl NaturalTable {
     /// Writes the rows of `source`, which `counts` describes.
     pub(super) fn write<F: Fingerprint>(
@@ -38,7 +41,8 @@ impl NaturalTable {
         let bits = directory_bits(table.prefix_bits, entries);
         let spec = Segment::<F>::file_spec(target.owner, &layout, 0);
         let postings_spec = Postings::file_spec(target.owner);
-        let info = PostingsInfo { entries, rows, row_sum: 0, smallest_id, largest_id };
+        let info = PostingsInfo { entries, rows, row_sum: 0, smallest_id, largest_id, filter_blocks: 0 };
+        let info = info.with_filter((target.options.memory_bytes / FILTER_SHARE) as u64);
         let mut segment = SegmentWriter::create(storage, &spec, table, entries, bits)?;
         let mut postings = PostingsWriter::create(storage, &postings_spec, info)?;
         write_rows(target.options, source, counts, &mut segment, &mut postings)?;

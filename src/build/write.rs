@@ -76,6 +76,7 @@ pub(crate) fn write_run<F: Fingerprint>(target: Target<'_>, content: RunContent<
             postings_file: natural.postings_file,
             tombstones_file: tombstones_file.transpose()?,
             keys,
+            expires: owner.expires,
         })
     })
 }

@@ -85,11 +85,12 @@ impl<F: Fingerprint> Builder<F> {
         let memory = if schema.keys.has_keys() { options.memory_bytes / 3 } else { options.memory_bytes };
         let names = SpillNames::new(FIRST_RUN, 0);
         let manifest = manifest::fresh(F::BITS, schema)?;
+        let expires = schema.lifetime.map(|lifetime| lifetime.of_row(storage.now()));
         Ok(Self {
             sorter: Sorter::new(storage.clone(), names, memory, options.threads),
             keys: KeySorter::new(options.memory_bytes / 3),
             next_sequence: 0,
-            owner: manifest.new_owner(FIRST_RUN)?,
+            owner: manifest.new_owner(FIRST_RUN, expires)?,
             manifest,
             next_id: Some(0),
             options,
@@ -114,6 +115,9 @@ impl<F: Fingerprint> Builder<F> {
         if let Some(kept) = old.keys {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
         }
+        // Nothing is lost before its time: all rows expire with the newest ones.
+        let newest = old.runs.last().and_then(|newest| newest.expires);
+        self.owner.expires = self.owner.expires.and(newest).or(self.owner.expires);
         self.manifest.checkpoint.clone_from(&old.checkpoint);
         self.manifest.history.clone_from(&old.history);
     }
@@ -156,6 +160,8 @@ impl<F: Fingerprint> Builder<F> {
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
+        // They expire from when a database has ingested them.
+        (self.manifest.expiry, self.owner.expires) = (None, None);
         self
     }
 
@@ -300,7 +306,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let counts = RowCounts::of(&&rows[..], 0, &options)?;
         let storage = folder(&staging);
         let run = manifest.take_run_number();
-        let to = Target { storage: &storage, options: &options, owner: manifest.new_owner(run)? };
+        let to = Target { storage: &storage, options: &options, owner: manifest.new_owner(run, None)? };
         let layout = layout.layout(64, manifest.k, counts.entries)?;
         let record = write_run(to, RunContent::new(layout, (Box::new(&rows[..]), counts), &[], &()))?;
         manifest.runs.push(record);

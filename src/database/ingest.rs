@@ -116,10 +116,11 @@ impl<F: Fingerprint> Writer<F> {
             done += bytes;
             options.report(Stage::Copying, done, Some(total))
         };
+        let expires = self.expiry_of_new_rows();
         let runs = sources.iter().flat_map(|source| source.runs().map(move |run| (source, run)));
         let copies = runs.zip(numbers).map(|((source, run), &(number, _))| {
             let run = Run::<F>::open(&source.storage, &source.manifest, run)?;
-            run.copy(&*storage, self.manifest(), number, &mut report)
+            run.copy(&*storage, self.manifest(), (number, expires), &mut report)
         });
         copies.collect()
     }

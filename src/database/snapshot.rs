@@ -66,15 +66,19 @@ impl<F: Fingerprint> Snapshot<F> {
             let mut noted = same.map_or_else(|| manifest.clone(), |same| same.manifest().clone());
             let read = same.and_then(|same| same.shared.unflushed.as_ref());
             let unflushed = Unflushed::read(&**storage, &mut noted, options, read)?;
+            let now = storage.now();
+            noted.drop_expired(now);
+            let live = unflushed.as_ref().filter(|_| !noted.is_log_expired(now));
+            let live: Vec<_> = live.into_iter().flat_map(Unflushed::runs).cloned().collect();
             if let Some(same) = same
                 && unflushed.as_ref().map(Unflushed::end)
                     == same.shared.unflushed.as_ref().map(Unflushed::end)
+                && same.view().searchables().len() == noted.runs.len() + live.len()
             {
                 return Ok(same.clone());
             }
             let identities = Identities::open_all(&**storage, &manifest)?.into();
-            let view = View::open(&**storage, &manifest, known.map(Self::view))?;
-            let view = view.and(unflushed.iter().flat_map(Unflushed::runs).cloned());
+            let view = View::open(&**storage, &noted, known.map(Self::view))?.and(live.into_iter());
             let shared = Shared {
                 storage: storage.clone(),
                 published: Some(Arc::new(manifest)),
@@ -100,7 +104,10 @@ impl<F: Fingerprint> Snapshot<F> {
         changes.note_in(&mut manifest);
         let identities = Identities::open_all(&*storage, &manifest)?.into();
         let newest = changes.to_run(&manifest, std::iter::empty(), &options)?;
-        let view = view.clone().and(newest.into_iter());
+        let now = storage.now();
+        manifest.drop_expired(now);
+        let newest = newest.filter(|_| !manifest.is_log_expired(now));
+        let view = View::open(&*storage, &manifest, Some(view))?.and(newest.into_iter());
         let kernel = Kernel::detect();
         let shared =
             Shared { storage, published: None, manifest, identities, unflushed: None, options, kernel, view };
@@ -202,7 +209,9 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Counts and sizes. Reads nothing.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared.manifest, self.runs())
+        let log = self.shared.unflushed.as_ref().map(Unflushed::size);
+        let (log_bytes, log_frames) = log.unwrap_or_default();
+        Stats { log_bytes, log_frames, ..Stats::of(&self.shared.manifest, self.runs()) }
     }
 
     /// How queries at `k` would be answered, at what cost, and why.

@@ -65,6 +65,7 @@ impl Error {
             Self::InvalidLayout { .. }
             | Self::Distance { .. }
             | Self::UnknownWidth { .. }
+            | Self::Lifetime { .. }
             | Self::TooLittleMemory { .. }
             | Self::KeyTooLong { .. }
             | Self::TextTooLong { .. }

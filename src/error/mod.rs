@@ -3,12 +3,14 @@
 //! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset,
 //! the expected and the found content.
 
+mod holder;
 mod kind;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use holder::{Holder, HolderPlace};
 pub use kind::ErrorKind;
 
 /// The result of every fallible operation.
@@ -136,7 +138,7 @@ pub enum Error {
         /// The database.
         path: PathBuf,
         /// The process that holds the lock, where it could be read.
-        pid: Option<u32>,
+        holder: Option<Holder>,
     },
     /// A layout that no database can have.
     InvalidLayout {
@@ -168,6 +170,14 @@ pub enum Error {
         bytes: usize,
         /// The least memory, in bytes.
         least: usize,
+    },
+    /// A lifetime of rows, and a period, that no database can have: 1 to 1,024 periods make a
+    /// lifetime.
+    Lifetime {
+        /// The lifetime in milliseconds.
+        lifetime_ms: u64,
+        /// The period in milliseconds.
+        period_ms: u64,
     },
     /// An empty recipe, or one of more than 4,096 bytes.
     InvalidRecipe {
@@ -409,10 +419,10 @@ impl fmt::Display for Error {
                 other.display()
             ),
             Self::Corrupt(corruption) => corruption.fmt(f),
-            Self::Locked { path, pid: Some(pid) } => {
-                write!(f, "{}: locked by another writer, process {pid}", path.display())
+            Self::Locked { path, holder: Some(holder) } => {
+                write!(f, "{}: locked by another writer, {holder}", path.display())
             }
-            Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
+            Self::Locked { path, holder: None } => write!(f, "{}: locked by another writer", path.display()),
             Self::InvalidLayout { layout, reason } => write!(f, "{layout}: {reason}"),
             Self::ForeignKey { key } => write!(f, "group {key}: these fingerprints have no such group"),
             Self::Distance { k, width } => {
@@ -425,6 +435,10 @@ impl fmt::Display for Error {
                 write!(f, "memory budget {bytes} is below the minimum {least}")
             }
             Self::InvalidRecipe { .. } => f.write_str("a recipe takes 1 to 4096 bytes"),
+            Self::Lifetime { lifetime_ms, period_ms } => write!(
+                f,
+                "rows cannot expire after {lifetime_ms} ms in partitions of {period_ms} ms: 1 to 1,024 partitions are possible"
+            ),
             Self::RecipeMismatch { path, recipe } => {
                 write!(f, "{}: has another recipe: {recipe}", path.display())
             }

@@ -1,10 +1,11 @@
 //! The header page of a file: which run the file belongs to, and the settings of its database.
 
-use super::manifest::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
+use super::manifest::{decode_layout, decode_run_flags, decode_width, encode_layout, run_flags};
 use super::paged::{seal, unseal};
 use super::schema::KeyStorage;
 use super::{Encoder, Flaw, Hex, Problem, VERSION};
 use crate::layout::LayoutChoice;
+use crate::util::time::Time;
 
 /// The run that a file belongs to, and the settings of its database: all that can be known without
 /// a manifest.
@@ -18,6 +19,8 @@ pub(crate) struct Owner {
     pub(crate) run: u64,
     /// Random. Runs that two copies of a database write under the same number differ in it.
     pub(crate) salt: u64,
+    /// When its rows expire. `None` where rows do not.
+    pub(crate) expires: Option<Time>,
 }
 
 /// The content of a header page: the owner of a file, and its place there.
@@ -41,11 +44,14 @@ impl Header {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut page = Encoder::default();
-        let Owner { database_id, width, k, layout, keys, run, salt } = self.owner;
+        let Owner { database_id, width, k, layout, keys, run, salt, expires } = self.owner;
         page.put(&self.magic).u32(VERSION).u32(self.table).put(&database_id);
         page.u64(run).u32(width).u32(k);
         encode_layout(layout, &mut page);
-        page.u32(self.blocks).u64(self.prefix).u64(salt).u32(keys_flags(keys.kept()));
+        page.u32(self.blocks).u64(self.prefix).u64(salt).u32(run_flags(keys.kept(), expires.is_some()));
+        if let Some(expires) = expires {
+            page.u64(expires.0);
+        }
         seal(page)
     }
 
@@ -63,9 +69,11 @@ impl Header {
         let (width, k) = decode_width(&mut fields)?;
         let layout = decode_layout(&mut fields, width)?;
         let (blocks, prefix, salt) = (fields.u32()?, fields.u64()?, fields.u64()?);
-        let keys = KeyStorage::of(decode_keys_flags(&mut fields)?);
+        let (kept, expires) = decode_run_flags(&mut fields)?;
+        let keys = KeyStorage::of(kept);
+        let expires = expires.then(|| fields.u64().map(Time)).transpose()?;
         fields.rest_is_zero()?;
-        let owner = Owner { database_id, width, k, layout, keys, run, salt };
+        let owner = Owner { database_id, width, k, layout, keys, run, salt, expires };
         Ok(Self { magic, owner, table, blocks, prefix })
     }
 
@@ -83,7 +91,9 @@ impl Header {
         Flaw::unless_same(page, 60, "number of blocks", self.blocks, found.blocks)?;
         Flaw::unless_same(page, 64, "prefix", self.prefix, found.prefix)?;
         Flaw::unless_same(page, 72, "salt", ours.salt, other.salt)?;
-        Ok(Flaw::unless_same(page, 80, "keys:", ours.keys, other.keys)?)
+        Flaw::unless_same(page, 80, "keys:", ours.keys, other.keys)?;
+        let shown = |owner: &Owner| owner.expires.map_or_else(|| "never".into(), |time| time.0.to_string());
+        Ok(Flaw::unless_same(page, 84, "expiry", shown(ours), shown(other))?)
     }
 }
 
@@ -100,6 +110,7 @@ mod tests {
         keys: KeyStorage::Keys,
         run: 3,
         salt: 9,
+        expires: Some(Time(77)),
     };
     const HEADER: Header =
         Header { magic: *b"\x89NPS\r\n\x1a\n", owner: OWNER, table: 1, blocks: 4, prefix: 3 };
@@ -121,6 +132,8 @@ mod tests {
             Header { owner: Owner { layout: LayoutChoice::Small, ..OWNER }, ..HEADER },
             Header { owner: Owner { salt: 8, ..OWNER }, ..HEADER },
             Header { owner: Owner { keys: KeyStorage::None, ..OWNER }, ..HEADER },
+            Header { owner: Owner { expires: Some(Time(78)), ..OWNER }, ..HEADER },
+            Header { owner: Owner { expires: None, ..OWNER }, ..HEADER },
         ] {
             assert!(matches!(other.check(&page), Err(Problem::Flaw(_))), "{other:?}");
         }

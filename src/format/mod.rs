@@ -6,6 +6,8 @@
 
 #![warn(clippy::indexing_slicing)]
 
+pub(crate) mod expiry;
+pub(crate) mod filter;
 pub(crate) mod header;
 pub(crate) mod identities;
 pub(crate) mod keys;

@@ -1,10 +1,12 @@
 //! What a database is: the settings that its manifest stores.
 
+use super::expiry::Lifetime;
 use super::manifest::{BesideKeys, KeysKept, MAX_RECIPE_BYTES};
 use crate::error::{Error, Result};
 use crate::fingerprint::Distance;
 use crate::layout::LayoutChoice;
 use std::fmt;
+use std::time::Duration;
 
 /// What a database is: fixed when it is created, and stored in it. The width comes from the type.
 ///
@@ -20,6 +22,7 @@ pub struct Schema {
     pub(crate) layout: LayoutChoice,
     pub(crate) keys: KeyStorage,
     pub(crate) recipe: Option<String>,
+    pub(crate) lifetime: Option<Lifetime>,
 }
 
 /// Whether a database stores a text key beside each row, such as a URL or a path, and what with
@@ -103,10 +106,10 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// k = 3, an automatic layout, no keys, no recipe.
+    /// k = 3, an automatic layout, no keys, no recipe; rows do not expire.
     #[must_use]
     pub fn new() -> Self {
-        Self { k: 3, layout: LayoutChoice::Auto, keys: KeyStorage::None, recipe: None }
+        Self { k: 3, layout: LayoutChoice::Auto, keys: KeyStorage::None, recipe: None, lifetime: None }
     }
 
     /// The distance, in bits, that the layout is tuned for. Queries may use any other.
@@ -137,6 +140,21 @@ impl Schema {
     pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
         self.recipe = Some(recipe.into());
         self
+    }
+
+    /// Rows expire after this time, to the millisecond. No snapshot that is taken later has them, and a
+    /// writer drops them.
+    ///
+    /// Time is cut into periods. All rows that are inserted in one expire together, a lifetime after
+    /// the period *began*: a row lives at least the lifetime less a period. Their runs are never merged
+    /// with the runs of other periods, so expired runs are dropped as they are, at no cost. A query
+    /// searches the runs of all periods: 1 to 1,024 of them fit a lifetime. Without `period`, it is a
+    /// tenth of the lifetime.
+    ///
+    /// # Errors
+    /// [`Error::Lifetime`] for another number of periods.
+    pub fn expire_after(self, lifetime: Duration, period: Option<Duration>) -> Result<Self> {
+        Ok(Self { lifetime: Some(Lifetime::new(lifetime, period)?), ..self })
     }
 
     /// Refuses what no database of this width can be.

@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::header::Owner;
-use crate::format::manifest::{IdRanges, LiveWal, MAX_MANIFEST_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{Expiry, IdRanges, LiveWal, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::format::wal::WalHeader;
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
 use crate::util::sabotage;
+use crate::util::time::Time;
 
 /// The manifest of a database without runs.
 pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
@@ -32,6 +33,7 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         ingested: Vec::new(),
         automatic: IdRanges::default(),
         keys: schema.keys.kept(),
+        expiry: schema.lifetime.map(|lifetime| Expiry { lifetime, of_log: Time(0) }),
         recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
         history: Vec::new(),
@@ -72,7 +74,25 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
         other => other?,
     };
-    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
+    match found {
+        Some(manifest) => Ok(manifest),
+        None if holds_tables(storage)? => {
+            Err(Flaw::new("file", 0, "a manifest beside the tables", "none")
+                .of(&storage.path(names::MANIFEST)))
+        }
+        None => Err(Error::NotADatabase { path: storage.path("") }),
+    }
+}
+
+/// Whether a folder has tables of runs, and is not one that is being prepared.
+fn holds_tables(storage: &dyn Storage) -> Result<bool> {
+    let listed = match storage.list() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(false),
+        other => other.map_err(Error::io("read", storage.path("")))?,
+    };
+    let is_table = |name: &str| name.ends_with(".seg") && names::is_ours(name);
+    Ok(listed.iter().filter_map(|name| name.to_str()).any(is_table)
+        && !listed.iter().any(|name| name == names::MARKER))
 }
 
 /// How often a reader retries while writers replace the manifest.
@@ -115,7 +135,8 @@ impl Manifest {
     /// The settings of the database.
     pub(crate) fn schema(&self) -> Schema {
         let keys = KeyStorage::of(self.keys);
-        Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone() }
+        let lifetime = self.expiry.map(|expiry| expiry.lifetime);
+        Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone(), lifetime }
     }
 
     /// The expected header of the live log.
@@ -130,19 +151,20 @@ impl Manifest {
     }
 
     /// The owner of the files of a run.
-    pub(crate) fn owner(&self, run: u64, salt: u64) -> Owner {
+    pub(crate) fn owner(&self, run: u64, salt: u64, expires: Option<Time>) -> Owner {
         let Self { database_id, width, k, layout, keys, .. } = *self;
-        Owner { database_id, width, k, layout, keys: KeyStorage::of(keys), run, salt }
+        Owner { database_id, width, k, layout, keys: KeyStorage::of(keys), run, salt, expires }
     }
 
     /// The owner of the files of a run that is there.
     pub(crate) fn owner_of(&self, record: &RunRecord) -> Owner {
-        self.owner(record.run, record.salt)
+        self.owner(record.run, record.salt, record.expires)
     }
 
     /// The owner of the files of a new run.
-    pub(crate) fn new_owner(&self, run: u64) -> Result<Owner> {
-        Ok(self.owner(run, random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt))))
+    pub(crate) fn new_owner(&self, run: u64, expires: Option<Time>) -> Result<Owner> {
+        let salt = random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt));
+        Ok(self.owner(run, salt, expires))
     }
 
     /// The layout for a run of so many distinct fingerprints.
@@ -150,17 +172,22 @@ impl Manifest {
         self.layout.of_run(self.width, self.k, entries)
     }
 
+    /// Drops the runs whose rows have expired: the first ones. Returns them.
+    pub(crate) fn drop_expired(&mut self, now: Time) -> Vec<RunRecord> {
+        let expired = self.runs.iter().take_while(|run| run.is_expired(now)).count();
+        self.runs.drain(..expired).collect()
+    }
+
+    /// Whether the rows of the live log have expired.
+    pub(crate) fn is_log_expired(&self, now: Time) -> bool {
+        self.expiry.is_some_and(|expiry| expiry.of_log <= now)
+    }
+
     /// The names of all files of the database.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
-        let of_run = |record: &RunRecord| {
-            let segments = (0..record.segments.len()).map(|table| names::segment(record.run, table));
-            let tombstones = record.tombstones_file.map(|_| names::tombstones(record.run));
-            let keys = record.keys.map(|_| names::keys(record.run));
-            segments.chain([names::rows(record.run)]).chain(tombstones).chain(keys).collect::<Vec<_>>()
-        };
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
         let ingested = self.ingested.iter().map(|file| names::identities(file.number));
-        let runs = self.runs.iter().flat_map(of_run);
+        let runs = self.runs.iter().flat_map(RunRecord::file_names);
         whole.into_iter().chain(self.live_wal.map(|live| names::wal(live.number))).chain(ingested).chain(runs)
     }
 
@@ -180,6 +207,16 @@ impl Manifest {
             return Ok(());
         }
         Err(Error::Width { path: path.to_path_buf(), database: self.width, requested: width })
+    }
+}
+
+impl RunRecord {
+    /// The names of all files of the run.
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
+        let segments = (0..self.segments.len()).map(|table| names::segment(self.run, table));
+        let tombstones = self.tombstones_file.map(|_| names::tombstones(self.run));
+        let keys = self.keys.map(|_| names::keys(self.run));
+        segments.chain([names::rows(self.run)]).chain(tombstones).chain(keys)
     }
 }
 

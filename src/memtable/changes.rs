@@ -1,6 +1,6 @@
 //! Net effect of unflushed operations: the inserted rows, and the ids deleted from older runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::build::{KeySource, RowCounts, RunContent, Target, write_run};
@@ -26,7 +26,12 @@ pub(crate) struct ChangeSet<F> {
     inserted: Vec<Row<F>>,
     /// For each deleted id, the number of rows that were inserted before its last deletion.
     deleted: BTreeMap<u64, usize>,
+    /// The ids that were inserted since they were last deleted. Collected when they are first needed:
+    /// most writers only insert.
+    inserted_ids: Option<HashSet<u64>>,
     operations: usize,
+    /// The id of the last operation, if that was a deletion.
+    just_deleted: Option<u64>,
     automatic: IdRanges,
     largest_id: Option<u64>,
     /// The keys of the inserted rows that have one, in the same order.
@@ -65,7 +70,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         *self = Self { inserted, ..Self::new() };
     }
 
-    /// Number of applied operations, including those without an effect.
+    /// Number of applied operations, including those without an effect. A deletion and an insertion
+    /// under its id are one: an upsert.
     pub(crate) fn operations(&self) -> usize {
         self.operations
     }
@@ -121,6 +127,15 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.deleted.contains_key(&id)
     }
 
+    /// Whether a row with this id was inserted and not deleted since.
+    pub(crate) fn holds(&mut self, id: u64) -> bool {
+        let ids = self.inserted_ids.take().unwrap_or_else(|| {
+            let live = (0..self.inserted.len()).filter(|&index| self.is_live(index));
+            live.map(|index| self.inserted[index].id).collect()
+        });
+        self.inserted_ids.insert(ids).contains(&id)
+    }
+
     /// All inserted rows, also those that were deleted since.
     pub(crate) fn inserted(&self) -> &[Row<F>] {
         &self.inserted
@@ -135,15 +150,24 @@ impl<F: Fingerprint> ChangeSet<F> {
     /// Applies an operation.
     pub(crate) fn apply(&mut self, operation: Operation<'_, F>) {
         self.operations += 1;
+        let just_deleted = self.just_deleted.take();
         match operation {
             Operation::Insert { row, automatic } => {
                 if automatic {
                     self.automatic.add(row.id, row.id);
                 }
+                self.operations -= usize::from(just_deleted == Some(row.id));
                 self.insert(row);
             }
-            Operation::InsertKeyed(record) => self.insert_keyed(record),
-            Operation::Delete(id) => _ = self.deleted.insert(id, self.inserted.len()),
+            Operation::InsertKeyed(record) => {
+                self.operations -= usize::from(just_deleted == Some(record.row.id));
+                self.insert_keyed(record);
+            }
+            Operation::Delete(id) => {
+                self.just_deleted = Some(id);
+                self.deleted.insert(id, self.inserted.len());
+                self.inserted_ids.iter_mut().for_each(|ids| _ = ids.remove(&id));
+            }
             Operation::Checkpoint(bytes) => self.checkpoint = Some(bytes.to_vec()),
             Operation::History(bytes) => self.history = Some(bytes.to_vec()),
         }
@@ -151,6 +175,7 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     fn insert(&mut self, row: Row<F>) {
         self.largest_id = self.largest_id.max(Some(row.id));
+        self.inserted_ids.iter_mut().for_each(|ids| _ = ids.insert(row.id));
         self.inserted.push(row);
     }
 
@@ -237,7 +262,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
         let options = if is_small { options.threads(1) } else { options };
-        let target = Target { storage: &storage, options: &options, owner: manifest.owner(run, 0) };
+        let expires = manifest.expiry.map(|expiry| expiry.of_log);
+        let target = Target { storage: &storage, options: &options, owner: manifest.owner(run, 0, expires) };
         let record = effect.write(target, |_| Ok(layout))?;
         Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
     }
@@ -294,7 +320,7 @@ mod tests {
         assert_eq!(changes.rows(), expected, "rows are a set; insert A, delete, insert B leaves B");
         assert_eq!(changes.deleted(true), [7], "and a tombstone");
         assert!(changes.deleted(false).is_empty(), "which nothing older needs");
-        assert_eq!(changes.operations(), 7);
+        assert_eq!(changes.operations(), 6, "a deletion and the insertion behind it are one upsert");
         assert_eq!(changes.largest_id(), Some(8));
     }
 

@@ -53,6 +53,16 @@ impl<F: Fingerprint> View<F> {
         self.runs.first().map_or_else(Metric::hamming, |run| run.metric)
     }
 
+    /// Whether some run may have a row with an id, deleted or not.
+    pub(crate) fn may_hold(&self, id: u64) -> Result<bool> {
+        for run in self.runs() {
+            if run.postings.may_hold(id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The tombstones that apply to run `index`.
     pub(crate) fn newer(&self, index: usize) -> NewerTombstones<'_> {
         NewerTombstones::of(self.runs[index + 1..].iter().map(|newer| newer.run.tombstones.as_ref()))

@@ -19,6 +19,7 @@ use crate::format::paged::{PAGE_BYTES, encode_checksum_pages, page_crc};
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
 use crate::util::sabotage;
+use crate::util::time::Time;
 
 /// Pages to copy at once.
 const BATCH_PAGES: usize = 128;
@@ -28,16 +29,16 @@ const BATCH_PAGES: usize = 128;
 pub(crate) type Report<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 
 impl<F: Fingerprint> Run<F> {
-    /// Writes all files as run `number` of a database with this manifest, and syncs them. After an error the files
-    /// written so far remain.
+    /// Writes all files as a run with this number and expiry of a database with this manifest, and syncs
+    /// them. After an error the files written so far remain.
     pub(crate) fn copy(
         &self,
         to: &dyn Storage,
         manifest: &Manifest,
-        number: u64,
+        (number, expires): (u64, Option<Time>),
         report: Report<'_>,
     ) -> Result<RunRecord> {
-        let owner = manifest.owner(number, self.record.salt);
+        let owner = manifest.owner(number, self.record.salt, expires);
         let tables = self.record.segments.len();
         let segments = (0..tables).map(|table| Segment::<F>::file_spec(owner, &self.record.layout, table));
         let rows = Postings::file_spec(owner);
@@ -49,7 +50,23 @@ impl<F: Fingerprint> Run<F> {
         for ((file, spec), record) in self.files().zip(specs).zip(self.record.files()) {
             copy_file(file, to, &spec, *record, report)?;
         }
-        Ok(RunRecord { run: number, ..self.record.clone() })
+        Ok(RunRecord { run: number, expires, ..self.record.clone() })
+    }
+}
+
+impl<F: Fingerprint> Run<F> {
+    /// Checks every page of all files, as a copy does. `tick` may cancel.
+    pub(crate) fn check_pages(&self, tick: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        for (file, record) in self.files().zip(self.record.files()) {
+            let crcs = file.read_crcs(&MappedFile(file.unchecked()))?;
+            let mut at = PAGE_BYTES;
+            for batch in crcs.chunks(BATCH_PAGES) {
+                at += checked_pages(file, at, batch)?.len();
+                tick()?;
+            }
+            checked_tail(file, &crcs, *record)?;
+        }
+        Ok(())
     }
 }
 

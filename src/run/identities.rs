@@ -18,7 +18,7 @@ pub(crate) struct Identities {
 
 impl Identities {
     fn file_spec(manifest: &Manifest, number: u64) -> FileSpec {
-        let header = Header::new(MAGIC, manifest.owner(number, 0));
+        let header = Header::new(MAGIC, manifest.owner(number, 0, None));
         FileSpec { name: names::identities(number), header, section_names: &SECTIONS }
     }
 

@@ -7,10 +7,11 @@ use super::page_file::{FileSpec, PageFile};
 use super::values::Values;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::format::filter::{FILTER_BLOCK_BYTES, FilterPlace};
 use crate::format::header::{Header, Owner};
 use crate::format::manifest::RunRecord;
 use crate::format::postings::{
-    IDS, MAGIC, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, sections,
+    FILTER, IDS, MAGIC, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, sections,
 };
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
@@ -74,6 +75,19 @@ impl Postings {
     /// The fingerprints of the run. `None` if the tables hold whole fingerprints.
     pub(super) fn values<F: Fingerprint>(&self) -> Option<Values> {
         Values::of::<F>(&self.file)
+    }
+
+    /// Whether some row may have an id. Reads one block of the filter.
+    pub(crate) fn may_hold(&self, id: u64) -> Result<bool> {
+        let PostingsInfo { rows, smallest_id, largest_id, filter_blocks, .. } = self.info;
+        let is_within = rows > 0 && (smallest_id..=largest_id).contains(&id);
+        if !is_within || filter_blocks == 0 {
+            return Ok(is_within);
+        }
+        let place = FilterPlace::of(id, filter_blocks);
+        let at = self.file.base(FILTER) + to_usize(place.block * FILTER_BLOCK_BYTES);
+        let block = self.file.bytes(at..at + to_usize(FILTER_BLOCK_BYTES))?;
+        Ok(place.is_in(bytemuck::from_bytes(block)))
     }
 
     /// Visits the ids of an entry, ascending, in blocks, until `visit` wants no more.

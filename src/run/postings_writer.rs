@@ -4,9 +4,10 @@ use super::page_file::FileSpec;
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Stored};
+use crate::format::filter::{Filter, INSERTED_AT_ONCE};
 use crate::format::manifest::FileRecord;
 use crate::format::postings::{
-    IDS, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, VALUES, row_hash,
+    FILTER, IDS, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, VALUES, row_hash,
 };
 use crate::storage::Storage;
 use crate::util::cast::{to_u32, to_usize};
@@ -19,6 +20,9 @@ pub(crate) struct PostingsWriter {
     rows: u64,
     row_sum: u64,
     starts: u64,
+    filter: Filter,
+    /// Ids that will enter the filter.
+    unfiltered: Vec<u64>,
     bytes: Vec<u8>,
 }
 
@@ -26,7 +30,10 @@ impl PostingsWriter {
     /// Starts a postings file with the counts and id range of `info`. The writer computes the sum.
     pub(crate) fn create(storage: &dyn Storage, spec: &FileSpec, info: PostingsInfo) -> Result<Self> {
         let file = PageFileWriter::create(storage, spec, &info.section_lens(spec.header.owner.width))?;
-        Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0, bytes: Vec::new() })
+        let filter = Filter::with_blocks(info.filter_blocks);
+        let (entries, rows, row_sum, starts) = (0, 0, 0, 0);
+        let (unfiltered, bytes) = (Vec::with_capacity(INSERTED_AT_ONCE), Vec::new());
+        Ok(Self { file, info, entries, rows, row_sum, starts, filter, unfiltered, bytes })
     }
 
     /// Appends a row. `first` starts the next fingerprint; otherwise the id belongs to the previous
@@ -45,6 +52,10 @@ impl PostingsWriter {
             self.entries += 1;
         }
         self.row_sum = self.row_sum.wrapping_add(row_hash(fingerprint_hash, id));
+        self.unfiltered.push(id);
+        if self.unfiltered.len() == INSERTED_AT_ONCE {
+            self.fill_filter();
+        }
         let stored = id.wrapping_sub(self.info.id_base()).to_le_bytes();
         self.file.put(IDS, stored.get(..to_usize(self.info.id_bytes())).unwrap_or_default())?;
         self.rows += 1;
@@ -71,8 +82,15 @@ impl PostingsWriter {
         if !self.rows.is_multiple_of(64) {
             self.put_starts()?;
         }
+        self.fill_filter();
+        self.file.put(FILTER, self.filter.as_bytes())?;
         self.info.row_sum = self.row_sum;
         Ok((self.file.finish(self.info.attributes())?, self.row_sum))
+    }
+
+    fn fill_filter(&mut self) {
+        self.filter.insert_all(&self.unfiltered);
+        self.unfiltered.clear();
     }
 
     fn put_starts(&mut self) -> Result<()> {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::page_file::{FileSpec, PageFile};
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
+use crate::format::filter::Filter;
 use crate::format::header::{Header, Owner};
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::tombstones::{DELETED, MAGIC, SECTIONS, TombstonesInfo};
@@ -16,8 +17,9 @@ use crate::util::cast::to_usize;
 pub(crate) struct Tombstones {
     pub(crate) file: PageFile,
     pub(crate) info: TombstonesInfo,
-    /// Set once every page and the order of ids have been checked.
-    checked: OnceLock<()>,
+    /// Made once every page and the order of ids have been checked. It answers most look-ups, where
+    /// a search in the file would wait for memory at every step.
+    filter: OnceLock<Filter>,
 }
 
 impl Tombstones {
@@ -41,27 +43,36 @@ impl Tombstones {
         let info = TombstonesInfo::from_footer(&file.footer, file.footer_offset())
             .map_err(|flaw| flaw.of(file.path()))?;
         file.check_equal("footer", run.tombstones, info.count)?;
-        Ok(Self { file, info, checked: OnceLock::new() })
+        Ok(Self { file, info, filter: OnceLock::new() })
     }
 
     /// Whether the run deletes an id from older runs. The first call for an id in range reads the
     /// whole file.
     #[inline]
     pub(crate) fn contains(&self, id: u64) -> Result<bool> {
-        let in_range = (self.info.smallest_id..=self.info.largest_id).contains(&id);
-        Ok(in_range && self.ids()?.binary_search(&id).is_ok())
+        if !(self.info.smallest_id..=self.info.largest_id).contains(&id) {
+            return Ok(false);
+        }
+        let (ids, filter) = self.checked()?;
+        Ok(filter.may_contain(id) && ids.binary_search(&id).is_ok())
     }
 
     /// All ids, ascending.
     pub(crate) fn ids(&self) -> Result<&[u64]> {
+        self.checked().map(|(ids, _)| ids)
+    }
+
+    /// All ids, and their filter.
+    fn checked(&self) -> Result<(&[u64], &Filter)> {
         let section = self.file.section(DELETED);
         let start = to_usize(section.offset);
         let range = start..start + to_usize(section.len_bytes);
-        if self.checked.get().is_none() {
-            self.check(bytemuck::cast_slice(self.file.bytes(range.clone())?))?;
-            self.checked.get_or_init(|| ());
+        if let Some(filter) = self.filter.get() {
+            return Ok((bytemuck::cast_slice(self.file.checked_bytes(range)), filter));
         }
-        Ok(bytemuck::cast_slice(self.file.checked_bytes(range)))
+        let ids = bytemuck::cast_slice(self.file.bytes(range)?);
+        self.check(ids)?;
+        Ok((ids, self.filter.get_or_init(|| Filter::of(ids))))
     }
 
     fn check(&self, ids: &[u64]) -> Result<()> {

@@ -14,7 +14,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::{Fingerprint, Printed};
 use crate::format::manifest::{IdentitiesRecord, Manifest, RunRecord};
 use crate::format::paged::{PAGE_BYTES, unseal};
-use crate::format::postings::{IDS, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
+use crate::format::postings::{FILTER, IDS, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
 use crate::format::segment::{DIRECTORY, HI};
 use crate::options::Options;
 use crate::progress::Stage;
@@ -305,6 +305,10 @@ fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
                     expected,
                     format!("{}, id {}", Printed(row.fingerprint), row.id),
                 ));
+            }
+            if info.filter_blocks > 0 && !run.postings.may_hold(row.id)? {
+                let found = format!("no bits of id {}", row.id);
+                return Err(file.flaw(file.section(FILTER).offset, "the bits of every id", found));
             }
             last = Some(row);
             sum = sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));

@@ -20,6 +20,7 @@ use super::bytes::{Access, Bytes};
 use super::interface::{Lock, Permissions, ReadFile, Storage, WriteFile};
 use crate::error::Result;
 use crate::util::sabotage;
+use crate::util::time::Time;
 
 /// A folder that records failed syncs, renames and truncations. Clones share the record.
 #[derive(Clone, Debug)]
@@ -117,6 +118,10 @@ impl Storage for Guarded {
 
     fn path(&self, name: &str) -> PathBuf {
         self.inner.path(name)
+    }
+
+    fn now(&self) -> Time {
+        self.inner.now()
     }
 
     fn permissions(&self) -> io::Result<Option<Permissions>> {

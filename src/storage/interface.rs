@@ -12,6 +12,7 @@ use rustix::fs::Mode;
 use super::bytes::{Access, Bytes};
 use crate::error::Result;
 use crate::util::cast::to_usize;
+use crate::util::time::Time;
 
 /// One folder of files. Clones refer to the same folder.
 pub(crate) trait Storage: Debug + Send + Sync {
@@ -44,6 +45,11 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn reopen(&self) -> Result<Arc<dyn Storage>>;
     /// The path of a file, or of the folder for an empty name; for messages.
     fn path(&self, name: &str) -> PathBuf;
+    /// The time of the clock by which rows expire.
+    fn now(&self) -> Time {
+        Time::now()
+    }
+
     /// The permissions of the folder and of its files. `None` if it has none.
     fn permissions(&self) -> io::Result<Option<Permissions>> {
         Ok(None)

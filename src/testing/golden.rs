@@ -5,9 +5,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::format::{VERSION, identities, keys, manifest, paged, postings, segment, tombstones, wal};
+use crate::format::{VERSION, filter, identities, keys, manifest, paged, postings, segment, tombstones, wal};
 use crate::layout::{BandLayout, Layout, MAX_TABLES, bands, cost};
+use crate::log::manifest as log;
+use crate::testing::simulated::SimulatedDisk;
+use crate::util::time::Time;
 use crate::{Database, Fingerprint, KeyStorage, NewRow, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
@@ -52,6 +57,7 @@ fn golden() -> Vec<Golden<u64>> {
         ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
         ("repeated", "rotations:3", mixed(5000, |i| i + 1_000_000)),
         ("wide-ids", "blocks:5,2", mixed(60, |i| i << 58)),
+        ("filtered", "rotations:1", mixed(4200, |i| i * 1000)),
     ]
 }
 
@@ -255,6 +261,45 @@ fn a_golden_database_with_features_of_texts_is_read_and_rewritten() {
     assert_eq!((keys[0].key.as_str(), &keys[0].text[17..]), ("a", FEATURES));
 }
 
+/// Rows that expire on two days of the year 2100, and a log whose rows expire on the second one.
+fn write_expiring(path: &Path) {
+    crate::util::random::fixed::fix_ids();
+    const DAY: Duration = Duration::from_secs(86_400);
+    const YEAR_2100_MS: u64 = 4_102_444_800_000;
+    let disk = SimulatedDisk::new();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap());
+    let schema = schema.keys(KeyStorage::Keys).expire_after(30 * DAY, Some(DAY)).unwrap();
+    log::replace(&disk, &log::fresh(64, &schema).unwrap()).unwrap();
+    let options = Options::new().background_merges(false);
+    let mut writer = Writer::<u64>::open(Arc::new(disk.clone()), options).unwrap();
+    for (day, key) in [(0, "first"), (1, "second"), (1, "in the log")] {
+        disk.set_now(Time(YEAR_2100_MS + day * 86_400_000 + 7));
+        writer.insert(NewRow::keyed(crate::fingerprint::mix64(day), key)).unwrap();
+        if key == "in the log" { writer.commit().unwrap() } else { writer.flush().unwrap() }
+    }
+    fs::create_dir_all(path).unwrap();
+    for name in disk.names().iter().filter(|name| *name != "LOCK") {
+        fs::write(path.join(name), disk.file_bytes(name).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_golden_database_with_rows_that_expire_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("expiring"));
+        write_expiring(&folder("expiring"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("expiring");
+    write_expiring(&again);
+    assert!(files(&again) == files(&folder("expiring")), "no longer written as it was");
+    let snapshot = Database::<u64>::open(folder("expiring")).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+    assert_eq!(snapshot.all_rows().len(), 3);
+    let days: Vec<Option<u64>> = snapshot.runs().map(|run| run.record.expires.map(|time| time.0)).collect();
+    assert_eq!(days, [0, 1, 1].map(|day| Some(4_102_444_800_000 + (day + 30) * 86_400_000)));
+}
+
 /// A run of two rows on one fingerprint of 128 bits, each with a key and a text.
 fn write_two_keys(path: &Path) {
     crate::util::random::fixed::fix_ids();
@@ -356,6 +401,7 @@ fn constants_in_the_document_equal_those_in_the_code() {
         ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),
         ("SAMPLE_ENTRIES", postings::SAMPLE_ENTRIES),
         ("RANK_ROWS", postings::RANK_ROWS),
+        ("FILTER_BLOCK_BYTES", filter::FILTER_BLOCK_BYTES),
         ("MAX_TABLES", MAX_TABLES as u64),
         ("IDENTITY_BYTES", identities::IDENTITY_BYTES as u64),
         ("MAX_BANDS", u64::from(bands::MAX_BANDS)),

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod expiry;
+#[cfg(test)]
 mod flips;
 pub mod fuzzing;
 #[cfg(test)]

@@ -7,4 +7,5 @@ pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod sabotage;
 pub(crate) mod sort;
+pub(crate) mod time;
 pub(crate) mod visitor;

@@ -24,4 +24,5 @@ mod repair;
 mod repair_log;
 mod repair_support;
 mod streams;
+mod upserts;
 mod widths;

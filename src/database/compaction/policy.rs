@@ -29,10 +29,14 @@ const MAX_RUNS: usize = 6;
 /// With more tombstones per row than this, the whole database is merged.
 const TOMBSTONES_PER_ROW: f64 = 0.25;
 
+/// A row is as much work for a merge as so many tombstones: it has 28 bytes in four tables, and a
+/// tombstone has 8.
+const WORK_OF_ROW: u64 = 4;
+
 impl RunSize {
-    /// The work of a merge that reads this run.
+    /// The work of a merge that reads this run, in tombstones.
     fn work(self) -> u64 {
-        self.rows + self.tombstones
+        self.rows * WORK_OF_ROW + self.tombstones
     }
 }
 
@@ -56,6 +60,11 @@ pub(crate) fn pick(runs: &[RunSize], has_older: bool, cost: &dyn Fn(u64) -> f64)
         .map(|start| start..runs.len())
         .find(|range| is_cheap(runs, range, cost) && fits(&runs[range.clone()]));
     smallest.map(|range| grow(runs, range)).or_else(|| all_that_fits(runs))
+}
+
+/// All runs, where there are several, and one run can hold them.
+pub(crate) fn unite(runs: &[RunSize]) -> Option<Range<usize>> {
+    (runs.len() > 1 && fits(runs)).then_some(0..runs.len())
 }
 
 /// Whether queries are cheap enough after merging a range.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::pages::{Opened, Pages};
 use super::report::{FindingKind, RepairReport};
 use crate::error::Result;
+use crate::format::filter::blocks_for;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
 use crate::format::postings::{IDS, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS};
@@ -84,19 +85,21 @@ impl DamagedPostings {
         None
     }
 
-    /// The footers that a postings file may have had, one for each number that ids may be relative
-    /// to.
+    /// The footers that a postings file may have had: for each number that ids may be relative to,
+    /// one without a filter and one with it.
     pub(super) fn footers(record: &RunRecord, bases: &[u64]) -> Vec<Footer> {
-        let footer = |smallest_id: u64, largest_id: u64| {
+        let footer = |smallest_id: u64, largest_id: u64, filter_blocks: u64| {
             let RunRecord { entries, rows, row_sum, .. } = *record;
-            let info = PostingsInfo { entries, rows, row_sum, smallest_id, largest_id };
+            let info = PostingsInfo { entries, rows, row_sum, smallest_id, largest_id, filter_blocks };
             let mut footer = Footer::plan(&info.section_lens(record.layout.width()));
             footer.attributes = info.attributes();
             footer
         };
         let span = u64::from(u32::MAX);
-        let near = bases.iter().map(|&base| footer(base, base.saturating_add(span)));
-        near.chain([footer(0, u64::MAX)]).collect()
+        let near = bases.iter().map(|&base| (base, base.saturating_add(span)));
+        let ranges = near.chain([(0, u64::MAX)]);
+        let filters = [0, blocks_for(record.rows)];
+        ranges.flat_map(|(least, most)| filters.map(|blocks| footer(least, most, blocks))).collect()
     }
 
     /// The largest stored id, if all ids are readable.

@@ -62,10 +62,12 @@ impl DamagedDatabase {
         report.add(FindingKind::Damaged, names::MANIFEST, why);
         let what = "the order of the runs is unknown: deleted rows may have come back";
         report.add(FindingKind::Note, names::MANIFEST, what);
-        let Schema { k, layout, keys, recipe } = database.manifest.schema();
+        let Schema { k, layout, keys, recipe, lifetime } = database.manifest.schema();
         let keys = if keys.has_keys() { "keys" } else { "no keys" };
         let recipe = recipe.as_ref().map_or("no recipe".into(), |recipe| format!("recipe {recipe}"));
-        let what = format!("the recipe is lost: the copy has layout {layout}, k = {k}, {keys}, {recipe}");
+        let expiry = if lifetime.is_some() { "rows that expire" } else { "rows that do not expire" };
+        let what =
+            format!("the recipe is lost: the copy has layout {layout}, k = {k}, {keys}, {recipe}, {expiry}");
         report.add(FindingKind::Note, names::MANIFEST, what);
         Ok(database)
     }
@@ -80,7 +82,7 @@ impl DamagedDatabase {
         let FolderContent { files, runs, logs } = FolderContent::list(storage)?;
         let (database_id, width, settings) = most_common(storage, &runs, &logs)?;
         let (k, layout, keys) = settings.unwrap_or((fallback.k, fallback.layout, fallback.keys));
-        let schema = Schema { k, layout, keys, recipe: fallback.recipe.clone() };
+        let schema = Schema { k, layout, keys, ..fallback.clone() };
         let mut manifest = manifest::fresh(width, &schema)?;
         manifest.database_id = database_id;
         manifest.check_width(F::BITS, &storage.path(""))?;
@@ -231,7 +233,7 @@ fn record<F: Fingerprint>(
     let postings = ends(storage, &names::rows(run), postings::MAGIC)?;
     let Some((natural, postings)) = natural.zip(postings) else { return Ok(None) };
     let salt = natural.header.owner.salt;
-    let owner = database.owner(run, salt);
+    let owner = database.owner(run, salt, natural.header.owner.expires);
     let infos = SegmentInfo::from_footer(&natural.footer, 0, F::BITS, 0)
         .and_then(|segment| Ok((segment, PostingsInfo::from_footer(&postings.footer, 0, F::BITS)?)));
     let Ok((segment_info, postings_info)) = infos else { return Ok(None) };
@@ -254,6 +256,7 @@ fn record<F: Fingerprint>(
         postings_file: postings.record,
         tombstones_file: None,
         keys: keys_record(storage, owner)?,
+        expires: owner.expires,
     };
     Ok(Some((record, postings_info.largest_id)))
 }

@@ -1,6 +1,7 @@
 //! Writing the memtable to the log and to runs.
 
 use super::Writer;
+use super::expiry::with_log_expiry;
 use crate::build::Target;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -23,6 +24,7 @@ impl<F: Fingerprint> Writer<F> {
         let wal = Wal::create(&self.storage, next)?;
         self.counters.next_wal += 1;
         (next.live_wal, next.next_wal) = (Some(wal.live), self.counters.next_wal);
+        *next = with_log_expiry(next.clone(), self.expires);
         Ok(wal)
     }
 
@@ -54,6 +56,7 @@ impl<F: Fingerprint> Writer<F> {
         self.counters.next_frame = self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame);
         let mut next = self.next_manifest();
         (next.live_wal, next.next_frame) = (None, self.counters.next_frame);
+        next = with_log_expiry(next, None);
         self.memtable.changes.note_in(&mut next);
         next.runs.extend(record);
         let wal = start_log.then(|| self.create_log(&mut next)).transpose()?;
@@ -68,7 +71,11 @@ impl<F: Fingerprint> Writer<F> {
         let run = self.counters.take_run();
         let options = self.options.clone().without_progress();
         let storage = self.storage();
-        let target = Target { storage: &storage, options: &options, owner: self.manifest.new_owner(run)? };
+        let target = Target {
+            storage: &storage,
+            options: &options,
+            owner: self.manifest.new_owner(run, self.expires)?,
+        };
         effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
     }
 

@@ -1,7 +1,7 @@
-//! Deleting rows by their keys.
+//! Deleting rows by their keys, and by ranges of ids.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::{Range, RangeInclusive};
 
 use super::Writer;
 use crate::error::{Error, Result};
@@ -10,17 +10,44 @@ use crate::format::keys::KeyRecord;
 use crate::format::wal::Operation;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Deletes the rows that have this key, whatever their ids. A row with other keys keeps those
-    /// and is not deleted; neither are other rows of the same id. Returns the number of deleted
+    /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
+    /// those and is not deleted; neither are other rows of the same id. Returns the number of deleted
     /// rows.
     ///
-    /// Costs a [flush](Writer::flush), a walk over all keys, and one over all rows if there is
-    /// something to delete.
+    /// Costs for all keys together a [flush](Writer::flush), a walk over all stored keys, and one over
+    /// all rows if there is something to delete.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
-    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
-        self.delete_keys(|record| record.key == key.as_bytes())
+    pub fn delete_keys(&mut self, keys: &[&str]) -> Result<u64> {
+        let keys: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        self.delete_keys_where(|record| keys.contains(record.key))
+    }
+
+    /// Deletes the rows that have a key with this prefix, as [`delete_keys`](Writer::delete_keys) does.
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
+    pub fn delete_key_prefix(&mut self, prefix: &str) -> Result<u64> {
+        self.delete_keys_where(|record| record.key.starts_with(prefix.as_bytes()))
+    }
+
+    /// Deletes every row with an id in a range. Returns the number of deleted rows. Costs a walk over
+    /// all rows, and memory for the deleted ids.
+    ///
+    /// # Errors
+    /// As [`delete`](Writer::delete); [`Error::Corrupt`].
+    pub fn delete_ids(&mut self, range: RangeInclusive<u64>) -> Result<u64> {
+        let (mut ids, mut rows) = (BTreeSet::new(), 0);
+        self.snapshot()?.visit_rows(|row| {
+            if range.contains(&row.id) {
+                ids.insert(row.id);
+                rows += 1;
+            }
+            Ok::<(), Error>(())
+        })?;
+        ids.into_iter().try_for_each(|id| self.delete(id))?;
+        Ok(rows)
     }
 
     /// Deletes the keys that were first and last inserted in some of the ranges of sequence numbers,
@@ -35,12 +62,12 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let are_within = |sequence: u64| ranges.iter().any(|range| range.contains(&sequence));
-        self.delete_keys(|record| are_within(record.sequence) && are_within(record.last)).map(drop)
+        self.delete_keys_where(|record| are_within(record.sequence) && are_within(record.last)).map(drop)
     }
 
     /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id
     /// removes everything with that id, so the rest is inserted again.
-    fn delete_keys(&mut self, doomed: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
+    fn delete_keys_where(&mut self, doomed: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
         self.flush()?;
         let view = self.view.clone();
         let mut ids = BTreeSet::new();

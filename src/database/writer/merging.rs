@@ -5,13 +5,11 @@ use std::ops::Range;
 
 use super::Writer;
 use crate::build::remove_run;
-use crate::database::compaction::policy::{self, RunSize};
-use crate::database::compaction::{MergeJob, MergePlan, Merged};
+use crate::database::compaction::{MergeJob, MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
-use crate::layout::cost::typical;
 
 /// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
@@ -36,32 +34,32 @@ impl<F: Fingerprint> Writer<F> {
 
     /// The next merge among the runs that are younger than all running merges.
     fn due_merge(&self) -> Option<Range<usize>> {
-        let size = |record: &RunRecord| RunSize {
-            entries: record.entries,
-            rows: record.rows,
-            tombstones: record.tombstones,
-        };
         let last = self.merges.last().and_then(|job| job.replaces.last());
         let young = last.and_then(|last| self.manifest.runs.iter().position(|record| record.run == *last));
-        let start = young.map_or(0, |position| position + 1);
-        let sizes: Vec<RunSize> = self.manifest.runs[start..].iter().map(size).collect();
-        let layout = &self.largest_run()?.layout;
-        let cost = |entries| typical(layout, entries, self.manifest.k);
-        let due = policy::pick(&sizes, start > 0, &cost)?;
-        Some(start + due.start..start + due.end)
+        due_merge(&self.manifest.runs, young.map_or(0, |position| position + 1), self.manifest.k)
     }
 
     fn largest_run(&self) -> Option<&RunRecord> {
         self.manifest.runs.iter().max_by_key(|record| record.entries)
     }
 
-    /// Whether a merge of all runs would change nothing.
-    pub(super) fn is_compact(&self) -> Result<bool> {
-        Ok(match &self.manifest.runs[..] {
-            [] => true,
-            [only] => only.tombstones == 0 && only.layout == self.layout_of(only.entries, true)?,
-            _ => false,
-        })
+    /// The first period that a merge of its runs would change.
+    pub(super) fn next_to_compact(&self) -> Result<Option<Range<usize>>> {
+        let largest = self.largest_run().map(|record| record.run);
+        for period in periods(&self.manifest.runs) {
+            let is_compact = match &self.manifest.runs[period.clone()] {
+                [only] => {
+                    let layout = self.layout_of(only.entries, Some(only.run) == largest)?;
+                    // Newer periods delete rows of older ones.
+                    (only.tombstones == 0 || period.start > 0) && only.layout == layout
+                }
+                _ => false,
+            };
+            if !is_compact {
+                return Ok(Some(period));
+            }
+        }
+        Ok(None)
     }
 
     /// The layout for a run of so many entries. Runs beside a larger one get its layout, so that
@@ -80,11 +78,12 @@ impl<F: Fingerprint> Writer<F> {
         let beside = self.largest_run().filter(|_| !holds_largest).map(|record| record.layout.clone());
         let (choice, k) = (self.manifest.layout, self.manifest.k);
         let run = self.take_run_number();
+        let expires = self.manifest.runs.get(range.start).and_then(|record| record.expires);
         Ok(MergePlan {
             has_older: range.start > 0,
             inputs: self.view.searchables()[range].to_vec(),
             storage: self.storage(),
-            owner: self.manifest.new_owner(run)?,
+            owner: self.manifest.new_owner(run, expires)?,
             layout: Box::new(move |entries| match &beside {
                 Some(layout) => Ok(layout.clone()),
                 None => choice.of_run(F::BITS, k, entries),
@@ -127,7 +126,11 @@ impl<F: Fingerprint> Writer<F> {
     pub(super) fn install_merge(&mut self, merged: Merged) -> Result<()> {
         let Merged { replaced, record } = merged;
         let runs = &self.manifest.runs;
-        let start = runs.iter().position(|run| Some(&run.run) == replaced.first()).unwrap_or(runs.len());
+        let Some(start) = runs.iter().position(|run| Some(&run.run) == replaced.first()) else {
+            // They have expired.
+            record.iter().for_each(|new| self.forget_run(new.run, new.segments.len()));
+            return Ok(());
+        };
         let range = start..start + replaced.len();
         debug_assert!(
             runs[range.clone()].iter().map(|run| run.run).eq(replaced),

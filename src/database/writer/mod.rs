@@ -6,6 +6,7 @@
 
 pub(crate) mod checked;
 mod counters;
+mod expiry;
 mod flush;
 mod keys;
 mod merging;
@@ -37,7 +38,8 @@ use crate::query::keys::RowKey;
 use crate::query::search::Searcher;
 use crate::query::view::View;
 use crate::query::{Match, Query};
-use crate::storage::{Guarded, Lock, Storage};
+use crate::storage::{Guarded, Lock, Storage, take_lock};
+use crate::util::time::Time;
 
 /// Inserts into and deletes from a database. There is one writer at a time over all processes. It
 /// does not block readers.
@@ -79,6 +81,8 @@ pub struct Writer<F: Fingerprint> {
     /// The runs of the manifest.
     view: View<F>,
     memtable: Memtable<F>,
+    /// When the rows of the memtable expire. `None` where rows do not, and before the first one.
+    expires: Option<Time>,
     /// Uncommitted operations, encoded for the log.
     pending: Content,
     wal: Option<Wal>,
@@ -112,7 +116,7 @@ impl<F: Fingerprint> Writer<F> {
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
         manifest::check_writable(&*storage, &found)?;
-        let lock: Arc<dyn Lock> = storage.lock()?.into();
+        let lock = take_lock(&*storage, &options)?;
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         manifest.check_id(database_id, &path)?;
@@ -133,6 +137,7 @@ impl<F: Fingerprint> Writer<F> {
             options,
             kernel,
             searcher: Searcher::new(kernel, NO_PROGRESS),
+            expires: manifest.live_wal.and(manifest.expiry).map(|expiry| expiry.of_log),
             manifest,
             pending: Content::default(),
             wal: None,
@@ -141,6 +146,7 @@ impl<F: Fingerprint> Writer<F> {
             storage,
         };
         writer.recover()?;
+        writer.drop_expired()?;
         Ok(writer)
     }
 
@@ -294,12 +300,20 @@ impl<F: Fingerprint> Writer<F> {
         Ok(RowKey::distinct(keys))
     }
 
-    /// Deletes every row with this id. An unknown id is not an error.
+    /// Deletes every row with this id. An unknown id is not an error, and costs nothing later.
     ///
     /// # Errors
-    /// [`Error::Poisoned`], [`Error::Forked`].
+    /// [`Error::Poisoned`], [`Error::Forked`]; [`Error::Corrupt`] when a page that shows whether the
+    /// id is stored is damaged.
     pub fn delete(&mut self, id: u64) -> Result<()> {
-        self.apply(Operation::Delete(id))
+        self.check_poison()?;
+        if self.may_hold(id)? { self.apply(Operation::Delete(id)) } else { Ok(()) }
+    }
+
+    /// Whether a deletion of an id may have an effect.
+    fn may_hold(&mut self, id: u64) -> Result<bool> {
+        let changes = &mut self.memtable.changes;
+        Ok(changes.holds(id) || !changes.deletes(id) && self.view.may_hold(id)?)
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
@@ -313,6 +327,7 @@ impl<F: Fingerprint> Writer<F> {
         self.check_poison()?;
         self.check_lock()?;
         self.take_finished_merge()?;
+        self.drop_expired()?;
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -351,20 +366,20 @@ impl<F: Fingerprint> Writer<F> {
         self.merge_if_due()
     }
 
-    /// Merges all runs into one without deleted rows. Blocks until it is done.
+    /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
+    /// the runs of each period into one. Blocks until it is done.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database unchanged.
     pub fn compact(&mut self) -> Result<()> {
         self.flush()?;
         self.discard_merges();
-        let range = 0..self.manifest.runs.len();
-        if self.is_compact()? {
-            return Ok(());
-        }
         let options = self.options.clone();
-        let merged = self.plan(range)?.run(&options)?;
-        self.install_merge(merged)
+        while let Some(range) = self.next_to_compact()? {
+            let merged = self.plan(range)?.run(&options)?;
+            self.install_merge(merged)?;
+        }
+        Ok(())
     }
 
     /// The rows near a fingerprint, including uncommitted ones, by (distance, fingerprint, id).
@@ -374,13 +389,17 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Corrupt`] when a page that the answer needs is damaged.
     pub fn query(&mut self, fingerprint: F, query: impl Into<Query>) -> Result<Vec<Match<F>>> {
         let query = query.into();
+        self.drop_expired()?;
+        let is_expired = self.expires.is_some_and(|expires| expires <= self.storage.now());
         let Self { view, searcher, memtable, kernel, .. } = self;
         query.answer(view, |k| {
             let mut tagged = Vec::new();
             let _ = view.search(searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
             let live = tagged.into_iter().map(|(_, found)| found);
             let mut found: Vec<Match<F>> = live.filter(|found| !memtable.changes.deletes(found.id)).collect();
-            memtable.search(fingerprint, k, *kernel, &mut found);
+            if !is_expired {
+                memtable.search(fingerprint, k, *kernel, &mut found);
+            }
             found.sort_unstable();
             found.dedup();
             found.truncate(query.most_rows());
@@ -396,7 +415,7 @@ impl<F: Fingerprint> Writer<F> {
         let storage: Arc<dyn Storage> = Arc::new(self.storage.clone());
         Snapshot::with_changes(
             storage,
-            self.manifest.clone(),
+            self.noted_expiry(),
             self.options.clone(),
             &self.view,
             &self.memtable.changes,
@@ -472,6 +491,7 @@ impl<F: Fingerprint> Writer<F> {
         if self.pending.is_empty() {
             // A system call for every operation would be half of its time.
             self.lock.check_process().map_err(Error::io("write to", &self.path))?;
+            self.begin_period()?;
         }
         self.pending.push(operation);
         self.memtable.apply(operation);

@@ -3,8 +3,10 @@
 use super::identities::IdentitiesRecord;
 use super::ids::IdRanges;
 use super::runs::RunRecord;
+use crate::format::expiry::Lifetime;
 use crate::format::{Decoder, Encoder, Flaw, Problem};
 use crate::layout::{BandLayout, LayoutChoice};
+use crate::util::time::Time;
 
 /// The kind of a layout of bands.
 const KIND_BANDS: u32 = 3;
@@ -22,6 +24,8 @@ const FLAG_TEXTS: u32 = 8;
 const FLAG_HASHES: u32 = 16;
 /// Bit 5 of the flags: keys have the features of texts.
 const FLAG_FEATURES: u32 = 32;
+/// Bit 6 of the flags: rows expire.
+const FLAG_EXPIRES: u32 = 64;
 /// The largest generation, and the largest number of the next run, log, frame or key. Counters that
 /// start here never overflow.
 pub(crate) const MAX_NUMBER: u64 = 1 << 63;
@@ -56,6 +60,8 @@ pub(crate) struct Manifest {
     pub(crate) automatic: IdRanges,
     /// `None` if rows have no keys.
     pub(crate) keys: Option<KeysKept>,
+    /// `None` if rows do not expire.
+    pub(crate) expiry: Option<Expiry>,
     pub(crate) recipe: Option<String>,
     /// The progress of the last job; empty if there is none.
     pub(crate) checkpoint: Vec<u8>,
@@ -83,6 +89,14 @@ pub(crate) struct KeysKept {
     pub(crate) beside: BesideKeys,
     /// The sequence number of the next key.
     pub(crate) next_sequence: u64,
+}
+
+/// How rows expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expiry {
+    pub(crate) lifetime: Lifetime,
+    /// When the rows of the live log expire; 0 without one.
+    pub(crate) of_log: Time,
 }
 
 /// What a database stores with each key.
@@ -137,13 +151,18 @@ impl Manifest {
         if let Some(keys) = self.keys {
             body.u64(keys.next_sequence);
         }
+        if let Some(Expiry { lifetime, of_log }) = self.expiry {
+            lifetime.encode(body);
+            body.u64(of_log.0);
+        }
     }
 
     fn flags(&self) -> u32 {
         let has_ids = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
         let runs_only = if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
         let keys = self.keys.map_or(0, |keys| FLAG_KEYS | keys.beside.flag());
-        has_ids | runs_only | keys
+        let expires = if self.expiry.is_some() { FLAG_EXPIRES } else { 0 };
+        has_ids | runs_only | keys | expires
     }
 
     /// Decodes the record. The fields of other records are empty.
@@ -171,6 +190,7 @@ impl Manifest {
         }
         let (live_wal, next_wal, next_frame) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
         let next_sequence = if has(FLAG_KEYS) { body.u64()? } else { 0 };
+        let expiry = has(FLAG_EXPIRES).then(|| decode_expiry(body, live_wal.is_some())).transpose()?;
         body.end()?;
         let manifest = Self {
             generation,
@@ -188,6 +208,7 @@ impl Manifest {
             ingested: vec![],
             automatic: IdRanges::default(),
             keys: has(FLAG_KEYS).then_some(KeysKept { beside, next_sequence }),
+            expiry,
             recipe: None,
             checkpoint: vec![],
             history: vec![],
@@ -241,23 +262,26 @@ pub(in crate::format) fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Re
     }
 }
 
-/// The flags of a header page, which are the flags of keys.
-pub(in crate::format) fn keys_flags(keys: Option<KeysKept>) -> u32 {
-    keys.map_or(0, |keys| FLAG_KEYS | keys.beside.flag())
+/// The flags of a header page: of keys, and whether the rows of the run expire.
+pub(in crate::format) fn run_flags(keys: Option<KeysKept>, expires: bool) -> u32 {
+    keys.map_or(0, |keys| FLAG_KEYS | keys.beside.flag()) | if expires { FLAG_EXPIRES } else { 0 }
 }
 
 /// Reads the flags of a header page.
-pub(in crate::format) fn decode_keys_flags(fields: &mut Decoder<'_>) -> Result<Option<KeysKept>, Problem> {
+pub(in crate::format) fn decode_run_flags(
+    fields: &mut Decoder<'_>,
+) -> Result<(Option<KeysKept>, bool), Problem> {
     let (flags, beside) = decode_flags(fields)?;
     if flags & (FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
-        return Err(fields.flaw("flags of keys", flags).into());
+        return Err(fields.flaw("flags of a run", flags).into());
     }
-    Ok((flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 }))
+    let keys = (flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 });
+    Ok((keys, flags & FLAG_EXPIRES != 0))
 }
 
 /// The flags, and what they say is stored with each key.
 fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
-    const KNOWN: u32 = FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS | FLAG_HASHES | FLAG_FEATURES;
+    const KNOWN: u32 = (FLAG_EXPIRES << 1) - 1;
     let flags = body.u32()?;
     if flags & !KNOWN != 0 {
         return Err(Problem::NewerFeature(format!("flag {}", (flags & !KNOWN).trailing_zeros())));
@@ -266,6 +290,15 @@ fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
         .filter(|beside| flags & FLAG_KEYS != 0 || *beside == BesideKeys::Nothing)
         .ok_or_else(|| body.flaw("flags that do not contradict each other", flags))?;
     Ok((flags, beside))
+}
+
+/// How rows expire.
+fn decode_expiry(body: &mut Decoder<'_>, has_log: bool) -> Result<Expiry, Flaw> {
+    let (lifetime, of_log) = (Lifetime::decode(body)?, Time(body.u64()?));
+    if !has_log && of_log != Time(0) {
+        return Err(body.flaw("no expiry without a live log", of_log.0));
+    }
+    Ok(Expiry { lifetime, of_log })
 }
 
 /// The live log, if there is one, and the numbers of the next one and of the first frame.

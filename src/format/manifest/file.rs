@@ -174,6 +174,7 @@ impl Manifest {
             has_ids: self.largest_id.is_some(),
             runs_only: self.runs_only,
             keyed: self.keys.is_some(),
+            expires: self.expiry.is_some(),
             older: &self.runs,
         }
     }

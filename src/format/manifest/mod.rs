@@ -15,8 +15,8 @@ pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use database::{BesideKeys, KeysKept, LiveWal, MAX_NUMBER, Manifest};
-pub(super) use database::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
+pub(crate) use database::{BesideKeys, Expiry, KeysKept, LiveWal, MAX_NUMBER, Manifest};
+pub(super) use database::{decode_layout, decode_run_flags, decode_width, encode_layout, run_flags};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;

@@ -3,6 +3,7 @@
 use crate::format::segment::MAX_ENTRIES;
 use crate::format::{Decoder, Encoder, Flaw};
 use crate::layout::{Layout, LayoutChoice};
+use crate::util::time::Time;
 
 /// One live run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) struct RunRecord {
     pub(crate) tombstones_file: Option<FileRecord>,
     /// `None` without keys.
     pub(crate) keys: Option<KeysRecord>,
+    /// When the rows expire. `None` where rows do not.
+    pub(crate) expires: Option<Time>,
 }
 
 /// The keys of a run.
@@ -56,6 +59,8 @@ pub(super) struct RunLimits<'a> {
     pub(super) runs_only: bool,
     /// Whether rows have keys.
     pub(super) keyed: bool,
+    /// Whether rows expire.
+    pub(super) expires: bool,
     /// The runs before this one.
     pub(super) older: &'a [RunRecord],
 }
@@ -66,6 +71,11 @@ impl RunRecord {
     pub(crate) fn files(&self) -> impl Iterator<Item = &FileRecord> {
         let keys = self.keys.iter().map(|keys| &keys.file);
         self.segments.iter().chain([&self.postings_file]).chain(&self.tombstones_file).chain(keys)
+    }
+
+    /// Whether the rows have expired.
+    pub(crate) fn is_expired(&self, now: Time) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
     }
 
     /// Total length of all files.
@@ -85,6 +95,9 @@ impl RunRecord {
         self.tombstones_file.iter().for_each(|file| file.encode(body));
         if keyed {
             KeysRecord::encode(self.keys, body);
+        }
+        if let Some(expires) = self.expires {
+            body.u64(expires.0);
         }
     }
 
@@ -109,6 +122,7 @@ impl RunRecord {
         let postings_file = FileRecord::decode(body)?;
         let tombstones_file = if tombstones > 0 { Some(FileRecord::decode(body)?) } else { None };
         let keys = if limits.keyed { KeysRecord::decode(body)? } else { None };
+        let expires = if limits.expires { Some(decode_expires(body, limits)?) } else { None };
         body.end()?;
         Ok(Self {
             run,
@@ -124,6 +138,7 @@ impl RunRecord {
             postings_file,
             tombstones_file,
             keys,
+            expires,
         })
     }
 }
@@ -139,6 +154,15 @@ fn decode_counts(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<(u64,
         return Err(body.flaw("the flag that ids have been stored", "rows without it"));
     }
     Ok((entries, rows))
+}
+
+/// When the rows expire: not before the rows of older runs.
+fn decode_expires(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<Time, Flaw> {
+    let expires = Time(body.u64()?);
+    match limits.older.last().and_then(|older| older.expires) {
+        Some(older) if older > expires => Err(body.flaw(format!("at least {}", older.0), expires.0)),
+        _ => Ok(expires),
+    }
 }
 
 fn decode_layout(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<Layout, Flaw> {

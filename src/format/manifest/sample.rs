@@ -1,7 +1,9 @@
 //! A manifest with all records.
 
 use super::*;
+use crate::format::expiry::Lifetime;
 use crate::layout::{Layout, LayoutChoice};
+use crate::util::time::Time;
 
 pub(crate) fn sample() -> Manifest {
     let layout = Layout::rotations(64, 3).expect("a layout");
@@ -20,6 +22,7 @@ pub(crate) fn sample() -> Manifest {
         postings_file: file(9),
         tombstones_file: (run % 2 == 1).then(|| file(10)),
         keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, value_sum: 80, file: file(11) }),
+        expires: Some(Time(80 - run)),
     };
     Manifest {
         generation: 5,
@@ -40,6 +43,7 @@ pub(crate) fn sample() -> Manifest {
         ],
         automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
         keys: Some(KeysKept { beside: BesideKeys::Texts, next_sequence: 50 }),
+        expiry: Some(Expiry { lifetime: Lifetime { lifetime: 90, period: 9 }, of_log: Time(99) }),
         recipe: Some("some words".into()),
         checkpoint: vec![1, 2, 3],
         history: vec![4, 5],

@@ -3,7 +3,9 @@
 use super::sample::sample;
 use super::*;
 use crate::format::Problem;
+use crate::format::expiry::Lifetime;
 use crate::layout::LayoutChoice;
+use crate::util::time::Time;
 
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let body = bytes.len() - 4;
@@ -25,6 +27,7 @@ fn survives_the_round_trip() {
         largest_id: None,
         layout: LayoutChoice::Auto,
         keys: None,
+        expiry: None,
         recipe: None,
         checkpoint: vec![],
         history: vec![],
@@ -44,16 +47,16 @@ fn unknown_flags_and_those_that_contradict_others_are_rejected() {
     const FLAGS: usize = PREFIX_BYTES + 8 + 44;
     let with_flags = |flags| {
         let mut bytes = sample().encode();
-        assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0x0d);
+        assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0x4d);
         Manifest::decode(&resealed(bytes))
     };
-    assert!([0x0d, 0x15, 0x25].into_iter().all(|flags| with_flags(flags).is_ok()));
-    for contradicting in [0x1d, 0x2d, 0x35] {
+    assert!([0x4d, 0x55, 0x65].into_iter().all(|flags| with_flags(flags).is_ok()));
+    for contradicting in [0x5d, 0x6d, 0x75] {
         assert!(matches!(with_flags(contradicting), Err(Problem::Flaw(_))));
     }
-    assert_eq!(with_flags(0x4d), Err(Problem::NewerFeature("flag 6".into())));
+    assert_eq!(with_flags(0xcd), Err(Problem::NewerFeature("flag 7".into())));
     let mut bytes = Manifest { keys: None, runs: vec![], ..sample() }.encode();
-    assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0x11), 0x01, "hashes of texts, and no keys");
+    assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0x51), 0x41, "hashes of texts, and no keys");
     assert!(Manifest::decode(&resealed(bytes)).is_err());
 }
 
@@ -72,6 +75,14 @@ fn manifests_that_no_writer_writes_are_rejected() {
     rejected(|manifest| {
         manifest.runs[1].keys = manifest.runs[1].keys.map(|keys| KeysRecord { count: 0, ..keys })
     });
+    rejected(|manifest| manifest.runs[1].expires = Some(Time(72)));
+    rejected(|manifest| manifest.live_wal = None);
+    for lifetime in [(0, 0), (9, 10), (9, 0), (9000, 1), (u64::MAX, u64::MAX)] {
+        let lifetime = Lifetime { lifetime: lifetime.0, period: lifetime.1 };
+        let expiry = Some(Expiry { lifetime, of_log: Time(99) });
+        let bytes = Manifest { expiry, ..sample() }.encode();
+        assert!(matches!(Manifest::decode(&bytes), Err(Problem::Flaw(_))), "{lifetime:?}");
+    }
     rejected(|manifest| manifest.next_wal = 3);
     rejected(|manifest| manifest.runs_only = true);
     rejected(|manifest| (manifest.runs_only, manifest.live_wal) = (true, None));

@@ -216,7 +216,7 @@ fn write(
     rows.dedup();
     let counts = RowCounts::of(&&rows[..], 0, options)?;
     let number = manifest.take_run_number();
-    let target = Target { storage, options, owner: manifest.new_owner(number)? };
+    let target = Target { storage, options, owner: manifest.new_owner(number, None)? };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;
     write_run(target, RunContent::new(layout, (Box::new(&rows[..]), counts), &run.deleted, &()))
 }

@@ -11,6 +11,7 @@ use super::medium::{Doubt, Inode, Medium, Operation};
 use crate::error::{Error, Result};
 use crate::storage::{Access, Bytes, Lock, ReadFile, Storage, WriteFile};
 use crate::util::cast::to_usize;
+use crate::util::time::Time;
 
 /// The path of the simulated folder.
 const PATH: &str = "/simulated";
@@ -34,8 +35,11 @@ impl SimulatedDisk {
     /// and calls. `fate` decides for each of the [`doubts`](Self::doubts), in their order, whether
     /// it is kept. This disk stays as it is.
     pub(crate) fn crash(&self, fate: &mut dyn FnMut(Doubt) -> bool) -> Self {
-        let medium = self.state().medium.clone();
-        Self::with(medium.settled(fate))
+        let (medium, now) = {
+            let state = self.state();
+            (state.medium.clone(), state.now)
+        };
+        Self::with(medium.settled(fate), now)
     }
 
     /// All changes that a power cut may keep or lose now: folder operations in their order, then
@@ -103,9 +107,15 @@ impl SimulatedDisk {
         self.state().medium.names.keys().cloned().collect()
     }
 
+    /// Sets the clock, which stands still. Copies of the disk have its time.
+    #[cfg(test)]
+    pub(crate) fn set_now(&self, now: Time) {
+        self.state().now = now;
+    }
+
     /// A disk without calls.
-    fn with(medium: Medium) -> Self {
-        Self { state: Arc::new(Mutex::new(State { medium, ..State::default() })) }
+    fn with(medium: Medium, now: Time) -> Self {
+        Self { state: Arc::new(Mutex::new(State { medium, now, ..State::default() })) }
     }
 
     /// The locked state. No fate and no hook runs under this lock.
@@ -120,7 +130,7 @@ impl SimulatedDisk {
         let call = state.calls;
         state.calls += 1;
         if let Some(mut hook) = state.hook.take() {
-            let frozen = Self::with(state.medium.clone());
+            let frozen = Self::with(state.medium.clone(), state.now);
             drop(state);
             hook(&frozen, call);
             state = self.state();
@@ -197,7 +207,7 @@ impl Storage for SimulatedDisk {
         let (mut state, fault) = self.begin(Call::Other);
         fault.map_err(Error::io("lock", PATH))?;
         if state.locked {
-            return Err(Error::Locked { path: PATH.into(), pid: Some(std::process::id()) });
+            return Err(Error::Locked { path: PATH.into(), holder: None });
         }
         state.locked = true;
         Ok(Box::new(LockGuard(self.clone())))
@@ -209,6 +219,10 @@ impl Storage for SimulatedDisk {
 
     fn path(&self, name: &str) -> PathBuf {
         Path::new(PATH).join(name)
+    }
+
+    fn now(&self) -> Time {
+        self.state().now
     }
 }
 
@@ -275,10 +289,11 @@ enum Call {
     Other,
 }
 
-/// A disk and its planned faults.
+/// A disk, its clock and its planned faults.
 #[derive(Default)]
 struct State {
     medium: Medium,
+    now: Time,
     locked: bool,
     calls: u64,
     /// Calls that will fail.

@@ -10,6 +10,7 @@ mod recipe;
 mod report;
 mod schema;
 pub(crate) mod values;
+mod writer;
 
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
@@ -20,3 +21,4 @@ pub(crate) use near::{NearArgs, exactly, limit};
 pub(crate) use recipe::RecipeArgs;
 pub(crate) use report::{GroupWriter, ReportArgs, write_page};
 pub(crate) use schema::{SchemaArgs, note_open_kind};
+pub(crate) use writer::WriterArgs;

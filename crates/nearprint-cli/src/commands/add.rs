@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{FingerprintArgs, GlobalArgs};
+use crate::args::{FingerprintArgs, GlobalArgs, WriterArgs};
 use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
@@ -40,12 +40,14 @@ pub(super) struct Args {
     #[arg(long)]
     upsert: bool,
     #[command(flatten)]
+    writer: WriterArgs,
+    #[command(flatten)]
     input: FingerprintArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let database = global.options().open_any(&self.database)?;
+        let database = self.writer.options(global).open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);
         let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: OutputStream::stdout() };
         interrupt::set_committed_rows(0);

@@ -3,6 +3,7 @@
 
 pub(crate) mod failure;
 pub(crate) mod interrupt;
+pub(crate) mod log;
 pub(crate) mod output;
 pub(crate) mod position;
 pub(crate) mod progress;
@@ -30,6 +31,9 @@ pub(crate) fn plural(count: u64, name: &str) -> String {
 /// Names of files and contents of inputs in it cannot control the terminal, nor make further lines:
 /// their control characters and line feeds are escaped.
 pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
+    if log::is_json() {
+        return log::write(&serde_json::json!({ "message": text.to_string() }));
+    }
     print_lines(&without_controls(&text.to_string()).replace('\n', "\\n"));
 }
 

@@ -5,7 +5,6 @@
 //! outputs of every finished job, whatever the options are.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -64,9 +63,8 @@ impl FinishedJob {
             };
             files[place] = Some(FinishedFile { path: path_hash(path), content });
         }
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
-            completed: UtcTime::new(since_epoch.as_secs()),
+            completed: UtcTime::now(),
             identity: checkpoint.identity,
             rows: checkpoint.rows,
             counts: checkpoint.counts,

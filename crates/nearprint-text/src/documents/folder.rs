@@ -272,7 +272,9 @@ fn patterns_of(list: &str) -> impl Iterator<Item = &str> {
 
 /// Whether the process lacks something, so that other files cannot be read either.
 fn is_shortage(error: &io::Error) -> bool {
-    let errno = Errno::from_io_error(error);
+    // A walk wraps the error of the system in one of its own.
+    let wrapped = error.get_ref().and_then(|walk| walk.source()?.downcast_ref());
+    let errno = Errno::from_io_error(wrapped.unwrap_or(error));
     errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 

@@ -29,6 +29,8 @@ pub(super) struct LiveLog {
     pub(super) number: u64,
     pub(super) salt: u64,
     pub(super) first_frame: u64,
+    /// When its rows expire, where rows do.
+    pub(super) expires: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,8 @@ pub(super) struct Run {
     pub(super) postings: FileRecord,
     pub(super) tombstones_file: Option<FileRecord>,
     pub(super) keys: Option<Keys>,
+    /// In milliseconds since 1970, where rows expire.
+    pub(super) expires: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -119,12 +123,13 @@ impl Manifest {
         let layout = [data.u32()?, data.u32()?, data.u32()?];
         let bands = check_layout(layout, width, k)?;
         let flags = data.u32()?;
-        if flags >= 64 {
+        if flags >= 128 {
             return Err(Fault::Newer("flags".into()));
         }
         let is_set = |bit: u32| flags >> bit & 1 == 1;
-        ensure(is_set(2) || flags >> 3 == 0, "texts without keys")?;
-        ensure((flags >> 3).count_ones() <= 1, "two of texts, hashes and features")?;
+        let texts = flags >> 3 & 0b111;
+        ensure(is_set(2) || texts == 0, "texts without keys")?;
+        ensure(texts.count_ones() <= 1, "two of texts, hashes and features")?;
         let (next_run, largest_id) = (data.u64()?, data.place()?);
         ensure((1..=MOST_NUMBER).contains(&next_run), "next run")?;
         ensure(is_set(0) || largest_id.value == 0, "a largest id without ids")?;
@@ -136,8 +141,16 @@ impl Manifest {
         if is_set(2) {
             ensure(data.u64()? <= MOST_NUMBER, "next sequence number")?;
         }
+        let mut expires = None;
+        if is_set(6) {
+            let (lifetime, period, of_log) = (data.u64()?, data.u64()?, data.u64()?);
+            let in_range = (1..=1 << 50).contains(&lifetime) && (1..=lifetime).contains(&period);
+            ensure(in_range && lifetime / period <= 1024, "lifetime")?;
+            ensure(number != 0 || of_log == 0, "expiry of no log")?;
+            expires = Some(of_log);
+        }
         data.end()?;
-        let log = (number != 0).then_some(LiveLog { number, salt, first_frame });
+        let log = (number != 0).then_some(LiveLog { number, salt, first_frame, expires });
         let (runs, identities) = (Vec::new(), Vec::new());
         let (recipe, checkpoint, history) = (None, None, None);
         Ok(Self {
@@ -252,6 +265,8 @@ impl Run {
         let postings = FileRecord::read(body)?;
         let tombstones_file = if tombstones > 0 { Some(FileRecord::read(body)?) } else { None };
         let keys = if manifest.flags & 4 == 4 { Keys::read(body)? } else { None };
+        let expires = if manifest.flags & 64 == 64 { Some(body.u64()?) } else { None };
+        ensure(manifest.runs.last().is_none_or(|older| older.expires <= expires), "order of expiry")?;
         Ok(Self {
             number,
             salt,
@@ -266,6 +281,7 @@ impl Run {
             postings,
             tombstones_file,
             keys,
+            expires,
         })
     }
 }

@@ -10,6 +10,8 @@ mod rows;
 mod run;
 mod value;
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 pub(super) use self::fields::{Bytes, Fault};
 use self::fields::{Found, find};
 pub(super) use self::paged::regions;
@@ -36,17 +38,22 @@ impl Database {
     pub(super) fn read(files: &Bytes) -> Found<Self> {
         let manifest = manifest::Manifest::read(find(files, "MANIFEST")?)?;
         let mut rows = Rows::default();
-        for run in &manifest.runs {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let is_live =
+            |expires: Option<u64>| expires.is_none_or(|expires| u128::from(expires) > since.as_millis());
+        for run in manifest.runs.iter().filter(|run| is_live(run.expires)) {
             let content = run::read(files, &manifest, run)?;
             rows.add_run(content);
         }
         for identities in &manifest.identities {
             run::check_identities(files, &manifest, identities)?;
         }
+        let of_log = manifest.log.as_ref().and_then(|log| log.expires);
         let (mut checkpoint, mut history) = (manifest.checkpoint.clone(), manifest.history.clone());
         for operation in log::read(files, &manifest)? {
             match operation {
-                log::Operation::Insert(row, key) => rows.insert(row, key),
+                log::Operation::Insert(row, key) if is_live(of_log) => rows.insert(row, key),
+                log::Operation::Insert(..) => {}
                 log::Operation::Delete(id) => rows.delete(id),
                 log::Operation::Checkpoint(bytes) => {
                     checkpoint = Some(bytes).filter(|bytes| !bytes.is_empty())

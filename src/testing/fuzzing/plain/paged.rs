@@ -19,11 +19,13 @@ pub(super) struct Header {
     pub(super) blocks: u32,
     pub(super) prefix: u64,
     pub(super) salt: u64,
+    /// When the rows of the run expire.
+    pub(super) expires: Option<u64>,
 }
 
 impl Header {
-    pub(super) fn new(letter: u8, number: u64, salt: u64) -> Self {
-        Self { letter, table: 0, number, blocks: 0, prefix: 0, salt }
+    pub(super) fn new(letter: u8, number: u64, salt: u64, expires: Option<u64>) -> Self {
+        Self { letter, table: 0, number, blocks: 0, prefix: 0, salt, expires }
     }
 
     fn page(&self, manifest: &Manifest) -> Vec<u8> {
@@ -34,7 +36,9 @@ impl Header {
         let layout = [&[manifest.width, manifest.k], &manifest.layout[..], &[self.blocks]].concat();
         page.extend(layout.iter().flat_map(|number| number.to_le_bytes()));
         page.extend([self.prefix, self.salt].iter().flat_map(|number| number.to_le_bytes()));
-        page.extend((manifest.flags & 0b11_1100).to_le_bytes());
+        let expires = u32::from(self.expires.is_some()) << 6;
+        page.extend((manifest.flags & 0b11_1100 | expires).to_le_bytes());
+        page.extend(self.expires.iter().flat_map(|expires| expires.to_le_bytes()));
         page.resize(CRC_AT, 0);
         page
     }
@@ -154,8 +158,8 @@ pub(crate) fn regions(name: &str, bytes: &[u8]) -> Vec<Range<usize>> {
         return std::iter::once(0..bytes.len()).collect();
     }
     let footer = bytes.len() - PAGE;
-    let sections = words(&bytes[footer + 96..footer + 96 + 16 * 5]);
+    let sections = words(&bytes[footer + 96..footer + 96 + 16 * 6]);
     let sections = sections.as_chunks::<4>().0.iter().filter(|section| section[2] > 0);
     let sections = sections.map(|section| section[0] as usize..(section[0] + section[2]) as usize);
-    sections.chain([0..84, footer..footer + 176]).collect()
+    sections.chain([0..84, footer..footer + 192]).collect()
 }

@@ -69,7 +69,7 @@ fn open_table<'a>(
         table: u32::try_from(table).unwrap_or_default(),
         blocks: run.blocks,
         prefix: run.prefixes[table],
-        ..Header::new(b'S', run.number, run.salt)
+        ..Header::new(b'S', run.number, run.salt, run.expires)
     };
     let lens = |[n, _, _, bits, ..]: [u64; 8]| {
         let lo = match (manifest.width, bits) {
@@ -166,18 +166,18 @@ impl Postings {
     fn read(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Self> {
         let name = format!("{:08}.rows", run.number);
         let wide = manifest.width > 64;
-        let lens = |[n, r, _, least, most, ..]: [u64; 8]| {
+        let lens = |[n, r, _, least, most, blocks, ..]: [u64; 8]| {
             let (n, r) = (u128::from(n), u128::from(r));
             let id = if most.wrapping_sub(least) < 1 << 32 { 4 } else { 8 };
             let many = |len: u128| if n == r { 0 } else { len };
-            let lens =
-                [id * r, many(8 * r.div_ceil(64)), many(8 * n.div_ceil(512)), many(4 * r.div_ceil(4096))];
-            lens.into_iter().chain(wide.then_some(u128::from(manifest.width / 8) * n)).collect()
+            let starts = [many(8 * r.div_ceil(64)), many(8 * n.div_ceil(512)), many(4 * r.div_ceil(4096))];
+            let lens = [id * r].into_iter().chain(starts).chain([32 * u128::from(blocks)]);
+            lens.chain(wide.then_some(u128::from(manifest.width / 8) * n)).collect()
         };
-        let header = Header::new(b'R', run.number, run.salt);
+        let header = Header::new(b'R', run.number, run.salt, run.expires);
         let file = Paged::read(files, manifest, (&name, &run.postings, &header), lens)?;
-        file.ensure_unused(5)?;
-        let [n, r, row_sum, least, most, ..] = &file.attributes;
+        file.ensure_unused(6)?;
+        let [n, r, row_sum, least, most, blocks, ..] = &file.attributes;
         ensure(n.value == run.entries && r.value == run.rows, format!("attributes of {name}"))?;
         ensure(least.value <= most.value, format!("ids of {name}"))?;
         let rows = to_usize(r.value);
@@ -188,7 +188,13 @@ impl Postings {
         ensure_number(ids.iter().min().copied().unwrap_or(0), &[least])?;
         ensure_number(ids.iter().max().copied().unwrap_or(0), &[most])?;
         let starts = read_starts(&file.sections, to_usize(n.value), rows, &name)?;
-        let values = file.sections.get(4).copied().unwrap_or_default();
+        ensure(blocks.value < 1 << 32, format!("blocks of {name}"))?;
+        let filter = words(file.sections[4]);
+        ensure(
+            filter.is_empty() || ids.iter().all(|&id| passes(&filter, id)),
+            format!("an id is not in the filter of {name}"),
+        )?;
+        let values = file.sections.get(5).copied().unwrap_or_default();
         let values = values.chunks(manifest.width as usize / 8).map(Value::from_le_bytes).collect();
         let (row_sum, largest_id) = (row_sum.clone(), if rows == 0 { 0 } else { most.value });
         Ok(Self { ids, starts, values, row_sum, largest_id })
@@ -212,6 +218,18 @@ impl Postings {
     }
 }
 
+/// Whether all bits of an id are set in a filter.
+fn passes(filter: &[u32], id: u64) -> bool {
+    const SALTS: [u32; 8] =
+        [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
+    let hash = mix(id);
+    let blocks = filter.len() as u64 / 8;
+    let block = to_usize(((hash >> 32) * blocks) >> 32);
+    let low = u32::try_from(hash & 0xffff_ffff).unwrap_or_default();
+    let is_set = |(word, salt): (&u32, u32)| word >> (low.wrapping_mul(salt) >> 27) & 1 == 1;
+    filter[block * 8..][..8].iter().zip(SALTS).all(is_set)
+}
+
 /// The first row of each entry, by `starts`. `samples` and `ranks` must agree.
 fn read_starts(sections: &[&[u8]], entries: usize, rows: usize, name: &str) -> Found<Vec<usize>> {
     if entries == rows {
@@ -232,7 +250,7 @@ fn read_starts(sections: &[&[u8]], entries: usize, rows: usize, name: &str) -> F
 fn read_tombstones(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Vec<u64>> {
     let Some(record) = &run.tombstones_file else { return Ok(Vec::new()) };
     let name = format!("{:08}.dels", run.number);
-    let header = Header::new(b'D', run.number, run.salt);
+    let header = Header::new(b'D', run.number, run.salt, run.expires);
     let file = Paged::read(files, manifest, (&name, record, &header), |[d, ..]| vec![8 * u128::from(d)])?;
     file.ensure_unused(3)?;
     let [d, least, most, ..] = &file.attributes;
@@ -246,7 +264,7 @@ fn read_tombstones(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Vec<u
 
 fn read_keys(files: &Bytes, manifest: &Manifest, run: &Run, keys: &Keys) -> Found<Vec<(Row, Key)>> {
     let name = format!("{:08}.keys", run.number);
-    let header = Header::new(b'K', run.number, run.salt);
+    let header = Header::new(b'K', run.number, run.salt, run.expires);
     let lens = |[n, _, b, ..]: [u64; 8]| vec![8 * u128::from(n), 8 * u128::from(n), b.into()];
     let file = Paged::read(files, manifest, (&name, &keys.file, &header), lens)?;
     file.ensure_unused(4)?;
@@ -291,7 +309,7 @@ impl Key {
 
 pub(super) fn check_identities(files: &Bytes, manifest: &Manifest, of: &Identities) -> Found<()> {
     let name = format!("{:08}.ings", of.number);
-    let header = Header::new(b'I', of.number, 0);
+    let header = Header::new(b'I', of.number, 0, None);
     let file = Paged::read(files, manifest, (&name, &of.file, &header), |[n, ..]| vec![16 * u128::from(n)])?;
     file.ensure_unused(1)?;
     ensure(file.attributes[0].value == of.count, format!("attributes of {name}"))?;

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
+use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, WriterArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -168,6 +168,8 @@ pub(super) struct Args {
     /// are then duplicates
     #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
     again: bool,
+    #[command(flatten, next_help_heading = "Database options")]
+    writer: WriterArgs,
     #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
@@ -204,7 +206,7 @@ impl Args {
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
-        dedup.engine = global.options();
+        dedup.engine = self.writer.options(global);
         let plan = self.action.plan(&self.inputs)?;
         // Without a file for it, the list of kept files goes nowhere, and has room for every name.
         let nul_ended = self.null || self.output.is_none();

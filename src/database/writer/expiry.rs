@@ -1,0 +1,61 @@
+//! Rows that expire: a run has the rows of one period, and is dropped as it is.
+
+use super::Writer;
+use crate::build::remove_run;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{Expiry, Manifest};
+use crate::util::time::Time;
+
+impl<F: Fingerprint> Writer<F> {
+    /// When a row expires that is inserted now. Never before an older row, even if the clock was set
+    /// back.
+    pub(crate) fn expiry_of_new_rows(&self) -> Option<Time> {
+        let due = self.manifest.expiry?.lifetime.of_row(self.storage().now());
+        let newest = self.manifest.runs.last().and_then(|run| run.expires);
+        Some(due).max(newest).max(self.expires)
+    }
+
+    /// Flushes the rows of the period before, so that a run has rows of one period. What a transaction
+    /// inserts belongs to the period in which it began.
+    pub(super) fn begin_period(&mut self) -> Result<()> {
+        let due = self.expiry_of_new_rows();
+        if due == self.expires {
+            return Ok(());
+        }
+        if self.memtable.changes.operations() > 0 {
+            self.flush()?;
+        }
+        if self.manifest.live_wal.is_some() {
+            let next = with_log_expiry(self.next_manifest(), due);
+            self.publish(next)?;
+        }
+        self.expires = due;
+        Ok(())
+    }
+
+    /// The manifest, with the expiry of the memtable as the expiry of the log.
+    pub(super) fn noted_expiry(&self) -> Manifest {
+        with_log_expiry(self.manifest.clone(), self.expires)
+    }
+
+    /// Drops the runs whose rows have expired.
+    pub(super) fn drop_expired(&mut self) -> Result<()> {
+        if self.manifest.expiry.is_none() {
+            return Ok(());
+        }
+        let mut next = self.next_manifest();
+        let dropped = next.drop_expired(self.storage().now());
+        if !dropped.is_empty() {
+            self.publish(next)?;
+            dropped.iter().for_each(|run| remove_run(&self.storage, run.run, run.segments.len()));
+        }
+        Ok(())
+    }
+}
+
+/// A manifest in which the rows of the live log expire at a time.
+pub(super) fn with_log_expiry(manifest: Manifest, expires: Option<Time>) -> Manifest {
+    let of_log = expires.unwrap_or(Time(0));
+    Manifest { expiry: manifest.expiry.map(|expiry| Expiry { of_log, ..expiry }), ..manifest }
+}

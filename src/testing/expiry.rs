@@ -1,0 +1,242 @@
+//! Rows that expire, on a simulated disk with a clock.
+//!
+//! The oracle is a map of rows to the times at which they expire. A query, a snapshot and a merge
+//! have the rows that it has, at any moment, and after a power cut at any call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::database::snapshot::{Snapshot, verify_all};
+use crate::database::writer::Writer;
+use crate::fingerprint::{Row, mix64};
+use crate::format::expiry::Lifetime;
+use crate::format::schema::Schema;
+use crate::layout::LayoutChoice;
+use crate::log::manifest;
+use crate::options::Options;
+use crate::storage::Storage;
+use crate::testing::short_or_full;
+use crate::testing::simulated::SimulatedDisk;
+use crate::util::time::Time;
+
+const LIFETIME_MS: u64 = 400;
+const PERIOD_MS: u64 = 100;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Insert(Row<u64>),
+    Delete(u64),
+    Commit,
+    Flush,
+    Compact,
+    Reopen,
+    Wait(u64),
+}
+
+type Rows = BTreeSet<Row<u64>>;
+
+/// The rows, and when they expire.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    expires: BTreeMap<Row<u64>, Time>,
+    now: Time,
+    /// When the rows of the transaction expire that has begun.
+    pending: Option<Time>,
+}
+
+impl Model {
+    fn apply(&mut self, step: Step) {
+        let lifetime = Lifetime { lifetime: LIFETIME_MS, period: PERIOD_MS };
+        match step {
+            Step::Insert(row) => {
+                let expires = *self.pending.get_or_insert(lifetime.of_row(self.now));
+                self.expires.insert(row, expires);
+            }
+            Step::Delete(id) => {
+                self.pending.get_or_insert(lifetime.of_row(self.now));
+                self.expires.retain(|row, _| row.id != id);
+            }
+            Step::Wait(millis) => self.now = Time(self.now.0 + millis),
+            Step::Commit | Step::Flush | Step::Compact | Step::Reopen => self.pending = None,
+        }
+    }
+
+    fn holds(&self, id: u64) -> bool {
+        self.rows(self.now).iter().any(|row| row.id == id)
+    }
+
+    fn rows(&self, now: Time) -> Rows {
+        self.expires.iter().filter(|&(_, &expires)| expires > now).map(|(&row, _)| row).collect()
+    }
+}
+
+fn program(seed: u64, len: u64) -> Vec<Step> {
+    let step = |i: u64| {
+        let dice = mix64(seed.wrapping_mul(1 << 20) + i);
+        match dice % 16 {
+            0..7 => Step::Insert(Row { fingerprint: mix64(dice >> 8 & 7), id: dice >> 16 & 7 }),
+            7 => Step::Delete(dice >> 16 & 7),
+            8..11 => Step::Commit,
+            11 => Step::Flush,
+            12 => Step::Compact,
+            13 => Step::Reopen,
+            _ => Step::Wait(dice >> 20 & 127),
+        }
+    };
+    (0..len).map(step).collect()
+}
+
+fn options() -> Options {
+    Options::new().threads(1).memtable_rows(5).background_merges(false)
+}
+
+fn fresh() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    let millis = Duration::from_millis;
+    let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 2 });
+    let schema = schema.expire_after(millis(LIFETIME_MS), Some(millis(PERIOD_MS))).unwrap();
+    manifest::replace(&disk, &manifest::fresh(64, &schema).unwrap()).unwrap();
+    disk
+}
+
+fn open(disk: &SimulatedDisk) -> Writer<u64> {
+    Writer::open(Arc::new(disk.clone()), options()).unwrap()
+}
+
+fn read(disk: &SimulatedDisk) -> Rows {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    Snapshot::<u64>::open(&storage, &options(), None).unwrap().all_rows().into_iter().collect()
+}
+
+/// What has happened at some call: the model, with what is committed and with everything begun.
+#[derive(Clone, Debug, Default)]
+struct Moment {
+    committed: Model,
+    begun: Vec<Model>,
+}
+
+/// Runs a program. Returns the disk before each call, with what it may hold.
+fn run(steps: &[Step]) -> Vec<(SimulatedDisk, Moment)> {
+    let disk = fresh();
+    let (at, seen) = (Arc::new(Mutex::new(Moment::default())), Arc::new(Mutex::new(Vec::new())));
+    let (moment, log) = (at.clone(), seen.clone());
+    disk.on_call(move |frozen, _| log.lock().unwrap().push((frozen.clone(), moment.lock().unwrap().clone())));
+    let (mut model, mut writer) = (Model::default(), open(&disk));
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let mut reader = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
+    for &step in steps {
+        // A deletion without an effect may count as an operation or not.
+        if matches!(step, Step::Delete(id) if !model.holds(id)) {
+            continue;
+        }
+        model.apply(step);
+        at.lock().unwrap().begun.push(model.clone());
+        match step {
+            Step::Insert(row) => drop(writer.insert(row).unwrap()),
+            Step::Delete(id) => {
+                // Begins the transaction, also if the id is unknown and its deletion nothing.
+                writer.set_checkpoint(b"").unwrap();
+                writer.delete(id).unwrap();
+            }
+            Step::Commit => writer.commit().unwrap(),
+            Step::Flush => writer.flush().unwrap(),
+            Step::Compact => writer.compact().unwrap(),
+            Step::Reopen => {
+                writer.close().unwrap();
+                writer = open(&disk);
+            }
+            Step::Wait(_) => disk.set_now(model.now),
+        }
+        if model.pending.is_none() {
+            *at.lock().unwrap() = Moment { committed: model.clone(), begun: Vec::new() };
+        }
+        let expected = model.rows(model.now);
+        assert_eq!(writer.snapshot().unwrap().all_rows().into_iter().collect::<Rows>(), expected, "{step:?}");
+        for fingerprint in (0..8).map(mix64) {
+            let found = writer.query(fingerprint, 0).unwrap();
+            let found = found.iter().map(|found| Row { fingerprint, id: found.id }).collect::<Rows>();
+            let same = expected.iter().filter(|row| row.fingerprint == fingerprint).copied();
+            assert_eq!(found, same.collect(), "{step:?}");
+        }
+        reader = reader.refresh().unwrap();
+        let committed = at.lock().unwrap().committed.rows(model.now);
+        // A transaction across the end of a period is flushed with nothing of it committed.
+        assert_eq!(reader.all_rows().into_iter().collect::<Rows>(), committed, "{step:?}");
+    }
+    let end = at.lock().unwrap().clone();
+    let mut moments = std::mem::take(&mut *seen.lock().unwrap());
+    moments.push((disk, end));
+    moments
+}
+
+#[test]
+fn rows_expire_to_the_millisecond_and_after_a_power_cut() {
+    let mut states = 0;
+    for seed in 0..short_or_full(10, 300) {
+        for (index, (frozen, moment)) in run(&program(seed, 60)).into_iter().enumerate() {
+            if index as u64 % 7 != seed % 7 {
+                continue;
+            }
+            for fate in 0..4 {
+                let mut dice = seed + fate;
+                let left = frozen.crash(&mut |_| {
+                    dice = mix64(dice + 1);
+                    fate == 0 || fate > 1 && dice & 1 == 0
+                });
+                let now = left.now();
+                let models = std::iter::once(&moment.committed).chain(&moment.begun);
+                let allowed: Vec<Rows> = models.map(|model| model.rows(now)).collect();
+                let state = read(&left);
+                assert!(allowed.contains(&state), "seed {seed}, call {index}: {state:?}, not of {allowed:?}");
+                open(&left).close().unwrap();
+                assert_eq!(read(&left), state, "recovery keeps the rows");
+                let manifest = manifest::of::<u64>(&left).unwrap();
+                assert_eq!(verify_all::<u64>(&left, &manifest, &options()).unwrap().damage, []);
+                assert!(manifest.runs.iter().all(|run| !run.is_expired(now)), "expired runs are dropped");
+                states += 1;
+            }
+        }
+    }
+    assert!(states > short_or_full(600, 20_000), "{states} states");
+}
+
+/// A run that has expired goes without a merge: nothing is written but a manifest.
+#[test]
+fn expired_runs_are_dropped_as_they_are() {
+    let disk = fresh();
+    let mut writer = open(&disk);
+    for period in 0..4 {
+        disk.set_now(Time(period * PERIOD_MS));
+        for id in 0..3 {
+            writer.insert(Row { fingerprint: mix64(id), id: period * 10 + id }).unwrap();
+            writer.flush().unwrap();
+        }
+    }
+    assert_eq!(writer.manifest().runs.len(), 6, "one run of each period, three of the last");
+    let runs: Vec<u64> = writer.manifest().runs.iter().map(|run| run.run).collect();
+    disk.set_now(Time(LIFETIME_MS + PERIOD_MS));
+    let calls = disk.calls();
+    writer.commit().unwrap();
+    assert_eq!(writer.manifest().runs.iter().map(|run| run.run).collect::<Vec<_>>(), runs[2..]);
+    let written = disk.calls() - calls;
+    assert!(written < 20, "{written} calls");
+    assert_eq!(read(&disk).len(), 6);
+}
+
+/// A clock that is set back does not make younger rows expire before older ones.
+#[test]
+fn rows_expire_in_order_whatever_the_clock_does() {
+    let disk = fresh();
+    let mut writer = open(&disk);
+    disk.set_now(Time(1000));
+    writer.insert(Row { fingerprint: 1, id: 1 }).unwrap();
+    writer.flush().unwrap();
+    disk.set_now(Time(500));
+    writer.insert(Row { fingerprint: 2, id: 2 }).unwrap();
+    writer.close().unwrap();
+    disk.set_now(Time(1399));
+    assert_eq!(read(&disk).len(), 2);
+    disk.set_now(Time(1400));
+    assert_eq!(read(&disk).len(), 0);
+}
