@@ -61,14 +61,14 @@ def dedup_files(
 
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out, ``ext``
-    the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
-    ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
-    ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
-    ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
-    an interrupted job again to resume it. ``against`` are databases, files and folders that are only read: what is near
-    one of their documents is left out. The inputs are then compared with each other only with ``within`` or a
-    ``database``.
+    order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out,
+    ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written,
+    with fields ``duplicate_of``, ``cluster`` and ``similarity``. With ``cluster_size``, each has the number of
+    documents of its cluster. This takes a second pass, and excludes ``database`` and ``unit``. ``keep`` is as for the
+    command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is ``jaccard:X``, ``contained:X`` or ``edit:X``. With
+    a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted job again to resume
+    it. ``against`` are databases, files and folders that are only read: what is near one of their documents is left
+    out. The inputs are then compared with each other only with ``within`` or a ``database``.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
@@ -99,11 +99,13 @@ def dedup_files(
     """
     if isinstance(inputs, (str, bytes, os.PathLike)):
         inputs = [inputs]
+    if isinstance(against, (str, bytes, os.PathLike)):
+        against = [against]
     description = _description(
         [path_of(path) for path in inputs],
         path_of(output),
         database=_optional(database),
-        against=[path_of(path) for path in ([against] if isinstance(against, (str, bytes, os.PathLike)) else against)],
+        against=[path_of(path) for path in against],
         within=within,
         duplicates=_optional(duplicates),
         rejects=_optional(rejects),

@@ -83,7 +83,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Matrix(matrix::Args),
-    Dedup(dedup::Args),
+    Dedup(Box<dedup::Args>),
     Decontaminate(decontaminate::Args),
     Tune(tune::Args),
     Scan(scan::Args),

@@ -200,10 +200,8 @@ impl Args {
         let (k, similarity) = self.near.of_documents(&recipe)?;
         let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.is_given();
-        dedup.k = k;
-        dedup.similarity = similarity;
-        dedup.evidence = self.evidence;
-        dedup.confirm = self.confirm;
+        (dedup.k, dedup.similarity) = (k, similarity);
+        (dedup.evidence, dedup.confirm) = (self.evidence, self.confirm);
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
         dedup.engine = self.writer.options(global);
@@ -252,15 +250,7 @@ impl Args {
         bar.clear();
         match done {
             Ok(done) => {
-                match done.completed {
-                    Some(completed) => {
-                        let DocumentCounts { records, kept, .. } = done.counts;
-                        global.note(format_args!(
-                            "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay as they are"
-                        ));
-                    }
-                    None => summarize(global, &done, self.unit, started),
-                }
+                note_outcome(global, &done, self.unit, started);
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 plan.map_or(Ok(()), |plan| act(&plan, &done, is_dry, global))
             }
@@ -301,6 +291,15 @@ impl Args {
         }
         Ok(recipe)
     }
+}
+
+/// Prints the counts of a job, or that it was complete before.
+fn note_outcome(global: GlobalArgs, done: &FileReport, unit: Option<Unit>, started: Instant) {
+    let Some(completed) = done.completed else { return summarize(global, done, unit, started) };
+    let DocumentCounts { records, kept, .. } = done.counts;
+    global.note(format_args!(
+        "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay as they are"
+    ));
 }
 
 /// Acts on the near-duplicates, which have to be files.
