@@ -30,9 +30,9 @@ fn main() -> nearprint::Result<()> {
         }
     }
 
-    // `delete_key` needs a writer again. There is one at a time, in all processes together.
+    // `delete_keys` needs a writer again. There is one at a time, in all processes together.
     let mut writer = database.writer()?;
-    println!("{} row deleted", writer.delete_key("harbour.jpg")?);
+    println!("{} row deleted", writer.delete_keys(&["harbour.jpg"])?);
     writer.close()?;
     std::fs::remove_dir_all(&path).map_err(|source| Error::Io { action: "remove", path, source })
 }

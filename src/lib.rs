@@ -43,6 +43,7 @@ mod storage;
 pub mod testing;
 mod util;
 
+pub use database::activity::Activity;
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
 pub use database::ingest::IngestReport;
@@ -56,7 +57,7 @@ pub use database::writer::checked::Insertion;
 pub use database::writer::shared::{Commit, SharedWriter};
 pub use database::{Database, width_of, width_of_damaged};
 pub use erased::{AnyDatabase, DatabaseVisitor};
-pub use error::{Corruption, Error, ErrorKind, Result};
+pub use error::{Corruption, Error, ErrorKind, Holder, HolderPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
@@ -95,6 +96,7 @@ pub mod internal {
     pub use crate::query::union_find::UnionFind;
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
+    pub use crate::util::time::Utc;
 }
 
 /// Compiles the code of the README.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
@@ -32,6 +33,7 @@ pub struct Options {
     pub(crate) merges: bool,
     /// 0 for any.
     pub(crate) merge_bytes_per_second: u64,
+    pub(crate) lock_wait: Duration,
     pub(crate) progress: Option<Arc<dyn Progress>>,
 }
 
@@ -48,8 +50,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// 1 GiB of memory, all cores, a memtable of 65,536 rows, merges in the background, no progress
-    /// callback.
+    /// 1 GiB of memory, all cores, a memtable of 65,536 rows, merges in the background, no waiting
+    /// for locks, no progress callback.
     #[must_use]
     pub fn new() -> Self {
         // To count the cores takes 20 us: Linux reads the limits of control groups from files.
@@ -62,6 +64,7 @@ impl Options {
             background_merges: true,
             merges: true,
             merge_bytes_per_second: 0,
+            lock_wait: Duration::ZERO,
             progress: None,
         }
     }
@@ -112,6 +115,15 @@ impl Options {
         self
     }
 
+    /// How long a new writer waits for another one to end, before it fails with
+    /// [`Error::Locked`]. Waiting is reported as progress, and can be cancelled there. Writers that
+    /// wait get their turns in no particular order.
+    #[must_use]
+    pub fn lock_wait(mut self, wait: Duration) -> Self {
+        self.lock_wait = wait;
+        self
+    }
+
     /// The progress callback of long operations.
     #[must_use]
     pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
@@ -123,6 +135,12 @@ impl Options {
     #[must_use]
     pub fn get_threads(&self) -> usize {
         self.threads
+    }
+
+    /// How long a new writer waits for another one.
+    #[must_use]
+    pub fn get_lock_wait(&self) -> Duration {
+        self.lock_wait
     }
 
     /// The memory of a build, in bytes.
@@ -171,6 +189,7 @@ impl fmt::Debug for Options {
             .field("background_merges", &self.background_merges)
             .field("merges", &self.merges)
             .field("merge_bytes_per_second", &self.merge_bytes_per_second)
+            .field("lock_wait", &self.lock_wait)
             .finish_non_exhaustive()
     }
 }

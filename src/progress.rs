@@ -23,6 +23,8 @@ pub enum Stage {
     Copying,
     /// Answering queries. Counted in queries.
     Answering,
+    /// Waiting for another writer to end. Counted in milliseconds.
+    Waiting,
 }
 
 /// Receives the progress made since the last call, in units of a stage (may be 0). An error cancels

@@ -17,9 +17,12 @@ from a ``similarity`` on. Numbers of other origin, such as hashes of images, are
 """
 
 from ._carried import Fingerprints
+from ._corpus import against, clusters, pairs
 from ._database import Database, open
-from ._dedup import dedup, dedup_files
+from ._dedup import dedup
+from ._dedup_files import dedup_files
 from ._errors import CorruptionError, Error, ExistsError, ForkError, InputError, LockedError, NotFoundError
+from ._kept import Kept
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
 from ._nearprint import __version__, width_of
@@ -41,6 +44,7 @@ __all__ = [
     "ForkError",
     "IngestReport",
     "InputError",
+    "Kept",
     "LockedError",
     "NotFoundError",
     "RepairReport",
@@ -48,7 +52,9 @@ __all__ = [
     "UnitCounts",
     "Verification",
     "__version__",
+    "against",
     "build",
+    "clusters",
     "create",
     "dedup",
     "dedup_files",
@@ -58,6 +64,7 @@ __all__ = [
     "find_clusters",
     "fingerprint",
     "open",
+    "pairs",
     "recipe_line",
     "repair",
     "shingle",

@@ -25,12 +25,15 @@ Fingerprint = Union[int, str, bytes, bytearray, memoryview, np.generic, npt.NDAr
 
 WIDTHS = (64, 128, 256)
 
+#: The types of pandas' values for missing ones.
+_MISSING = ("NAType", "NaTType")
+
 #: The largest number of threads that is accepted.
 _MOST_THREADS = 1024
 
 #: Type names, in pandas, polars and pyarrow, of columns that are read as lists: texts, objects, and
 #: integers that NumPy does not have.
-_LISTED = ("str", "object", "large_string", "int128", "uint128")
+_LISTED = ("str", "object", "large_string", "int128", "uint128", "categorical", "enum", "dictionary<values=str")
 
 
 def path_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:
@@ -132,6 +135,15 @@ def encoded(text: str, what: str, index: int) -> bytes:
         raise InputError(f"{what}: item {index} is no valid Unicode: {error.reason}") from None
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for a missing one: ``None``, NaN, NA or NaT."""
+    return (
+        value is None
+        or (isinstance(value, (float, np.floating)) and value != value)
+        or type(value).__name__ in _MISSING
+    )
+
+
 def in_order(values: Any, what: str) -> list[Any]:
     """A list of the values of rows, in their order."""
     if isinstance(values, (str, AbstractSet, Mapping)):
@@ -215,7 +227,7 @@ def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]
         if kind.startswith(_LISTED):
             return None
         array = _primitive(values, what)
-        if array is not None:
+        if array is not None or kind == "category":
             return array
     if _is_arrow(values):
         if what == "ids":

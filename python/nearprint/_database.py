@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Fingerprint, check_k, ids_of, is_one, listed_of, path_of, words_of, words_of_one
+from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_of, words_of, words_of_one
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
@@ -20,6 +20,8 @@ from ._reports import Damage, Explanation, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
 from ._settings import check_count, check_similarity, distance_of, settings_of
+from ._sources import Texts
+from ._text_rows import rows_of
 from ._texts import stored_fingerprints
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -37,13 +39,15 @@ def open(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Opens a database. This takes about a millisecond, whatever the size.
 
     ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in
     bytes (1 GiB; at least 1 MiB). A commit writes a run after ``memtable_rows`` rows (65,536).
-    Without ``background_merges``, flushes wait for merges. ``progress`` is for all long operations: a
+    Without ``background_merges``, flushes wait for merges. The first write waits at most ``wait`` seconds
+    while another process writes. ``progress`` is for all long operations: a
     callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of the
     callable cancels the operation.
 
@@ -51,7 +55,11 @@ def open(
     damaged.
     """
     settings = settings_of(
-        threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
+        threads=threads,
+        memory=memory,
+        memtable_rows=memtable_rows,
+        background_merges=background_merges,
+        wait=wait,
     )
     check_progress(progress)
     return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
@@ -292,37 +300,35 @@ class Database:
 
     def find(
         self,
-        texts: Union[str, Iterable[str]],
+        texts: Any,
         k: Optional[int] = None,
         limit: Optional[int] = None,
         *,
         similarity: Optional[float] = None,
+        text: str = "text",
     ) -> Result:
         """All rows near a text, or near each of many, by the recipe of the database.
 
-        One text is as in :meth:`query`; many are as in :meth:`query_batch`. Of a text without
-        features, only copies that :func:`dedup_files` has stored are found, and of a text without tokens nothing.
+        ``texts`` is a text, a list, a column, or a table with a column ``text``. One text is as in :meth:`query`; many
+        are as in :meth:`query_batch`. Of a text without features, only copies that :func:`dedup_files` has stored are
+        found, and of a text without tokens nothing.
 
         Where the database keeps evidence, and ``k`` is not given, exact similarities of at least ``similarity``
         decide, as in :meth:`pairs`: the column ``similarity`` is added, and the most similar rows come first.
 
         Raises ``InputError`` for a database without a recipe.
         """
-        recipe = self.recipe
-        if recipe is None:
-            raise InputError(
-                f"{self._path}: has no recipe, which would make fingerprints of texts; "
-                'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
-            )
+        recipe = self._recipe_of_texts()
         is_one_text = isinstance(texts, str)
+        source = Texts([texts] if is_one_text else texts, text, missing="keep")
+        listed = [one for batch in source.batches() for one in batch.texts]
         if self._is_exact(k):
             rows = None if limit is None else check_count(limit, "limit")
-            listed = [texts] if is_one_text else listed_of(texts, "texts")
             columns = self._open().find_texts(listed, _checked(similarity), rows)
             if is_one_text:
                 del columns["query"]
             return result_of(columns)
-        prints, near_nothing = stored_fingerprints([texts] if is_one_text else texts, recipe)
+        prints, near_nothing = stored_fingerprints(listed, recipe)
         if is_one_text:
             found = self.query(prints[0], k, limit, similarity=similarity)
             return found[:0] if near_nothing else found
@@ -495,6 +501,42 @@ class Database:
         names = Names(fingerprint, id, key, text)
         return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=False)
 
+    def add_texts(
+        self,
+        texts: Any,
+        keys: Any = None,
+        *,
+        text: str = "text",
+        key: Optional[str] = None,
+        missing: Literal["raise", "drop"] = "raise",
+    ) -> Ids:
+        """Inserts texts, and returns the ids of their rows: uint64, shape (n,).
+
+        Fingerprints are made by the recipe of the database, with what it keeps of documents: features, texts or
+        hashes. Near texts are stored, too; :func:`nearprint.dedup` leaves them out. ``texts`` is a list, a column, or a
+        table whose columns ``text`` and ``key`` these are. Ids are made from keys; without ``keys``, a key is the first
+        16 digits of the MD5 of its text. Missing texts have no row with ``missing="drop"``.
+
+        Otherwise as :meth:`add`. Raises ``InputError`` for a database without a recipe, and for missing texts.
+        """
+        recipe = self._recipe_of_texts()
+        if missing not in ("raise", "drop"):
+            raise InputError(f"missing = {missing!r}: 'raise' or 'drop' is wanted")
+        core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
+        ids = [np.empty(0, np.uint64)]
+        for batch in Texts(texts, text, key=key, keys=keys, missing=missing).batches():
+            ids.append(core.add(rows_of(batch, how).native(self._width)[0], False))
+        return np.concatenate(ids)
+
+    def _recipe_of_texts(self) -> str:
+        recipe = self.recipe
+        if recipe is None:
+            raise InputError(
+                f"{self._path}: has no recipe, which would make fingerprints of texts; "
+                'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
+            )
+        return recipe
+
     def upsert(
         self,
         fingerprints: Any,
@@ -545,6 +587,22 @@ class Database:
         """Deletes all rows with one id or several. An id without rows is not an error."""
         self._open().delete(ids_of(ids, None))
 
+    def delete_ids(self, first: int, last: int) -> int:
+        """Deletes all rows with ids from ``first`` to ``last``, both included, and returns their number."""
+        most = 2**64 - 1
+        return self._open().delete_ids(check_count(first, "first", 0, most), check_count(last, "last", 0, most))
+
+    def delete_keys(self, keys: Union[str, Iterable[str]]) -> int:
+        """Deletes one key or several, and the rows that have no other key. Returns the number of these rows.
+
+        Rows are found whatever their ids. All keys together cost one walk over the stored keys.
+        """
+        return self._open().delete_keys([keys] if isinstance(keys, str) else list(keys))
+
+    def delete_key_prefix(self, prefix: str) -> int:
+        """Deletes all keys that begin with ``prefix``, as :meth:`delete_keys` does."""
+        return self._open().delete_key_prefix(prefix)
+
     def commit(self) -> None:
         """Makes all changes durable, and visible to later reads in every process."""
         self._open().commit()
@@ -567,10 +625,14 @@ class Database:
         with listening(self._listened(progress)) as listener:
             return IngestReport(*self._open().ingest([path_of(folder) for folder in folders], listener))
 
-    def backup(self, dest: Path, *, progress: Progress = None) -> None:
-        """Copies the committed database to ``dest``, which must not exist, or be an empty folder."""
+    def backup(self, dest: Path, *, base: Optional[Path] = None, progress: Progress = None) -> int:
+        """Copies the committed database to ``dest``, which must not exist, or be an empty folder.
+
+        Unchanged files are shared with ``base``, an earlier copy, as hard links where the file system has them.
+        Returns the number of bytes that are shared.
+        """
         with listening(self._listened(progress)) as listener:
-            self._open().backup(path_of(dest), listener)
+            return self._open().backup(path_of(dest), None if base is None else path_of(base), listener)
 
     def refresh(self) -> None:
         """Makes later commits of others visible to reads."""

@@ -1,162 +1,50 @@
-"""Deduplication of files, lists and tables: all by the job of ``nearprint dedup``."""
+"""Deduplication of lists and tables, and their comparison with a database."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import tempfile
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timezone
-from typing import Any, Literal, Optional, Union
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Optional
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import check_threads, encoded, listed_of, path_of
+from ._arrays import path_of
 from ._database import Path
 from ._errors import InputError
-from ._progress import Progress, listening
-from ._reports import Deduplication, UnitCounts
+from ._kept import Evidence, opened, settings_of
+from ._order import Keep, Order
+from ._progress import Listener, Progress, listening
 from ._result import Result
-from ._rows import table_batches
-from ._settings import check_count
+from ._sources import Batch, Missing, Texts
+from ._text_rows import key_of_text
 
-_Number = Union[int, float]
-
-
-def dedup_files(
-    inputs: Union[Path, Sequence[Path]],
-    output: Path,
-    *,
-    database: Optional[Path] = None,
-    duplicates: Optional[Path] = None,
-    duplicates_header: bool = False,
-    rejects: Optional[Path] = None,
-    text_field: str = "text",
-    key_field: Optional[str] = None,
-    input_format: Optional[str] = None,
-    cut_after: Optional[str] = None,
-    recipe: Optional[str] = None,
-    k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
-    evidence: Optional[Literal["features", "texts", "none"]] = None,
-    keep: str = "first",
-    unit: Optional[Literal["paragraph", "line"]] = None,
-    min_tokens: Optional[int] = None,
-    min_features: int = 0,
-    annotate: bool = False,
-    cluster_size: bool = False,
-    add_fingerprint: Optional[str] = None,
-    keep_fields: Optional[Iterable[str]] = None,
-    old_id: Optional[str] = None,
-    cleaned: Optional[str] = None,
-    report: Optional[Path] = None,
-    dry_run: bool = False,
-    restart: bool = False,
-    again: bool = False,
-    threads: Optional[int] = None,
-    memory: Optional[int] = None,
-    progress: Progress = None,
-) -> Deduplication:
-    """Writes the documents of files that are not near an earlier kept one, as ``nearprint dedup`` does.
-
-    Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
-    TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
-    ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
-    ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
-    ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
-    an interrupted job again to resume it.
-    ``recipe`` defaults to the recipe of the database, or ``minhash``.
-
-    With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
-    shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
-    With ``evidence="none"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new
-    database stores texts.
-
-    With ``unit``, paragraphs (lines between blank ones) or lines are compared instead of whole documents, and
-    documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
-    ``similarity`` or ``k`` is given, and units with fewer than ``min_tokens`` words stay where they are; that is 5 for
-    units, and 0 for documents, which are set aside. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
-    ``keep`` than ``first``.
-
-    A text without features, which are the shingles or keywords that the recipe compares, is a duplicate only of a text
-    with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
-    are set aside, too.
-
-    ``keep_fields`` are the only fields that are written. ``old_id``, ``cleaned`` and ``add_fingerprint`` are the names
-    of fields that are added: the key, the text as the recipe cleans it, and the fingerprint. ``report`` is the file for
-    a page for a browser: totals, and the groups in ``duplicates``, which it needs.
-
-    A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. A job that would replace
-    the output of an earlier one with the same inputs in ``database`` changes nothing, and ``completed`` is the time
-    of that job. ``restart`` forgets what that job has kept; ``again`` runs this one anyway.
-
-    Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
-    records without ``rejects``; otherwise as databases do.
-    """
-    if isinstance(inputs, (str, bytes, os.PathLike)):
-        inputs = [inputs]
-    description = _description(
-        [path_of(path) for path in inputs],
-        path_of(output),
-        database=_optional(database),
-        duplicates=_optional(duplicates),
-        rejects=_optional(rejects),
-        recipe=recipe,
-        k=k,
-        similarity=similarity,
-        confirm=confirm,
-        evidence=evidence,
-        keep=keep,
-        unit=unit,
-        text_field=text_field,
-        key_field=key_field,
-        input_format=input_format,
-        cut_after=cut_after,
-        min_tokens=min_tokens,
-        min_features=min_features,
-        add_fingerprint=add_fingerprint,
-        keep_fields=_names(keep_fields),
-        old_id=old_id,
-        cleaned=cleaned,
-        report=_optional(report),
-        annotate=annotate,
-        cluster_size=cluster_size,
-        duplicates_header=duplicates_header,
-        dry_run=dry_run,
-        restart=restart,
-        again=again,
-        threads=threads,
-        memory=memory,
-    )
-    with listening(progress) as listener:
-        found = _nearprint.dedup_files(description, listener)
-    units, completed = found.pop("units"), found.pop("completed")
-    return Deduplication(
-        **found,
-        units=None if units is None else UnitCounts(*units),
-        completed=None if completed is None else datetime.fromtimestamp(completed, timezone.utc),
-    )
+#: What is returned in place of decisions.
+Returned = Literal["kept", "annotated"]
 
 
 def dedup(
     texts: Any,
     *,
     text: str = "text",
-    keep: Union[str, Iterable[Optional[_Number]], None] = None,
-    recipe: str = "minhash",
+    key: Optional[str] = None,
+    keys: Any = None,
+    keep: Keep = None,
+    database: Optional[Path] = None,
+    table: Optional[Returned] = None,
+    missing: Missing = "raise",
+    recipe: Optional[str] = None,
     k: Optional[int] = None,
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
+    evidence: Optional[Evidence] = None,
     min_tokens: int = 0,
     min_features: int = 0,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
-) -> Result:
+) -> Any:
     """Finds the texts that are near an earlier kept one.
 
     Columns ``kept``, ``duplicate_of``, ``similarity``, ``cluster`` and ``cluster_size``.
@@ -167,151 +55,196 @@ def dedup(
     kept text, and ``cluster_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]``
     is what :func:`dedup_files` would write.
 
-    ``texts`` is a list, an array, a column, or a table whose column ``text`` has them; a stream is read batch by
-    batch. ``keep`` is ``"longest"``, a number for each text (``None`` is the smallest), or ``"max:COLUMN"`` of a
-    table; the first of near texts is kept otherwise. Other arguments are the same as for :func:`dedup_files`.
-    The texts are written to a temporary folder, so that memory does not grow with them.
+    ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
+    ``LazyFrame``), pyarrow (also a dataset or a stream), DuckDB, Hugging Face (``Dataset``, ``IterableDataset`` and
+    ``DatasetDict``) or Ray. Tables are read batch by batch. With ``table="kept"``, the result is a table of the same
+    type with the kept rows; with ``table="annotated"``, it has all rows and the columns above. A frame of pandas keeps
+    its index, also in ``result.to_pandas()``.
+
+    ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
+    ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text,
+    the largest of which is kept. Values are numbers, dates or texts, compared without rounding; a missing one is the
+    last to be kept. ``missing`` texts are an error, are kept, or dropped: ``"drop"`` leaves them out of ``kept``, and
+    their ``cluster`` is -1.
+
+    With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit
+    at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the
+    key is the first 16 digits of the MD5 of the text. There is a column ``duplicate_key`` then: the key of the kept
+    text, and ``None`` for a kept one. A duplicate of a text that the database had before has the ``duplicate_of`` and
+    the ``cluster`` -1.
+
+    Other arguments are the same as for :func:`dedup_files`. Kept texts are remembered in a temporary folder, so that
+    memory does not grow with them.
 
     Raises ``InputError`` for missing texts, and for invalid arguments.
     """
-    with tempfile.TemporaryDirectory(prefix="nearprint-dedup-") as home:
-        spooled, found = os.path.join(home, "texts.jsonl"), os.path.join(home, "duplicates")
-        order = "first" if keep is None else "max:value"
-        if isinstance(keep, str):
-            kind, _, column = keep.partition(":")
-            order = "max:value" if kind == "max" else keep
-            count = _spool(texts, text, column or None, None, spooled)
-        else:
-            count = _spool(texts, text, None, None if keep is None else listed_of(keep, "keep"), spooled)
-        description = _description(
-            [spooled],
-            os.path.join(home, "kept"),
-            duplicates=found,
-            recipe=recipe,
-            k=k,
-            similarity=similarity,
-            confirm=confirm,
-            keep=order,
-            key_field="key",
-            min_tokens=min_tokens,
-            min_features=min_features,
-            rejects=os.path.join(home, "short") if min_tokens or min_features else None,
-            threads=threads,
-            memory=memory,
-        )
-        with listening(progress) as listener:
-            _nearprint.dedup_files(description, listener)
+    order, path = Order.of(keep), None if database is None else path_of(database)
+    if table not in (None, "kept", "annotated"):
+        raise InputError(f"table = {table!r}: 'kept', 'annotated' or None is wanted")
+    if path is None and (keys is not None or key is not None):
+        raise InputError("key, keys: are stored in a database, which is not given")
+    source = Texts(texts, text, key=key, keys=keys, value=order.column, missing=missing)
+    if table is not None and source.table is None:
+        raise InputError(f"table = {table!r}: a table is wanted, not {type(texts).__name__}")
+    settings = settings_of(
+        path,
+        recipe=recipe,
+        k=k,
+        similarity=similarity,
+        confirm=confirm,
+        evidence=evidence,
+        min_tokens=min_tokens,
+        min_features=min_features,
+        threads=threads,
+        memory=memory,
+    )
+    with listening(progress) as listener:
+        decided = _Decisions(opened(path, settings), path is not None)
+        try:
+            count = _decide_all(source, order, decided, listener)
+            decided.finish()
+        finally:
+            decided.abandon()
+    result = decided.result(count, missing == "keep").with_index(source.index)
+    if table is None:
+        return result
+    assert source.table is not None
+    return source.table.select(result["kept"]) if table == "kept" else source.table.with_columns(result)
+
+
+def _decide_all(source: Texts, order: Order, decided: _Decisions, listener: Listener) -> int:
+    """Decides texts in an order. Returns their number."""
+    if order.kind == "first":
+        count = 0
+        for batch in source.batches():
+            decided.decide(_Rows.of(batch))
+            count += len(batch.texts)
+            if listener is not None:
+                listener("deduplicating", count, None)
+        return count
+    with _Spool() as spool:
+        values = list(spool.copy(source.batches(), order))
+        if order.values is not None and len(values) != len(order.values):
+            raise InputError(f"keep: {len(order.values)} values for {len(values)} texts")
+        places = order.places(values if order.values is None else order.values)
+        for start in range(0, len(places), _ROWS_AT_ONCE):
+            decided.decide(spool.rows(places[start : start + _ROWS_AT_ONCE].tolist()))
+            if listener is not None:
+                listener("deduplicating", start, len(places))
+    return len(values)
+
+
+#: Texts that are decided at once in another order than theirs.
+_ROWS_AT_ONCE = 1000
+
+
+class _Rows(NamedTuple):
+    """Texts that are there, with their numbers, and their keys if they have some."""
+
+    numbers: list[int]
+    texts: list[str]
+    keys: Optional[list[str]]
+
+    @classmethod
+    def of(cls, batch: Batch) -> _Rows:
+        there = [index for index, text in enumerate(batch.texts) if text is not None]
+        keys = None if batch.keys is None else [batch.keys[index] for index in there]
+        return cls([batch.first + index for index in there], [text for text in batch.texts if text is not None], keys)
+
+
+class _Decisions:
+    """Decisions about numbered texts."""
+
+    def __init__(self, decider: _nearprint.Deduplicator, has_keys: bool) -> None:
+        self._decider, self._has_keys = decider, has_keys
+        self._numbers: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+        self._of: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+        self._similarities: list[npt.NDArray[np.float64]] = [np.empty(0)]
+        #: The numbers of the texts that were kept here, by their keys.
+        self._kept: dict[str, int] = {}
+        self._keys: dict[int, str] = {}
+
+    def decide(self, rows: _Rows) -> None:
+        numbers = np.array(rows.numbers, np.int64)
+        of, similarities = (self._by_key if self._has_keys else self._by_number)(rows, numbers)
+        self._numbers.append(numbers)
+        self._of.append(of)
+        self._similarities.append(similarities)
+
+    def _by_number(self, rows: _Rows, numbers: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+        return self._decider.decide_texts(numbers, rows.texts)
+
+    def _by_key(self, rows: _Rows, numbers: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+        keys = rows.keys or [key_of_text(text) for text in rows.texts]
+        of, similarities = np.full(len(keys), -1, np.int64), np.full(len(keys), np.nan)
+        for index, (name, original, similarity, _, _) in enumerate(self._decider.decide(keys, rows.texts)):
+            if name == "kept":
+                self._kept[keys[index]] = rows.numbers[index]
+            if original is not None:
+                of[index], similarities[index] = self._kept.get(original, -1), similarity
+                self._keys[rows.numbers[index]] = original
+        return of, similarities
+
+    def finish(self) -> None:
+        self._decider.finish()
+
+    def abandon(self) -> None:
+        self._decider.abandon()
+
+    def result(self, count: int, keeps_missing: bool) -> Result:
+        """A row for each of the texts. Those without a decision are missing."""
+        numbers = np.concatenate(self._numbers)
         duplicate_of, similarities = np.full(count, -1, np.int64), np.full(count, np.nan)
-        with open(found) as lines:
-            for line in lines:
-                key, of, _, alike, _ = line.split("\t")
-                duplicate_of[int(key)], similarities[int(key)] = int(of), float(alike)
-    cluster = np.where(duplicate_of < 0, np.arange(count), duplicate_of)
-    sizes = np.bincount(cluster, minlength=count)[cluster].astype(np.int64)
-    columns = {"kept": duplicate_of < 0, "duplicate_of": duplicate_of, "similarity": similarities}
-    return Result({**columns, "cluster": cluster, "cluster_size": sizes})
+        duplicate_of[numbers], similarities[numbers] = np.concatenate(self._of), np.concatenate(self._similarities)
+        kept = np.full(count, keeps_missing)
+        kept[numbers] = np.isnan(similarities[numbers])
+        cluster = np.where(kept, np.arange(count), duplicate_of)
+        sizes = np.bincount(cluster[cluster >= 0], minlength=count)[cluster] if count else cluster
+        sizes = np.where(cluster >= 0, sizes, 0).astype(np.int64)
+        columns = {"kept": kept, "duplicate_of": duplicate_of, "similarity": similarities}
+        columns |= {"cluster": cluster, "cluster_size": sizes}
+        if self._has_keys:
+            keys = np.full(count, None, object)
+            for number, of in self._keys.items():
+                keys[number] = of
+            columns["duplicate_key"] = keys
+        return Result(columns)
 
 
-def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
-    defaults: dict[str, Any] = dict.fromkeys(
-        (
-            "database",
-            "duplicates",
-            "rejects",
-            "recipe",
-            "k",
-            "similarity",
-            "confirm",
-            "evidence",
-            "key_field",
-            "input_format",
-        )
-    )
-    defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
-    defaults |= {"keep_fields": [], "threads": None, "memory": None}
-    defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
-    description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
-    for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
-        if description[name] is not None:
-            description[name] = check_count(description[name], name, least)
-    if description["threads"] is not None:
-        check_threads(description["threads"])
-    similarity = description["similarity"]
-    if similarity is not None and not 0 <= similarity <= 1:
-        raise InputError(f"similarity = {similarity}: 0 to 1 is wanted")
-    return description
+class _Spool:
+    """Texts in a temporary file, which are read in any order."""
 
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="nearprint-dedup-")  # noqa: SIM115
+        self._ends: list[int] = [0]
+        self._there: list[bool] = []
+        self._keys: list[str] = []
 
-def _spool(texts: Any, text: str, value: Optional[str], values: Optional[list[Any]], place: str) -> int:
-    """Writes texts, with their places as keys, and returns their number."""
-    batches = table_batches(texts)
-    if batches is None:
-        if isinstance(texts, (str, bytes)):
-            raise TypeError("texts: one text, where a list of texts is wanted")
-        if value is not None:
-            raise InputError(f"the column {value!r}: a table is wanted, not {type(texts).__name__}")
-        batches = iter([{text: texts}])
-    count = 0
-    with open(place, "wb") as file:
+    def __enter__(self) -> _Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def copy(self, batches: Iterator[Batch], order: Order) -> Iterator[Any]:
+        """Copies texts, and yields the values by which they are ordered."""
         for batch in batches:
-            for name in (text, value):
-                if name is not None and name not in batch:
-                    raise InputError(f"the table has no column {name!r}, but {', '.join(map(str, batch)) or 'none'}")
-            numbers = None if value is None else _numbers(batch[value])
-            for index, one in enumerate(_texts(batch[text])):
-                if not isinstance(one, str):
-                    raise InputError(f"item {count}: {type(one).__name__}, where a text is wanted")
-                line: dict[str, Any] = {"key": str(count), "text": one}
-                ranks, at = (numbers, index) if numbers is not None else (values, count)
-                if ranks is not None and at < len(ranks):
-                    line["value"] = _number(ranks[at], count)
-                file.write(encoded(json.dumps(line, ensure_ascii=False), "texts", count) + b"\n")
-                count += 1
-    if values is not None and len(values) != count:
-        raise InputError(f"keep: {len(values)} numbers for {count} texts")
-    return count
+            self._keys += batch.keys or []
+            for text in batch.texts:
+                self._file.write((text or "").encode())
+                self._ends.append(self._file.tell())
+                self._there.append(text is not None)
+            if order.column is None and order.kind in ("longest", "shortest"):
+                yield from (len(text or "") for text in batch.texts)
+            else:
+                yield from batch.values or [None] * len(batch.texts)
 
+    def rows(self, places: list[int]) -> _Rows:
+        places = [place for place in places if self._there[place]]
+        keys = [self._keys[place] for place in places] if self._keys else None
+        return _Rows(places, [self._text(place) for place in places], keys)
 
-def _texts(column: Any) -> list[Any]:
-    return (
-        _nearprint.strings_of_arrow(column)
-        if isinstance(column, _nearprint.ArrowColumn)
-        else listed_of(column, "texts")
-    )
-
-
-def _numbers(column: Any) -> list[Any]:
-    return (
-        _nearprint.numbers_of_arrow(column) if isinstance(column, _nearprint.ArrowColumn) else listed_of(column, "keep")
-    )
-
-
-def _number(number: Any, index: int) -> float:
-    if number is None:
-        return -sys.float_info.max
-    try:
-        value = float(number)
-    except (TypeError, ValueError):
-        raise InputError(f"keep: item {index}: {type(number).__name__}, where a number is wanted") from None
-    if value != value or value in (float("inf"), float("-inf")):
-        raise InputError(f"keep: item {index} is {value}")
-    return value
-
-
-def _names(fields: Optional[Iterable[str]]) -> list[str]:
-    """The names of fields, none for all of them."""
-    if fields is None:
-        return []
-    if isinstance(fields, (str, bytes)):
-        raise TypeError("keep_fields: one text, where a list of names is wanted")
-    names = list(fields)
-    if not names:
-        raise InputError("keep_fields: at least one name is wanted")
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"keep_fields: {type(name).__name__}, where a name is wanted")
-    return names
-
-
-def _optional(path: Optional[Path]) -> Optional[str]:
-    return None if path is None else path_of(path)
+    def _text(self, place: int) -> str:
+        start, end = self._ends[place : place + 2]
+        self._file.seek(start)
+        return self._file.read(end - start).decode()

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import check_k, check_threads, is_one, words_of, words_of_one
+from ._arrays import check_threads, is_one, words_of, words_of_one
 from ._carried import bands_for
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
+from ._settings import near_of
 
 if TYPE_CHECKING:
     import pandas
@@ -24,9 +25,10 @@ One = Union[int, str, bytes, "np.generic[Any]"]
 
 def find_all(
     fingerprints: Any,
-    k: int,
+    k: Optional[int] = None,
     threads: Optional[int] = None,
     *,
+    similarity: Optional[float] = None,
     width: Optional[int] = None,
     bands: Optional[str] = None,
     progress: Progress = None,
@@ -39,14 +41,15 @@ def find_all(
       significant word first; or of uint8 and shape (n, 8), (n, 16), (n, 32), the most significant
       byte first;
     * an Arrow array of uint64 or fixed_size_binary, a column of pyarrow, polars or pandas;
+    * an Arrow column of lists of words, the least significant word first, or of a dictionary;
     * an iterable of ints, of ``bytes``, or of hexadecimal texts, with all digits or after ``0x``.
 
     An array determines the width. Ints have 64 bits, unless one of them needs more or ``width`` is
     given.
 
     With ``bands``, such as ``"6x16"``, a pair has an equal band, and the distance is the distance
-    of sketches: see docs/minhash.md. An array of :func:`fingerprint` carries its bands;
-    ``numpy.asarray`` drops them.
+    of sketches: see docs/minhash.md; ``similarity`` (0.7) may take the place of ``k``. An array of
+    :func:`fingerprint` carries its bands; ``numpy.asarray`` drops them.
 
     Each pair is listed once, with ``a < b``. Equal fingerprints count once. The result does not
     depend on ``threads``.
@@ -54,16 +57,17 @@ def find_all(
     Raises ``InputError`` for invalid fingerprints or an invalid k, ``TypeError`` for other types.
     """
     words, found = words_of(fingerprints, width)
-    near = check_k(k, found), bands_for(fingerprints, bands)
+    near = near_of(fingerprints, found, k, similarity, bands)
     with listening(progress) as listener:
         return Blocks(_nearprint.find_all(words, found, near, check_threads(threads), listener)).table()
 
 
 def find_clusters(
     fingerprints: Any,
-    k: int,
+    k: Optional[int] = None,
     threads: Optional[int] = None,
     *,
+    similarity: Optional[float] = None,
     width: Optional[int] = None,
     bands: Optional[str] = None,
     progress: Progress = None,
@@ -74,7 +78,7 @@ def find_clusters(
     fingerprint, and their fingerprints ascend. Arguments and exceptions as for :func:`find_all`.
     """
     words, found = words_of(fingerprints, width)
-    near = check_k(k, found), bands_for(fingerprints, bands)
+    near = near_of(fingerprints, found, k, similarity, bands)
     with listening(progress) as listener:
         return Blocks(_nearprint.find_clusters(words, found, near, check_threads(threads), listener)).table()
 

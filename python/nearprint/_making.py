@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, Optional, Union
 
 from . import _nearprint
-from ._arrays import check_width, path_of
+from ._arrays import check_threads, check_width, path_of
 from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
 from ._errors import InputError
@@ -15,6 +15,8 @@ from ._progress import Progress, check_progress, listening
 from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows
 from ._settings import check_count, k_of_layout, kind_of, line_and_width, settings_of
+from ._sources import Texts
+from ._text_rows import are_texts, rows_of, storage_of
 
 
 def create(
@@ -33,6 +35,7 @@ def create(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
@@ -67,6 +70,7 @@ def create(
         memory=memory,
         memtable_rows=memtable_rows,
         background_merges=background_merges,
+        wait=wait,
     )
     check_progress(progress)
     return Database(_nearprint.Core.create(path_of(path), width, settings), path, progress)
@@ -91,6 +95,7 @@ def build(
     recipe: Optional[str] = None,
     texts: Optional[Iterable[Union[str, bytes]]] = None,
     hashes: bool = False,
+    evidence: Optional[Literal["features", "texts", "none"]] = None,
     first_id: int = 0,
     runs_only: bool = False,
     identity: Optional[str] = None,
@@ -98,9 +103,16 @@ def build(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Creates a database of rows, all or none of them, and opens it.
+
+    Rows may be texts: a list or a column in which some are not hexadecimal, or a table with a column ``text`` and none
+    of fingerprints. Their fingerprints are made by the ``recipe`` (``minhash``), which the database stores, together
+    with evidence, so that :meth:`Database.find` and others compare exactly: ``"features"`` by default for MinHash,
+    ``"texts"``, or ``"none"``. Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16
+    digits of the MD5 of texts. ``similarity`` is the limit of near texts (0.7), which becomes a part of the recipe.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
     carries its recipe, which the database stores, unless a ``kind`` or a layout is given; ``numpy.asarray`` drops
@@ -117,6 +129,24 @@ def build(
     """
     if identity is not None and not runs_only:
         raise InputError("identity is for runs: runs_only=True")
+    if texts is None and are_texts(fingerprints, fingerprint, text):
+        if kind is not None or width is not None or layout != "auto" or signed or hashes:
+            raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
+        return build_texts(
+            path,
+            Texts(fingerprints, text or "text", key=key, keys=keys),
+            ids,
+            k=k,
+            recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={similarity}",
+            evidence=evidence,
+            first_id=first_id,
+            runs=(runs_only, identity),
+            threads=threads,
+            memory=memory,
+            memtable_rows=memtable_rows,
+            background_merges=background_merges,
+            progress=progress,
+        )
     recipe, layout = settled(fingerprints, recipe, kind, layout)
     line, width = line_and_width(recipe, width)
     layout_of_kind, of_kind = kind_of(kind, layout, recipe)
@@ -137,6 +167,7 @@ def build(
         memory=memory,
         memtable_rows=memtable_rows,
         background_merges=background_merges,
+        wait=wait,
         first_id=first_id,
     )
     with listening(progress) as listener:
@@ -145,6 +176,43 @@ def build(
             builder.push(rows)
             for batch in batches:
                 builder.push(batch.native(width, signed=signed)[0])
+            builder.finish()
+        finally:
+            builder.abandon()
+    return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
+
+
+def build_texts(
+    path: Path,
+    source: Texts,
+    ids: Any = None,
+    *,
+    k: Optional[int] = None,
+    recipe: Optional[str] = None,
+    evidence: Optional[str] = None,
+    first_id: int = 0,
+    runs: tuple[bool, Optional[str]] = (False, None),
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Database:
+    """Creates a database of texts, all or none of them, and opens it. See :func:`build`."""
+    line, width, bands = _nearprint.recipe_line(recipe or "minhash")
+    layout = "auto" if bands is None else f"bands:{bands}"
+    default = _nearprint.default_k(line) if k is None else k
+    settings = settings_of(default, width, layout, line, threads=threads, first_id=first_id, **options)
+    settings["keys"] = storage_of(line, evidence)
+    how = line, settings["keys"], check_threads(threads)
+    count = 0
+    with listening(progress) as listener:
+        builder = _nearprint.Builder.begin(path_of(path), width, settings, runs, listener)
+        try:
+            for batch in source.batches():
+                rows = rows_of(batch, how, first_id if ids is None and batch.keys is None else None)
+                if ids is not None:
+                    rows = rows._replace(ids=ids[count : count + len(batch.texts)])
+                builder.push(rows.native(width)[0])
+                count += len(batch.texts)
             builder.finish()
         finally:
             builder.abandon()
@@ -177,6 +245,4 @@ def repair(
     settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
         made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
-    rows, lost_rows, lost_fingerprints, recovered = counts
-    listed = [Finding(*finding) for finding in findings]
-    return RepairReport(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
+    return RepairReport(made, complete, *counts, [Finding(*finding) for finding in findings])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable, Optional, Union
@@ -16,10 +17,8 @@ Listener = Optional[Callable[[str, int, Optional[int]], Any]]
 class _Bar:
     """A progress bar of tqdm for each stage."""
 
-    def __init__(self) -> None:
-        from tqdm.auto import tqdm
-
-        self._tqdm: Any = tqdm
+    def __init__(self, tqdm: Any) -> None:
+        self._tqdm = tqdm
         self._bar: Any = None
         self._stage = ""
 
@@ -34,16 +33,27 @@ class _Bar:
             self._bar.close()
 
 
+def _bar() -> Optional[_Bar]:
+    """A progress bar, if tqdm is installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        warnings.warn("progress=True shows a bar of tqdm, which is not installed", UserWarning, stacklevel=4)
+        return None
+    return _Bar(tqdm)
+
+
 @contextmanager
 def listening(progress: Progress) -> Iterator[Listener]:
     """The callable for the native module. A progress bar is closed at the end."""
     check_progress(progress)
     if progress is True:
-        bar = _Bar()
+        bar = _bar()
         try:
             yield bar
         finally:
-            bar.close()
+            if bar is not None:
+                bar.close()
     else:
         yield progress or None
 
@@ -57,6 +67,6 @@ def check_progress(progress: Progress) -> None:
 def listener_of(progress: Progress) -> Listener:
     """The callable for an iterator. A progress bar stays open until the next stage or the end."""
     if progress is True:
-        return _Bar()
+        return _bar()
     with listening(progress) as listener:
         return listener

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Optional
+
+from ._shown import html_report, html_text
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return html_text(self.text)
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class RepairReport:
     complete: bool
     rows: int
     lost_rows: int
+    #: Fingerprints of lost rows whose ids alone are lost.
+    without_id: int
     #: Distinct fingerprints that were lost from all tables.
     lost_fingerprints: int
     #: Distinct fingerprints that were restored from other tables.
@@ -129,13 +136,26 @@ class Deduplication:
     #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with
     #: units, the beginnings of the most repeated ones, and how often each occurs.
     largest: list[tuple[str, int]]
-    #: ``None`` if whole documents were compared.
-    units: Optional[UnitCounts]
+    #: All 0 if whole documents were compared.
+    units: UnitCounts
     #: Documents that an interrupted run had done before.
     resumed_after: int
     #: When an earlier job with the same inputs was finished whose output this one would replace, in UTC: nothing was
     #: done, and the numbers are from that job. ``None`` if this job has been done.
     completed: Optional[datetime]
+
+    def __str__(self) -> str:
+        share = self.duplicates / max(self.documents, 1)
+        lines = [f"{self.documents} documents, {self.kept} kept, {self.duplicates} duplicates ({share:.1%})"]
+        others = {"malformed": self.bad, "too short": self.too_short, "without words": self.empty}
+        others |= {"exact copies": self.copies or 0, "paragraphs or lines removed": self.units.removed}
+        lines += [f"{name}: {count}" for name, count in others.items() if count]
+        if self.largest:
+            lines.append("largest groups: " + ", ".join(f"{size} of {name!r}" for name, size in self.largest))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_report(asdict(self))
 
     @property
     def already_complete(self) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
+from ._shown import html_table, html_text, text_table
 
 if TYPE_CHECKING:
     import pandas
@@ -28,8 +28,9 @@ class Result:
     """A table of results: names of columns to NumPy arrays of the same length.
 
     ``result["id"]`` is a column, ``dict(result)`` has all of them, ``result.columns`` their names;
-    ``len(result)`` is the number of rows, ``result[:100]`` a table of the first ones, and iteration
-    yields a ``dict`` for each. Each method lists its columns; these are their types:
+    ``result[["id", "key"]]`` is a table of some of them. ``len(result)`` is the number of rows, ``result[0]`` a row as
+    a ``dict``, ``result[:100]``, ``result[mask]`` and ``result[indexes]`` are tables of some rows, and iteration
+    yields a ``dict`` for each. It is printed as a table. Each method lists its columns; these are their types:
 
     =================================  ==================================================================
     ``query``, ``cluster``             int64: the index of the query, the number of the cluster (a fingerprint for
@@ -47,10 +48,18 @@ class Result:
     In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant byte first.
     """
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_columns", "_index")
 
     def __init__(self, columns: dict[str, Array]) -> None:
         self._columns = columns
+        #: The labels of the rows of a frame of pandas.
+        self._index: Any = None
+
+    def with_index(self, index: Any) -> Result:
+        """The same table, whose frame of pandas has this index."""
+        result = Result(self._columns)
+        result._index = index
+        return result
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -68,11 +77,23 @@ class Result:
     @overload
     def __getitem__(self, name: str) -> Array: ...
     @overload
-    def __getitem__(self, name: slice) -> Result: ...
-    def __getitem__(self, name: Union[str, slice]) -> Union[Array, Result]:
-        if isinstance(name, slice):
-            return Result({column: array[name] for column, array in self._columns.items()})
-        return self._columns[name]
+    def __getitem__(self, name: Union[int, np.integer[Any]]) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, name: Union[slice, list[str], list[int], list[bool], Array]) -> Result: ...
+    def __getitem__(self, name: Any) -> Any:
+        if isinstance(name, str):
+            return self._columns[name]
+        if isinstance(name, list) and name and isinstance(name[0], str):
+            return Result({column: self._columns[column] for column in name}).with_index(self._index)
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            at = range(len(self))[name]
+            return self[at : at + 1].to_pylist()[0]
+        rows = name if isinstance(name, slice) else _rows(name, len(self))
+        chosen = Result({column: array[rows] for column, array in self._columns.items()})
+        return chosen if self._index is None else chosen.with_index(self._index[rows])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._columns)
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns
@@ -106,25 +127,30 @@ class Result:
         columns = [_as_list(array) for array in self._columns.values()]
         return [dict(zip(self._columns, row)) for row in zip(*columns)]
 
+    def hexadecimal(self) -> Result:
+        """The same table with fingerprints as texts: all hexadecimal digits, which other functions read."""
+        columns = {name: _digits(array) if _are_prints(name, array) else array for name, array in self.items()}
+        return Result(columns).with_index(self._index)
+
+    def _shown(self, rows: int) -> list[list[str]]:
+        """The first rows as texts."""
+        return [[str(value) for value in row.values()] for row in self.head(rows).hexadecimal().to_pylist()]
+
     def _repr_html_(self) -> str:
         """The first rows as a table, for notebooks."""
-        rows = self.head(10).to_pylist()
-        head = "".join(f"<th>{escape(name)}</th>" for name in self._columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(_shown(name, value))}</td>' for name, value in row.items())}</tr>"
-            for row in rows
-        )
-        more = f"<p>{len(self)} rows</p>" if len(self) > len(rows) else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        return html_table(self.columns, self._shown(10), len(self))
 
     def __repr__(self) -> str:
-        columns = ", ".join(self._columns)
-        return f"<Result: {len(self)} rows of {columns}>"
+        return text_table(self.columns, self._shown(10), len(self))
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
         """The table as an Arrow stream, for any library that reads Arrow data."""
         given = [(name, *_for_arrow(array)) for name, array in self._columns.items()]
         return _nearprint.arrow_table(given)
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        """Raises ``TypeError``: a table is no array. ``pandas.DataFrame(result)`` calls this."""
+        raise _no_array(self)
 
     def to_arrow(self) -> pyarrow.Table:
         """A ``pyarrow.Table``.
@@ -139,7 +165,8 @@ class Result:
         """A ``pandas.DataFrame``. Raises ``ImportError`` without pandas."""
         import pandas
 
-        return pandas.DataFrame({name: _one_dimensional(array) for name, array in self._columns.items()})
+        columns = {name: _one_dimensional(array) for name, array in self._columns.items()}
+        return pandas.DataFrame(columns, index=self._index)
 
     def to_polars(self) -> polars.DataFrame:
         """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
@@ -157,16 +184,23 @@ class Blocks(Iterator[Result]):
 
     def __init__(self, stream: _nearprint.Stream) -> None:
         self._stream = stream
-        #: All columns, without rows; known from the first block on.
-        self._empty = Result({})
 
     def __iter__(self) -> Blocks:
         return self
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._stream.empty())
+
+    def __repr__(self) -> str:
+        return f"<nearprint.Blocks: a stream of tables of {', '.join(self.columns)}; table() reads all>"
+
+    def _repr_html_(self) -> str:
+        return html_text(repr(self))
+
     def __next__(self) -> Result:
-        block = Result(_with_arrays(next(self._stream)))
-        self._empty = Result({name: array[:0] for name, array in block.items()})
-        return block
+        return result_of(next(self._stream))
 
     def __enter__(self) -> Blocks:
         return self
@@ -175,9 +209,8 @@ class Blocks(Iterator[Result]):
         self.close()
 
     def table(self) -> Result:
-        """All remaining blocks as one table."""
-        blocks = list(self)
-        return joined(blocks) if blocks else self._empty
+        """All remaining blocks as one table. Without any, it has the columns and no rows."""
+        return joined(list(self) or [result_of(self._stream.empty())])
 
     def to_arrow(self) -> pyarrow.Table:
         """All remaining blocks as a ``pyarrow.Table``. Raises ``ImportError`` without pyarrow."""
@@ -203,6 +236,10 @@ class Blocks(Iterator[Result]):
         """The remaining blocks as an Arrow stream, block by block, for any library that reads Arrow data."""
         return _nearprint.arrow_stream(self._stream)
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        """Raises ``TypeError``: tables are no array. ``pandas.DataFrame(blocks)`` calls this."""
+        raise _no_array(self)
+
     def close(self) -> None:
         """Cancels the search."""
         self._stream.close()
@@ -218,6 +255,10 @@ def joined(results: list[Result]) -> Result:
     if len(results) == 1:
         return results[0]
     return Result({name: np.concatenate([result[name] for result in results]) for name in results[0].columns})
+
+
+def _no_array(table: Any) -> TypeError:
+    return TypeError(f"a {type(table).__name__} is no array, nor rows for pandas.DataFrame: to_pandas() makes a frame")
 
 
 def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:
@@ -250,5 +291,24 @@ def _one_dimensional(array: Array) -> Array:
     return listed
 
 
-def _shown(name: str, value: Any) -> str:
-    return f"{value:#018x}" if name in FINGERPRINTS else str(value)
+def _are_prints(name: str, array: Array) -> bool:
+    return name in FINGERPRINTS and array.dtype == np.uint64
+
+
+def _digits(array: Array) -> Array:
+    digits = 16 if array.ndim == 1 else 16 * array.shape[1]
+    texts = np.empty(len(array), object)
+    texts[:] = [f"{value:0{digits}x}" for value in _as_list(array)]
+    return texts
+
+
+def _rows(chosen: Any, count: int) -> Array:
+    """A mask or indexes of rows."""
+    rows = np.asarray(chosen)
+    if rows.size == 0 and rows.dtype.kind == "f":
+        rows = rows.astype(np.int64)
+    if rows.ndim != 1 or rows.dtype.kind not in "bui":
+        raise TypeError(f"rows: {type(chosen).__name__}, where a number, a slice, a mask or indexes are wanted")
+    if rows.dtype.kind == "b" and len(rows) != count:
+        raise IndexError(f"a mask of {len(rows)} rows, and a table of {count}")
+    return rows

@@ -10,6 +10,7 @@ import numpy as np
 from . import _nearprint
 from ._arrays import encoded, ids_of, in_order, strings_of, words_of
 from ._errors import InputError
+from ._tables import checked, table_of
 
 
 class Names(NamedTuple):
@@ -31,8 +32,8 @@ class Rows(NamedTuple):
 
     def batches(self, names: Names) -> Iterator[Rows]:
         """The rows in batches. If ``fingerprints`` is a table, its columns have these names."""
-        columns = table_batches(self.fingerprints)
-        if columns is None:
+        table = table_of(self.fingerprints)
+        if table is None:
             given = [name for name in names if name is not None]
             if given:
                 raise InputError(f"the column {given[0]!r}: a table is wanted, not {type(self.fingerprints).__name__}")
@@ -40,7 +41,8 @@ class Rows(NamedTuple):
         if any(column is not None for column in self[1:]):
             raise InputError("ids, keys, texts: a table has them as columns; id=, key= and text= name these")
         chosen = names._replace(fingerprint=names.fingerprint or "fingerprint")
-        return (Rows(*(_column(batch, name) for name in chosen)) for batch in columns)
+        names_of_columns = [name for name in chosen if name is not None]
+        return (Rows(*(_column(batch, name) for name in chosen)) for batch in table.batches(names_of_columns))
 
     def native(self, width: Optional[int], of_lists: int = 64, signed: bool = False) -> tuple[dict[str, Any], int]:
         """The rows for the native module, and their width."""
@@ -57,36 +59,13 @@ class Rows(NamedTuple):
         return rows, width
 
 
-def table_batches(value: Any) -> Optional[Iterator[Mapping[str, Any]]]:
-    """The batches of a table, each with its columns by name; ``None`` for anything else.
-
-    A table is a mapping of columns, a frame of pandas, or Arrow data with named columns: of pyarrow, polars, DuckDB
-    and others. A stream is read batch by batch.
-    """
-    if isinstance(value, Mapping):
-        return iter([value])
-    kind = type(value)
-    if kind.__module__.split(".")[0] == "pandas" and hasattr(kind, "columns"):
-        return iter([{str(name): value[name] for name in value.columns}])
-    has_names = any(hasattr(kind, name) for name in ("columns", "column_names", "read_next_batch", "table"))
-    if not has_names or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")):
-        return None
-    batches = _nearprint.Batches.of(value)
-    return iter(batches)
-
-
 def fingerprint_batches(fingerprints: Any, name: Optional[str]) -> Iterator[Any]:
     """The fingerprints of a column, or of a table in batches."""
     return (rows.fingerprints for rows in Rows(fingerprints).batches(Names(name)))
 
 
 def _column(batch: Mapping[str, Any], name: Optional[str]) -> Any:
-    if name is None:
-        return None
-    try:
-        return batch[name]
-    except KeyError:
-        raise InputError(f"the table has no column {name!r}, but {', '.join(map(str, batch)) or 'none'}") from None
+    return None if name is None else batch[checked([name], batch)[0]]
 
 
 def _listed(values: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from . import _nearprint
 from ._arrays import check_k, check_threads
+from ._carried import bands_for
 from ._errors import InputError
 
 DEFAULT_K = 3
@@ -23,6 +24,17 @@ def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) ->
     if not least <= count <= most:
         raise InputError(f"{what} = {count}: {f'at least {least}' if count < least else f'at most {most}'} is wanted")
     return int(count)
+
+
+def check_seconds(seconds: Any, what: str) -> float:
+    """Refuses a value that is no number, or no time to wait."""
+    try:
+        seconds = float(seconds)
+    except TypeError:
+        raise TypeError(f"{what}: a number of seconds is wanted, not {type(seconds).__name__}") from None
+    if not seconds >= 0.0:
+        raise InputError(f"{what} = {seconds}: at least 0 is wanted")
+    return seconds
 
 
 def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optional[str], Optional[int]]:
@@ -66,6 +78,20 @@ def distance_of(k: Optional[int], similarity: Optional[float], bands: Optional[s
     return _nearprint.sketch_of(bands, width, check_similarity(similarity))[1]
 
 
+def near_of(
+    fingerprints: Any, width: int, k: Optional[int], similarity: Optional[float], bands: Optional[str]
+) -> tuple[int, Optional[str]]:
+    """The distance of near fingerprints in memory, and their bands. By default texts are near from 0.7 on."""
+    bands = bands_for(fingerprints, bands)
+    if k is None and similarity is None:
+        if bands is None:
+            raise InputError("k, or similarity for MinHash fingerprints, is needed")
+        similarity = DEFAULT_SIMILARITY
+    distance = distance_of(k, similarity, bands, width)
+    assert distance is not None
+    return distance, bands
+
+
 def check_similarity(similarity: Any) -> float:
     """Refuses a value that is no similarity."""
     if not hasattr(similarity, "__float__"):
@@ -107,6 +133,7 @@ def settings_of(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    wait: float = 0.0,
     first_id: int = 0,
 ) -> dict[str, Any]:
     """The settings for the native module."""
@@ -121,5 +148,6 @@ def settings_of(
         "memory": None if memory is None else check_count(memory, "memory"),
         "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),
         "background_merges": bool(background_merges),
+        "wait": check_seconds(wait, "wait"),
         "first_id": check_count(first_id, "first_id", 0, 2**64 - 1),
     }

@@ -28,7 +28,7 @@ def fingerprint(
     *,
     min_features: int = 0,
     threads: Optional[int] = None,
-    missing: Literal["error", "mask"] = "error",
+    missing: Literal["raise", "keep", "drop", "mask"] = "raise",
     progress: Progress = None,
 ) -> Fingerprints:
     """The fingerprints of texts, computed on all cores.
@@ -40,15 +40,15 @@ def fingerprint(
 
     Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least
     significant word first. The array carries its recipe: :func:`build`, :func:`find_all` and others compare the
-    fingerprints as the recipe wants. With ``missing="mask"`` returns a ``numpy.ma.MaskedArray``, in which
-    ``None``, NaN and NA are masked.
+    fingerprints as the recipe wants. ``None``, NaN, NA and nulls are missing texts: with ``missing="keep"`` (or
+    ``"mask"``) returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"drop"`` leaves them out.
 
     A text without features, which are the shingles or keywords that the recipe compares, has the fingerprint 0. In
     MinHash, 0 is near nothing. With other recipes such texts are near each other; a ``UserWarning`` gives their
     number. Texts with fewer than ``min_features`` count as missing: 1 leaves them out. :func:`dedup` and others that
     take texts find only copies of them.
 
-    Raises ``InputError`` for a missing text, unless missing texts are masked, and for an invalid
+    Raises ``InputError`` for a missing text, unless missing texts are kept or dropped, and for an invalid
     recipe; ``TypeError`` for an item that is not a text.
     """
     least = check_count(min_features, "min_features")
@@ -60,10 +60,13 @@ def fingerprint(
     if least:
         absent = sorted({*absent, *few})
     carried = carrying(made, line)
-    if missing == "error":
+    if missing == "drop":
+        return carrying(np.delete(made, absent, axis=0), line)
+    if missing == "raise":
         if absent:
             what = f"are missing or have fewer than {least} features" if least else "are missing"
-            raise InputError(f"{len(absent)} texts {what}, the first at {absent[0]}; missing='mask' masks them")
+            ways = "missing='keep' masks them, and missing='drop' leaves them out"
+            raise InputError(f"{len(absent)} texts {what}, the first at {absent[0]}; {ways}")
         return carried
     mask = np.zeros(made.shape, bool)
     mask[absent] = True
@@ -79,7 +82,7 @@ def stored_fingerprints(texts: Any, recipe: str, threads: Optional[int] = None) 
     A text without features has a fingerprint of all its tokens, so that only copies are near. Nothing is near missing
     texts, and texts without tokens.
     """
-    made, absent, empty = _fingerprints(texts, recipe, (True, 1), threads, "mask", None)
+    made, absent, empty = _fingerprints(texts, recipe, (True, 1), threads, "keep", None)
     return made, sorted({*absent, *empty})
 
 
@@ -94,8 +97,8 @@ def _fingerprints(
     """Fingerprints, the places of missing texts, and of those with few features or, if they are stored, no token."""
     if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) != 1:
         raise TypeError("texts: one text or a table, where a list of texts is wanted")
-    if missing not in ("error", "mask"):
-        raise InputError(f"missing = {missing!r}: 'error' or 'mask' is wanted")
+    if missing not in ("raise", "keep", "drop", "mask"):
+        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
     workers = check_threads(threads)
     if isinstance(texts, np.ma.MaskedArray) and np.ma.is_masked(texts):
         texts = texts.filled(None)
@@ -110,9 +113,9 @@ def _fingerprints(
 
 
 def _is_listed(texts: Any) -> bool:
-    """Whether a column is read as a list: a column of Python objects, nulls or categories."""
+    """Whether a column is read as a list: a column of Python objects, of nulls, or of categories of pandas."""
     kind = str(getattr(texts, "dtype", getattr(texts, "type", ""))).lower()
-    return kind.startswith(("object", "null", "categor", "enum", "dictionary"))
+    return kind in ("object", "null", "category")
 
 
 def recipe_line(recipe: str) -> str:

@@ -27,6 +27,7 @@ from ._database import Database, Path
 from ._errors import Error, InputError
 from ._html import text_of_html
 from ._identifiers import Place, key_of
+from ._kept import settings_of
 from ._making import is_there
 from ._nearprint import Deduplicator
 from ._progress import Listener, Progress, listening
@@ -73,7 +74,9 @@ def dedup_collection(
     id_field: str = "source_id",
     hash_field: str = "simhash",
     recipe: Optional[str] = None,
-    k: int = 2,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
     cut_after: Optional[str] = None,
     min_features: int = 0,
     batch_size: int = 1000,
@@ -86,7 +89,8 @@ def dedup_collection(
 
     ``source`` and ``target`` are collections of pymongo, or objects with the same ``find`` and ``insert_many``. The
     source is read once, by ascending ``_id``, with only ``_id`` and ``field``; dots in ``field`` denote nested
-    documents. A document of the target has the ``_id`` of its source document, and
+    documents. It may also be a cursor, such as ``collection.find({...}).limit(1000)``, or any iterable of documents,
+    which is read in its order. A document of the target has the ``_id`` of its source document, and
 
     * ``target_field``: the text, without markup if ``clean_html`` is set, and up to ``cut_after``,
     * ``id_field``: the ``_id`` again, under another name; ``"_id"`` omits this field,
@@ -103,10 +107,14 @@ def dedup_collection(
     the recipe compares, has the fingerprint 0; it is a duplicate only of a text with the same words, and nothing is a
     duplicate of a text without words. ``min_features`` rejects documents with fewer features.
 
-    Documents within ``k`` bits are near-duplicates. The default is 2: the usual script for this job drops documents at
-    a distance below 3. ``cut_after`` is a marker: everything from its first occurrence on is cut from a text before its
-    fingerprint is made. It is looked for in the text as it is, and with ``clean_html`` also in the text without markup,
-    so that markup may divide it.
+    With a ``similarity``, documents are near-duplicates from this Jaccard similarity on, exactly, as in
+    :func:`nearprint.dedup`; the default recipe is then ``minhash``. ``confirm`` compares the texts of near
+    fingerprints, and a new database keeps texts for it. Otherwise documents within ``k`` bits are near-duplicates. The
+    default is 2: the usual script for this job drops documents at a distance below 3.
+
+    ``cut_after`` is a marker: everything from its first occurrence on is cut from a text before its fingerprint is
+    made. It is looked for in the text as it is, and with ``clean_html`` also in the text without markup, so that markup
+    may divide it.
 
     A document is rejected if it lacks the field, if the field is not text, or if another text was kept under its
     ``_id``. Rejected documents are counted and passed to ``on_reject(id, reason)``; without it, one
@@ -121,7 +129,8 @@ def dedup_collection(
     reached place are read, those before it only by the next job. If a document is removed from the source between the
     two steps, a near-duplicate of it can be inserted into the target beside it; this is the only exception. The target
     needs acknowledged writes. The database is created with the first text; a job that is interrupted earlier starts
-    over. ``restart`` forgets the place, not the kept documents.
+    over. ``restart`` forgets the place, not the kept documents. A job that reads a cursor has no place in it: called
+    again with the same query, it reads from the beginning, and documents that it kept are known.
 
     Takes one commit and one ``insert_many`` per batch, and the memory of one batch.
 
@@ -133,7 +142,10 @@ def dedup_collection(
     _check_names(field, names)
     batch_size = check_count(batch_size, "batch_size", 1)
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
-    job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
+    if similarity is None and k is None:
+        k = 2
+    job |= {"k": None if k is None else check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
+    job |= {name: value for name, value in (("similarity", similarity), ("confirm", confirm)) if value is not None}
     job["cut_after"] = _checked_marker(cut_after)
     if min_features:
         job["min_features"] = check_count(min_features, "min_features")
@@ -195,13 +207,14 @@ class _Work:
             return
         with _database.open(self._path) as database:
             recipe = self._checked_recipe(database)
-        self._deduplicator = self._opened(recipe, self._job["k"])
+        self._deduplicator = self._opened(recipe)
         progress = None if restart else self._deduplicator.unfinished()
         if progress is not None:
             saved = _decoded(progress, self._path)
             _check_same(saved["job"], self._job, self._path)
-            self.counts = Counts(**saved["counts"])
-            self._place = Place.of(saved["place"])
+            if hasattr(self._source, "find"):
+                self.counts = Counts(**saved["counts"])
+                self._place = Place.of(saved["place"])
 
     def run(self, batch_size: int, listener: Listener) -> None:
         """Reads the source to its end."""
@@ -226,15 +239,19 @@ class _Work:
         wanted = self._recipe or _with_html(known, self._job["clean_html"])
         if wanted != known:
             raise InputError(f"{self._path}: holds fingerprints of the recipe {known!r}, not {wanted!r}")
-        check_k(self._job["k"], database.width)
+        if self._job["k"] is not None:
+            check_k(self._job["k"], database.width)
         return known
 
     def _documents(self, batch_size: int) -> Iterator[dict[str, Any]]:
-        """The documents after the reached place."""
+        """The documents after the reached place; of a cursor, all of them."""
+        if not hasattr(self._source, "find"):
+            yield from self._source
+            return
         found = self._source.find(self._place.condition(), {"_id": 1, self._job["field"]: 1})
         if hasattr(found, "batch_size"):
             found = found.sort("_id", 1).batch_size(batch_size)
-        return (document for document in found if not self._place.is_before(document.get("_id")))
+        yield from (document for document in found if not self._place.is_before(document.get("_id")))
 
     def _take(self, batch: list[dict[str, Any]]) -> None:
         """Processes a batch. After a crash the next run repeats all of it."""
@@ -262,16 +279,22 @@ class _Work:
         if self._deduplicator is None:
             recipe = self._recipe
             if recipe is None:
-                name = "chinese" if _are_chinese(document.text for document in documents) else "simhash"
+                name = "minhash" if "similarity" in self._job else "simhash"
+                if name == "simhash" and _are_chinese(document.text for document in documents):
+                    name = "chinese"
                 recipe = _with_html(recipe_line(name), self._job["clean_html"])
-            k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
-            if self._path is not None:
+            if self._path is not None and "similarity" not in self._job and "confirm" not in self._job:
+                k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
                 _making.create(self._path, k=k, recipe=recipe, keys=True).close()
-            self._deduplicator = self._opened(recipe, k)
+            self._deduplicator = self._opened(recipe)
         return self._deduplicator
 
-    def _opened(self, recipe: str, k: int) -> Deduplicator:
-        return Deduplicator.open(self._path, recipe, k, self._job["cut_after"], self._job.get("min_features", 0))
+    def _opened(self, recipe: str) -> Deduplicator:
+        names = ("k", "similarity", "confirm", "cut_after")
+        near: dict[str, Any] = {name: self._job.get(name) for name in names}
+        least = self._job.get("min_features", 0)
+        settings = settings_of(self._path, recipe=recipe, **near, min_features=least, unique_keys=True)
+        return Deduplicator.open(self._path, settings)
 
     def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
         """Decides which documents are new, and inserts these into the target."""
@@ -280,7 +303,7 @@ class _Work:
         )
         results: list[dict[str, Any]] = []
         duplicates = known = rejected = featureless = 0
-        for document, (decision, printed, has_features) in zip(documents, decided):
+        for document, (decision, _, _, printed, has_features) in zip(documents, decided):
             featureless += not has_features
             if decision == "kept":
                 results.append(self._result(document, printed))

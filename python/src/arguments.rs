@@ -1,5 +1,7 @@
 //! What Python passes: settings and rows.
 
+use std::time::Duration;
+
 use nearprint::erased::NewRows;
 use nearprint::{KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
 use numpy::PyReadonlyArray1;
@@ -21,21 +23,16 @@ pub(crate) struct Settings {
     memory: Option<usize>,
     memtable_rows: Option<usize>,
     background_merges: bool,
+    /// In seconds.
+    wait: f64,
     pub(crate) first_id: u64,
 }
 
 impl Settings {
     /// What a new database is.
     pub(crate) fn schema(&self) -> Result<Schema> {
-        let storages = [
-            KeyStorage::Keys,
-            KeyStorage::KeysAndHashes,
-            KeyStorage::KeysAndTexts,
-            KeyStorage::KeysAndFeatures,
-        ];
-        let keys = storages.into_iter().find(|storage| storage.to_string() == self.keys);
         let layout = self.layout.parse::<LayoutChoice>()?;
-        let schema = Schema::new().k(self.k).layout(layout).keys(keys.unwrap_or_default());
+        let schema = Schema::new().k(self.k).layout(layout).keys(storage_of(&self.keys));
         Ok(match &self.recipe {
             Some(recipe) => schema.recipe(recipe),
             None => schema,
@@ -45,6 +42,7 @@ impl Settings {
     /// How the handle works.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new().background_merges(self.background_merges);
+        options = options.lock_wait(Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX));
         if let Some(threads) = self.threads {
             options = options.threads(threads);
         }
@@ -56,6 +54,13 @@ impl Settings {
         }
         options
     }
+}
+
+/// What is stored with rows, by its name in `stats()["keys"]`.
+pub(crate) fn storage_of(name: &str) -> KeyStorage {
+    let storages =
+        [KeyStorage::Keys, KeyStorage::KeysAndHashes, KeyStorage::KeysAndTexts, KeyStorage::KeysAndFeatures];
+    storages.into_iter().find(|storage| storage.to_string() == name).unwrap_or_default()
 }
 
 /// Rows in Python's memory.

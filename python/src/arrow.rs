@@ -7,10 +7,11 @@ use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch,
-    RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, GenericListArray, Int64Array,
+    OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_select::take::take;
 use nearprint::Width;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
@@ -22,27 +23,44 @@ use crate::columns::{Column, Columns};
 use crate::errors::input_error;
 use crate::words::Words;
 
-/// The fingerprints of an Arrow array of integers or of bytes, the most significant byte first, and
-/// their width.
+/// The fingerprints of an Arrow array, and their width: integers, bytes with the most significant one first, or
+/// lists of words with the least significant one first; dictionaries of these, too.
 #[pyfunction]
 pub(crate) fn fingerprints_of_arrow<'py>(
     py: Python<'py>,
     array: ArrowArrays,
     signed: bool,
 ) -> PyResult<(Bound<'py, PyAny>, u32)> {
+    let array = without_dictionary(array)?;
     refuse_nulls(py, &array, "fingerprints")?;
     let (width, words) = match &array.data_type {
         DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
             words_of_bytes(py, &array)?
         }
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            words_of_lists(py, &array, signed)?
+        }
         kind if kind.is_integer() => (Width::W64, numbers(py, &array, "fingerprints", signed)?),
         other => {
             return Err(PyTypeError::new_err(format!(
-                "an Arrow array of {other}: fingerprints are integers, or binary of 8, 16 or 32 bytes each"
+                "an Arrow array of {other}: fingerprints are integers, binary of 8, 16 or 32 bytes each, or lists of \
+                 words"
             )));
         }
     };
     Ok((Words::from_words(width, words).into_array(py)?, width.bits()))
+}
+
+/// The array with the values of a dictionary in the place of their indexes.
+pub(crate) fn without_dictionary(array: ArrowArrays) -> PyResult<ArrowArrays> {
+    let DataType::Dictionary(_, values) = &array.data_type else { return Ok(array) };
+    let unpack = |chunk: &ArrayRef| {
+        let dictionary = chunk.as_any_dictionary();
+        take(dictionary.values(), dictionary.keys(), None)
+            .map_err(|error| PyTypeError::new_err(error.to_string()))
+    };
+    let chunks = array.chunks.iter().map(unpack).collect::<PyResult<_>>()?;
+    Ok(ArrowArrays { data_type: (**values).clone(), chunks })
 }
 
 /// The ids of an Arrow array.
@@ -97,6 +115,54 @@ fn numbers(py: Python<'_>, array: &ArrowArrays, what: &str, signed: bool) -> PyR
         }
     }
     Ok(all)
+}
+
+/// Fingerprints of one width, as lists of their words; lists of small numbers are bytes.
+fn words_of_lists(py: Python<'_>, array: &ArrowArrays, signed: bool) -> PyResult<(Width, Vec<u64>)> {
+    let (mut items, mut len) = (Vec::new(), None);
+    for chunk in &array.chunks {
+        let (values, lens) = match chunk.data_type() {
+            DataType::List(_) => items_of(chunk.as_list::<i32>()),
+            DataType::LargeList(_) => items_of(chunk.as_list::<i64>()),
+            _ => {
+                let list = chunk.as_fixed_size_list();
+                (list.values().clone(), vec![list.value_length() as usize; list.len()])
+            }
+        };
+        if lens.iter().any(|&found| *len.get_or_insert(found) != found) {
+            return Err(input_error(py, "fingerprints: lists of different lengths"));
+        }
+        items.push(values);
+    }
+    let item_type = match &array.data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            item.data_type()
+        }
+        other => other,
+    };
+    let (is_bytes, len) = (*item_type == DataType::UInt8, len.unwrap_or(1));
+    let items = ArrowArrays { data_type: item_type.clone(), chunks: items };
+    refuse_nulls(py, &items, "fingerprints")?;
+    let width =
+        u32::try_from(len * if is_bytes { 8 } else { 64 }).ok().and_then(|bits| Width::try_from(bits).ok());
+    let Some(width) = width else {
+        let why =
+            format!("fingerprints: lists of {len}, where 1, 2 or 4 words are wanted, or 8, 16 or 32 bytes");
+        return Err(input_error(py, &why));
+    };
+    let numbers = numbers(py, &items, "fingerprints", signed)?;
+    if !is_bytes {
+        return Ok((width, numbers));
+    }
+    let word = |bytes: &[u64]| bytes.iter().fold(0, |word, byte| word << 8 | byte);
+    Ok((width, numbers.chunks_exact(len).flat_map(|row| row.chunks_exact(8).rev().map(word)).collect()))
+}
+
+/// The items of lists one after the other, and the lengths of the lists.
+fn items_of<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> (ArrayRef, Vec<usize>) {
+    let offsets: Vec<usize> = lists.value_offsets().iter().map(|offset| offset.as_usize()).collect();
+    let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
+    (lists.values().slice(first, last - first), offsets.windows(2).map(|ends| ends[1] - ends[0]).collect())
 }
 
 /// Fingerprints of one width, as bytes with the most significant one first.

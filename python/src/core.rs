@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearprint::erased::{AnyStream, AnyWriter, Columns as Found, Shape};
+use nearprint::erased::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
 use nearprint::{Query, Result, Width};
 use nearprint_text::stored::StoredDocuments;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -55,7 +55,7 @@ fn run_change<T: Send>(
     num_rows: usize,
     work: impl FnOnce(&Arc<Ticker>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if num_rows < FEW_ROWS && !handle.is_busy() {
+    if num_rows < FEW_ROWS && !handle.may_wait() {
         run(py, || work(&Arc::default()))
     } else {
         run_watched(py, None, work)
@@ -175,6 +175,9 @@ impl Core {
     }
 
     /// The first `limit` rows of a query. Looks up no others, nor their keys.
+    ///
+    /// Within the distance that the database is tuned for, this takes a microsecond or two. To release the
+    /// interpreter's lock and take it again would take longer, where several threads want it.
     fn query<'py>(
         &self,
         py: Python<'py>,
@@ -182,14 +185,11 @@ impl Core {
         k: u32,
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let words = words.as_slice()?;
-        let found = run(py, || {
-            let snapshot = self.handle.snapshot()?;
-            let shape = Shape { groups: false, ..snapshot.match_shape() };
-            let mut found = Found::new(snapshot.width(), shape);
-            snapshot.query(words, within(k, limit), &mut found)?;
-            Ok(found)
-        })?;
+        let (words, query) = (words.as_slice()?, within(k, limit));
+        let found = match self.handle.ready_snapshot().filter(|snapshot| k <= snapshot.default_k()) {
+            Some(snapshot) => matches(&snapshot, words, query).or_raise(py)?,
+            None => run(py, || matches(&self.handle.snapshot()?, words, query))?,
+        };
         Columns::of(found, "query").into_dict(py)
     }
 
@@ -331,8 +331,17 @@ impl Core {
         similar::find(py, (&self.handle, similarity), &texts, limit)?.into_dict(py)
     }
 
-    fn backup(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        run_watched(py, listener, |ticker| self.handle.watched_snapshot(ticker)?.backup(&dest))
+    /// Returns the number of bytes that the copy shares with its base.
+    fn backup(
+        &self,
+        py: Python<'_>,
+        dest: PathBuf,
+        base: Option<PathBuf>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        run_watched(py, listener, |ticker| {
+            self.handle.watched_snapshot(ticker)?.backup_with(&dest, base.as_ref())
+        })
     }
 
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
@@ -369,6 +378,19 @@ impl Core {
                 })
             })
         })
+    }
+
+    fn delete_ids(&self, py: Python<'_>, first: u64, last: u64) -> PyResult<u64> {
+        self.change(py, None, |writer| writer.delete_ids(first..=last))
+    }
+
+    fn delete_keys(&self, py: Python<'_>, keys: Vec<String>) -> PyResult<u64> {
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        self.change(py, None, |writer| writer.delete_keys(&keys))
+    }
+
+    fn delete_key_prefix(&self, py: Python<'_>, prefix: &str) -> PyResult<u64> {
+        self.change(py, None, |writer| writer.delete_key_prefix(prefix))
     }
 
     fn set_checkpoint(&self, py: Python<'_>, checkpoint: &[u8]) -> PyResult<()> {
@@ -417,6 +439,14 @@ impl Core {
     fn is_writing(&self, py: Python<'_>) -> bool {
         py.detach(|| self.handle.is_writing())
     }
+}
+
+/// The rows near one fingerprint.
+fn matches(snapshot: &AnySnapshot, words: &[u64], query: Query) -> Result<Found> {
+    let shape = Shape { groups: false, ..snapshot.match_shape() };
+    let mut found = Found::new(snapshot.width(), shape);
+    snapshot.query(words, query, &mut found)?;
+    Ok(found)
 }
 
 fn within(k: u32, limit: Option<usize>) -> Query {

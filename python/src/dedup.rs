@@ -8,7 +8,7 @@ use nearprint::{Fingerprint, Options, Printed, WidthVisitor};
 use nearprint_text::dedup::{Decision, DedupOptions};
 use nearprint_text::recipe::Recipe;
 use nearprint_text::{Result, dedup};
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -16,14 +16,15 @@ use pyo3::types::PyBytes;
 
 use crate::capsules::ArrowArrays;
 use crate::errors::{OrRaise, fork_error, input_error};
-use crate::file_job::near_options;
+use crate::file_job::{evidence_of, near_options};
 use crate::texts::texts_of;
 use crate::watch::{Ticker, watch};
 
 /// The key and the text of a document.
 type Document = (PyBackedStr, PyBackedStr);
-/// A decision, the fingerprint as the command line prints it, and whether the text has features.
-type Decided = (&'static str, String, bool);
+/// A decision; the key of the kept document and the similarity, of a duplicate; the fingerprint as the command line
+/// prints it; and whether the text has features.
+type Decided = (&'static str, Option<String>, f64, String, bool);
 /// The numbers of the documents that some duplicate, -1 for kept ones, and their similarities.
 type Duplicates = (Vec<i64>, Vec<f64>);
 /// The same as arrays.
@@ -47,8 +48,12 @@ impl<F: Fingerprint> Decider for dedup::Deduplicator<F> {
     fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>> {
         let mut decided = Vec::with_capacity(documents.len());
         self.decide_batch(documents, |_, fingerprinted, decision| {
-            let has_features = fingerprinted.num_features > 0;
-            decided.push((name_of(&decision), Printed(fingerprinted.value).to_string(), has_features));
+            let (name, printed) = (name_of(&decision), Printed(fingerprinted.value).to_string());
+            let (of, similarity) = match decision {
+                Decision::Duplicate { of, similarity, .. } => (Some(of), similarity),
+                _ => (None, f64::NAN),
+            };
+            decided.push((name, of, similarity, printed, fingerprinted.num_features > 0));
             Ok::<(), nearprint_text::Error>(ticker.check()?)
         })?;
         Ok(decided)
@@ -92,7 +97,47 @@ fn name_of(decision: &Decision) -> &'static str {
     }
 }
 
-/// Keeps at most one document per key. Every call can be interrupted; the object is unusable after
+/// How documents are compared.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    recipe: String,
+    k: Option<u32>,
+    similarity: Option<f64>,
+    confirm: Option<String>,
+    evidence: Option<String>,
+    cut_after: Option<String>,
+    min_tokens: usize,
+    min_features: usize,
+    /// Refuses a database with another recipe.
+    require_recipe: bool,
+    unique_keys: bool,
+    threads: Option<usize>,
+    memory: Option<usize>,
+}
+
+impl Settings {
+    fn options(self, ticker: Arc<Ticker>) -> std::result::Result<DedupOptions, String> {
+        let recipe = self.recipe.parse::<Recipe>().map_err(|why| why.to_string())?;
+        let mut options = near_options(recipe, self.k, self.similarity, self.confirm.as_deref())?;
+        options.require_recipe = self.require_recipe;
+        options.unique_keys = self.unique_keys;
+        options.evidence = evidence_of(self.evidence.as_deref())?;
+        options.cut_after = self.cut_after;
+        options.min_tokens = self.min_tokens;
+        options.min_features = self.min_features;
+        options.engine = engine_options(self.threads, self.memory).progress(ticker);
+        Ok(options)
+    }
+}
+
+/// Threads and memory.
+pub(crate) fn engine_options(threads: Option<usize>, memory: Option<usize>) -> Options {
+    let options = threads.map_or(Options::new(), |threads| Options::new().threads(threads));
+    memory.map_or(options.clone(), |bytes| options.memory_bytes(bytes))
+}
+
+/// Decides documents in order, and remembers what it keeps. Every call can be interrupted; the object is unusable after
 /// that.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Deduplicator {
@@ -124,44 +169,11 @@ impl Deduplicator {
 impl Deduplicator {
     /// Opens or creates the database at a path; without one, remembers documents temporarily.
     #[staticmethod]
-    #[pyo3(signature = (path, recipe, k, cut_after=None, min_features=0))]
-    fn open(
-        py: Python<'_>,
-        path: Option<PathBuf>,
-        recipe: &str,
-        k: u32,
-        cut_after: Option<String>,
-        min_features: usize,
-    ) -> PyResult<Self> {
-        let recipe = recipe.parse::<Recipe>().map_err(nearprint_text::Error::from).or_raise(py)?;
-        let width = recipe.width();
+    fn open(py: Python<'_>, path: Option<PathBuf>, settings: Settings) -> PyResult<Self> {
         let ticker = Arc::new(Ticker::default());
-        let mut options = DedupOptions::new(recipe);
-        options.require_recipe = true;
-        options.k = Some(k);
-        options.unique_keys = true;
-        options.cut_after = cut_after;
-        options.min_features = min_features;
-        options.engine = Options::new().progress(ticker.clone());
+        let options = settings.options(ticker.clone()).map_err(|why| input_error(py, &why))?;
+        let width = options.recipe.width();
         let decider = watch(py, &ticker, None, || Ok(width.visit(Open { path, options })))?.or_raise(py)?;
-        Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
-    }
-
-    /// Remembers documents temporarily, and decides as `dedup_files` does.
-    #[staticmethod]
-    fn temporary(
-        py: Python<'_>,
-        recipe: &str,
-        k: Option<u32>,
-        similarity: Option<f64>,
-        confirm: Option<&str>,
-    ) -> PyResult<Self> {
-        let recipe = recipe.parse::<Recipe>().map_err(nearprint_text::Error::from).or_raise(py)?;
-        let (width, ticker) = (recipe.width(), Arc::new(Ticker::default()));
-        let mut options =
-            near_options(recipe, k, similarity, confirm).map_err(|why| input_error(py, &why))?;
-        options.engine = Options::new().threads(1).progress(ticker.clone());
-        let decider = py.detach(|| width.visit(Open { path: None, options })).or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
     }
 
@@ -170,20 +182,23 @@ impl Deduplicator {
         self.call(py, |decider| Some(Ok(decider.as_ref()?.candidates())))
     }
 
-    /// Decides texts in order, whose keys are their numbers from `first` on. Returns the number of the text
-    /// that each duplicates, -1 for a kept one, and their similarity, NaN for a kept one.
+    /// Decides texts in order, whose keys are their numbers. Returns the number of the text that each
+    /// duplicates, -1 for a kept one, and their similarity, NaN for a kept one.
     fn decide_texts<'py>(
         &self,
         py: Python<'py>,
-        first: usize,
-        texts: ArrowArrays,
+        numbers: PyReadonlyArray1<'_, i64>,
+        texts: Texts,
     ) -> PyResult<DuplicateArrays<'py>> {
-        let mut documents = Vec::new();
-        for chunk in &texts.chunks {
-            documents.extend(texts_of(chunk)?.into_iter().map(Option::unwrap_or_default));
-        }
+        let texts: Vec<&str> = match &texts {
+            Texts::Listed(texts) => texts.iter().map(|text| &**text).collect(),
+            Texts::Arrow(arrays) => {
+                let chunks = arrays.chunks.iter().map(texts_of).collect::<PyResult<Vec<_>>>()?;
+                chunks.into_iter().flatten().map(Option::unwrap_or_default).collect()
+            }
+        };
         let documents: Vec<(String, &str)> =
-            (first..).zip(documents).map(|(number, text)| (number.to_string(), text)).collect();
+            numbers.as_slice()?.iter().map(ToString::to_string).zip(texts).collect();
         let decided =
             self.call(py, |decider| Some(decider.as_mut()?.decide_texts(&documents, &self.ticker)))?;
         Ok((decided.0.into_pyarray(py), decided.1.into_pyarray(py)))
@@ -195,8 +210,7 @@ impl Deduplicator {
         Ok(progress.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// Decides documents in order. Returns a decision, a printed fingerprint and whether it has
-    /// features for each.
+    /// Decides documents in order.
     fn decide(
         &self,
         py: Python<'_>,
@@ -221,6 +235,13 @@ impl Deduplicator {
     fn abandon(&self, py: Python<'_>) {
         py.detach(|| drop(self.decider.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
+}
+
+/// Texts as Python passes them.
+#[derive(FromPyObject)]
+enum Texts {
+    Listed(Vec<PyBackedStr>),
+    Arrow(ArrowArrays),
 }
 
 /// Opens a deduplicator with fingerprints of the width of its recipe.

@@ -17,7 +17,8 @@ pub(crate) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     dict.set_item("width", stats.width.bits())?;
     dict.set_item("layout", stats.layout.to_string())?;
     set_fields!(
-        dict, stats; k, database_id, generation, rows, tombstones, fingerprints, largest_id, bytes
+        dict, stats; k, database_id, format_version, generation, rows, live_rows, tombstones, fingerprints, largest_id, log_bytes,
+        log_frames, merge_debt_rows, bytes
     );
     dict.set_item("keys", stats.keys.to_string())?;
     let sections = PyDict::new(py);

@@ -14,6 +14,7 @@ use nearprint_text::recipe::Recipe;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::dedup::engine_options;
 use crate::errors::{OrRaise, input_error};
 use crate::watch::{Ticker, watch};
 
@@ -32,6 +33,12 @@ pub(crate) struct Description {
     confirm: Option<String>,
     keep: String,
     unit: Option<String>,
+    against: Vec<PathBuf>,
+    within: bool,
+    exclude: Vec<String>,
+    ext: Vec<String>,
+    no_ignore: bool,
+    null: bool,
     text_field: String,
     key_field: Option<String>,
     input_format: Option<String>,
@@ -65,25 +72,16 @@ const FORMATS: [(&str, Format); 6] = [
 ];
 
 impl Description {
-    fn evidence(&self) -> std::result::Result<Option<Evidence>, String> {
-        match self.evidence.as_deref() {
-            None => Ok(None),
-            Some("features") => Ok(Some(Evidence::Features)),
-            Some("texts") => Ok(Some(Evidence::Texts)),
-            Some("none") => Ok(Some(Evidence::None)),
-            Some(other) => Err(format!("evidence = {other:?}: 'features', 'texts' or 'none' is wanted")),
-        }
-    }
-
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
         let mut dedup = near_options(self.recipe()?, self.k, self.similarity, self.confirm.as_deref())?;
-        let (unit, keep) = (self.unit()?, self.keep()?);
+        let unit = self.unit()?;
+        let keep = self.keep.parse::<Keep>().map_err(|why| format!("keep = {:?}: {why}", self.keep))?;
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
             known.map(|(_, format)| *format).ok_or_else(|| format!("input_format = {name:?}: there is none"))
         };
         dedup.require_recipe = self.recipe.is_some();
-        dedup.evidence = self.evidence()?;
+        dedup.evidence = evidence_of(self.evidence.as_deref())?;
         dedup.min_tokens = self.min_tokens.unwrap_or(unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
         dedup.engine = options;
@@ -92,9 +90,15 @@ impl Description {
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
         job.reader.cut_after = self.cut_after;
+        job.reader.folder.exclude = self.exclude;
+        job.reader.folder.extensions = self.ext;
+        job.reader.folder.no_ignore = self.no_ignore;
+        job.nul_ended = self.null;
         job.keep = keep;
         job.units = unit;
         job.database = self.database;
+        job.within = self.within || self.against.is_empty();
+        job.against = self.against;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
         job.rejects = self.rejects;
@@ -131,14 +135,16 @@ impl Description {
             Some(other) => Err(format!("unit = {other:?}: 'paragraph' or 'line' is wanted")),
         }
     }
+}
 
-    fn keep(&self) -> std::result::Result<Keep, String> {
-        match self.keep.split_once(':') {
-            None if self.keep == "first" => Ok(Keep::First),
-            None if self.keep == "longest" => Ok(Keep::Longest),
-            Some(("max", field)) if !field.is_empty() => Ok(Keep::Max(field.to_owned())),
-            _ => Err(format!("keep = {:?}: 'first', 'longest' or 'max:FIELD' is wanted", self.keep)),
-        }
+/// What decides, by its name.
+pub(crate) fn evidence_of(name: Option<&str>) -> std::result::Result<Option<Evidence>, String> {
+    match name {
+        None => Ok(None),
+        Some("features") => Ok(Some(Evidence::Features)),
+        Some("texts") => Ok(Some(Evidence::Texts)),
+        Some("none") => Ok(Some(Evidence::None)),
+        Some(other) => Err(format!("evidence = {other:?}: 'features', 'texts' or 'none' is wanted")),
     }
 }
 
@@ -170,14 +176,8 @@ pub(crate) fn dedup_files<'py>(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let ticker = Arc::new(Ticker::default());
-    let mut options = Options::new().progress(ticker.clone());
-    if let Some(threads) = description.threads {
-        options = options.threads(threads);
-    }
-    if let Some(bytes) = description.memory {
-        options = options.memory_bytes(bytes);
-    }
-    let (page, has_units) = (description.report.clone(), description.unit.is_some());
+    let options = engine_options(description.threads, description.memory).progress(ticker.clone());
+    let page = description.report.clone();
     let job = description.job(options).map_err(|why| input_error(py, &why))?;
     let page = match page {
         Some(path) => {
@@ -194,11 +194,11 @@ pub(crate) fn dedup_files<'py>(
             Ok(done)
         }))
     })?;
-    dict_of(py, done.or_raise(py)?, has_units)
+    dict_of(py, done.or_raise(py)?)
 }
 
 /// The outcome of a job.
-fn dict_of(py: Python<'_>, report: FileReport, has_units: bool) -> PyResult<Bound<'_, PyDict>> {
+fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
     let counts = report.counts;
     let dict = PyDict::new(py);
     for (name, count) in [
@@ -219,7 +219,7 @@ fn dict_of(py: Python<'_>, report: FileReport, has_units: bool) -> PyResult<Boun
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
     let UnitCounts { compared, removed, text_bytes, removed_bytes, .. } = counts.units;
     let units = [compared, removed, text_bytes, removed_bytes];
-    dict.set_item("units", has_units.then_some(units))?;
+    dict.set_item("units", units)?;
     dict.set_item("completed", report.completed.map(UtcTime::seconds))?;
     let groups: Vec<(String, u64)> =
         report.largest.into_iter().map(|group| (group.name, group.size)).collect();

@@ -16,8 +16,8 @@ pub(crate) fn width_of(py: Python<'_>, path: PathBuf) -> PyResult<u32> {
 }
 
 /// Whether there is a new database, and whether it is complete; the numbers of rows, lost rows,
-/// lost fingerprints and recovered fingerprints; kind, file and text of each finding.
-type Repaired = (bool, bool, [u64; 4], Vec<(String, String, String)>);
+/// fingerprints without ids, lost fingerprints and recovered fingerprints; kind, file and text of each finding.
+type Repaired = (bool, bool, [u64; 5], Vec<(String, String, String)>);
 
 /// Saves what can be read of a damaged database into a new one.
 #[pyfunction]
@@ -33,7 +33,8 @@ pub(crate) fn repair(
         let options = settings.options().progress(ticker.clone());
         options.repair_any(path, dest, &settings.schema()?)
     })?;
-    let counts = [report.rows, report.lost_rows, report.lost_fingerprints, report.recovered];
+    let counts =
+        [report.rows, report.lost_rows, report.without_id, report.lost_fingerprints, report.recovered];
     let (made, is_complete) = (report.made, report.is_complete());
     let findings = report.findings.into_iter();
     let findings = findings.map(|finding| (finding.kind.to_string(), finding.file, finding.what)).collect();

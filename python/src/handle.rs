@@ -19,6 +19,8 @@ pub(crate) struct Handle {
     relay: Arc<Relay>,
     writing: Mutex<Writing>,
     reading: Mutex<Reading>,
+    /// Whether a new writer waits for another one.
+    waits_for_lock: bool,
     /// The process that opened the database.
     process: u32,
 }
@@ -84,6 +86,7 @@ impl Handle {
     /// Opens a handle. `open` makes or opens the database.
     pub(crate) fn new(options: Options, open: impl FnOnce(Options) -> Result<AnyDatabase>) -> Result<Self> {
         let relay = Arc::new(Relay::default());
+        let waits_for_lock = !options.get_lock_wait().is_zero();
         let database = open(options.progress(relay.clone()))?;
         let snapshot = database.snapshot()?.with_keys().with_block_rows(BLOCK_ROWS);
         let reading = Reading { snapshot, stale: false, num_rows: None };
@@ -93,6 +96,7 @@ impl Handle {
             relay,
             writing: Mutex::new(writing),
             reading: Mutex::new(reading),
+            waits_for_lock,
             process: std::process::id(),
         })
     }
@@ -104,6 +108,12 @@ impl Handle {
             reading.renew()?;
         }
         Ok(reading.snapshot.clone())
+    }
+
+    /// The snapshot that the next read has, if nothing has to be waited for or read.
+    pub(crate) fn ready_snapshot(&self) -> Option<AnySnapshot> {
+        let reading = self.reading.try_lock().ok()?;
+        (!reading.stale).then(|| reading.snapshot.clone())
     }
 
     /// What was read last, for settings.
@@ -168,12 +178,11 @@ impl Handle {
         if writing.closed {
             return Err(self.refusal("the database is closed"));
         }
-        let writer = match &mut writing.writer {
-            Some(writer) => writer,
-            none => none.insert(self.database.writer()?),
-        };
         self.relay.forward_to(ticker.clone());
-        let done = work(writer);
+        let done = match &mut writing.writer {
+            Some(writer) => work(writer),
+            none => self.database.writer().and_then(|writer| work(none.insert(writer))),
+        };
         self.relay.forward_to(Arc::default());
         done
     }
@@ -222,9 +231,13 @@ impl Handle {
         }
     }
 
-    /// Whether another call is using the writer.
-    pub(crate) fn is_busy(&self) -> bool {
-        matches!(self.writing.try_lock(), Err(TryLockError::WouldBlock))
+    /// Whether a change waits: another call is using the writer, or there is none, and another process
+    /// may be writing.
+    pub(crate) fn may_wait(&self) -> bool {
+        match self.writing.try_lock() {
+            Err(error) => matches!(error, TryLockError::WouldBlock),
+            Ok(writing) => self.waits_for_lock && writing.writer.is_none(),
+        }
     }
 
     /// Whether there is a writer, and no call is using it.

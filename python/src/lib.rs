@@ -20,6 +20,7 @@ mod handle;
 mod kept;
 mod lists;
 mod numbers;
+mod rows;
 mod similar;
 mod stream;
 mod tables;
@@ -61,11 +62,13 @@ mod _nearprint {
     #[pymodule_export]
     use crate::numbers::{num_differing_bits, simhash_of_list, words_of_list};
     #[pymodule_export]
+    use crate::rows::document_rows;
+    #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::tables::{ArrowColumn, Batches, arrow_stream, numbers_of_arrow, strings_of_arrow};
+    use crate::tables::{ArrowColumn, Batches, arrow_stream, ordered_of_arrow, strings_of_arrow};
     #[pymodule_export]
     use crate::texts::{
-        fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of, unsigned_hash,
+        default_k, fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of, unsigned_hash,
     };
 }

@@ -111,6 +111,11 @@ impl Stream {
         self.next_columns(py)?.map(|columns| columns.into_dict(py)).transpose()
     }
 
+    /// The columns without rows.
+    fn empty<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.columns(self.empty.clone()).into_dict(py)
+    }
+
     /// Cancels the search and drops the blocks that were not taken.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.end());

@@ -4,16 +4,16 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, make_array};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::arrow::record_batch;
+use crate::arrow::{record_batch, without_dictionary};
 use crate::capsules::{ArrowArrays, array_capsules, record_batches, stream_capsule};
 use crate::errors::general_error;
 use crate::stream::Stream;
@@ -61,6 +61,10 @@ pub(crate) struct ArrowColumn(ArrayRef);
 
 #[pymethods]
 impl ArrowColumn {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -83,31 +87,47 @@ pub(crate) fn strings_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<B
     Ok(list)
 }
 
-/// The numbers of an Arrow array as a list, `None` for nulls.
+/// The values of an Arrow array that have an order, as a list with `None` for nulls: numbers, texts, and dates
+/// and times as numbers.
 #[pyfunction]
-pub(crate) fn numbers_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<Bound<'_, PyList>> {
+pub(crate) fn ordered_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for chunk in &array.chunks {
-        macro_rules! append {
-            ($($kind:ident => $of:ty),*) => {
-                match chunk.data_type() {
-                    $(DataType::$kind => {
-                        chunk.as_primitive::<$of>().iter().try_for_each(|number| list.append(number))?;
-                    })*
-                    DataType::Null => (0..chunk.len()).try_for_each(|_| list.append(py.None()))?,
-                    other => {
-                        return Err(PyTypeError::new_err(format!("an Arrow array of {other}: numbers are wanted")));
-                    }
-                }
-            };
-        }
-        append!(
-            Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
-            UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type,
-            Float32 => Float32Type, Float64 => Float64Type
-        );
-    }
+    without_dictionary(array)?
+        .chunks
+        .into_iter()
+        .try_for_each(|chunk| append_ordered(&list, &as_numbers(chunk)?))?;
     Ok(list)
+}
+
+/// Dates and times as the integers that they are stored as; other arrays as they are.
+fn as_numbers(chunk: ArrayRef) -> PyResult<ArrayRef> {
+    let kind = match chunk.data_type() {
+        DataType::Date32 | DataType::Time32(_) => DataType::Int32,
+        DataType::Date64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => {
+            DataType::Int64
+        }
+        _ => return Ok(chunk),
+    };
+    let data = chunk.to_data().into_builder().data_type(kind).build();
+    Ok(make_array(data.map_err(|error| PyTypeError::new_err(error.to_string()))?))
+}
+
+fn append_ordered(list: &Bound<'_, PyList>, chunk: &ArrayRef) -> PyResult<()> {
+    macro_rules! append {
+        ($($kind:pat => $of:ty),*) => {
+            match chunk.data_type() {
+                $($kind => chunk.as_primitive::<$of>().iter().try_for_each(|number| list.append(number)),)*
+                DataType::Boolean => chunk.as_boolean().iter().try_for_each(|flag| list.append(flag)),
+                _ => texts_of(chunk)?.into_iter().try_for_each(|text| list.append(text)),
+            }
+        };
+    }
+    append!(
+        DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type,
+        DataType::Int64 => Int64Type, DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type,
+        DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type, DataType::Float32 => Float32Type,
+        DataType::Float64 => Float64Type, DataType::Decimal128(..) => Decimal128Type
+    )
 }
 
 /// A stream as a stream of Arrow data. Several readers of a stream share its blocks: some programs make

@@ -42,6 +42,12 @@ pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32
     Ok((recipe.to_string(), recipe.width().bits(), recipe.bands().map(|bands| bands.to_string())))
 }
 
+/// The distance of near-duplicates by a recipe.
+#[pyfunction]
+pub(crate) fn default_k(py: Python<'_>, recipe: &str) -> PyResult<u32> {
+    Ok(parse(py, recipe)?.default_k())
+}
+
 /// The bits of the sketch beside some bands, and the distance of sketches for a similarity.
 #[pyfunction]
 pub(crate) fn sketch_of(py: Python<'_>, bands: &str, width: u32, similarity: f64) -> PyResult<(u32, u32)> {
@@ -90,7 +96,13 @@ pub(crate) fn fingerprint_list<'py>(
 pub(crate) fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> {
     let item = texts.get_item(index)?;
     if let Ok(text) = item.cast::<PyString>() {
-        return text.to_cow().map(|text| Some(text.into_owned()));
+        return match text.to_cow() {
+            Ok(text) => Ok(Some(text.into_owned())),
+            Err(why) => Err(input_error(
+                item.py(),
+                &format!("item {index} is no valid Unicode: {}", why.value(item.py())),
+            )),
+        };
     }
     let is_nan = item.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan());
     let kind = item.get_type().name()?.to_string();
@@ -129,6 +141,15 @@ pub(crate) fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
         DataType::LargeUtf8 => chunk.as_string::<i64>().iter().collect(),
         DataType::Utf8View => chunk.as_string_view().iter().collect(),
         DataType::Null => vec![None; chunk.len()],
+        DataType::Dictionary(..) => {
+            let dictionary = chunk.as_any_dictionary();
+            let values = texts_of(dictionary.values())?;
+            if values.is_empty() {
+                return Ok(vec![None; chunk.len()]);
+            }
+            let text_at = |(at, index): (usize, usize)| dictionary.keys().is_valid(at).then(|| values[index]);
+            dictionary.normalized_keys().into_iter().enumerate().map(|key| text_at(key).flatten()).collect()
+        }
         other => return Err(PyTypeError::new_err(format!("an Arrow array of {other}: texts are wanted"))),
     })
 }

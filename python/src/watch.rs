@@ -73,6 +73,7 @@ fn stage_name(stage: Stage) -> &'static str {
         Stage::Verifying => "verifying",
         Stage::Copying => "copying",
         Stage::Answering => "answering",
+        Stage::Waiting => "waiting",
         _ => "working",
     }
 }

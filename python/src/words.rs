@@ -38,18 +38,20 @@ impl Words {
     }
 }
 
-/// Appends the words of a hexadecimal fingerprint: all digits, or an even number of them after
-/// `0x`.
+/// Appends the words of a hexadecimal fingerprint: all digits, or `0x` and at most as many.
 pub(crate) fn append_hex(width: Width, text: &str, words: &mut Vec<u64>) -> Result<(), String> {
-    let digits = width.bits() / 4;
-    let has_prefix = text.starts_with("0x") || text.starts_with("0X");
-    if !has_prefix && text.len() != digits as usize {
+    let num_digits = width.bits() as usize / 4;
+    let after_prefix = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    if after_prefix.is_none() && text.len() != num_digits {
         return Err(format!(
-            "{text:?} has {} digits: {width} bits are written as {digits} hexadecimal digits, or behind 0x",
+            "{text:?} has {} digits: {width} bits are written as {num_digits} hexadecimal digits, or behind 0x",
             text.chars().count(),
         ));
     }
-    let parsed = erased::parse(width, text, Some(Radix::Hexadecimal));
+    let parsed = match after_prefix.filter(|digits| (1..=num_digits).contains(&digits.len())) {
+        Some(digits) => erased::parse(width, &format!("{digits:0>num_digits$}"), Some(Radix::Hexadecimal)),
+        None => erased::parse(width, text, Some(Radix::Hexadecimal)),
+    };
     words.extend(parsed.map_err(|why| format!("{text:?}: {why}"))?);
     Ok(())
 }

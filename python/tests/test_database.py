@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,6 +135,37 @@ def test_ids_are_given(path: Path) -> None:
         assert database.add(np.array([8], np.uint64), ids=np.arange(9, 10)).dtype == np.uint64
         assert database.add([9]).tolist() == [10]
         assert database.add([]).tolist() == []
+
+
+def test_a_write_waits_for_another_writer(path: Path) -> None:
+    first = nearprint.create(path)
+    first.add([1])
+    with nearprint.open(path, wait=0.2) as second, pytest.raises(nearprint.LockedError):
+        second.add([2])
+    ending = threading.Timer(0.2, first.close)
+    ending.start()
+    with nearprint.open(path, wait=60) as third:
+        third.add([3])
+    ending.join()
+    with nearprint.open(path) as database:
+        assert len(database) == 2
+    for wait in (-1, float("nan")):
+        with pytest.raises(nearprint.InputError, match="wait"):
+            nearprint.open(path, wait=wait)
+
+
+def test_rows_are_deleted_by_keys_and_by_ranges_of_ids(path: Path) -> None:
+    with nearprint.create(path, keys=True) as database:
+        database.add([1, 2, 3, 4], keys=["a/1", "a/2", "b/1", "b/2"], ids=[10, 20, 30, 40])
+        database.add([5], [50])
+        assert database.delete_keys("none") == 0
+        assert database.delete_keys(["a/1", "b/2"]) == 2
+        assert database.delete_key_prefix("a/") == 1
+        assert database.delete_ids(50, 2**64 - 1) == 1
+        with pytest.raises(nearprint.InputError, match="last"):
+            database.delete_ids(0, -1)
+        database.commit()
+        assert database.rows().table()["id"].tolist() == [30]
 
 
 def test_reads_see_what_was_committed(path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import json
 import random
 from pathlib import Path
@@ -14,6 +16,8 @@ import pyarrow
 import pytest
 
 import nearprint
+
+DAY = datetime.datetime(2026, 11, 25)
 
 
 def texts_of(count: int) -> list[str]:
@@ -88,18 +92,29 @@ def test_misfits_are_refused(tmp_path: Path) -> None:
 
     refused("item 1: NoneType", ["a", None])
     refused("one text", "a")
-    refused("1 numbers for 2", ["a", "b"], keep=[1])
-    refused("3 numbers for 2", ["a", "b"], keep=[1, 2, 3])
-    refused("item 0: str", ["a"], keep=["b"])
-    refused("item 0 is nan", ["a"], keep=[float("nan")])
+    refused("1 values for 2", ["a", "b"], keep=[1])
+    refused("3 values for 2", ["a", "b"], keep=[1, 2, 3])
+    refused("item 0: list", ["a"], keep=[["b"]])
+    refused("item 1 is a text, where others are a number", ["a", "b"], keep=[1, "b"])
+    refused("item 0: 'noon' is no date", {"text": ["a"], "date": ["noon"]}, keep="newest:date")
+    refused("'kept', 'annotated' or None", {"text": ["a"]}, table="all")
+    refused("a table is wanted, not list", ["a"], table="kept")
+    refused("read once", pyarrow.table({"text": ["a"]}).to_reader(), table="kept")
+    refused("'raise', 'keep' or 'drop'", ["a"], missing="mask")
+    refused("a database, which is not given", ["a"], keys=["b"])
+    refused("only one of them", {"text": ["a"]}, keys=["b"], key="text", database=tmp_path / "none.np")
+    refused("1 keys for 2", ["a", "b"], keys=["b"], database=tmp_path / "none.np")
+    refused("item 0: float is no key", ["a"], keys=[1.5], database=tmp_path / "none.np")
     refused("no column 'text', but a", {"a": ["b"]})
     refused("no column 'b'", {"text": ["b"]}, keep="max:b")
     refused("a table is wanted, not list", ["a"], keep="max:b")
-    refused("'first', 'longest'", ["a"], keep="best")
+    refused("first, last, longest", ["a"], keep="best")
+    refused("first, last, longest", ["a"], keep="longest:")
     refused("recipe", ["a"], recipe="none")
     refused("needs MinHash", ["a"], recipe="simhash", similarity=0.5)
     refused("only one of them", ["a"], k=3, similarity=0.5)
     refused("0 to 1", ["a"], similarity=5)
+    refused("similarity: a number is wanted, not str", ["a"], similarity="0.5")
     refused("jaccard:X", ["a"], confirm="cosine:1")
     refused("no valid Unicode", ["\ud800"])
     with pytest.raises(nearprint.InputError, match=r"bad\.jsonl:1"):
@@ -120,3 +135,57 @@ def test_progress_and_interruption(tmp_path: Path) -> None:
 
     with pytest.raises(KeyError, match="enough"):
         nearprint.dedup_files([pages] * 50, tmp_path / "other", progress=stop)
+
+
+def test_regression_values_of_any_kind_have_one_order() -> None:
+    texts = ["one two three four five six seven"] * 5
+
+    def first_kept(keep: Any, **columns: Any) -> list[int]:
+        given: Any = {"text": texts, **columns} if columns else texts
+        found = nearprint.dedup(given, keep=keep)
+        for table in (pyarrow.table, pandas.DataFrame, polars.DataFrame) if columns else ():
+            assert nearprint.dedup(table(given), keep=keep)["cluster"].tolist() == found["cluster"].tolist()
+        return np.flatnonzero(found["kept"]).tolist()
+
+    days = [DAY + datetime.timedelta(days=day) for day in (3, 9, 4, 9, 1)]
+    assert first_kept("newest:day", day=days) == [1] and first_kept("oldest:day", day=days) == [4]
+    assert first_kept("max:day", day=[day.date() for day in days]) == [1]
+    assert first_kept(pandas.Series([pandas.NaT, *days[1:]])) == [1]
+    assert first_kept(np.array(["NaT", "2026-01-03", "NaT", "2026-01-01", "NaT"], "datetime64[ns]")) == [1]
+    iso = ["2026-11-25T00:00:00+01:00", "2026-11-24T23:30:00Z", "2026-11-24T23:00:00+00:00", None, None]
+    assert first_kept("newest:day", day=iso) == [1] and first_kept("oldest:day", day=iso) == [0]
+    # Floats do not distinguish these.
+    large = [2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1, -(2**63)]
+    assert first_kept("max:number", number=large) == [3] and first_kept("min:number", number=large) == [4]
+    assert first_kept([2**64, 2**70, decimal.Decimal(2**70) + 1, 3.5, None]) == [2]
+    for missing in (None, float("nan"), np.nan, pandas.NA, pandas.NaT, np.float32("nan")):
+        assert first_kept([missing, -1, missing, -5, missing]) == [1]
+    assert first_kept("max:score", score=[float("nan"), 1.0, float("-inf"), None, float("inf")]) == [4]
+    assert first_kept("min:score", score=[float("nan"), 1.0, 2.0, None, 0.0]) == [4]
+    assert first_kept("max:name", name=["a", "z", None, "zz", ""]) == [3]
+    assert first_kept("longest:name", name=["a", "zz", None, "yyy", ""]) == [3]
+    assert first_kept("last") == [4] and first_kept("first") == [0]
+    assert first_kept("max:flag", flag=[False, None, True, False, True]) == [2]
+
+
+def test_the_shortest_and_the_last() -> None:
+    texts = ["one two three four five six seven", "one two three four five six seven eight", "other words, all of them"]
+    assert nearprint.dedup(texts, keep="shortest")["duplicate_of"].tolist() == [-1, 0, -1]
+    assert nearprint.dedup(texts, keep="last")["duplicate_of"].tolist() == [1, -1, -1]
+
+
+def test_regression_missing_texts_do_not_fail_a_table() -> None:
+    texts = ["one two three four", None, "One two three four", float("nan"), pandas.NA]
+    for given in (texts, pandas.Series(texts, dtype=object), {"text": texts}, polars.Series([*texts[:3], None, None])):
+        for keep in ("first", "last", "longest"):
+            found = nearprint.dedup(given, missing="keep", keep=keep)
+            assert found["kept"].tolist() == [keep != "last", True, keep == "last", True, True]
+            assert found["cluster"].tolist() == ([2, 1, 2, 3, 4] if keep == "last" else [0, 1, 0, 3, 4])
+            assert found["cluster_size"].tolist() == [2, 1, 2, 1, 1]
+            found = nearprint.dedup(given, missing="drop", keep=keep)
+            assert found["kept"].tolist() == [keep != "last", False, keep == "last", False, False]
+            assert found["cluster_size"].tolist() == [2, 0, 2, 0, 0]
+            assert found["cluster"].tolist()[1] == found["duplicate_of"].tolist()[1] == -1
+    assert nearprint.dedup([None, None], missing="keep")["kept"].all()
+    with pytest.raises(nearprint.InputError, match=r"item 1: NoneType.*missing='keep'"):
+        nearprint.dedup(texts)

@@ -539,6 +539,12 @@ def test_a_bar_of_tqdm(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "deduplicating" in capsys.readouterr().err
 
 
+def test_without_tqdm_there_is_no_bar(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.warns(UserWarning, match="not installed"):
+        assert job(path, progress=True)().kept == 1
+
+
 @pytest.mark.parametrize(
     ("html", "text"),
     [
@@ -579,3 +585,39 @@ def test_regression_documents_without_features_are_near_only_copies(path: Path) 
     )
     assert aside == Counts(read=6, kept=1, rejected=5)
     assert told[0] == (0, "its text has too few features")
+
+
+def test_regression_a_cursor_is_a_source(path: Path) -> None:
+    texts = pages(60)
+    source, target = collection(texts), empty()
+    counts = dedup_collection(source.find({"_id": {"$gte": 10}}).limit(30), target, "page", database=path, batch_size=7)
+    kept = [10 + index for index in first_ones(texts[10:40])]
+    assert ids_of(target) == kept and counts == Counts(read=30, kept=len(kept), duplicates=30 - len(kept))
+    # A query that is run again finds what the database knows; so does a list.
+    for again in (source.find({"_id": {"$gte": 10}}).limit(30), [source.find_one({"_id": one}) for one in kept]):
+        assert dedup_collection(again, target, "page", database=path).known == len(kept)
+    broken = Breaking(empty(), 3, False)
+    with pytest.raises(Broken):
+        dedup_collection(source.find(), broken, "page", database=path.with_name("b.np"), batch_size=10)
+    counts = dedup_collection(source.find(), broken, "page", database=path.with_name("b.np"), batch_size=10)
+    assert ids_of(broken.target) == first_ones(texts) and counts.known + counts.kept == len(first_ones(texts))
+
+
+def test_collections_are_compared_by_exact_similarities(path: Path) -> None:
+    texts = ["<p>one two three four five six</p>", "one two three four five six seven", "quite another page of words"]
+    for similarity, kept in ((0.7, [0, 2]), (0.9, [0, 1, 2])):
+        database = path.with_name(f"{similarity}.np")
+        target = empty()
+        dedup_collection(collection(texts), target, "page", database=database, similarity=similarity)
+        assert ids_of(target) == kept
+        with nearprint.open(database) as opened:
+            assert opened.stats()["keys"] == "keys and features" and "minhash" in str(opened.recipe)
+            assert len(opened.find(texts[0], similarity=0.7)) == len(kept) - 1
+    for measure, kept in (("jaccard:0.7", [0, 2]), ("jaccard:0.99", [0, 1, 2])):
+        database, target = path.with_name(f"{measure}.np"), empty()
+        dedup_collection(collection(texts), target, "page", database=database, k=20, confirm=measure)
+        assert ids_of(target) == kept
+        with nearprint.open(database) as opened:
+            assert opened.keeps_texts
+    with pytest.raises(nearprint.InputError, match="only one of them"):
+        dedup_collection(collection(texts), empty(), "page", recipe="minhash", k=2, similarity=0.7)

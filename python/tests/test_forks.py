@@ -15,6 +15,7 @@ PROGRAM = """
     import numpy as np
     import nearprint
     from nearprint import _nearprint, partition
+    from nearprint._kept import settings_of as kept_settings
     from nearprint._settings import settings_of
 
     path, temporary = sys.argv[1:]
@@ -24,7 +25,8 @@ PROGRAM = """
         database.commit()
     kept = partition.Kept(3)
     kept.decide([1, 1 << 40])
-    deciders = [_nearprint.Deduplicator.open(where, "simhash", 3) for where in (None, path + ".seen")]
+    settings = kept_settings(None, recipe="simhash", k=3)
+    deciders = [_nearprint.Deduplicator.open(where, settings) for where in (None, path + ".seen")]
     for decider in deciders:
         decider.decide(["a"], ["one text of some words"])
     builder = _nearprint.Builder.begin(path + ".built", 64, settings_of(), (False, None), None)

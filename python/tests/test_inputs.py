@@ -56,8 +56,26 @@ def forms(numbers: list[int], width: int) -> dict[str, Any]:
             "pyarrow ragged bytes": pyarrow.array(in_bytes),
             "capsule": OnlyCapsule(pyarrow.array(numbers, pyarrow.uint64())),
         }
+        numbers_of_words = pyarrow.array(numbers, pyarrow.uint64())
+        all_forms["dictionary"] = numbers_of_words.dictionary_encode()
+        all_forms["pandas categories"] = pandas.Series(array).astype("category")
     else:
         all_forms["list of rows"] = list(array)
+    in_words = pyarrow.array(array.reshape(len(numbers), -1).tolist(), pyarrow.list_(pyarrow.uint64()))
+    all_forms |= {
+        "lists": in_words,
+        "slice of lists": pyarrow.concat_arrays([in_words, in_words])[len(numbers) :],
+        "chunks of lists": pyarrow.chunked_array([in_words[:4], in_words[4:]]),
+        "large lists": in_words.cast(pyarrow.large_list(pyarrow.uint64())),
+        "lists of one size": in_words.cast(pyarrow.list_(pyarrow.uint64(), width // 64)),
+        "polars lists": polars.Series(in_words),
+        "pandas lists": pandas.Series(in_words, dtype=pandas.ArrowDtype(in_words.type)),
+        "lists of bytes": pyarrow.array([list(one) for one in in_bytes], pyarrow.list_(pyarrow.uint8())),
+        "dictionary of bytes": pyarrow.array(in_bytes, pyarrow.binary(width // 8)).dictionary_encode(),
+        "dictionary of texts": pyarrow.array([f"{number:0{width // 4}x}" for number in numbers]).dictionary_encode(),
+        "categories": pandas.Series([f"0x{number:x}" for number in numbers], dtype="category"),
+        "polars categories": polars.Series([f"0x{number:x}" for number in numbers], dtype=polars.Categorical),
+    }
     return all_forms
 
 
@@ -141,7 +159,7 @@ BAD: list[tuple[Any, Any, str]] = [
     (polars.Series([b"a"]), ValueError, "1 bytes"),
     (pandas.DataFrame({"a": [1]}), (TypeError, ValueError), "one of its columns|no column 'fingerprint', but a"),
     (polars.DataFrame({"a": [1]}), (TypeError, ValueError), "one of its columns|no column 'fingerprint', but a"),
-    (polars.LazyFrame({"a": [1]}), TypeError, "one of its columns"),
+    (polars.LazyFrame({"a": [1]}), (TypeError, ValueError), "one of its columns|no column 'fingerprint', but a"),
     (pyarrow.table({"a": [1]}), (TypeError, ValueError), "one of its columns|no column 'fingerprint', but a"),
     (np.ma.MaskedArray(np.arange(2, dtype=np.uint64), [False, True]), ValueError, "masked"),
     (memoryview(b"12"), (TypeError, ValueError), "memoryview|2 bytes"),
@@ -151,6 +169,11 @@ BAD: list[tuple[Any, Any, str]] = [
     (pandas.Series(["a", 1.5], dtype=object), ValueError, "1 digits"),
     (pandas.Series([1.5]), TypeError, "float64"),
     (pandas.Series([-3]), ValueError, "-3 is negative"),
+    (pyarrow.array([[1], None], pyarrow.list_(pyarrow.uint64())), ValueError, "null"),
+    (pyarrow.array([[1], [None]], pyarrow.list_(pyarrow.uint64())), ValueError, "nulls among them: 1"),
+    (pyarrow.array([[1], [1, 2]], pyarrow.list_(pyarrow.uint64())), ValueError, "lists of different lengths"),
+    (pyarrow.array([[1, 2, 3]], pyarrow.list_(pyarrow.uint64())), ValueError, "lists of 3, where"),
+    (pyarrow.array([["a"]]), TypeError, "Utf8"),
 ]
 
 
@@ -307,6 +330,13 @@ def test_regression_numbers_in_object_arrays_are_rows_of_their_own(path: Path) -
 def test_regression_words_above_2_to_the_63_are_not_floats() -> None:
     found = nearprint.find_all([[2**63 + 1, 1], [2**63, 1]], 1)
     assert found["a"].tolist() == [[2**63, 1]]
+
+
+def test_regression_texts_behind_a_prefix_may_have_fewer_digits(width: int, tmp_path: Path) -> None:
+    found = nearprint.find_all([hex(1), hex(3)], 3, width=width)
+    assert (numbers_of(found["a"]), numbers_of(found["b"])) == ([1], [3])
+    with nearprint.build(tmp_path / "a.np", [hex(1)], width=width, kind="hamming") as database:
+        assert len(database.query("0X3")) == len(database.query_batch(["0x3"])) == 1
 
 
 def test_regression_an_upper_case_prefix_is_no_digit() -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nearprint
 import nearprint.compat.simhash as simhash
 
 from .conftest import distance
@@ -38,9 +39,18 @@ def test_hashes() -> None:
     for text in ("", "abc", "é天"):
         expected = int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "big")
         assert simhash.unsigned_hash(text) == simhash.unsigned_hash(text.encode()) == expected
-    for unfit in (3, None, ["a"]):
+    for unfit in (3, None, [1]):
         with pytest.raises(TypeError):
             simhash.unsigned_hash(unfit)  # type: ignore[arg-type]
+
+
+def test_regression_the_example_of_the_readme_hashes_shingles() -> None:
+    """A shingle is a list of words. simhash-py's README hashes it as it is."""
+    doc = "the quick brown fox jumps over the lazy dog"
+    shingles = simhash.shingle(doc.split(" "), window=4)
+    made = simhash.compute(map(simhash.unsigned_hash, shingles))
+    assert made == nearprint.fingerprint([doc], "simhash-py")[0]
+    assert simhash.unsigned_hash(["a", "b"]) == simhash.unsigned_hash(("a", "b")) == simhash.unsigned_hash("a b")
 
 
 def test_compute() -> None:

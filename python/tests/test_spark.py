@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -33,6 +34,7 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 from nearprint import _nearprint, spark
+from nearprint._kept import settings_of as kept_settings
 from nearprint._settings import settings_of
 from nearprint.spark import _runs
 
@@ -323,7 +325,7 @@ def shingles(text: str) -> set[tuple[str, ...]]:
 
 def similar(texts: list[str], order: list[int], least: float) -> list[tuple[int, float]]:
     """What each text duplicates, and their similarity, by comparing candidates with all kept ones."""
-    line, k = _nearprint.Deduplicator.temporary("minhash", None, least, None).candidates()
+    line, k = _nearprint.Deduplicator.open(None, kept_settings(None, similarity=least)).candidates()
     prints = numbers_of(nearprint.fingerprint(texts, line))
     pairs = nearprint.find_all(prints, k, width=256, bands=_nearprint.recipe_line(line)[2])
     near_prints = set(zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]))) | {(one, one) for one in prints}
@@ -367,6 +369,67 @@ def test_documents_are_decided_exactly(session: SparkSession) -> None:
     kept = spark.dedup(df, text="text", **options)
     assert kept.columns == df.columns
     assert sorted(row.id for row in kept.collect()) == [at for at, (other, _) in enumerate(expected) if other < 0]
+
+
+@pytest.mark.parametrize("name", ["count", "cluster", "doc.id", "ID", "a`b"])
+def test_regression_columns_may_have_any_name(name: str, session: SparkSession, tmp_path: Path) -> None:
+    words = "one two three four five six"
+    texts = [words, words + " seven", "quite another text of words", None]
+    table = pa.table({name: [7, 8, 9, 10], "text.en": texts, "print.x": [1, 3, 0xFFFFF << 20, None]})
+    df = session.createDataFrame(table)
+    for options in ({"text": "text.en"}, {"fingerprint": "print.x", "k": 3}):
+        kept = spark.dedup(df, id=name, **options)
+        assert kept.columns == df.columns and sorted(row[0] for row in kept.collect()) == [7, 9, 10]
+        if name == "cluster":
+            with pytest.raises(nearprint.InputError, match="cluster: is a column already"):
+                spark.dedup(df, id=name, annotate=True, **options)
+        else:
+            rows = sorted(spark.dedup(df, id=name, annotate=True, **options).collect())
+            assert [(row.duplicate_of, row["cluster"], row.cluster_size) for row in rows] == [
+                (None, 7, 2), (7, 7, 2), (None, 9, 1), (None, 10, 1)
+            ]  # fmt: skip
+    if name == "cluster":
+        with pytest.raises(nearprint.InputError, match="another column of this name"):
+            spark.clusters(df, 3, id=name, fingerprint="print.x")
+    else:
+        clusters = spark.clusters(df, 3, id=name, fingerprint="print.x")
+        assert clusters.columns == [name, "fingerprint", "cluster"]
+        assert sorted(map(tuple, clusters.collect())) == [(7, 1, 1), (8, 3, 1)]
+    assert spark.pairs(df, 3, fingerprint="print.x").count() == 1
+    assert spark.fingerprint(df, "text.en").where("fingerprint is null").count() == 1
+    with nearprint.build(tmp_path / "known.np", [1]) as database:
+        assert [row.query for row in spark.query(df, database.path, 0, id=name, fingerprint="print.x").collect()] == [7]
+
+
+def test_regression_rows_are_ordered_as_on_one_machine(session: SparkSession) -> None:
+    texts = ["one two three four five six seven"] * 5
+    days = [None, "2026-11-24", "2026-11-25T00:00:00+02:00", "2026-11-24T23:30:00Z", "2026-11-01"]
+    columns: dict[str, Any] = {
+        "score": [math.nan, 1.0, None, -math.inf, 2.0],
+        "large": [2**53, 2**53 + 1, None, -(2**63), 2**53],
+        "day": days,
+        "time": [day and datetime.datetime.fromisoformat(day.replace("Z", "+00:00")) for day in days],
+    }
+    columns["time"] = [one and one.astimezone(datetime.timezone.utc) for one in columns["time"]]
+    df = session.createDataFrame(pa.table({"id": list(range(5)), "text": texts, **columns}))
+    orders = [f"{kind}:{name}" for name in ("score", "large", "time") for kind in ("max", "min")]
+    for keep in (*orders, "newest:day", "oldest:time", "longest", "shortest", "last", "longest:day"):
+        expected = nearprint.dedup({"text": texts, **columns}, keep=keep)["kept"].tolist()
+        if keep != "newest:day":
+            assert [row.id for row in spark.dedup(df, text="text", keep=keep).collect()] == [expected.index(True)], keep
+    assert [row.id for row in spark.dedup(df, text="text", keep="newest:day").collect()] == [3]
+    df = session.createDataFrame(pa.table({"id": [1, 2], "text": ["a", None]}))
+    assert spark.dedup(df, text="text").count() == 2
+    assert spark.dedup(df, text="text", missing="drop").count() == 1
+    with pytest.raises(nearprint.InputError, match="text: some are null"):
+        spark.dedup(df, text="text", missing="raise")
+
+
+def test_regression_a_k_that_no_task_accepts_is_refused_by_the_driver(session: SparkSession) -> None:
+    df = frame(session, [1, 2], 64)
+    for call in (spark.pairs, spark.clusters, spark.dedup):
+        with pytest.raises(nearprint.InputError, match="k = 64"):
+            call(df, 64)
 
 
 @pytest.mark.parametrize("width", [64, 256])
@@ -538,7 +601,10 @@ def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
         ("bigint, where texts", lambda: spark.dedup(df, text="id")),
         ("keep = 'best'", lambda: spark.dedup(df, 3, keep="best")),
         ("no column 'best'", lambda: spark.dedup(df, 3, keep="max:best")),
-        ("there is one already", lambda: spark.dedup(df.withColumnRenamed("score", "distance"), 3, annotate=True)),
+        (
+            "distance: is a column already",
+            lambda: spark.dedup(df.withColumnRenamed("score", "distance"), 3, annotate=True),
+        ),
         ("occurs 2 times", lambda: spark.dedup(df.unionByName(df), 3)),
         ("bigint, where texts", lambda: spark.fingerprint(df, "id")),
         (

@@ -38,7 +38,7 @@ def test_results_are_tables_of_other_libraries() -> None:
         found = nearprint.find_all(rows_of(near_duplicates(width, 500), width), 3)
         assert len(found) > 20
         values = [row["distance"] for row in found]
-        for table in (pandas.DataFrame(found), polars.DataFrame(found), pyarrow.table(found), found.to_pandas()):
+        for table in (polars.DataFrame(found), pyarrow.table(found), found.to_pandas()):
             assert list(getattr(table, "column_names", None) or table.columns) == ["a", "b", "distance"]
             assert list(np.asarray(table["distance"])) == values == found["distance"].tolist()
         assert fetched("select count(*), sum(distance) from found", found=found) == [(len(found), sum(values))]
@@ -59,6 +59,25 @@ def test_streams_are_tables_of_other_libraries(database: nearprint.Database) -> 
     assert sum(len(block) for block in reader) == count, "looking at the schema takes nothing away"
     assert database.pairs(0).to_polars().columns == ["a", "b", "distance"]
     assert database.rows().to_pylist()[0].keys() == {"id", "fingerprint", "key"}
+
+
+def test_regression_pandas_does_not_read_rows(database: nearprint.Database) -> None:
+    """It would make a row of each block, numbers of wide fingerprints, and lose the columns of an empty table."""
+    for table in (database.pairs(0), database.pairs(0).table()):
+        makers: list[Any] = [pandas.DataFrame, np.asarray]
+        for make in makers:
+            with pytest.raises(TypeError, match="to_pandas"):
+                make(table)
+    assert list(database.pairs(0).to_pandas().columns) == ["a", "b", "distance"]
+
+
+def test_regression_exhausted_streams_have_their_columns(database: nearprint.Database) -> None:
+    for stream in (database.rows(), database.rows()):
+        assert pyarrow.table(stream).num_rows == len(database)
+        assert pyarrow.table(stream).column_names == list(stream.to_polars().columns) == ["id", "fingerprint", "key"]
+        assert stream.table().columns == tuple(stream.to_pandas().columns) == ("id", "fingerprint", "key")
+        stream.close()
+        assert stream.table().columns == ("id", "fingerprint", "key")
 
 
 def test_an_error_of_a_stream_goes_through_arrow(database: nearprint.Database) -> None:
@@ -178,6 +197,46 @@ def test_errors_of_paths_are_those_of_files(tmp_path: Path) -> None:
         nearprint.create(tmp_path / "one.np")
     with pytest.raises(FileExistsError, match="exists"):
         nearprint.build(tmp_path / "one.np", [1])
+
+
+def test_rows_and_columns_are_chosen() -> None:
+    result = nearprint.find_all([0, 1, 3, 7], 1)
+    assert result[0] == result[-3] == {"a": 0, "b": 1, "distance": 1} == next(iter(result))
+    with pytest.raises(IndexError):
+        result[3]
+    assert result[np.int64(1)]["b"] == 3
+    assert result[["b", "a"]].columns == ("b", "a") and len(result[["a"]]) == 3
+    for rows in (result["a"] > 0, [1, 2], np.array([1, 2]), [False, True, True], slice(1, None)):
+        assert result[rows]["b"].tolist() == [3, 7]
+    assert len(result[[]]) == 0 and result[[]].columns == result.columns
+    misfits: list[Any] = [[True], 1.5, None, [[1]], "c"]
+    for misfit in misfits:
+        with pytest.raises((IndexError, TypeError, KeyError)):
+            result[misfit]
+    assert result._ipython_key_completions_() == ["a", "b", "distance"]
+    frame = pandas.DataFrame({"text": ["a b c", "d e f"]}, index=["x", "y"])
+    assert list(nearprint.dedup(frame)[[1]].to_pandas().index) == ["y"]
+
+
+def test_tables_and_reports_are_printed(tmp_path: Path) -> None:
+    result = nearprint.find_all([0, 1, 6 << 40], 1)
+    shown = str(result).splitlines()
+    assert shown[0].split() == ["a", "b", "distance"] and shown[-1] == "[1 rows]"
+    assert shown[1].split() == ["0" * 16, "0" * 15 + "1", "1"]
+    wide = nearprint.find_all([2**127, 2**127 + 1], 1).hexadecimal()
+    assert wide["a"].tolist() == ["8" + "0" * 31] and nearprint.find_all([*wide["a"], *wide["b"]], 1).columns
+    assert wide.to_pandas()["b"].tolist() == ["8" + "0" * 30 + "1"]
+    assert "0 rows" in repr(nearprint.find_all([], 1))
+    long = nearprint.Result({"key": np.array(["long " * 90, "a\nb"], object)})
+    assert [len(line) for line in str(long).splitlines()] == [40, 40, 40, 8]
+    with nearprint.build(tmp_path / "corpus.np", [1, 2]) as database:
+        assert "id, fingerprint" in repr(database.rows()) and database.rows().columns == ("id", "fingerprint")
+        assert database.rows()._repr_html_().startswith("<pre>&lt;nearprint.Blocks")
+        assert database.explain()._repr_html_().startswith("<pre>")
+    (tmp_path / "pages.txt").write_text("one two three four\nOne two three four!\nother words\n")
+    done = nearprint.dedup_files(tmp_path / "pages.txt", tmp_path / "out.txt", input_format="lines")
+    assert str(done).splitlines()[0] == "3 documents, 2 kept, 1 duplicates (33.3%)" and "copies: 1" in str(done)
+    assert "<th>documents</th><td>3</td>" in done._repr_html_()
 
 
 def test_results_are_shown_in_notebooks() -> None:

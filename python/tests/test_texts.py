@@ -67,6 +67,13 @@ def test_missing_texts() -> None:
         assert np.ma.getmaskarray(masked).tolist() == [False, True, False]
         expected = nearprint.fingerprint(["a", "b"], "simhash")
         assert masked.compressed().tolist() == expected.tolist()  # type: ignore[attr-defined]
+        assert np.ma.getmaskarray(nearprint.fingerprint(column, "simhash", missing="keep")).tolist() == [
+            False,
+            True,
+            False,
+        ]
+        dropped = nearprint.fingerprint(column, "simhash", missing="drop")
+        assert dropped.tolist() == expected.tolist() and dropped.recipe == expected.recipe
     wide = nearprint.fingerprint(["a", None], "width=128", missing="mask")
     assert np.ma.getmaskarray(wide).tolist() == [[False, False], [True, True]]
     nothing = pyarrow.array([None, None])
@@ -84,12 +91,12 @@ def test_bad_texts_are_refused() -> None:
         nearprint.fingerprint(pyarrow.array([1]))
     with pytest.raises(TypeError):
         nearprint.fingerprint(3)
-    with pytest.raises(ValueError):
-        nearprint.fingerprint(["lone \ud800 surrogate"])
+    with pytest.raises(nearprint.InputError, match="item 1 is no valid Unicode"):
+        nearprint.fingerprint(["fine", "lone \ud800 surrogate"])
     with pytest.raises(nearprint.InputError, match="none of minhash"):
         nearprint.fingerprint(["a"], "soup")
     with pytest.raises(nearprint.InputError, match="missing"):
-        nearprint.fingerprint(["a"], missing="drop")  # type: ignore[arg-type]
+        nearprint.fingerprint(["a"], missing="skip")  # type: ignore[arg-type]
 
 
 def test_progress_is_told() -> None:
@@ -107,6 +114,12 @@ def test_categories_and_nothing_are_columns_of_texts() -> None:
         pyarrow.array(texts).dictionary_encode(),
     ):
         assert np.array_equal(nearprint.fingerprint(column), expected)
+    few = pyarrow.array(["one two three", None, "four five six"]).dictionary_encode()
+    assert np.ma.getmaskarray(nearprint.fingerprint(few, missing="keep"))[:, 0].tolist() == [False, True, False]
+    unused = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([None], pyarrow.int8()), pyarrow.array([], pyarrow.string())
+    )
+    assert np.ma.getmaskarray(nearprint.fingerprint(unused, missing="keep")).all()
     for missing in (polars.Series([None, None]), pyarrow.nulls(2), pandas.Series([None, pandas.NaT], dtype=object)):
         assert np.ma.getmaskarray(nearprint.fingerprint(missing, missing="mask")).all()
     with pytest.raises(TypeError, match="one text"):

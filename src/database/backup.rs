@@ -6,12 +6,13 @@
 use std::path::Path;
 
 use crate::database::snapshot::Snapshot;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{Expiry, Manifest};
+use crate::format::manifest::{Expiry, Manifest, RunRecord};
 use crate::log::manifest;
 use crate::progress::Stage;
-use crate::storage::{Staging, refuse_inside};
+use crate::run::Run;
+use crate::storage::{Folder, Staging, refuse_inside};
 use crate::util::time::Time;
 
 impl<F: Fingerprint> Snapshot<F> {
@@ -31,6 +32,19 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Interrupted`](crate::Error::Interrupted) when the progress listener says so. In
     /// each case nothing of the copy stays.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
+        self.backup_with(dest, None::<&Path>).map(drop)
+    }
+
+    /// Does the same, and shares unchanged files with `base`, an earlier copy: they become hard links
+    /// where the file system has them. Returns the number of bytes that are shared.
+    ///
+    /// Every page of a shared file is verified. Files are copied if they are damaged in `base`, if it
+    /// has other permissions, or if it is a copy of another database.
+    ///
+    /// # Errors
+    /// As [`backup`](Snapshot::backup); also as [`Database::open`](crate::Database::open) for `base`.
+    pub fn backup_with(&self, dest: impl AsRef<Path>, base: Option<impl AsRef<Path>>) -> Result<u64> {
+        let base = base.map(|path| Base::open::<F>(path.as_ref())).transpose()?;
         refuse_inside(dest.as_ref(), &self.folder())?;
         manifest::check_writable(self.storage(), self.manifest())?;
         let mut staging = Staging::begin(dest.as_ref())?;
@@ -44,7 +58,17 @@ impl<F: Fingerprint> Snapshot<F> {
             done += bytes;
             options.report(Stage::Copying, done, Some(total))
         };
+        let mut shared = 0;
         for run in self.runs() {
+            let base = base.as_ref().filter(|base| base.has(&manifest, &run.record));
+            if let Some(base) = base
+                && base.link::<F>(&run.record, &staging, &mut || report(0))?
+            {
+                manifest.runs.push(run.record.clone());
+                shared += run.record.len_bytes();
+                report(run.record.len_bytes())?;
+                continue;
+            }
             let copy =
                 run.copy(staging.folder(), &manifest, (run.record.run, run.record.expires), &mut report)?;
             manifest.runs.push(copy);
@@ -53,7 +77,8 @@ impl<F: Fingerprint> Snapshot<F> {
             file.copy(staging.folder(), &manifest, record, &mut report)?;
         }
         manifest::replace(staging.folder(), &manifest)?;
-        staging.publish()
+        staging.publish()?;
+        Ok(shared)
     }
 
     /// The manifest of the copy, without its runs.
@@ -63,5 +88,38 @@ impl<F: Fingerprint> Snapshot<F> {
         manifest.next_run = manifest.next_run.max(next_run);
         manifest.expiry = manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
         manifest
+    }
+}
+
+/// An earlier copy of a database.
+struct Base {
+    folder: Folder,
+    manifest: Manifest,
+}
+
+impl Base {
+    fn open<F: Fingerprint>(path: &Path) -> Result<Self> {
+        let folder = Folder::of_database(path)?;
+        Ok(Self { manifest: manifest::of::<F>(&folder)?, folder })
+    }
+
+    /// Whether the files of a run are the same here as in a copy with this manifest.
+    fn has(&self, copy: &Manifest, run: &RunRecord) -> bool {
+        self.manifest.database_id == copy.database_id && self.manifest.runs.contains(run)
+    }
+
+    /// Links the files of a run, and returns whether they are sound and could be linked.
+    fn link<F: Fingerprint>(
+        &self,
+        run: &RunRecord,
+        staging: &Staging,
+        tick: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<bool> {
+        let checked = Run::<F>::open(&self.folder, &self.manifest, run).and_then(|run| run.check_pages(tick));
+        match checked {
+            Ok(()) => Ok(staging.link_all(&self.folder, &run.file_names().collect::<Vec<_>>())),
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            Err(_) => Ok(false),
+        }
     }
 }

@@ -47,8 +47,8 @@ impl Options {
     /// of them.
     ///
     /// # Errors
-    /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is
-    /// damaged, [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
+    /// [`Error::NotADatabase`] where there is no database, [`Error::Corrupt`] where `MANIFEST` is
+    /// damaged, or missing beside tables, [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
     ///
     /// [`Error::NotADatabase`]: crate::Error::NotADatabase
     /// [`Error::Corrupt`]: crate::Error::Corrupt

@@ -1,5 +1,6 @@
 //! A database: a folder that can be created, opened and read.
 
+pub(crate) mod activity;
 mod answers;
 mod backup;
 pub(crate) mod bulk;
@@ -80,8 +81,24 @@ impl Options {
         dest: impl AsRef<Path>,
         fallback: &Schema,
     ) -> Result<RepairReport> {
+        self.repair_with::<F>(path, dest, fallback, &mut |_| Ok(()))
+    }
+
+    /// Does the same as [`repair`](Options::repair), and passes on the fingerprints whose ids are lost,
+    /// in no particular order and possibly several times. Their rows are not in the new database.
+    /// Some of them may have been deleted before the damage.
+    ///
+    /// # Errors
+    /// As [`repair`](Options::repair), and those of `without_id`.
+    pub fn repair_with<F: Fingerprint>(
+        &self,
+        path: impl AsRef<Path>,
+        dest: impl AsRef<Path>,
+        fallback: &Schema,
+        without_id: &mut dyn FnMut(F) -> Result<()>,
+    ) -> Result<RepairReport> {
         fallback.check(F::BITS)?;
-        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, self.clone())
+        repair::repair(path.as_ref(), dest.as_ref(), fallback, self.clone(), without_id)
     }
 }
 
@@ -120,7 +137,8 @@ impl<F: Fingerprint> Database<F> {
     /// Opens the database for writing. Recovers the log that a crash left.
     ///
     /// # Errors
-    /// [`Error::Locked`] while there is another writer, in this process or any other; as
+    /// [`Error::Locked`] if there is another writer, in this process or any other, for longer than
+    /// [`Options::lock_wait`]; [`Error::Interrupted`] if the progress callback ends the wait; as
     /// [`open`](Database::open); [`Error::Replaced`] if the path leads to another database than the
     /// one that was opened; [`Error::Io`] on a read-only medium.
     pub fn writer(&self) -> Result<Writer<F>> {

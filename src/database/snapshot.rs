@@ -209,7 +209,9 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Counts and sizes. Reads nothing.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared.manifest, self.runs())
+        let log = self.shared.unflushed.as_ref().map(Unflushed::size);
+        let (log_bytes, log_frames) = log.unwrap_or_default();
+        Stats { log_bytes, log_frames, ..Stats::of(&self.shared.manifest, self.runs()) }
     }
 
     /// How queries at `k` would be answered, at what cost, and why.

@@ -1,9 +1,12 @@
 //! Counts and sizes of a database.
 
+use std::time::{Duration, SystemTime};
+
+use crate::database::compaction::due_merge;
 use crate::fingerprint::{Fingerprint, Width};
-use crate::format::Hex;
 use crate::format::manifest::Manifest;
 use crate::format::schema::KeyStorage;
+use crate::format::{Hex, VERSION};
 use crate::format::{keys, postings, segment, tombstones};
 use crate::layout::LayoutChoice;
 use crate::run::Run;
@@ -20,17 +23,31 @@ pub struct Stats {
     pub layout: LayoutChoice,
     /// Whether rows have keys, and what keys have beside them.
     pub keys: KeyStorage,
+    /// How long rows live, and the length of a period, where rows
+    /// [expire](crate::Schema::expire_after).
+    pub lifetime: Option<(Duration, Duration)>,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
     /// Version of the manifest; each change adds one.
     pub generation: u64,
+    /// The version of the format of the files.
+    pub format_version: u32,
     /// Rows of all runs, including unflushed ones. Deleted and repeated rows count until a merge
     /// removes them.
     pub rows: u64,
     /// Deleted ids that runs still store.
     pub tombstones: u64,
+    /// Rows that queries find, if that is known without reading them: there is one run, and nothing
+    /// deleted. [`AnySnapshot::count_rows`](crate::erased::AnySnapshot::count_rows) reads them otherwise.
+    pub live_rows: Option<u64>,
     /// Distinct fingerprints of each run, added up.
     pub fingerprints: u64,
+    /// Bytes of the log up to its last complete commit. 0 without a log.
+    pub log_bytes: u64,
+    /// Commits in the log.
+    pub log_frames: u64,
+    /// Rows of the runs that the next merge will read. 0 if no merge is due.
+    pub merge_debt_rows: u64,
     /// The largest id ever stored.
     pub largest_id: Option<u64>,
     /// Bytes of all files, including the manifest. Unflushed rows count with their size in memory.
@@ -62,6 +79,8 @@ pub struct RunStats {
     pub largest_id: u64,
     /// Bytes of the run's files.
     pub bytes: u64,
+    /// When the rows expire, where rows do.
+    pub expires: Option<SystemTime>,
 }
 
 impl Stats {
@@ -77,8 +96,14 @@ impl Stats {
             k: manifest.k,
             layout: manifest.layout,
             keys: KeyStorage::of(manifest.keys),
+            lifetime: manifest.expiry.map(|expiry| expiry.lifetime.durations()),
             database_id: Hex(manifest.database_id).to_string(),
             generation: manifest.generation,
+            format_version: VERSION,
+            live_rows: None,
+            log_bytes: 0,
+            log_frames: 0,
+            merge_debt_rows: merge_debt(manifest),
             rows: 0,
             fingerprints: 0,
             largest_id: manifest.largest_id,
@@ -106,9 +131,16 @@ impl Stats {
                 smallest_id: run.postings.info.smallest_id,
                 largest_id: run.postings.info.largest_id,
                 bytes,
+                expires: run.record.expires.map(SystemTime::from),
             });
         }
         stats.sections.push(("framing", framing));
+        stats.live_rows = (stats.runs.len() <= 1 && stats.tombstones == 0).then_some(stats.rows);
         stats
     }
+}
+
+fn merge_debt(manifest: &Manifest) -> u64 {
+    let due = due_merge(&manifest.runs, 0, manifest.k);
+    due.map_or(0, |range| manifest.runs[range].iter().map(|run| run.rows).sum())
 }

@@ -60,6 +60,12 @@ impl<F: Fingerprint> Unflushed<F> {
         Ok(Some(unflushed))
     }
 
+    /// The bytes and the frames of the log up to where it was read.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        let first = self.parts.first().map_or(self.end, |part| part.start);
+        (self.end.offset, self.end.frame - first.frame)
+    }
+
     /// The log, and where it was read up to.
     pub(crate) fn end(&self) -> (u64, LogPlace) {
         (self.salt, self.end)

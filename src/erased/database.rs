@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{AnySnapshot, AnyWriter, NewRows, PerWidth};
+use crate::database::activity::Activity;
 use crate::database::bulk::Builder;
 use crate::database::explain::Explanation;
 use crate::database::ingest::IngestReport;
@@ -182,6 +183,14 @@ impl AnyDatabase {
     /// Runs generic code on the typed database.
     pub fn visit<V: DatabaseVisitor>(self, visitor: V) -> V::Output {
         typed!(AnyDatabase: self, database => visitor.visit(database))
+    }
+
+    /// Who writes to the database, and when it was written to last: see [`Database::activity`].
+    ///
+    /// # Errors
+    /// As [`Database::activity`].
+    pub fn activity(&self) -> Result<Activity> {
+        typed!(AnyDatabase: self, database => database.activity())
     }
 
     /// Counts and sizes: see [`Snapshot::stats`](crate::Snapshot::stats).

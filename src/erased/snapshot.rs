@@ -152,11 +152,20 @@ impl AnySnapshot {
     /// # Errors
     /// As [`Snapshot::backup`].
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
-        self.backup_to(dest.as_ref())
+        self.backup_to(dest.as_ref(), None).map(drop)
     }
 
-    fn backup_to(&self, dest: &Path) -> Result<()> {
-        typed!(PerWidth: &self.inner, snapshot => snapshot.backup(dest))
+    /// Copies the database, and shares unchanged files with an earlier copy: see
+    /// [`Snapshot::backup_with`].
+    ///
+    /// # Errors
+    /// As [`Snapshot::backup_with`].
+    pub fn backup_with(&self, dest: impl AsRef<Path>, base: Option<impl AsRef<Path>>) -> Result<u64> {
+        self.backup_to(dest.as_ref(), base.as_ref().map(AsRef::as_ref))
+    }
+
+    fn backup_to(&self, dest: &Path, base: Option<&Path>) -> Result<u64> {
+        typed!(PerWidth: &self.inner, snapshot => snapshot.backup_with(dest, base))
     }
 
     /// The columns of matches.
@@ -372,8 +381,8 @@ impl AnySnapshot {
     /// [`Error::Corrupt`], [`Error::Interrupted`].
     pub fn count_rows(&self) -> Result<u64> {
         let stats = self.stats();
-        if stats.runs.len() <= 1 && stats.tombstones == 0 {
-            return Ok(stats.rows);
+        if let Some(rows) = stats.live_rows {
+            return Ok(rows);
         }
         let mut rows = 0;
         typed!(PerWidth: &self.inner, snapshot => walk(snapshot, |_| rows += 1))?;

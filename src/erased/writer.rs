@@ -1,6 +1,6 @@
 //! Changing a database of any width.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use super::columns::{Sink, push_row};
@@ -73,20 +73,28 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => ids.iter().try_for_each(|&id| writer.delete(id)))
     }
 
-    /// Deletes a key, and the rows that have no other one: see [`Writer::delete_key`].
+    /// Deletes every row with an id in a range: see [`Writer::delete_ids`].
     ///
     /// # Errors
-    /// As [`Writer::delete_key`].
-    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
-        typed!(PerWidth: &mut self.0, writer => writer.delete_key(key))
+    /// As [`Writer::delete_ids`].
+    pub fn delete_ids(&mut self, range: RangeInclusive<u64>) -> Result<u64> {
+        typed!(PerWidth: &mut self.0, writer => writer.delete_ids(range))
     }
 
-    /// The same for several keys: see [`Writer::delete_keys`].
+    /// Deletes keys, and the rows that have no others: see [`Writer::delete_keys`].
     ///
     /// # Errors
     /// As [`Writer::delete_keys`].
     pub fn delete_keys(&mut self, keys: &[&str]) -> Result<u64> {
         typed!(PerWidth: &mut self.0, writer => writer.delete_keys(keys))
+    }
+
+    /// Deletes all keys with a prefix: see [`Writer::delete_key_prefix`].
+    ///
+    /// # Errors
+    /// As [`Writer::delete_key_prefix`].
+    pub fn delete_key_prefix(&mut self, prefix: &str) -> Result<u64> {
+        typed!(PerWidth: &mut self.0, writer => writer.delete_key_prefix(prefix))
     }
 
     /// Deletes keys by their sequence numbers: see [`Writer::delete_keys_between`].

@@ -3,12 +3,14 @@
 //! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset,
 //! the expected and the found content.
 
+mod holder;
 mod kind;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use holder::{Holder, HolderPlace};
 pub use kind::ErrorKind;
 
 /// The result of every fallible operation.
@@ -136,7 +138,7 @@ pub enum Error {
         /// The database.
         path: PathBuf,
         /// The process that holds the lock, where it could be read.
-        pid: Option<u32>,
+        holder: Option<Holder>,
     },
     /// A layout that no database can have.
     InvalidLayout {
@@ -417,10 +419,10 @@ impl fmt::Display for Error {
                 other.display()
             ),
             Self::Corrupt(corruption) => corruption.fmt(f),
-            Self::Locked { path, pid: Some(pid) } => {
-                write!(f, "{}: locked by another writer, process {pid}", path.display())
+            Self::Locked { path, holder: Some(holder) } => {
+                write!(f, "{}: locked by another writer, {holder}", path.display())
             }
-            Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
+            Self::Locked { path, holder: None } => write!(f, "{}: locked by another writer", path.display()),
             Self::InvalidLayout { layout, reason } => write!(f, "{layout}: {reason}"),
             Self::ForeignKey { key } => write!(f, "group {key}: these fingerprints have no such group"),
             Self::Distance { k, width } => {

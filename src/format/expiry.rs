@@ -36,6 +36,11 @@ impl Lifetime {
         }
     }
 
+    /// The lifetime and the period.
+    pub(crate) fn durations(self) -> (Duration, Duration) {
+        (Duration::from_millis(self.lifetime), Duration::from_millis(self.period))
+    }
+
     fn is_valid(self) -> bool {
         // Times stay far from the end of the numbers.
         let Self { lifetime, period } = self;

@@ -74,7 +74,25 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
         other => other?,
     };
-    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
+    match found {
+        Some(manifest) => Ok(manifest),
+        None if holds_tables(storage)? => {
+            Err(Flaw::new("file", 0, "a manifest beside the tables", "none")
+                .of(&storage.path(names::MANIFEST)))
+        }
+        None => Err(Error::NotADatabase { path: storage.path("") }),
+    }
+}
+
+/// Whether a folder has tables of runs, and is not one that is being prepared.
+fn holds_tables(storage: &dyn Storage) -> Result<bool> {
+    let listed = match storage.list() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(false),
+        other => other.map_err(Error::io("read", storage.path("")))?,
+    };
+    let is_table = |name: &str| name.ends_with(".seg") && names::is_ours(name);
+    Ok(listed.iter().filter_map(|name| name.to_str()).any(is_table)
+        && !listed.iter().any(|name| name == names::MARKER))
 }
 
 /// How often a reader retries while writers replace the manifest.
@@ -167,15 +185,9 @@ impl Manifest {
 
     /// The names of all files of the database.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
-        let of_run = |record: &RunRecord| {
-            let segments = (0..record.segments.len()).map(|table| names::segment(record.run, table));
-            let tombstones = record.tombstones_file.map(|_| names::tombstones(record.run));
-            let keys = record.keys.map(|_| names::keys(record.run));
-            segments.chain([names::rows(record.run)]).chain(tombstones).chain(keys).collect::<Vec<_>>()
-        };
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
         let ingested = self.ingested.iter().map(|file| names::identities(file.number));
-        let runs = self.runs.iter().flat_map(of_run);
+        let runs = self.runs.iter().flat_map(RunRecord::file_names);
         whole.into_iter().chain(self.live_wal.map(|live| names::wal(live.number))).chain(ingested).chain(runs)
     }
 
@@ -195,6 +207,16 @@ impl Manifest {
             return Ok(());
         }
         Err(Error::Width { path: path.to_path_buf(), database: self.width, requested: width })
+    }
+}
+
+impl RunRecord {
+    /// The names of all files of the run.
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
+        let segments = (0..self.segments.len()).map(|table| names::segment(self.run, table));
+        let tombstones = self.tombstones_file.map(|_| names::tombstones(self.run));
+        let keys = self.keys.map(|_| names::keys(self.run));
+        segments.chain([names::rows(self.run)]).chain(tombstones).chain(keys)
     }
 }
 

@@ -54,6 +54,22 @@ impl<F: Fingerprint> Run<F> {
     }
 }
 
+impl<F: Fingerprint> Run<F> {
+    /// Checks every page of all files, as a copy does. `tick` may cancel.
+    pub(crate) fn check_pages(&self, tick: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        for (file, record) in self.files().zip(self.record.files()) {
+            let crcs = file.read_crcs(&MappedFile(file.unchecked()))?;
+            let mut at = PAGE_BYTES;
+            for batch in crcs.chunks(BATCH_PAGES) {
+                at += checked_pages(file, at, batch)?.len();
+                tick()?;
+            }
+            checked_tail(file, &crcs, *record)?;
+        }
+        Ok(())
+    }
+}
+
 /// Writes a file under another name and header, and syncs it.
 pub(super) fn copy_file(
     file: &PageFile,

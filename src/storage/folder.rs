@@ -139,9 +139,7 @@ impl Folder {
     /// Without one, they get what the umask leaves to new ones.
     pub(super) fn set_permissions(&self, source: Option<Permissions>) -> io::Result<()> {
         let (folder, file) = match source {
-            Some(Permissions { folder, file }) => {
-                (folder & OTHERS | Mode::RWXU, file & OTHERS & folder | OWN_FILE_MODE)
-            }
+            Some(source) => (source.folder & OTHERS | Mode::RWXU, mode_of_copy(source)),
             None => {
                 let all = self.mode_of_new_file()?;
                 (all, all & FILE_MODE)
@@ -151,6 +149,18 @@ impl Folder {
             rustix::fs::chmodat(&self.handle, name, file, AtFlags::empty())?;
         }
         Ok(rustix::fs::fchmod(&self.handle, folder)?)
+    }
+
+    /// Makes a file of another folder a file of this one, too: a hard link. Fails if the file has other
+    /// permissions than a copy would get, because links share them.
+    pub(super) fn link_copy(&self, other: &Self, name: &str, source: Permissions) -> io::Result<()> {
+        self.check_process()?;
+        let stat = rustix::fs::statat(&other.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        check_regular(&stat)?;
+        if Mode::from_raw_mode(stat.st_mode) & ALL != mode_of_copy(source) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(rustix::fs::linkat(&other.handle, name, &self.handle, name, AtFlags::empty())?)
     }
 
     /// What the umask leaves of all permissions.
@@ -163,7 +173,7 @@ impl Folder {
     }
 
     /// What a name in the folder of this path is now. The folder may be another one.
-    pub(super) fn look_at_path(&self, name: &str) -> io::Result<Metadata> {
+    pub(crate) fn look_at_path(&self, name: &str) -> io::Result<Metadata> {
         fs::symlink_metadata(self.absolute.join(name))
     }
 
@@ -173,13 +183,13 @@ impl Folder {
     }
 
     /// The path of a file, or of the folder for an empty name; for messages.
-    pub(super) fn path_of(&self, name: &str) -> PathBuf {
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         // Joining an empty name would add a slash.
         if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
 
     /// The names of all files and folders in this one.
-    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         let entries = Dir::read_from(&self.handle)?;
         let names = entries.map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
         let special = |name: &OsString| name == "." || name == "..";
@@ -253,6 +263,11 @@ impl Folder {
         check_regular(&rustix::fs::fstat(&file)?)?;
         Ok(file.into())
     }
+}
+
+/// The permissions of the files of a copy.
+fn mode_of_copy(source: Permissions) -> Mode {
+    source.file & OTHERS & source.folder | OWN_FILE_MODE
 }
 
 fn check_regular(stat: &Stat) -> io::Result<()> {

@@ -1,5 +1,8 @@
-//! The lock of a folder: an exclusive lock on its file `LOCK`, which stores the holder's process
-//! id.
+//! The lock of a folder: an exclusive lock on its file `LOCK`, which stores who holds it.
+//!
+//! The file has three lines: the process id of the holder, its host, and when it took the lock. Older
+//! versions stored the process id only. The content is for messages alone: a killed holder leaves it,
+//! and the lock is free.
 //!
 //! The lock belongs to the open file, which the child of a fork shares with its parent. A child that
 //! unlocked it would release the lock of its parent.
@@ -7,28 +10,38 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
 use super::folder::Folder;
-use super::interface::Lock;
+use super::interface::{Lock, Storage};
 use super::names;
-use crate::error::{Error, Replaced, Result};
+use crate::error::{Error, Holder, HolderPlace, Replaced, Result};
+use crate::options::Options;
+use crate::progress::Stage;
 use crate::util::process::Process;
+use crate::util::time::Utc;
 
-/// How often to try to read the process id of a holder that has just taken the lock.
-const PID_TRIES: usize = 20;
-/// Length of the longest process id.
-const MAX_PID_BYTES: u64 = 20;
+/// How often to try to read who has just taken the lock.
+const HOLDER_TRIES: usize = 20;
+/// The pause between two of these tries.
+const HOLDER_PAUSE: Duration = Duration::from_millis(5);
+/// More than the longest content: names of hosts have at most 255 bytes.
+const MAX_HOLDER_BYTES: u64 = 320;
+/// The first pause of a writer that waits for the lock. Each pause is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// The longest pause: twenty tries a second take less than a thousandth of a core.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// A locked file. Dropping it releases the lock, unless it belongs to the parent process.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
     folder: Folder,
-    /// Whether the file stores the id of this process.
-    has_pid: bool,
+    /// Whether the file names this process.
+    is_named: bool,
     process: Process,
 }
 
@@ -51,7 +64,7 @@ impl Lock for LockFile {
 }
 
 impl LockFile {
-    /// Takes the lock of a folder and writes the id of this process. `None` if the folder, or the
+    /// Takes the lock of a folder and writes who has it. `None` if the folder, or the
     /// locked file, no longer exists.
     pub(super) fn take(folder: &Folder) -> Result<Option<Self>> {
         let path = folder.path_of(names::LOCK);
@@ -64,24 +77,20 @@ impl LockFile {
             }
             other => other.map_err(Error::io("open", &path))?,
         };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked { path: folder.path_of(""), pid: holder(folder) });
-            }
-            Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+        if !try_lock(&file).map_err(Error::io("lock", &path))? {
+            return Err(Error::Locked { path: folder.path_of(""), holder: holder(folder) });
         }
-        let mut lock = Self { file, folder: folder.clone(), has_pid: false, process: Process::current() };
+        let mut lock = Self { file, folder: folder.clone(), is_named: false, process: Process::current() };
         if lock.check().is_err() {
             return Ok(None);
         }
-        // Another name of this file may be somebody's data. Only a process id is overwritten.
-        if read_pid(&lock.file).is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
-            // On a full disk the write fails. Other processes then cannot read the id, but this one
-            // can still free space.
-            let pid = std::process::id().to_string();
-            let written = lock.file.set_len(0).and_then(|()| lock.file.write_all_at(pid.as_bytes(), 0));
-            lock.has_pid = written.is_ok();
+        // Another name of this file may be somebody's data. Only what a writer writes is overwritten.
+        if read_text(&lock.file).is_some_and(|text| text.is_empty() || parse(&text).is_some()) {
+            // On a full disk the write fails. Other processes then cannot read who has the lock, but
+            // this one can still free space.
+            let written =
+                lock.file.set_len(0).and_then(|()| lock.file.write_all_at(&text_of_this_process(), 0));
+            lock.is_named = written.is_ok();
         }
         Ok(Some(lock))
     }
@@ -92,8 +101,8 @@ impl Drop for LockFile {
         if !self.process.is_current() {
             return;
         }
-        if self.has_pid {
-            // Removes the id, which would otherwise name a process that has ended.
+        if self.is_named {
+            // What it names would otherwise be a process that has ended.
             let _ = self.file.set_len(0);
         }
         // A child process that has just been forked has a copy of the file. Without this call it
@@ -102,20 +111,124 @@ impl Drop for LockFile {
     }
 }
 
-/// The content of a short file of text.
-fn read_pid(file: &File) -> Option<String> {
-    let mut text = String::new();
-    file.take(MAX_PID_BYTES + 1).read_to_string(&mut text).ok()?;
-    (text.len() as u64 <= MAX_PID_BYTES).then_some(text)
+/// Takes the lock of a file, unless another process has it. A look at the lock has it for a moment, so
+/// the second try decides.
+fn try_lock(file: &File) -> io::Result<bool> {
+    for pause in [Some(HOLDER_PAUSE), None] {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => pause.into_iter().for_each(std::thread::sleep),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
-/// The id of the process that holds a lock. The holder writes it right after taking the lock.
-fn holder(folder: &Folder) -> Option<u32> {
-    (0..PID_TRIES).find_map(|attempt| {
-        if attempt > 0 {
-            std::thread::sleep(Duration::from_millis(5));
+/// Whether the lock of a folder is taken.
+#[derive(Debug)]
+pub(crate) struct LockState {
+    pub(crate) is_locked: bool,
+    /// Who has it, where that can be read.
+    pub(crate) holder: Option<Holder>,
+}
+
+impl LockState {
+    /// Looks at the lock of a folder.
+    pub(crate) fn of(folder: &Folder) -> Result<Self> {
+        let free = Self { is_locked: false, holder: None };
+        let path = folder.path_of(names::LOCK);
+        let file = match folder.open_regular(names::LOCK, OFlags::RDONLY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(free),
+            other => other.map_err(Error::io("open", &path))?,
+        };
+        match file.try_lock_shared() {
+            // Children of other threads have copies of the file: closing it may release nothing.
+            Ok(()) => file.unlock().map(|()| free).map_err(Error::io("unlock", &path)),
+            Err(TryLockError::WouldBlock) => {
+                Ok(Self { is_locked: true, holder: read_text(&file).as_deref().and_then(parse) })
+            }
+            Err(TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
         }
-        let file = folder.open_regular(names::LOCK, OFlags::RDONLY).ok()?;
-        read_pid(&file)?.trim().parse().ok()
+    }
+}
+
+/// Takes the lock of a storage. Waits for it as long as the options say.
+pub(crate) fn take_lock(storage: &dyn Storage, options: &Options) -> Result<Arc<dyn Lock>> {
+    let (started, wait) = (Instant::now(), options.lock_wait);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match storage.lock() {
+            Err(Error::Locked { .. }) if started.elapsed() < wait => {}
+            other => return other.map(Into::into),
+        }
+        options.report(Stage::Waiting, milliseconds(started.elapsed()), Some(milliseconds(wait)))?;
+        std::thread::sleep(pause.min(wait.saturating_sub(started.elapsed())));
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    time.as_millis().try_into().unwrap_or(u64::MAX)
+}
+
+/// The content of a short file of text.
+fn read_text(file: &File) -> Option<String> {
+    let mut text = String::new();
+    file.take(MAX_HOLDER_BYTES + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= MAX_HOLDER_BYTES).then_some(text)
+}
+
+fn text_of_this_process() -> Vec<u8> {
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy();
+    format!("{}\n{host}\n{}\n", std::process::id(), Utc::now()).into_bytes()
+}
+
+/// Whom the content of a lock file names. `None` for anything that no writer writes.
+fn parse(text: &str) -> Option<Holder> {
+    let is_word = |text: &str| !text.is_empty() && !text.contains(char::is_control);
+    let (pid, place) = match text.split_once('\n') {
+        None => (text, None),
+        Some((pid, rest)) => {
+            let (host, since) = rest.strip_suffix('\n')?.split_once('\n')?;
+            let is_valid = is_word(host) && is_word(since) && since.ends_with(" UTC");
+            (pid, Some(is_valid.then(|| HolderPlace { host: host.into(), since: since.into() })?))
+        }
+    };
+    let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
+    Some(Holder { pid: pid.parse().ok().filter(|_| is_number)?, place })
+}
+
+/// Who holds a lock. The holder writes it right after taking the lock.
+fn holder(folder: &Folder) -> Option<Holder> {
+    (0..HOLDER_TRIES).find_map(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(HOLDER_PAUSE);
+        }
+        parse(&read_text(&folder.open_regular(names::LOCK, OFlags::RDONLY).ok()?)?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_names_its_holder() {
+        let own = String::from_utf8(text_of_this_process()).unwrap();
+        let holder = parse(&own).unwrap();
+        assert_eq!(holder.pid, std::process::id());
+        assert!(holder.place.is_some());
+        let place = Some(HolderPlace { host: "web-3".into(), since: "2026-11-24 23:50 UTC".into() });
+        assert_eq!(parse("17\nweb-3\n2026-11-24 23:50 UTC\n"), Some(Holder { pid: 17, place }));
+        assert_eq!(parse("17"), Some(Holder { pid: 17, place: None }), "of older versions");
+    }
+
+    #[test]
+    fn other_texts_name_nobody_and_are_not_overwritten() {
+        for text in ["", "x", "+17", "17\n", "17\nweb\n", "17\nweb\nUTC", "17\nweb\nnoon\n", "17\n\n1 UTC\n"]
+        {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
 }

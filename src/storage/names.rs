@@ -6,6 +6,9 @@ pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_NEW: &str = "MANIFEST.tmp";
 
+/// Marks a folder that a process has made and not completed. It is no file of a database.
+pub(crate) const MARKER: &str = "NEARPRINT-FOLDER";
+
 /// Ends the name of the folder in which a database is prepared.
 pub(crate) const BUILDING: &str = ".building";
 
@@ -45,6 +48,13 @@ pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
     format!("spill-{run:08}-{table}-{number}.tmp")
 }
 
+/// Whether a name is that of a write-ahead log.
+pub(crate) fn is_wal(name: &str) -> bool {
+    name.strip_prefix("wal-")
+        .and_then(|rest| rest.strip_suffix(".log"))
+        .is_some_and(|number| is_number(number, 8))
+}
+
 /// Whether this module builds names of this form.
 pub(crate) fn is_ours(name: &str) -> bool {
     if [LOCK, MANIFEST, MANIFEST_NEW].contains(&name) {
@@ -55,8 +65,7 @@ pub(crate) fn is_ours(name: &str) -> bool {
             stem.split_once("-t").is_some_and(|(run, table)| is_number(run, 8) && is_number(table, 1))
         }
         Some((stem, "rows" | "dels" | "keys" | "ings")) => is_number(stem, 8),
-        Some((stem, "log")) => stem.strip_prefix("wal-").is_some_and(|number| is_number(number, 8)),
-        _ => is_spill(name),
+        _ => is_wal(name) || is_spill(name),
     }
 }
 

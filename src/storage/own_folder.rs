@@ -25,13 +25,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::fs::OFlags;
 
+use super::chosen_name;
 use super::folder::Folder;
-use super::{chosen_name, names};
-use crate::error::{Error, Result};
+use super::names::{self, MARKER};
+use crate::error::{Error, Holder, Result};
 use crate::util::random::random_bytes;
 
-/// The file that marks a made folder.
-const MARKER: &str = "NEARPRINT-FOLDER";
 /// More than the longest marker.
 const MAX_MARKER_BYTES: u64 = 4096;
 /// The first line of the marker of a folder that is being filled.
@@ -228,7 +227,9 @@ fn make_free(parent: &Folder, name: &OsStr, contents: Contents, published: Optio
         Some(Existing::Published) => {
             Err(Error::AlreadyExists { path: parent.path_of("").join(published.unwrap_or(name)) })
         }
-        Some(Existing::InUse { pid }) => Err(Error::Locked { path, pid }),
+        Some(Existing::InUse { pid }) => {
+            Err(Error::Locked { path, holder: pid.map(|pid| Holder { pid, place: None }) })
+        }
         Some(Existing::Occupied { by: path }) => {
             Err(Error::NotStaging { path, found: "not a file of a database" })
         }

@@ -63,6 +63,18 @@ impl Staging {
         Ok(())
     }
 
+    /// Takes over files of another folder as hard links: all of them or none. Returns whether it has.
+    pub(crate) fn link_all(&self, other: &Folder, names: &[String]) -> bool {
+        let Some(source) = self.permissions else { return false };
+        let link = |name: &String| self.folder().link_copy(other, name, source).is_ok();
+        let linked = names.iter().take_while(|name| link(name)).count();
+        if linked < names.len() {
+            // What cannot be removed is in the way of a copy, which then fails.
+            names[..linked].iter().for_each(|name| drop(self.folder().unlink(name)));
+        }
+        linked == names.len()
+    }
+
     /// Fails in the child of a fork.
     pub(crate) fn check_process(&self) -> Result<()> {
         self.folder().check_process().map_err(Error::io("write to", self.path()))

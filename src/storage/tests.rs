@@ -62,7 +62,7 @@ fn staging_publishes_all_or_nothing() {
 
     let staging = Staging::begin(&target).unwrap();
     staging.folder().create(names::MANIFEST).unwrap();
-    assert!(matches!(Staging::begin(&target), Err(Error::Locked { pid: Some(_), .. })));
+    assert!(matches!(Staging::begin(&target), Err(Error::Locked { holder: Some(_), .. })));
     drop(staging);
     assert!(!building.exists() && !target.exists(), "dropped without a trace");
 
@@ -195,7 +195,7 @@ fn what_others_put_at_a_first_name_stays() {
 
     let lock = fs::File::create(&marker).unwrap();
     lock.lock().unwrap();
-    assert!(matches!(Staging::begin(&target), Err(Error::Locked { pid: None, .. })));
+    assert!(matches!(Staging::begin(&target), Err(Error::Locked { holder: None, .. })));
     drop(work_folder(home.path()));
     assert!(marker.exists());
 

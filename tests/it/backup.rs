@@ -1,7 +1,7 @@
 //! Copies of a database, made while it changes.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,6 +17,7 @@ for_each_width!(
     a_copy_is_made_while_a_writer_flushes_and_merges,
     an_old_snapshot_is_copied_when_its_files_are_gone,
     a_damaged_database_is_not_copied,
+    a_copy_shares_the_files_that_an_earlier_copy_has,
 );
 
 fn schema() -> Schema {
@@ -60,6 +61,54 @@ fn a_copy_is_a_database_of_its_own<F: Fingerprint>() {
     assert_eq!(all_rows(&copied.snapshot().unwrap()).len(), 700);
     assert_eq!(all_rows(&database.snapshot().unwrap()).len(), 699);
     copy(&copied.snapshot().unwrap(), &home.path().join("copy of the copy"));
+}
+
+fn a_copy_shares_the_files_that_an_earlier_copy_has<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let rows = rows::<F>(Shape::Uniform, 3000, 9);
+    let database = database(home.path(), &rows[..2000]);
+    copy(&database.snapshot().unwrap(), &at("monday"));
+    let mut writer = database.writer().unwrap();
+    insert_all(&mut writer, &rows[2000..2050]).unwrap();
+    // A flush might merge.
+    writer.commit().unwrap();
+    let snapshot = database.snapshot().unwrap();
+    let backup = |dest: &str, base: &str| {
+        let shared = snapshot.backup_with(at(dest), Some(at(base))).unwrap();
+        let copied = Database::<F>::open(at(dest)).unwrap();
+        assert_eq!(copied.verify().unwrap().damage, []);
+        assert!(all_rows(&copied.snapshot().unwrap()) == all_rows(&snapshot), "{dest}");
+        shared
+    };
+    let inode = |folder: &str, file: &str| fs::metadata(at(folder).join(file)).unwrap().ino();
+    let (table, postings) = ("00000001-t0.seg", "00000001.rows");
+    let is_shared = |folder: &str, file: &str| inode(folder, file) == inode("monday", file);
+    let of_run = snapshot.stats().runs[0].bytes;
+    assert_eq!(backup("tuesday", "monday"), of_run);
+    assert!(is_shared("tuesday", table) && is_shared("tuesday", postings));
+    assert!(!is_shared("tuesday", "MANIFEST") && inode("tuesday", table) != inode("db", table));
+    assert_eq!(backup("again", "tuesday"), snapshot.stats().runs.iter().map(|run| run.bytes).sum::<u64>());
+
+    // Writing to a copy, or removing it, changes no other one.
+    let mut other = Database::<F>::open(at("again")).unwrap().writer().unwrap();
+    other.delete(3).unwrap();
+    other.compact().unwrap();
+    other.close().unwrap();
+    fs::remove_dir_all(at("tuesday")).unwrap();
+    assert_eq!(Database::<F>::open(at("monday")).unwrap().verify().unwrap().damage, []);
+
+    // What is damaged, has other permissions or is of another database is copied.
+    let damaged = fs::OpenOptions::new().write(true).open(at("monday").join(table)).unwrap();
+    damaged.write_all_at(b"?", 8200).unwrap();
+    assert_eq!(backup("healed", "monday"), 0);
+    build(&at("other"), &rows, schema());
+    assert_eq!(backup("of another", "other"), 0);
+    fs::set_permissions(at("healed").join(postings), fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(backup("readable", "healed") < of_run);
+    assert_eq!(fs::metadata(at("healed").join(postings)).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(snapshot.backup_with(at("no base"), Some(at("nowhere"))).is_err());
+    assert!(!at("no base").exists());
 }
 
 fn an_empty_database_is_copied<F: Fingerprint>() {

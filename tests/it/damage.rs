@@ -139,8 +139,11 @@ fn cut_extended_missing_and_swapped_files_are_named<F: Fingerprint>() {
     fs::copy(&second, &first).unwrap();
     expect_corrupt::<F>(&path, &first, "another table");
     fs::write(&first, sound).unwrap();
-    fs::remove_file(path.join("MANIFEST")).unwrap();
-    assert!(matches!(Database::<F>::open(&path), Err(Error::NotADatabase { .. })));
+    let manifest = path.join("MANIFEST");
+    fs::remove_file(&manifest).unwrap();
+    expect_corrupt::<F>(&path, &manifest, "missing");
+    fs::write(path.join("NEARPRINT-FOLDER"), "").unwrap();
+    assert!(matches!(Database::<F>::open(&path), Err(Error::NotADatabase { .. })), "being prepared");
 }
 
 fn zeroed_and_swapped_pages_are_named<F: Fingerprint>() {

@@ -1,12 +1,17 @@
 //! A database that changes: every answer of every snapshot against brute force over a model.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use nearprint::{
-    Database, Error, Fingerprint, KeyStorage, NewRow, Options, Query, Row, Schema, Snapshot, Writer,
+    Database, Error, Fingerprint, KeyStorage, NewRow, Options, Progress, Query, Row, Schema, Snapshot, Stage,
+    Writer,
 };
 use testkit::{
     Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width,
@@ -236,13 +241,65 @@ fn uncommitted_changes_are_discarded_and_committed_ones_survive<F: Fingerprint>(
 #[test]
 fn there_is_one_writer_and_it_is_named() {
     let home = tempfile::tempdir().unwrap();
+    let lock = home.path().join("db/LOCK");
     let database = Database::<u64>::create(home.path().join("db"), &Schema::new()).unwrap();
     let writer = database.writer().unwrap();
-    let pid = std::process::id();
-    assert!(matches!(database.writer(), Err(Error::Locked { pid: Some(found), .. }) if found == pid));
+    let Err(Error::Locked { holder: Some(holder), .. }) = database.writer() else { panic!("no holder") };
+    assert_eq!(holder.pid, std::process::id());
+    let place = holder.place.unwrap();
+    assert_eq!(
+        format!("{}\n{}\n{}\n", holder.pid, place.host, place.since),
+        fs::read_to_string(&lock).unwrap()
+    );
     drop(writer);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "", "nobody has it");
     database.writer().unwrap();
-    assert!(home.path().join("db/LOCK").exists(), "the lock file stays");
+    assert!(lock.exists(), "the lock file stays");
+}
+
+/// A callback that counts the reports of a wait, and cancels after a number of them.
+struct WaitListener {
+    reports: AtomicU64,
+    most: u64,
+}
+
+impl Progress for WaitListener {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        assert_eq!(stage, Stage::Waiting);
+        assert!(Some(done) <= total);
+        let reports = self.reports.fetch_add(1, Relaxed) + 1;
+        if reports < self.most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[test]
+fn a_writer_waits_for_another_one() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    Database::<u64>::create(&path, &Schema::new()).unwrap();
+    let waiting = |wait: Duration, most| {
+        let listener = Arc::new(WaitListener { reports: AtomicU64::new(0), most });
+        (Options::new().lock_wait(wait).progress(listener.clone()).open::<u64>(&path).unwrap(), listener)
+    };
+    let writer = Database::<u64>::open(&path).unwrap().writer().unwrap();
+
+    let started = Instant::now();
+    let (database, _) = waiting(Duration::from_millis(120), u64::MAX);
+    assert!(matches!(database.writer(), Err(Error::Locked { holder: Some(_), .. })));
+    assert!(started.elapsed() >= Duration::from_millis(120));
+
+    let (database, _) = waiting(Duration::MAX, 3);
+    assert!(matches!(database.writer(), Err(Error::Interrupted)));
+
+    let (database, listener) = waiting(Duration::MAX, u64::MAX);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| database.writer().and_then(|writer| writer.close()));
+        while listener.reports.load(Relaxed) < 2 {
+            std::thread::yield_now();
+        }
+        drop(writer);
+        second.join().unwrap().unwrap();
+    });
 }
 
 /// Files that a crash left are removed by the next writer; files of others are left alone.

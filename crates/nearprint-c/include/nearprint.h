@@ -127,6 +127,8 @@ typedef enum {
   NEARPRINT_STAGE_COPYING = 6,
   // Answering queries. Counted in queries.
   NEARPRINT_STAGE_ANSWERING = 7,
+  // Waiting for another writer to end. Counted in milliseconds.
+  NEARPRINT_STAGE_WAITING = 8,
 } nearprint_stage;
 
 // A database under construction: any number of rows, sorted in bounded memory. The path does not
@@ -221,6 +223,8 @@ typedef struct {
   // Whether a writer merges runs inside of its flushes instead of on a thread of its own.
   // Default: 0, on a thread.
   int32_t foreground_merges;
+  // How long a new writer waits for another one to end, in milliseconds. Default: 0.
+  uint64_t lock_wait_milliseconds;
   // Receives progress. Default: null. It may be called as long as a handle lives that came from
   // the database or builder with these options.
   nearprint_progress_fn progress;

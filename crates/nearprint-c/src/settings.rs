@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nearprint::{KeyStorage, LayoutChoice, Options, Progress, Schema, Stage, Width};
 
@@ -69,6 +70,8 @@ pub enum nearprint_stage {
     NEARPRINT_STAGE_COPYING = 6,
     /// Answering queries. Counted in queries.
     NEARPRINT_STAGE_ANSWERING = 7,
+    /// Waiting for another writer to end. Counted in milliseconds.
+    NEARPRINT_STAGE_WAITING = 8,
 }
 
 /// Receives the progress of long operations: `done` of `total` units of a nearprint_stage. `total`
@@ -95,6 +98,8 @@ pub struct nearprint_options {
     /// Whether a writer merges runs inside of its flushes instead of on a thread of its own.
     /// Default: 0, on a thread.
     pub foreground_merges: i32,
+    /// How long a new writer waits for another one to end, in milliseconds. Default: 0.
+    pub lock_wait_milliseconds: u64,
     /// Receives progress. Default: null. It may be called as long as a handle lives that came from
     /// the database or builder with these options.
     pub progress: nearprint_progress_fn,
@@ -124,6 +129,7 @@ pub unsafe extern "C" fn nearprint_options_init(options: *mut nearprint_options)
         memory_bytes: 0,
         memtable_rows: 0,
         foreground_merges: 0,
+        lock_wait_milliseconds: 0,
         progress: None,
         progress_context: ptr::null_mut(),
     });
@@ -182,7 +188,8 @@ pub(crate) fn options(call: &Call, options: *const nearprint_options) -> Outcome
     if let Some(progress) = given.progress {
         made = made.progress(Arc::new(CallerProgress { progress, context: given.progress_context }));
     }
-    Ok(made.background_merges(given.foreground_merges == 0))
+    let wait = Duration::from_millis(given.lock_wait_milliseconds);
+    Ok(made.background_merges(given.foreground_merges == 0).lock_wait(wait))
 }
 
 /// The caller's progress function.
@@ -207,6 +214,7 @@ impl Progress for CallerProgress {
             Stage::Verifying => nearprint_stage::NEARPRINT_STAGE_VERIFYING,
             Stage::Copying => nearprint_stage::NEARPRINT_STAGE_COPYING,
             Stage::Answering => nearprint_stage::NEARPRINT_STAGE_ANSWERING,
+            Stage::Waiting => nearprint_stage::NEARPRINT_STAGE_WAITING,
             _ => nearprint_stage::NEARPRINT_STAGE_OTHER,
         };
         // SAFETY: By the header, the function may be called from any thread with its context.

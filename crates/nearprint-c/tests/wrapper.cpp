@@ -177,6 +177,7 @@ void changes(const std::string& path) {
   schema.recipe = "of-a-test";
   nearprint::options options;
   options.foreground_merges = true;
+  options.lock_wait = std::chrono::milliseconds(1);
   auto database = nearprint::database<F>::create(path, schema, options);
   auto writer = database.writer();
   CHECK(writer.get() != nullptr);

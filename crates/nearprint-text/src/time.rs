@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use nearprint::internal::Utc;
 use serde::{Deserialize, Serialize};
 
 /// A time in UTC, in seconds since 1970. It prints as `2026-11-24 23:50 UTC`.
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct UtcTime(u64);
 
 impl UtcTime {
-    pub(crate) fn new(seconds: u64) -> Self {
-        Self(seconds)
+    pub(crate) fn now() -> Self {
+        Self(Utc::now().0)
     }
 
     /// Seconds since the beginning of 1970, without leap seconds.
@@ -21,36 +22,7 @@ impl UtcTime {
 }
 
 impl fmt::Display for UtcTime {
-    /// The date by Howard Hinnant's `civil_from_days`: years begin in March, so that a leap day is
-    /// the last one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, minutes) = (self.0 / 86_400 + 719_468, self.0 / 60 % 1440);
-        let (era, day_of_era) = (days / 146_097, days % 146_097);
-        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted_month = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-        let year = era * 400 + year_of_era + u64::from(month <= 2);
-        write!(f, "{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_print_as_dates() {
-        for (seconds, text) in [
-            (0, "1970-01-01 00:00 UTC"),
-            (951_782_399, "2000-02-28 23:59 UTC"),
-            (951_782_400, "2000-02-29 00:00 UTC"),
-            (951_868_800, "2000-03-01 00:00 UTC"),
-            (1_795_564_200, "2026-11-24 23:50 UTC"),
-            (4_107_542_400, "2100-03-01 00:00 UTC"),
-        ] {
-            assert_eq!(UtcTime::new(seconds).to_string(), text);
-        }
+        Utc(self.0).fmt(f)
     }
 }

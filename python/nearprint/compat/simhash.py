@@ -10,7 +10,7 @@ Programs for simhash-py run unchanged after::
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -28,9 +28,14 @@ _BITS = 64
 _SHORT_LIST = 1024
 
 
-def unsigned_hash(obj: Union[str, bytes]) -> int:
-    """The first 8 bytes of the MD5 digest of ``obj`` as a number, the most significant first. A ``str`` is UTF-8."""
-    return _nearprint.unsigned_hash(obj.encode("utf-8") if isinstance(obj, str) else obj)
+def unsigned_hash(obj: Union[str, bytes, Sequence[str]]) -> int:
+    """The first 8 bytes of the MD5 digest of ``obj`` as a number, the most significant first. A ``str`` is UTF-8.
+
+    A list of words, such as a shingle, is hashed as its words with a space between them.
+    """
+    if isinstance(obj, (list, tuple)):
+        obj = " ".join(obj)
+    return _nearprint.unsigned_hash(obj.encode("utf-8") if isinstance(obj, str) else obj)  # type: ignore[arg-type]
 
 
 def compute(hashes: Iterable[int]) -> int:

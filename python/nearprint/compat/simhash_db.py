@@ -71,6 +71,7 @@ class Client:
         memory: Optional[int] = None,
         memtable_rows: Optional[int] = None,
         background_merges: bool = True,
+        wait: float = 0.0,
         **others: Any,
     ) -> None:
         """Opens the database, if there is one.
@@ -99,6 +100,7 @@ class Client:
             "memory": memory,
             "memtable_rows": memtable_rows,
             "background_merges": background_merges,
+            "wait": wait,
         }
         self._lock = threading.RLock()
         self._database: Optional[Database] = None

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StructField
 
 from .. import _nearprint
@@ -40,6 +41,10 @@ class Near(NamedTuple):
 DISTANCE = StructField("distance", IntegerType())
 
 
+#: Fingerprints in memory are near within fewer bits.
+_MOST_BITS = 63
+
+
 def near_of(
     df: DataFrame,
     fingerprint: str,
@@ -62,7 +67,20 @@ def near_of(
         similarity = DEFAULT_SIMILARITY
     distance = distance_of(k, similarity, bands, found)
     assert distance is not None
-    return Near(check_k(distance, found), bands, found)
+    return Near(check_k(distance, _MOST_BITS if bands is None else found), bands, found)
+
+
+def named(column: str) -> Column:
+    """A column of a table, whatever is in its name."""
+    return sf.col("`" + column.replace("`", "``") + "`")
+
+
+def check_new(df: DataFrame, *names: str) -> None:
+    """Refuses names of new columns that a table has already. Spark does not distinguish cases."""
+    there = {column.lower() for column in df.columns}
+    for name in names:
+        if name.lower() in there:
+            raise InputError(f"{name}: is a column already, and the name of a new one")
 
 
 def type_of(df: DataFrame, column: str) -> DataType:

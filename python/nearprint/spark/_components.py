@@ -10,8 +10,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
 from .. import _nearprint
+from .._errors import InputError
 from .._settings import check_count
-from ._columns import Near, column_of, near_of, type_of, words_in
+from ._columns import Near, column_of, named, near_of, type_of, words_in
 from ._join import SPLIT_ABOVE, joined, present
 
 #: Up to this many pairs of local forests are united on the driver: 640 MB of fingerprints of 256 bits.
@@ -43,9 +44,11 @@ def clusters(
     """
     near = near_of(df, fingerprint, k, similarity, bands, width)
     type_of(df, id)
+    if id.lower() in ("fingerprint", "cluster"):
+        raise InputError(f"id = {id!r}: the result has another column of this name")
     forests = joined(present(df, fingerprint), near, (partitions, split_above), forest=True)
     labels = labels_of(forests, near, driver_pairs)
-    rows = df.select(sf.col(id).alias(id), sf.col(fingerprint).alias("fingerprint"))
+    rows = df.select(named(id).alias("id"), named(fingerprint).alias("fingerprint"))
     rows = rows.where(sf.col("fingerprint").isNotNull())
     # The fingerprint 0 of a text without a token is not even near itself.
     several = sf.col("count") > 1
@@ -58,7 +61,7 @@ def clusters(
         .where(sf.col("cluster").isNotNull() | several)
         .select("fingerprint", sf.coalesce("cluster", "fingerprint").alias("cluster"))
     )
-    return rows.join(clustered, "fingerprint").select(id, "fingerprint", "cluster")
+    return rows.join(clustered, "fingerprint").select(sf.col("id").alias(id), "fingerprint", "cluster")
 
 
 def labels_of(forests: DataFrame, near: Near, driver_pairs: int, at_most: Optional[int] = None) -> DataFrame:

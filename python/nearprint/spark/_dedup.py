@@ -10,13 +10,26 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DoubleType,
+    FloatType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from .. import _nearprint, partition
 from .._arrays import Words
 from .._errors import InputError
+from .._kept import settings_of
+from .._order import Order
+from .._sources import Missing
 from .._texts import stored_fingerprints
-from ._columns import DISTANCE, Batches, Near, near_of, shaped, type_of, words_in
+from ._columns import DISTANCE, Batches, Near, check_new, named, near_of, shaped, type_of, words_in
 from ._components import DRIVER_PAIRS, labels_of
 from ._join import SPLIT_ABOVE, joined, placed_by, present
 from ._texts import fingerprint as with_fingerprints
@@ -33,6 +46,7 @@ def dedup(
     text: Optional[str] = None,
     fingerprint: str = "fingerprint",
     keep: Optional[str] = None,
+    missing: Missing = "keep",
     annotate: bool = False,
     recipe: str = "minhash",
     similarity: Optional[float] = None,
@@ -54,10 +68,11 @@ def dedup(
     the fingerprints are made of texts, this estimates whether texts are similar.
 
     Rows are decided in the order of their ids, which are integers or texts, and unique: the first of several near rows
-    is kept. ``keep`` chooses another one: ``"max:COLUMN"`` the one with the largest number (as a double; null is the
-    smallest), ``"longest:COLUMN"`` the one with the longest text; of equally good ones, the one with the smallest id.
-    Rows without a text or a fingerprint are kept. The number of partitions changes no result: the kept rows are those
-    of :func:`nearprint.dedup` for the texts in the order of their ids.
+    is kept. ``keep`` chooses another one: ``"last"``, ``"longest"`` or ``"shortest"`` text, ``"max:COLUMN"``,
+    ``"min:COLUMN"``, ``"newest:COLUMN"`` or ``"oldest:COLUMN"``; of equally good ones, the one with the smallest id.
+    Null and NaN are the last to be kept. Rows without a text or a fingerprint are kept, or with ``missing="drop"`` left
+    out; ``"raise"`` looks for them first. The number of partitions changes no result: the kept rows are those of
+    :func:`nearprint.dedup` for the texts in the order of their ids.
 
     With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the nearest kept row (of equally
     near ones, that which is decided first); ``similarity`` for texts, or ``distance``; ``cluster``, the id of the kept
@@ -78,27 +93,42 @@ def dedup(
         raise InputError("similarity, confirm: are of texts, and text= names their column; fingerprints have k")
     else:
         by = _Fingerprints(near_of(df, fingerprint, k, None, bands, width), fingerprint)
-    added = {"duplicate_of", by.nearness.name, "cluster", "cluster_size"} & set(df.columns)
-    if annotate and added:
-        raise InputError(f"{', '.join(sorted(added))}: annotate adds columns of these names, and there is one already")
-    rank = _rank(df, keep)
+    if annotate:
+        check_new(df, "duplicate_of", by.nearness.name, "cluster", "cluster_size")
+    df = _present(df, by.column, missing)
+    rank, first = _rank(df, keep, text)
     count = _count(df, id)
     # No group has more rows than the table, and no forest more pairs than groups.
     parts_above = None if split_above is None or count <= split_above else split_above
     forests = joined(present(df, by.column), by.near, (partitions, parts_above), forest=True, words_of=by.words_of)
     labels = labels_of(forests, by.near, driver_pairs, count * by.near.groups)
-    rows = by.rows(df.select(sf.col(id).alias("id"), rank.alias("rank"), sf.col(by.column).alias("value")))
+    rows = by.rows(df.select(named(id).alias("id"), rank.alias("rank"), named(by.column).alias("value")))
     rows = rows.where(sf.col("fingerprint").isNotNull()).join(labels, "fingerprint", "left")
     rows = rows.select("id", "rank", "value", sf.coalesce("cluster", "fingerprint").alias("cluster"))
-    placed = placed_by(rows, partitions, "cluster").sortWithinPartitions(sf.col("rank").desc(), sf.col("id"))
-    of_ids = [StructField(name, id_type) for name in (id, "duplicate_of")]
+    placed = placed_by(rows, partitions, "cluster").sortWithinPartitions(*first)
+    of_ids = [StructField(name, id_type) for name in (_ID, "duplicate_of")]
     clusters = [StructField("cluster", id_type), StructField("cluster_size", LongType())]
     schema = StructType([*of_ids, by.nearness, *clusters])
     decided = placed.select("id", "value").mapInArrow(_deciding(by, schema, annotate), schema)
     if not annotate:
-        return df.join(decided, id, "left_anti")
-    alone = {"cluster": sf.coalesce("cluster", id), "cluster_size": sf.coalesce("cluster_size", sf.lit(1))}
-    return df.join(decided, id, "left").withColumns(alone)
+        return df.join(decided.select(_ID), named(id) == sf.col(_ID), "left_anti")
+    alone = {"cluster": sf.coalesce("cluster", named(id)), "cluster_size": sf.coalesce("cluster_size", sf.lit(1))}
+    return df.join(decided, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
+
+
+#: The ids of what is decided, beside the columns of the table.
+_ID = "nearprint_id"
+
+
+def _present(df: DataFrame, column: str, missing: Missing) -> DataFrame:
+    """The rows that are decided or kept."""
+    if missing not in ("raise", "keep", "drop"):
+        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+    if missing == "drop":
+        return df.where(named(column).isNotNull())
+    if missing == "raise" and df.where(named(column).isNull()).limit(1).count():
+        raise InputError(f"{column}: some are null; missing='keep' or missing='drop' accepts them")
+    return df
 
 
 class _Fingerprints(NamedTuple):
@@ -147,9 +177,7 @@ class _Texts(NamedTuple):
     ) -> _Texts:
         if not isinstance(type_of(df, column), StringType):
             raise InputError(f"{column}: {type_of(df, column).simpleString()}, where texts are wanted")
-        if options[1] is not None and not 0 <= options[1] <= 1:
-            raise InputError(f"similarity = {options[1]}: 0 to 1 is wanted")
-        line, k = _nearprint.Deduplicator.temporary(recipe, *options).candidates()
+        line, k = _decider(recipe, options).candidates()
         _, width, bands = _nearprint.recipe_line(line)
         return cls(Near(k, bands, width), column, line, options)
 
@@ -166,7 +194,14 @@ class _Texts(NamedTuple):
         return with_fingerprints(df, "value", recipe=self.recipe)
 
     def decider(self) -> Callable[[int, Any], _Decided]:
-        return _nearprint.Deduplicator.temporary(self.recipe, *self.options).decide_texts
+        decider = _decider(self.recipe, self.options)
+        return lambda first, texts: decider.decide_texts(np.arange(first, first + len(texts)), texts)
+
+
+def _decider(recipe: str, options: tuple[Optional[int], Optional[float], Optional[str]]) -> _nearprint.Deduplicator:
+    k, similarity, confirm = options
+    settings = settings_of(None, recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
+    return _nearprint.Deduplicator.open(None, settings)
 
 
 def _deciding(
@@ -196,25 +231,33 @@ def _deciding(
     return decide
 
 
-def _rank(df: DataFrame, keep: Optional[str]) -> Column:
-    kind, _, column = (keep or "").partition(":")
-    if keep is None:
-        return sf.lit(0.0)
-    if kind not in ("max", "longest") or not column:
-        raise InputError(f"keep = {keep!r}: 'max:COLUMN' or 'longest:COLUMN' is wanted")
-    of_column = type_of(df, column)
-    if kind == "longest":
-        if not isinstance(of_column, StringType):
-            raise InputError(f"{column}: {of_column.simpleString()}, where texts are wanted")
-        return sf.coalesce(sf.char_length(column), sf.lit(0)).cast(DoubleType())
-    # Adding zero makes the negative zero the positive one.
-    return sf.coalesce(sf.col(column).cast(DoubleType()) + sf.lit(0.0), sf.lit(float("-inf")))
+def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Column, list[Column]]:
+    """A column by which rows are ordered, and the order of rows with their ``rank`` and ``id``."""
+    order = Order.of(keep)
+    rank, id = sf.col("rank"), sf.col("id")
+    if order.kind in ("first", "last"):
+        return sf.lit(0), [id if order.kind == "first" else id.desc()]
+    column = order.column or text
+    if column is None:
+        raise InputError(f"keep = {keep!r}: text= names the column of texts")
+    kind, value = type_of(df, column), named(column)
+    if isinstance(kind, (ArrayType, MapType, StructType)):
+        raise InputError(f"{column}: {kind.simpleString()}, which has no order")
+    if order.kind in ("longest", "shortest"):
+        value = sf.char_length(value)
+    elif isinstance(kind, (DoubleType, FloatType)):
+        # Adding zero makes the negative zero the positive one.
+        value = sf.when(~sf.isnan(value), value + sf.lit(0.0))
+    elif isinstance(kind, StringType) and order.kind in ("newest", "oldest"):
+        value = value.cast(TimestampType())
+    return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_last(), id]
 
 
 def _count(df: DataFrame, id: str) -> int:
     """The number of rows. Raises ``InputError`` if an id is null or occurs twice."""
-    worst = sf.max(sf.struct(sf.col(id).isNull().alias("is_null"), sf.col("count"), sf.col(id).alias("id")))
-    found = df.groupBy(id).count().agg(sf.sum("count"), worst).first()
+    worst = sf.max(sf.struct(sf.col("id").isNull().alias("is_null"), sf.col("count"), sf.col("id")))
+    counted = df.groupBy(named(id).alias("id")).agg(sf.count("*").alias("count"))
+    found = counted.agg(sf.sum("count"), worst).first()
     rows, worst_id = found or (None, None)
     if worst_id is not None and (worst_id["is_null"] or worst_id["count"] > 1):
         value = "null" if worst_id["is_null"] else repr(worst_id["id"])

@@ -16,7 +16,7 @@ from .._arrays import Words
 from .._errors import InputError
 from .._result import Blocks
 from .._settings import check_count
-from ._columns import DISTANCE, Batches, Near, column_of, distances_of, groups_of, near_of, type_of, words_in
+from ._columns import DISTANCE, Batches, Near, column_of, distances_of, groups_of, named, near_of, type_of, words_in
 
 #: The words of the fingerprints of a column, without nulls.
 WordsOf = Callable[[Any], Words]
@@ -94,7 +94,7 @@ def pairs_between(
 
 def present(df: DataFrame, column: str) -> DataFrame:
     """The values of a column that are not null."""
-    return df.select(column).where(sf.col(column).isNotNull())
+    return df.select(named(column).alias("fingerprint")).where(sf.col("fingerprint").isNotNull())
 
 
 def _keyed(df: DataFrame, near: Near, words_of: Optional[WordsOf]) -> DataFrame:

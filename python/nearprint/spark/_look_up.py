@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, LongType, StringType, StructField, Str
 from .. import _database
 from .._database import Path
 from .._errors import InputError
-from ._columns import DISTANCE, Batches, Near, column_of, distances_of, shaped, type_of, words_in
+from ._columns import DISTANCE, Batches, Near, column_of, distances_of, named, shaped, type_of, words_in
 
 
 def query(
@@ -53,5 +53,5 @@ def query(
                     columns.append(pa.array(found["key"], pa.string()))
                 yield pa.RecordBatch.from_arrays(columns, [field.name for field in fields])
 
-    rows = df.select(id, fingerprint).where(sf.col(fingerprint).isNotNull())
+    rows = df.select(named(id).alias("id"), named(fingerprint).alias("value")).where(sf.col("value").isNotNull())
     return rows.mapInArrow(look_up, StructType(fields))

@@ -26,6 +26,7 @@ from .._errors import ExistsError, InputError, NotFoundError
 from .._progress import Progress
 from .._reports import IngestReport
 from .._settings import check_count, k_of_layout, line_and_width, settings_of
+from ._columns import named
 
 #: The list of the runs that are finished. It is written last.
 LIST = "RUNS.json"
@@ -90,7 +91,7 @@ def build_runs(
         raise InputError(f"there is no column {missing[0]!r}, but {', '.join(df.columns)}")
     if id is not None and df.schema[id].dataType.simpleString() not in ("bigint", "int", "smallint", "tinyint"):
         raise InputError(f"{id}: {df.schema[id].dataType.simpleString()}, where ids are integers")
-    rows = df.select(*(sf.col(name).alias(role) for role, name in chosen.items())).where(
+    rows = df.select(*(named(name).alias(role) for role, name in chosen.items())).where(
         sf.col("fingerprint").isNotNull()
     )
     by = [sf.col("fingerprint")]

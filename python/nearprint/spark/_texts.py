@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, LongType, StringType, StructField, Str
 from .. import _nearprint
 from .._errors import InputError
 from .._texts import stored_fingerprints
-from ._columns import Batches, column_of, type_of
+from ._columns import Batches, check_new, column_of, type_of
 
 
 def fingerprint(df: DataFrame, text: str, *, recipe: str = "minhash", out: str = "fingerprint") -> DataFrame:
@@ -27,16 +27,19 @@ def fingerprint(df: DataFrame, text: str, *, recipe: str = "minhash", out: str =
     line, width, _ = _nearprint.recipe_line(recipe)
     if not isinstance(type_of(df, text), StringType):
         raise InputError(f"{text}: {type_of(df, text).simpleString()}, where texts are wanted")
-    if out in df.columns:
-        raise InputError(f"{out}: is a column already; out= takes another name")
+    check_new(df, out)
+
+    names, place = [*df.columns, out], df.columns.index(text)
 
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            texts = batch.column(batch.schema.get_field_index(text))
+            texts = batch.column(place)
             made, near_nothing = stored_fingerprints(texts, line, threads=1)
             mask = np.zeros(len(texts), bool)
             mask[near_nothing] = True
-            yield batch.append_column(out, column_of(made, mask))
+            yield pa.RecordBatch.from_arrays([*batch.columns, column_of(made, mask)], names)
 
     kind = LongType() if width == 64 else BinaryType()
-    return df.mapInArrow(add, StructType([*df.schema.fields, StructField(out, kind)]))
+    schema = StructType([*df.schema.fields, StructField(out, kind)])
+    # Spark reads a dot in the name of a column as the way into a structure here.
+    return df.toDF(*(f"c{index}" for index in range(len(df.columns)))).mapInArrow(add, schema)

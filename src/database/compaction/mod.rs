@@ -1,6 +1,40 @@
 //! Compaction: the choice of runs to merge, and merging them in the background.
 
-pub(crate) mod policy;
+mod policy;
 mod worker;
 
+use std::ops::Range;
+
+use crate::format::manifest::RunRecord;
+use crate::layout::cost::typical;
+use policy::RunSize;
 pub(crate) use worker::{MergeJob, MergePlan, Merged};
+
+/// The next merge that the policy requests among the runs from `start` on. Only runs of one period
+/// merge; those of a past period into one.
+pub(crate) fn due_merge(runs: &[RunRecord], start: usize, k: u32) -> Option<Range<usize>> {
+    let size = |record: &RunRecord| RunSize {
+        entries: record.entries,
+        rows: record.rows,
+        tombstones: record.tombstones,
+    };
+    let layout = &runs.iter().max_by_key(|record| record.entries)?.layout;
+    let cost = |entries| typical(layout, entries, k);
+    periods(runs).find_map(|Range { start: first, end }| {
+        let first = first.max(start);
+        let sizes: Vec<RunSize> = runs.get(first..end)?.iter().map(size).collect();
+        let is_last = end == runs.len();
+        let due = if is_last { policy::pick(&sizes, first > 0, &cost) } else { policy::unite(&sizes) }?;
+        Some(first + due.start..first + due.end)
+    })
+}
+
+/// The runs of each period in which rows were inserted: all runs, where rows do not expire.
+pub(crate) fn periods(runs: &[RunRecord]) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    let periods = runs.chunk_by(|older, newer| older.expires == newer.expires);
+    periods.map(move |period| {
+        end += period.len();
+        end - period.len()..end
+    })
+}

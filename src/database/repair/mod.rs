@@ -44,15 +44,16 @@ use crate::options::Options;
 use crate::run::{Verification, verify_identities};
 use crate::storage::{Folder, Storage, names, refuse_inside};
 use log::DamagedLog;
-use run::{DamagedRun, DeletedIds};
+use run::{DamagedRun, DeletedIds, Recovered};
 use source::DamagedDatabase;
 
-/// Implements [`Options::repair`].
+/// Implements [`Options::repair_with`].
 pub(crate) fn repair<F: Fingerprint>(
     path: &Path,
     dest: &Path,
     fallback: &Schema,
     options: Options,
+    without_id: &mut dyn FnMut(F) -> Result<()>,
 ) -> Result<RepairReport> {
     let storage = Folder::of_database(path)?;
     let mut report = RepairReport::default();
@@ -72,7 +73,10 @@ pub(crate) fn repair<F: Fingerprint>(
     // Newest first: the tombstones of a run apply to the older ones.
     for record in manifest.runs.iter().rev() {
         let run = DamagedRun { storage: &storage, manifest: &manifest, record };
-        run.recover_rows::<F>(&deleted, &mut report, &mut |row| builder.push(row).map(drop))?;
+        run.recover_rows::<F>(&deleted, &mut report, &mut |recovered| match recovered {
+            Recovered::Row(row) => builder.push(row).map(drop),
+            Recovered::WithoutId(fingerprint) => without_id(fingerprint),
+        })?;
         run.recover_keys::<F>(&deleted, &mut report, &mut |key| builder.push_record(key))?;
         deleted.add(run.deleted(&mut report)?);
     }

@@ -45,21 +45,32 @@ pub(super) struct DamagedRun<'a> {
     pub(super) record: &'a RunRecord,
 }
 
+/// What is readable of a row.
+#[derive(Clone, Copy)]
+pub(super) enum Recovered<F> {
+    Row(Row<F>),
+    /// A fingerprint whose id is lost. Its row may have been deleted.
+    WithoutId(F),
+}
+
 /// What a pass over the rows of a run finds.
 struct RowTotals {
     /// Rows with an unknown fingerprint or id.
     lost: u64,
+    /// Those of them with a known fingerprint.
+    without_id: u64,
     /// The sum over all rows. `None` if a row is lost.
     sum: Option<u64>,
 }
 
 impl DamagedRun<'_> {
-    /// Passes every readable row that is not deleted to `keep`, and counts the lost ones.
+    /// Passes every readable row that is not deleted to `keep`, and the fingerprints of rows whose ids
+    /// are lost. Counts what is lost.
     pub(super) fn recover_rows<F: Fingerprint>(
         self,
         deleted: &DeletedIds,
         report: &mut RepairReport,
-        keep: &mut dyn FnMut(Row<F>) -> Result<()>,
+        keep: &mut dyn FnMut(Recovered<F>) -> Result<()>,
     ) -> Result<()> {
         let Self { storage, manifest, record } = self;
         if record.rows == 0 {
@@ -78,14 +89,32 @@ impl DamagedRun<'_> {
         let Some(mut postings) = postings else {
             report.lost_rows = report.lost_rows.saturating_add(record.rows);
             report.add_lost(&file, record.rows, "rows");
-            return Ok(());
+            return self.recover_fingerprints(&mut *fingerprints, report, keep);
         };
         let totals = visit_rows(&mut postings, &mut *fingerprints, deleted, keep)?;
         postings.report_unreadable(report);
         report.add_lost(&file, totals.lost, "rows");
         report.lost_rows = report.lost_rows.saturating_add(totals.lost);
+        report.without_id += totals.without_id;
         if totals.sum.is_some_and(|sum| sum != record.row_sum) {
             report.add(FindingKind::Note, &file, "the sum over all rows is not the one it should be");
+        }
+        Ok(())
+    }
+
+    /// Passes every readable fingerprint to `keep` once. The ids of all rows are lost.
+    fn recover_fingerprints<F: Fingerprint>(
+        self,
+        fingerprints: &mut dyn RunFingerprints<F>,
+        report: &mut RepairReport,
+        keep: &mut dyn FnMut(Recovered<F>) -> Result<()>,
+    ) -> Result<()> {
+        fingerprints.rewind();
+        // A damaged manifest may claim any number of entries. The length of a table bounds them.
+        let most = self.record.segments.first().map_or(0, |table| table.len_bytes);
+        for fingerprint in (0..self.record.entries.min(most)).filter_map(|entry| fingerprints.at(entry)) {
+            report.without_id += 1;
+            keep(Recovered::WithoutId(fingerprint))?;
         }
         Ok(())
     }
@@ -179,14 +208,15 @@ impl DamagedRun<'_> {
     }
 }
 
-/// Passes every readable row that is not deleted to `keep`.
+/// Passes every readable row that is not deleted to `keep`, and the fingerprints of rows whose ids are
+/// lost.
 fn visit_rows<F: Fingerprint>(
     postings: &mut DamagedPostings,
     fingerprints: &mut dyn RunFingerprints<F>,
     deleted: &DeletedIds,
-    keep: &mut dyn FnMut(Row<F>) -> Result<()>,
+    keep: &mut dyn FnMut(Recovered<F>) -> Result<()>,
 ) -> Result<RowTotals> {
-    let mut totals = RowTotals { lost: 0, sum: Some(0u64) };
+    let mut totals = RowTotals { lost: 0, without_id: 0, sum: Some(0u64) };
     fingerprints.rewind();
     postings.for_each(&mut |Posting { entry, id }| {
         let fingerprint = entry.and_then(|entry| fingerprints.at(entry));
@@ -194,8 +224,14 @@ fn visit_rows<F: Fingerprint>(
         totals.sum = totals.sum.zip(hash).map(|(sum, hash)| sum.wrapping_add(hash));
         match (fingerprint, id) {
             (_, Some(id)) if deleted.contains(id) => {}
-            (Some(fingerprint), Some(id)) => keep(Row { fingerprint, id })?,
-            _ => totals.lost += 1,
+            (Some(fingerprint), Some(id)) => keep(Recovered::Row(Row { fingerprint, id }))?,
+            (fingerprint, _) => {
+                totals.lost += 1;
+                if let Some(fingerprint) = fingerprint {
+                    totals.without_id += 1;
+                    keep(Recovered::WithoutId(fingerprint))?;
+                }
+            }
         }
         Ok(())
     })?;

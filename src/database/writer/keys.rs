@@ -1,7 +1,7 @@
-//! Deleting rows by their keys.
+//! Deleting rows by their keys, and by ranges of ids.
 
 use std::collections::{BTreeSet, HashSet};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::Writer;
 use crate::error::{Error, Result};
@@ -14,14 +14,6 @@ use crate::run::{Keys, NewerTombstones, Run};
 type Doomed<'a, F> = dyn Fn(&KeyRecord<'_, F>) -> bool + 'a;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Deletes the rows that have this key: see [`delete_keys`](Writer::delete_keys).
-    ///
-    /// # Errors
-    /// As [`commit`](Writer::commit).
-    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
-        self.delete_keys(&[key])
-    }
-
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
     /// those and is not deleted; neither are other rows of the same id. Returns the number of deleted
     /// rows.
@@ -55,6 +47,32 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_records(&ids, &|record| doomed.contains(record.key))
     }
 
+    /// Deletes the rows that have a key with this prefix, as [`delete_keys`](Writer::delete_keys) does.
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
+    pub fn delete_key_prefix(&mut self, prefix: &str) -> Result<u64> {
+        self.delete_keys_where(&|record| record.key.starts_with(prefix.as_bytes()))
+    }
+
+    /// Deletes every row with an id in a range. Returns the number of deleted rows. Costs a walk over
+    /// all rows, and memory for the deleted ids.
+    ///
+    /// # Errors
+    /// As [`delete`](Writer::delete); [`Error::Corrupt`].
+    pub fn delete_ids(&mut self, range: RangeInclusive<u64>) -> Result<u64> {
+        let (mut ids, mut rows) = (BTreeSet::new(), 0);
+        self.snapshot()?.visit_rows(|row| {
+            if range.contains(&row.id) {
+                ids.insert(row.id);
+                rows += 1;
+            }
+            Ok::<(), Error>(())
+        })?;
+        ids.into_iter().try_for_each(|id| self.delete(id))?;
+        Ok(rows)
+    }
+
     /// Deletes the keys that were first and last inserted in some of the ranges of sequence numbers,
     /// and the rows that have no other key. Undoes keyed insertions between two calls of
     /// [`next_sequence`](Writer::next_sequence), and deletes no key that was also inserted before or
@@ -67,16 +85,20 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let are_within = |sequence: u64| ranges.iter().any(|range| range.contains(&sequence));
-        let doomed = |record: &KeyRecord<'_, F>| are_within(record.sequence) && are_within(record.last);
+        self.delete_keys_where(&|record| are_within(record.sequence) && are_within(record.last)).map(drop)
+    }
+
+    /// Deletes the keys that `doomed` selects: a walk over all keys.
+    fn delete_keys_where(&mut self, doomed: &Doomed<'_, F>) -> Result<u64> {
         self.flush_insertions()?;
         let view = self.view.clone();
         let mut ids = BTreeSet::new();
         for (index, run) in view.runs().enumerate() {
             if let Some(keys) = &run.keys {
-                self.ids_of_doomed(keys, &view.newer(index), &doomed, &mut ids)?;
+                self.ids_of_doomed(keys, &view.newer(index), doomed, &mut ids)?;
             }
         }
-        self.delete_records(&ids, &doomed).map(drop)
+        self.delete_records(&ids, doomed)
     }
 
     /// Makes runs of everything but deletions: what is deleted is searched in runs.

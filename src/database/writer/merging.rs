@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use super::Writer;
 use crate::build::remove_run;
-use crate::database::compaction::policy::{self, RunSize};
-use crate::database::compaction::{MergeJob, MergePlan, Merged};
+use crate::database::compaction::{MergeJob, MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
-use crate::layout::cost::typical;
 
 /// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
@@ -46,43 +44,19 @@ impl<F: Fingerprint> Writer<F> {
 
     /// The next merge among the runs that are younger than all running merges.
     fn due_merge(&self) -> Option<Range<usize>> {
-        let size = |record: &RunRecord| RunSize {
-            entries: record.entries,
-            rows: record.rows,
-            tombstones: record.tombstones,
-        };
         let last = self.merges.last().and_then(|job| job.replaces.last());
         let young = last.and_then(|last| self.manifest.runs.iter().position(|record| record.run == *last));
-        let start = young.map_or(0, |position| position + 1);
-        let layout = &self.largest_run()?.layout;
-        let cost = |entries| typical(layout, entries, self.manifest.k);
-        self.periods().find_map(|Range { start: first, end }| {
-            let first = first.max(start);
-            let sizes: Vec<RunSize> = self.manifest.runs.get(first..end)?.iter().map(size).collect();
-            let is_last = end == self.manifest.runs.len();
-            let due = if is_last { policy::pick(&sizes, first > 0, &cost) } else { policy::unite(&sizes) }?;
-            Some(first + due.start..first + due.end)
-        })
+        due_merge(&self.manifest.runs, young.map_or(0, |position| position + 1), self.manifest.k)
     }
 
     fn largest_run(&self) -> Option<&RunRecord> {
         self.manifest.runs.iter().max_by_key(|record| record.entries)
     }
 
-    /// The runs of each period: all runs, where rows do not expire.
-    fn periods(&self) -> impl Iterator<Item = Range<usize>> {
-        let mut end = 0;
-        let periods = self.manifest.runs.chunk_by(|older, newer| older.expires == newer.expires);
-        periods.map(move |period| {
-            end += period.len();
-            end - period.len()..end
-        })
-    }
-
     /// The first period that a merge of its runs would change.
     pub(super) fn next_to_compact(&self) -> Result<Option<Range<usize>>> {
         let largest = self.largest_run().map(|record| record.run);
-        for period in self.periods() {
+        for period in periods(&self.manifest.runs) {
             let is_compact = match &self.manifest.runs[period.clone()] {
                 [only] => {
                     let layout = self.layout_of(only.entries, Some(only.run) == largest)?;

@@ -38,7 +38,7 @@ use crate::query::keys::RowKey;
 use crate::query::search::Searcher;
 use crate::query::view::View;
 use crate::query::{Match, Query};
-use crate::storage::{Guarded, Lock, Storage};
+use crate::storage::{Guarded, Lock, Storage, take_lock};
 use crate::util::time::Time;
 
 /// Inserts into and deletes from a database. There is one writer at a time over all processes. It
@@ -116,7 +116,7 @@ impl<F: Fingerprint> Writer<F> {
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
         manifest::check_writable(&*storage, &found)?;
-        let lock: Arc<dyn Lock> = storage.lock()?.into();
+        let lock = take_lock(&*storage, &options)?;
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         manifest.check_id(database_id, &path)?;

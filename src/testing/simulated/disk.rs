@@ -207,7 +207,7 @@ impl Storage for SimulatedDisk {
         let (mut state, fault) = self.begin(Call::Other);
         fault.map_err(Error::io("lock", PATH))?;
         if state.locked {
-            return Err(Error::Locked { path: PATH.into(), pid: Some(std::process::id()) });
+            return Err(Error::Locked { path: PATH.into(), holder: None });
         }
         state.locked = true;
         Ok(Box::new(LockGuard(self.clone())))

@@ -270,8 +270,7 @@ fn names_are_checked_and_content_is_found() {
 fn one_holds_the_lock_and_a_crash_frees_it() {
     let (disk, mut file) = disk("a", b"x");
     let lock = disk.lock().unwrap();
-    let pid = std::process::id();
-    assert!(matches!(disk.lock(), Err(Error::Locked { pid: Some(p), .. }) if p == pid));
+    assert!(matches!(disk.lock(), Err(Error::Locked { .. })));
     file.write_all_at(b"y", 0).unwrap();
     let crashed = crashed(&disk, KEEP);
     assert_eq!((crashed.calls(), crashed.doubts()), (0, vec![]));

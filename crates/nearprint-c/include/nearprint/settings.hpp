@@ -5,6 +5,7 @@
 
 #include <nearprint/core.hpp>
 
+#include <chrono>
 #include <functional>
 
 namespace nearprint {
@@ -37,6 +38,8 @@ struct options {
   std::size_t memtable_rows = 0;
   /// Whether a writer merges runs inside of its flushes instead of on a thread of its own.
   bool foreground_merges = false;
+  /// How long a new writer waits for another one to end.
+  std::chrono::milliseconds lock_wait = {};
   progress_function progress = {};
 };
 
@@ -65,6 +68,7 @@ inline nearprint_options in(const options& options, const progress_owner& progre
   given.memory_bytes = options.memory_bytes;
   given.memtable_rows = options.memtable_rows;
   given.foreground_merges = options.foreground_merges ? 1 : 0;
+  given.lock_wait_milliseconds = static_cast<std::uint64_t>(options.lock_wait.count());
   given.progress = progress ? report_progress : nullptr;
   given.progress_context = const_cast<progress_function*>(progress.get());
   return given;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::FolderArgs;
 use nearprint_text::documents::{Format, ReaderOptions};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -26,6 +27,8 @@ pub(crate) struct DocumentArgs {
     /// `fingerprint` also look for TEXT in the text without it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) cut_after: Option<String>,
+    #[command(flatten)]
+    folder: FolderArgs,
 }
 
 /// The format of a file of documents.
@@ -67,6 +70,7 @@ impl DocumentArgs {
         options.fields.key.clone_from(&self.key_field);
         options.format = self.input_format.map(Format::from);
         options.cut_after.clone_from(&self.cut_after);
+        options.folder = self.folder.rules();
         options
     }
 }

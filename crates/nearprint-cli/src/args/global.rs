@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::terminal::failure::Failure;
+use crate::terminal::log::LogFormat;
 use crate::terminal::output::OutputStream;
 use crate::terminal::print_message;
 use crate::terminal::progress::Bars;
@@ -17,9 +18,12 @@ pub(crate) struct GlobalArgs {
     /// Use N threads [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Show no progress bar
+    /// Show no progress
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,
+    /// Write messages and progress to standard error as text, or as one JSON object on each line
+    #[arg(long, value_name = "FORMAT", default_value = "text", global = true)]
+    pub(crate) log: LogFormat,
 }
 
 impl GlobalArgs {

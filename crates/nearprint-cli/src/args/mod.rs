@@ -2,6 +2,7 @@
 
 mod documents;
 mod fingerprints;
+mod folder;
 mod global;
 mod join;
 mod near;
@@ -9,12 +10,15 @@ mod recipe;
 mod report;
 mod schema;
 pub(crate) mod values;
+mod writer;
 
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
+pub(crate) use folder::{FolderArgs, note_left_out};
 pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;
 pub(crate) use near::{NearArgs, exactly, limit};
 pub(crate) use recipe::RecipeArgs;
 pub(crate) use report::{GroupWriter, ReportArgs, write_page};
 pub(crate) use schema::{SchemaArgs, note_open_kind};
+pub(crate) use writer::WriterArgs;

@@ -1,5 +1,7 @@
 //! The schema of a new database: options of `create` and `build`.
 
+use std::time::Duration;
+
 use super::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
 use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
@@ -45,6 +47,14 @@ pub(crate) struct SchemaArgs {
     /// similarities
     #[arg(long, conflicts_with_all = ["texts", "hashes"])]
     features: bool,
+    /// Rows expire after this time, such as 30d, 12h, 90m or 45s: no query finds them any more, and their
+    /// files go without a merge
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    expire_after: Option<Duration>,
+    /// Rows of one part of the time expire together, a lifetime after it began: day, hour, week, or a time
+    /// such as 6h. A query searches each part [default: a tenth of --expire-after]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "expire_after")]
+    partition: Option<Duration>,
     /// How documents become fingerprints: the name of a recipe, or its parts. The database then
     /// refuses any other recipe
     #[arg(long, value_name = "RECIPE")]
@@ -94,6 +104,10 @@ impl SchemaArgs {
         }
         let default = layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
         let k = self.k.or(default).unwrap_or(values::DEFAULT_K);
-        Ok(schema.layout(layout).k(k))
+        let schema = schema.layout(layout).k(k);
+        match self.expire_after {
+            Some(lifetime) => Ok(schema.expire_after(lifetime, self.partition)?),
+            None => Ok(schema),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Parsers for the values of options.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -25,6 +26,23 @@ pub(crate) fn layout(text: &str) -> Result<LayoutChoice, String> {
     text.parse::<LayoutChoice>().map_err(|error| error.to_string())
 }
 
+/// Parses a time: a number and a unit, or `hour`, `day` or `week`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time, such as 30d, 12h, 90m, 45s, 500ms or day".to_string();
+    let units =
+        [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 7 * 86_400_000)];
+    let text = match text {
+        "hour" => "1h",
+        "day" => "1d",
+        "week" => "1w",
+        other => other,
+    };
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let (_, millis) = units.into_iter().find(|(unit, _)| *unit == &text[digits.len()..]).ok_or_else(wrong)?;
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
+}
+
 /// Parses a number of bytes with an optional unit: 512M, 6G, 1048576.
 pub(crate) fn size(text: &str) -> Result<usize, String> {
     let wrong = || "expected a number of bytes, such as 512M or 6G".to_string();
@@ -39,6 +57,21 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     };
     let number: usize = digits.parse().map_err(|_| wrong())?;
     number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+/// Parses a time in seconds: 30, 0.5.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds, such as 30 or 0.5".into())
+}
+
+/// Parses a range of ids, both ends included: 10..19.
+pub(crate) fn id_range(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let ends = text.split_once("..").and_then(|(first, last)| first.parse().ok().zip(last.parse().ok()));
+    match ends {
+        Some((first, last)) if first <= last => Ok(first..=last),
+        _ => Err("expected two ids in order, such as 1000..1999".into()),
+    }
 }
 
 /// Parses an inclusive range of leading bytes in hexadecimal, 00-3f, or a single byte, 3f.

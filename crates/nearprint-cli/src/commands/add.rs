@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{FingerprintArgs, GlobalArgs, values};
+use crate::args::{FingerprintArgs, GlobalArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
@@ -46,12 +46,14 @@ pub(super) struct Args {
     #[arg(long)]
     no_merge: bool,
     #[command(flatten)]
+    writer: WriterArgs,
+    #[command(flatten)]
     input: FingerprintArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let options = global.options().merges(!self.no_merge);
+        let options = self.writer.options(global).merges(!self.no_merge);
         let options = options.merge_rate(self.merge_rate.unwrap_or(0) as u64);
         let database = options.open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{GlobalArgs, values};
+use crate::args::{GlobalArgs, WriterArgs, values};
 use crate::terminal::failure::Failure;
 
 /// Merge all runs into one
@@ -20,13 +20,15 @@ pub(super) struct Args {
     /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
+    #[command(flatten)]
+    writer: WriterArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = global.bars();
-        let options = global.options().memory_bytes(self.memory).progress(bars.clone());
+        let options = self.writer.options(global).memory_bytes(self.memory).progress(bars.clone());
         let database = options.open_any(&self.database)?;
         bars.run_cancellable(|| database.compact())?;
         let stats = database.stats()?;

@@ -1,9 +1,10 @@
 //! `nearprint delete`
 
-use std::path::PathBuf;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
-use crate::args::GlobalArgs;
-use crate::input::fingerprints::read_ids;
+use crate::args::{GlobalArgs, WriterArgs, values};
+use crate::input::fingerprints::{KeyEnd, read_ids, read_keys};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use nearprint::erased::AnyWriter;
@@ -12,12 +13,19 @@ use nearprint::erased::AnyWriter;
 ///
 /// Deletes every row with one of the ids, whatever its fingerprint. An id that is not stored is not
 /// an error. Deletions become durable batch by batch, like the rows of `add`.
+///
+/// Keys are deleted from all rows that have them, and rows without another key are deleted. All keys
+/// of a batch together cost one walk over the stored keys, so one command with many keys is faster
+/// than one for each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   echo 42 | nearprint delete corpus.np
   nearprint delete corpus.np withdrawn.txt
-  nearprint delete corpus.np --key https://example.org/page")]
+  nearprint delete corpus.np --id-range 1000..1999
+  nearprint delete corpus.np --key https://example.org/page
+  find articles -type f -print0 | nearprint delete corpus.np --keys - -0
+  nearprint delete corpus.np --key-prefix https://example.org/")]
 pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
@@ -25,56 +33,125 @@ pub(super) struct Args {
     /// A file with one id on each line; - or none for standard input
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
-    /// Delete rows that have this key and no other, instead of ids from INPUT; may be repeated
-    #[arg(long, value_name = "KEY", conflicts_with = "input")]
+    #[command(flatten)]
+    selection: Selection,
+    /// The keys of --keys end with a NUL byte instead of a line feed, and have no escapes
+    #[arg(short = '0', long = "null", requires = "keys")]
+    null: bool,
+    #[command(flatten)]
+    writer: WriterArgs,
+}
+
+/// What to delete instead of ids from INPUT.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false, conflicts_with = "input")]
+struct Selection {
+    /// Delete this key instead of ids from INPUT; may be repeated
+    #[arg(long, value_name = "KEY")]
     key: Vec<String>,
+    /// Delete the keys in this file, one on each line, with the escapes of `export`; - for standard
+    /// input
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// Delete all keys that begin with PREFIX
+    #[arg(long, value_name = "PREFIX")]
+    key_prefix: Option<String>,
+    /// Delete all ids from A to B, both included
+    #[arg(long, value_name = "A..B", value_parser = values::id_range)]
+    id_range: Option<RangeInclusive<u64>>,
 }
 
 /// Ids per commit.
-const BATCH: u64 = 50_000;
+const BATCH_IDS: u64 = 50_000;
+/// Keys per commit, and per walk over all stored keys.
+const BATCH_KEYS: usize = 1_000_000;
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let mut writer = global.options().open_any(&self.database)?.writer()?;
-        if !self.key.is_empty() {
-            return self.delete_keys(writer, global);
-        }
-        let (mut ids, mut committed) = (0, 0);
+        let mut deletion = Deletion {
+            writer: self.writer.options(global).open_any(&self.database)?.writer()?,
+            done: 0,
+            committed: 0,
+        };
         interrupt::set_committed_rows(0);
-        let deleted = read_ids(&self.input, &mut |id| {
-            writer.delete(&[id])?;
-            ids += 1;
-            if ids - committed == BATCH { commit(&mut writer, ids, &mut committed) } else { Ok(()) }
-        });
-        deleted
-            .and_then(|()| commit(&mut writer, ids, &mut committed))
-            .and_then(|()| Ok(writer.close()?))
+        let deleted = self.delete(&mut deletion).and_then(|what| deletion.commit().map(|()| what));
+        let Deletion { writer, done, committed } = deletion;
+        let what = deleted
+            .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        global.note(format_args!("deleted {ids} ids from {}", self.database.display()));
+        global.note(format_args!("deleted {done} {what} from {}", self.database.display()));
         Ok(())
     }
 
-    /// Deletes the rows with the given keys.
-    fn delete_keys(&self, mut writer: AnyWriter, global: GlobalArgs) -> Result<(), Failure> {
-        if !writer.key_storage().has_keys() {
-            let why = format!("{}: the database was made without keys", self.database.display());
-            return Err(Failure::Usage(why));
+    /// Deletes what the options select, and returns what is counted.
+    fn delete(&self, deletion: &mut Deletion) -> Result<&'static str, Failure> {
+        let Selection { key, keys, key_prefix, id_range } = &self.selection;
+        if let Some(range) = id_range {
+            deletion.done += deletion.writer.delete_ids(range.clone())?;
+        } else if let Some(prefix) = key_prefix {
+            self.check_keys(deletion)?;
+            deletion.done += deletion.writer.delete_key_prefix(prefix)?;
+        } else if let Some(path) = keys {
+            self.check_keys(deletion)?;
+            self.delete_listed(path, deletion)?;
+        } else if !key.is_empty() {
+            self.check_keys(deletion)?;
+            deletion.delete_keys(key)?;
+        } else {
+            read_ids(&self.input, &mut |id| deletion.delete_id(id))?;
+            return Ok("ids");
         }
-        let mut rows = 0;
-        for key in &self.key {
-            rows += writer.delete_key(key)?;
+        Ok("rows")
+    }
+
+    /// Deletes the keys in a file.
+    fn delete_listed(&self, path: &Path, deletion: &mut Deletion) -> Result<(), Failure> {
+        let mut batch = Vec::new();
+        read_keys(path, if self.null { KeyEnd::Null } else { KeyEnd::Line }, &mut |key| {
+            batch.push(key);
+            if batch.len() < BATCH_KEYS {
+                return Ok(());
+            }
+            deletion.delete_keys(&std::mem::take(&mut batch))?;
+            deletion.commit()
+        })?;
+        deletion.delete_keys(&batch)
+    }
+
+    fn check_keys(&self, deletion: &Deletion) -> Result<(), Failure> {
+        if deletion.writer.key_storage().has_keys() {
+            return Ok(());
         }
-        writer.commit()?;
-        writer.close()?;
-        global.note(format_args!("deleted {rows} rows from {}", self.database.display()));
-        Ok(())
+        Err(Failure::Usage(format!("{}: the database was made without keys", self.database.display())))
     }
 }
 
-/// Commits the deletions of the first `ids` ids.
-fn commit(writer: &mut AnyWriter, ids: u64, committed: &mut u64) -> Result<(), Failure> {
-    writer.commit()?;
-    *committed = ids;
-    interrupt::set_committed_rows(ids);
-    Ok(())
+/// Deletes and commits in batches.
+struct Deletion {
+    writer: AnyWriter,
+    /// Ids or rows deleted so far.
+    done: u64,
+    /// Those of them that are durable.
+    committed: u64,
+}
+
+impl Deletion {
+    fn delete_id(&mut self, id: u64) -> Result<(), Failure> {
+        self.writer.delete(&[id])?;
+        self.done += 1;
+        if self.done - self.committed == BATCH_IDS { self.commit() } else { Ok(()) }
+    }
+
+    fn delete_keys(&mut self, keys: &[String]) -> Result<(), Failure> {
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        self.done += self.writer.delete_keys(&keys)?;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.writer.commit()?;
+        self.committed = self.done;
+        interrupt::set_committed_rows(self.committed);
+        Ok(())
+    }
 }

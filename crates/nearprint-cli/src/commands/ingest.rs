@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, WriterArgs};
 use crate::terminal::failure::Failure;
 
 /// Add runs that were built elsewhere
@@ -27,14 +27,17 @@ pub(super) struct Args {
     /// Folders created by `build --runs-only`, oldest first
     #[arg(value_name = "RUN_DIR", required = true)]
     folders: Vec<PathBuf>,
+    #[command(flatten)]
+    writer: WriterArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = global.bars();
-        let options = global.options().progress(bars.clone());
-        let mut writer = options.open_any(&self.database)?.writer()?;
+        let options = self.writer.options(global).progress(bars.clone());
+        let database = options.open_any(&self.database)?;
+        let mut writer = bars.run_cancellable(|| database.writer())?;
         let report = bars.run_cancellable(|| writer.ingest(&self.folders))?;
         // The rows are durable now. Closing waits for merges, which may take long or fail.
         global.note(format_args!(

@@ -30,6 +30,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
+use crate::terminal::log;
 pub use dedup::DedupReport;
 
 /// Find and remove near-duplicate documents, and search fingerprints in a database on disk
@@ -57,7 +58,8 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
 6 `compare`: not near-duplicates, 7 `dedup -o - --db`: the reader has ended, and the next run delivers
-the rest, 8 a newer program is needed, 130 interrupted.";
+the rest, 8 a newer program is needed, 9 `repair`: rows or fingerprints are lost, 129, 130 or 143 ended by
+SIGHUP, Ctrl-C or SIGTERM.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -91,6 +93,7 @@ enum Command {
 impl Cli {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let global = self.global;
+        log::set_format(global.log);
         match self.command {
             Command::Create(args) => args.run(global),
             Command::Build(args) => args.run(global),
@@ -102,7 +105,7 @@ impl Cli {
             Command::Cross(args) => args.run(global),
             Command::Export(args) => args.run(global),
             Command::Explain(args) => args.run(),
-            Command::Stats(args) => args.run(),
+            Command::Stats(args) => args.run(global),
             Command::Verify(args) => args.run(global),
             Command::Compact(args) => args.run(global),
             Command::Ingest(args) => args.run(global),

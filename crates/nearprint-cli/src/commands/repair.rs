@@ -7,7 +7,9 @@ use crate::args::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
-use nearprint::{Error, LayoutChoice, RepairReport, Schema, Width, width_of_damaged};
+use nearprint::{
+    Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
+};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 /// Copy everything readable in a damaged database to a new one
@@ -15,10 +17,20 @@ use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 /// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and
 /// counted. Fingerprints that one table has lost are restored from the others. Prints a line `KIND
 /// FILE WHAT` for each finding, where KIND is damaged, recovered, lost or note. Then prints a line
-/// `total NAME NUMBER` for each of rows, lost_rows, lost_fingerprints and recovered. No other
-/// process should write to DB at the same time.
+/// `total NAME NUMBER` for each of rows, lost_rows, without_id, lost_fingerprints and recovered. No
+/// other process should write to DB at the same time.
+///
+/// The exit code is 0 only if DEST has everything. It is 9 if there is a line `lost` or `note`: look at
+/// these lines before DEST takes the place of DB.
+///
+/// Where ids are lost and fingerprints are not, such as without a file .rows, their rows are lost.
+/// --fingerprints writes these fingerprints, some of which may have been deleted. `nearprint build`
+/// makes a database of them, with new ids.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  nearprint repair corpus.np saved.np && nearprint verify saved.np")]
+#[command(after_help = "\
+Examples:
+  nearprint repair corpus.np saved.np
+  nearprint repair corpus.np saved.np --fingerprints lost-ids.txt")]
 pub(super) struct Args {
     /// The damaged database
     #[arg(value_name = "DB")]
@@ -35,6 +47,9 @@ pub(super) struct Args {
     /// The recipe, if MANIFEST is lost; it determines the layout of MinHash fingerprints
     #[arg(long, value_name = "RECIPE", conflicts_with = "layout")]
     recipe: Option<String>,
+    /// Write each fingerprint whose ids are lost to FILE, one on a line
+    #[arg(long, value_name = "FILE")]
+    fingerprints: Option<PathBuf>,
 }
 
 impl Args {
@@ -42,9 +57,10 @@ impl Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let fallback = self.fallback(width_of_damaged(&self.database)?)?;
+        let width = width_of_damaged(&self.database)?;
+        let fallback = self.fallback(width)?;
         interrupt::set_cancellable(true);
-        let repaired = options.repair_any(&self.database, &self.dest, &fallback);
+        let repaired = width.visit(Repair { args: &self, options: &options, fallback: &fallback });
         bars.clear();
         interrupt::set_cancellable(false);
         if interrupt::check().is_break() && repaired.is_err() {
@@ -55,19 +71,44 @@ impl Args {
         if !report.made {
             return Err(Failure::NothingRecovered(self.database));
         }
-        if !report.is_complete() {
-            print_message(format_args!(
-                "nearprint: {}: not everything could be saved; see the lines `lost` and `note`",
-                self.database.display()
-            ));
-        }
         global.note(format_args!(
             "made {}: {} rows, {:.1} s",
             self.dest.display(),
             report.rows,
             started.elapsed().as_secs_f64()
         ));
-        Ok(())
+        if report.is_complete() {
+            return Ok(());
+        }
+        print_message(format_args!(
+            "nearprint: {}: not everything could be saved; see the lines `lost` and `note`",
+            self.database.display()
+        ));
+        Err(Failure::Incomplete)
+    }
+}
+
+/// The repair itself, for the width of the database.
+struct Repair<'a> {
+    args: &'a Args,
+    options: &'a Options,
+    fallback: &'a Schema,
+}
+
+impl WidthVisitor for Repair<'_> {
+    type Output = Result<RepairReport, Failure>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        let Self { args, options, fallback } = self;
+        let Some(path) = &args.fingerprints else {
+            return Ok(options.repair::<F>(&args.database, &args.dest, fallback)?);
+        };
+        let mut out = OutputStream::create(Some(path))?;
+        let report = options.repair_with::<F>(&args.database, &args.dest, fallback, &mut |fingerprint| {
+            out.write(|out| writeln!(out, "{}", fingerprint.display()))
+        })?;
+        out.finish()?;
+        Ok(report)
     }
 }
 
@@ -90,6 +131,7 @@ fn print(report: &RepairReport) -> Result<(), Error> {
     for (name, number) in [
         ("rows", report.rows),
         ("lost_rows", report.lost_rows),
+        ("without_id", report.without_id),
         ("lost_fingerprints", report.lost_fingerprints),
         ("recovered", report.recovered),
     ] {

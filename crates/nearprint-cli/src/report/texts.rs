@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use nearprint_text::documents::open_regular;
+use nearprint_text::internal::open_regular_decompressed;
 use serde::Serialize;
 
 use super::ReportGroup;
@@ -22,7 +22,8 @@ const TIME_LIMIT: Duration = Duration::from_millis(25);
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     // A character has at most four bytes. One more shows that the end was cut off.
     let mut bytes = Vec::new();
-    open_regular(path)?.take(4 * (MAX_CHARS as u64 + 1)).read_to_end(&mut bytes)?;
+    let input = open_regular_decompressed(path).map_err(io::Error::other)?;
+    input.take(4 * (MAX_CHARS as u64 + 1)).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use super::{STDOUT, print_message};
+use super::{STDOUT, interrupt, print_message};
 use nearprint::{Error, ErrorKind};
 use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
@@ -20,9 +20,10 @@ const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
 /// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
 const NOT_DELIVERED: u8 = 7;
+/// Exit code of `repair` that has made a database, and lost something or is not certain of it.
+const INCOMPLETE: u8 = 9;
 /// Exit code for a database that only a newer program can read, or write to.
 const NEWER: u8 = 8;
-const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(crate) enum Failure {
     NotNearDuplicates,
     /// The reader of standard output has ended, and the documents that it did not get are not stored.
     NotDelivered,
+    /// `repair` has made a database that lacks something. The losses are printed before this failure.
+    Incomplete,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
     /// Ctrl-C after a number of records.
@@ -171,7 +174,7 @@ impl Failure {
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
-            Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered => {}
+            Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered | Self::Incomplete => {}
             Self::Interrupted { records, is_stored, partial } => {
                 let resume =
                     if *is_stored { "; rerun the command to resume" } else { "; no output is complete" };
@@ -200,7 +203,7 @@ impl Failure {
                 ErrorKind::Corrupt => CORRUPT,
                 ErrorKind::NewerFeature => NEWER,
                 ErrorKind::Locked => LOCKED,
-                ErrorKind::Interrupted => INTERRUPTED,
+                ErrorKind::Interrupted => interrupt::exit_code(),
                 _ => FAILED,
             },
             Self::Text(error) => exit_code_of(error),
@@ -208,7 +211,8 @@ impl Failure {
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
             Self::NotDelivered => NOT_DELIVERED,
-            Self::Interrupted { .. } => INTERRUPTED,
+            Self::Incomplete => INCOMPLETE,
+            Self::Interrupted { .. } => interrupt::exit_code(),
             Self::Partial { failure, .. } => failure.exit_code(),
             Self::NothingRecovered(_) => FAILED,
         }
@@ -255,9 +259,9 @@ impl Failure {
             Self::Engine(Error::Width { .. }) => {
                 Some("databases that are used together must have fingerprints of one width")
             }
-            Self::Engine(Error::Locked { .. }) => {
-                Some("only one process at a time can write; readers are not blocked")
-            }
+            Self::Engine(Error::Locked { .. }) => Some(
+                "only one process at a time can write; --wait SECONDS waits for it; readers are not blocked",
+            ),
             Self::Engine(Error::NotRunsOnly { .. }) => {
                 Some("`nearprint build --runs-only` builds runs to ingest")
             }

@@ -3,6 +3,7 @@
 
 pub(crate) mod failure;
 pub(crate) mod interrupt;
+pub(crate) mod log;
 pub(crate) mod output;
 pub(crate) mod position;
 pub(crate) mod progress;
@@ -19,12 +20,20 @@ use nearprint_text::documents::escape;
 pub(crate) const STDIN: &str = "standard input";
 pub(crate) const STDOUT: &str = "standard output";
 
+/// A number of things, whose name has a plural with an s.
+pub(crate) fn plural(count: u64, name: &str) -> String {
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Writes a line to standard error. A failure to write it does not change the outcome of the
 /// command.
 ///
 /// Names of files and contents of inputs in it cannot control the terminal, nor make further lines:
 /// their control characters and line feeds are escaped.
 pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
+    if log::is_json() {
+        return log::write(&serde_json::json!({ "message": text.to_string() }));
+    }
     print_lines(&without_controls(&text.to_string()).replace('\n', "\\n"));
 }
 

@@ -2,23 +2,31 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::log::{self, ProgressLines};
+
 use crate::args::GlobalArgs;
 use nearprint_text::documents::Position;
 
-/// A progress bar for the position in the inputs. It appears only on a terminal.
-pub(crate) struct PositionBar(Option<ProgressBar>);
+/// Progress in the inputs: a bar on a terminal, or lines of a JSON log.
+pub(crate) struct PositionBar {
+    bar: Option<ProgressBar>,
+    lines: Option<ProgressLines>,
+}
 
 impl PositionBar {
     /// Shows a bar if the options allow it.
     pub(crate) fn new(global: GlobalArgs) -> Self {
-        let shown =
-            !global.quiet && !global.no_progress && std::io::IsTerminal::is_terminal(&std::io::stderr());
-        Self(shown.then(ProgressBar::new_spinner))
+        let allowed = !global.quiet && !global.no_progress;
+        let shown = allowed && !log::is_json() && std::io::IsTerminal::is_terminal(&std::io::stderr());
+        Self { bar: shown.then(ProgressBar::new_spinner), lines: ProgressLines::new(allowed) }
     }
 
     /// Moves the bar.
     pub(crate) fn show(&mut self, position: Position) {
-        let Some(bar) = &self.0 else { return };
+        if let Some(lines) = &self.lines {
+            lines.show(("reading", "bytes"), position.bytes, position.total_bytes);
+        }
+        let Some(bar) = &self.bar else { return };
         if bar.length().is_none()
             && let Some(total) = position.total_bytes
         {
@@ -37,7 +45,7 @@ impl PositionBar {
 
     /// Removes the bar.
     pub(crate) fn clear(&self) {
-        if let Some(bar) = &self.0 {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

@@ -8,12 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use super::interrupt;
+use super::log::{self, ProgressLines};
 use nearprint::{Error, Progress, Stage};
 
 /// A progress callback that shows each stage as a bar, and cancels the work after a signal.
 pub(crate) struct Bars {
-    /// `None` if nothing is shown.
+    /// `None` if no bar is shown.
     current: Option<Mutex<CurrentBar>>,
+    /// `None` if no lines are written.
+    lines: Option<ProgressLines>,
 }
 
 struct CurrentBar {
@@ -25,15 +28,16 @@ struct CurrentBar {
 impl Bars {
     /// Shows bars if they are allowed and standard error is a terminal.
     pub(crate) fn new(allowed: bool) -> Arc<Self> {
-        let is_shown = allowed && std::io::stderr().is_terminal();
+        let is_shown = allowed && !log::is_json() && std::io::stderr().is_terminal();
         let current = CurrentBar { work: None, bar: ProgressBar::hidden() };
-        Arc::new(Self { current: is_shown.then(|| Mutex::new(current)) })
+        let lines = ProgressLines::new(allowed);
+        Arc::new(Self { current: is_shown.then(|| Mutex::new(current)), lines })
     }
 
     /// The same for a command that prints results while it works. It shows no bars if both go to a
     /// terminal, where they would mix.
     pub(crate) fn beside_results(allowed: bool) -> Arc<Self> {
-        Self::new(allowed && !std::io::stdout().is_terminal())
+        Self::new(allowed && (log::is_json() || !std::io::stdout().is_terminal()))
     }
 
     fn current(&self) -> Option<MutexGuard<'_, CurrentBar>> {
@@ -71,6 +75,9 @@ impl Bars {
             }
             current.bar.set_position(done);
         }
+        if let Some(lines) = &self.lines {
+            lines.show(work, done, total);
+        }
         if interrupt::check().is_break() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
@@ -93,6 +100,7 @@ fn work_of(stage: Stage) -> Work {
         Stage::Verifying => ("verifying", "files"),
         Stage::Copying => ("copying", "bytes"),
         Stage::Answering => ("answering", "queries"),
+        Stage::Waiting => ("waiting", "ms for another writer"),
         _ => ("working", "steps"),
     }
 }

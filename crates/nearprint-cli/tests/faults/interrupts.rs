@@ -1,7 +1,8 @@
-//! Ctrl-C: exit code 130 and a sound database, whenever it comes.
+//! Signals: an exit code that names them, and a sound database, whenever they come.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::history::{History, State, check, fingerprint, recover};
@@ -58,6 +59,27 @@ fn template(home: &Path) -> (PathBuf, State) {
 fn renew(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     copy(from, to.to_path_buf());
+}
+
+/// A program under `nohup` has to outlive its terminal.
+#[test]
+fn regression_an_ignored_hangup_stays_ignored() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    create(&path);
+    let mut ignoring = Command::new("nohup");
+    let mut writer = Running::start(ignoring.arg(nearprint().get_program()).arg("add").arg(&path).args([
+        "--acknowledge",
+        "--batch",
+        "1",
+    ]));
+    let mut lines = writer.lines();
+    for i in 1..3 {
+        writer.say(&format!("{i}\n"));
+        assert_eq!(lines.next().unwrap().unwrap(), format!("ACK {i}"));
+        writer.signal("HUP");
+    }
+    writer.end().expect(0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::history::{History, State, check, check_within, fingerprint, recover};
 use crate::machine::{self, Mount};
@@ -42,6 +43,41 @@ fn a_second_writer_is_refused_until_the_first_is_gone() {
         check(&path, &mut state, acknowledged + BATCH).unwrap();
     }
     recover(&path, &mut state);
+}
+
+#[test]
+fn a_writer_waits_until_the_other_one_ends() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    create(&path);
+    for name in ["add", "delete", "compact"] {
+        let first = waiting(&path, 0..1);
+        let started = Instant::now();
+        command(name, &path, &["--wait", "0.3"], vec!["1".into()]).expect(4).says(&["hint: ", "--wait"]);
+        assert!(started.elapsed().as_secs_f64() >= 0.3);
+        let mut begin = nearprint();
+        let second = Running::start(begin.arg(name).arg(&path).args(["--wait", "60"]))
+            .feed(std::iter::once("1".into()));
+        std::thread::sleep(Duration::from_millis(100));
+        first.end().expect(0);
+        second.end().expect(0);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_wait() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    create(&path);
+    let first = waiting(&path, 0..1);
+    for (name, signal, code) in [("add", "INT", 130), ("compact", "TERM", 143), ("delete", "HUP", 129)] {
+        let mut begin = nearprint();
+        let second = Running::start(begin.arg(name).arg(&path).args(["--wait", "600"]));
+        std::thread::sleep(Duration::from_millis(500));
+        second.signal(signal);
+        second.end().expect(code).says(&["interrupted"]);
+    }
+    first.end().expect(0);
 }
 
 /// Each either adds all of its rows or is refused.

@@ -95,7 +95,12 @@ impl Running {
 
     /// SIGINT. It may have ended just now.
     pub fn interrupt(&self) {
-        let _ = machine::run(&format!("kill -INT {}", self.child.id()));
+        self.signal("INT");
+    }
+
+    /// A signal by its name. The process may have ended just now.
+    pub fn signal(&self, name: &str) {
+        let _ = machine::run(&format!("kill -{name} {}", self.child.id()));
     }
 
     /// Waits for the end with standard input left open.

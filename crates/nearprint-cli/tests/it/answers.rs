@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::cli::{database, digits_or_decimal, succeeds, text};
+use crate::cli::{database, digits_or_decimal, nearprint, succeeds, text};
 use nearprint::{Fingerprint, Printed, Row};
 use testkit::{Shape, clusters, for_each_width, low, matches, pairs, rows};
 
@@ -97,7 +97,7 @@ fn rows_come_and_go<F: Fingerprint>() {
     }
     // Without a manifest, the other files have the width.
     fs::remove_file(at.join("copy/MANIFEST")).unwrap();
-    succeeds(at, "repair copy found", b"");
+    assert_eq!(nearprint(at, "repair copy found", b"").code, 9, "the settings are guessed");
     assert_eq!(succeeds(at, "export found", b""), sorted(all.clone()));
 
     let upserted = format!("{}\t150\n", digits_or_decimal(F::default()));

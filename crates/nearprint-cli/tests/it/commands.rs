@@ -278,7 +278,7 @@ fn a_second_build_of_the_same_name_is_locked_out() {
 fn interrupted_builds_leave_nothing_behind() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    for signal in ["-INT", "-TERM"] {
+    for (signal, code) in [("-INT", 130), ("-HUP", 129), ("-TERM", 143)] {
         let mut build = Command::new(env!("CARGO_BIN_EXE_nearprint"))
             .args(["build", "db"])
             .current_dir(at)
@@ -292,7 +292,7 @@ fn interrupted_builds_leave_nothing_behind() {
         assert!(Command::new("kill").args([signal, &build.id().to_string()]).status().unwrap().success());
         // Kept open: the build waits for input and has to be ended anyway.
         let stdin = build.stdin.take();
-        assert_eq!(build.wait().unwrap().code(), Some(130));
+        assert_eq!(build.wait().unwrap().code(), Some(code), "{signal}");
         assert!(!at.join("db").exists() && !at.join("db.building").exists(), "{signal}");
         drop(stdin);
     }
@@ -483,9 +483,14 @@ fn repair_saves_what_can_be_read_and_says_what_is_lost() {
     succeeds(at, "build db --layout rotations:2", text(&rows).as_bytes());
     let expected = succeeds(at, "export db", b"");
     let totals = |rows: u64, lost: u64, recovered: u64| {
-        format!(
-            "total\trows\t{rows}\ntotal\tlost_rows\t{lost}\ntotal\tlost_fingerprints\t0\ntotal\trecovered\t{recovered}\n"
-        )
+        let named = [
+            ("rows", rows),
+            ("lost_rows", lost),
+            ("without_id", lost),
+            ("lost_fingerprints", 0),
+            ("recovered", recovered),
+        ];
+        named.map(|(name, number)| format!("total\t{name}\t{number}\n")).concat()
     };
     assert_eq!(succeeds(at, "repair db same", b""), totals(5000, 0, 0));
     assert_eq!(succeeds(at, "export same", b""), expected);
@@ -509,16 +514,26 @@ fn repair_saves_what_can_be_read_and_says_what_is_lost() {
     assert!(succeeds(at, "verify whole", b"").starts_with("sound"));
 
     flip("00000001.rows", 1);
-    let outcome = nearprint(at, "-q repair db part", b"");
-    assert_eq!(outcome.code, 0);
+    let outcome = nearprint(at, "-q repair db part --fingerprints part.txt", b"");
+    assert_eq!(outcome.code, 9);
+    let saved: BTreeSet<String> =
+        fs::read_to_string(at.join("part.txt")).unwrap().lines().map(Into::into).collect();
+    let first: BTreeSet<String> =
+        expected.lines().take(2048).map(|line| line.split('\t').next().unwrap().to_string()).collect();
+    assert_eq!(saved, first, "the fingerprints of the damaged page of ids");
     assert!(outcome.err.contains("not everything could be saved"), "{}", outcome.err);
     assert!(outcome.out.contains("lost\t00000001.rows\t2048 rows\n"), "{}", outcome.out);
     assert!(outcome.out.ends_with(&totals(5000 - 2048, 2048, 2048)), "{}", outcome.out);
     assert!(outcome.out.lines().all(|line| line.split('\t').count() == 3), "{}", outcome.out);
 
     fs::remove_file(at.join("db/00000001.rows")).unwrap();
-    let outcome = nearprint(at, "repair db nothing", b"");
+    let outcome = nearprint(at, "repair db nothing --fingerprints all.txt", b"");
     assert_eq!(outcome.code, 1);
+    succeeds(at, "build again all.txt", b"");
+    let column = |table: &str| -> BTreeSet<String> {
+        table.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
+    };
+    assert_eq!(column(&succeeds(at, "export again", b"")), column(&expected), "of all rows");
     assert!(outcome.out.contains("total\tlost_rows\t5000"), "{}", outcome.out);
     assert!(outcome.err.contains("no row could be recovered"), "{}", outcome.err);
     assert!(!at.join("nothing").exists() && !at.join("nothing.building").exists());

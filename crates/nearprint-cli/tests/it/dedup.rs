@@ -146,6 +146,19 @@ fn what_is_kept_is_what_a_greedy_brute_force_keeps() {
     by_length.sort_by_key(|&index| (Reverse(documents[index].text.chars().count()), index));
     let mut by_value = all.clone();
     by_value.sort_by_key(|&index| (Reverse(documents[index].value), index));
+    let mut by_least = all.clone();
+    by_least.sort_by_key(|&index| (documents[index].value, index));
+    let mut by_shortness = all.clone();
+    by_shortness.sort_by_key(|&index| (documents[index].text.chars().count(), index));
+    let backwards: Vec<usize> = all.iter().rev().copied().collect();
+    let others = [("last", &backwards), ("shortest", &by_shortness), ("min:value", &by_least)];
+    for (keep, order) in others {
+        let (output, duplicates) = greedy(&documents, "minhash", 9, order);
+        let line =
+            format!("dedup in.jsonl -o out.jsonl --duplicates gone.tsv --key-field id -k 9 --keep {keep}");
+        succeeds(at, &line, b"");
+        assert_eq!((read(at, "out.jsonl"), read(at, "gone.tsv")), (output, duplicates), "{keep}");
+    }
     for (recipe, k) in
         [("simhash", 0), ("simhash", 3), ("simhash", 9), ("minhash", 0), ("minhash", 9), ("minhash", 30)]
     {
@@ -454,5 +467,101 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
             format!("dedup in.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}");
         succeeds(at, &line, b"");
         assert_eq!(read(at, "out.jsonl").lines().count(), kept, "{more}");
+    }
+}
+
+#[test]
+fn values_of_all_kinds_choose_what_is_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let kept = |values: &[&str], keep: &str| {
+        let line = |(number, value): (usize, &&str)| {
+            let field = if value.is_empty() { String::new() } else { format!(", \"v\": {value}") };
+            format!("{{\"id\": {number}, \"text\": \"one text of several words\"{field}}}\n")
+        };
+        fs::write(at.join("v.jsonl"), values.iter().enumerate().map(line).collect::<String>()).unwrap();
+        let out = succeeds(at, &format!("dedup v.jsonl -o - --key-field id --keep {keep}"), b"");
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["id"].as_u64().unwrap()
+    };
+    assert_eq!(kept(&["9007199254740992", "9007199254740993", "\"9007199254740991\""], "max:v"), 1);
+    assert_eq!(kept(&["3", "", "null", "4"], "min:v"), 1, "a missing value is the smallest");
+    assert_eq!(kept(&["", "-5", "null"], "max:v"), 1);
+    assert_eq!(kept(&["\"2024-05-01T00:30+01:00\"", "\"2024-04-30\"", "\"2024-05-01\""], "newest:v"), 2);
+    assert_eq!(kept(&["\"2024-05-01T00:30+01:00\"", "\"2024-05-01\""], "oldest:v"), 0);
+    let strings = ["\"a beginning of all: y\"", "\"a beginning of all: z\"", "\"a beginning of all: x\""];
+    assert_eq!(kept(&strings, "max:v"), 1);
+    assert_eq!(kept(&strings, "min:v"), 2);
+    for (values, keep, why) in [
+        ("[1]", "max:v", "v.jsonl:2: field \"v\" is an array"),
+        ("\"2024-02-30\"", "newest:v", "v.jsonl:2: field \"v\" is \"2024-02-30\", which cannot be ordered"),
+        ("\"2024-02-20\"", "max:typo", "field \"typo\": no document has a value in it"),
+    ] {
+        let lines = format!("{{\"text\":\"a b\",\"v\":\"2024\"}}\n{{\"text\":\"a b\",\"v\":{values}}}\n");
+        fs::write(at.join("v.jsonl"), lines).unwrap();
+        fails(at, &format!("dedup v.jsonl -o new.jsonl --keep {keep}"), b"", 5, &[why]);
+        assert!(!at.join("new.jsonl").exists() && !at.join("new.jsonl.partial").exists());
+    }
+    fails(at, "dedup v.jsonl -o - --keep newest", b"", 2, &["oldest:FIELD"]);
+}
+
+#[test]
+fn inputs_are_compared_against_collections_that_stay_as_they_are() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let all = documents(400, 9);
+    let (ours, theirs) = all.split_at(200);
+    fs::write(at.join("a.jsonl"), lines(ours)).unwrap();
+    fs::create_dir(at.join("b")).unwrap();
+    fs::write(at.join("b/1.jsonl"), lines(&theirs[..100])).unwrap();
+    fs::write(at.join("b/2.jsonl"), lines(&theirs[100..])).unwrap();
+    fs::write(at.join("b.jsonl"), lines(theirs)).unwrap();
+    let sets: Vec<ShingleSet> = all.iter().map(|document| ShingleSet::of_text(&document.text)).collect();
+    let similarity = |a: usize, b: usize| sets[a].similarity(&sets[b]);
+    let (mut kept, mut met) = (String::new(), String::new());
+    for (a, document) in ours.iter().enumerate() {
+        let near = (200..400).filter(|&b| similarity(a, b) >= 0.7);
+        let best = near.reduce(|best, b| if similarity(a, b) > similarity(a, best) { b } else { best });
+        match best {
+            None => kept += &document.line,
+            Some(b) => writeln!(met, "{}\t{}\t{:.4}", document.key, all[b].key, similarity(a, b)).unwrap(),
+        }
+    }
+    assert!(met.lines().count() > 20 && kept.lines().count() > 20, "{met}");
+    succeeds(at, "create b.np --recipe minhash --keys", b"");
+    succeeds(at, "create empty.np --recipe minhash --keys", b"");
+    let before = fs::read_dir(at.join("empty.np")).unwrap().count();
+    for against in ["b", "b.jsonl", "b/1.jsonl --against b/2.jsonl", "empty.np --against b.jsonl"] {
+        let line =
+            format!("dedup a.jsonl -o out.jsonl --duplicates met.tsv --key-field id --against {against}");
+        succeeds(at, &line, b"");
+        let columns = |line: &str| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            format!("{}\t{}\t{}\n", cells[0], cells[1], cells[3])
+        };
+        assert_eq!(read(at, "met.tsv").lines().map(columns).collect::<String>(), met, "{against}");
+        assert_eq!(read(at, "out.jsonl"), kept, "{against}");
+    }
+    assert_eq!(fs::read_dir(at.join("empty.np")).unwrap().count(), before);
+    // A database holds what was kept of B, and is not changed.
+    succeeds(at, "dedup b.jsonl -o b1.jsonl --key-field id --db seen.np", b"");
+    let rows = succeeds(at, "export seen.np", b"");
+    succeeds(at, "dedup a.jsonl -o of_database.jsonl --key-field id --against seen.np", b"");
+    succeeds(at, "dedup a.jsonl -o of_file.jsonl --key-field id --against b1.jsonl", b"");
+    assert_eq!(read(at, "of_database.jsonl"), read(at, "of_file.jsonl"));
+    assert_eq!(succeeds(at, "export seen.np", b""), rows);
+    // With --within, and beside another database.
+    succeeds(at, "dedup b1.jsonl a.jsonl -o both.jsonl --key-field id", b"");
+    succeeds(at, "dedup a.jsonl -o within.jsonl --key-field id --against b1.jsonl --within", b"");
+    assert_eq!(read(at, "b1.jsonl") + &read(at, "within.jsonl"), read(at, "both.jsonl"));
+    succeeds(at, "dedup a.jsonl -o new.jsonl --key-field id --against seen.np --db own.np", b"");
+    assert_eq!(read(at, "new.jsonl"), read(at, "within.jsonl"));
+    for (line, code, why) in [
+        ("dedup a.jsonl -o b.jsonl --against b.jsonl", 2, "is also an input"),
+        ("dedup a.jsonl -o o --against nowhere", 1, "nowhere"),
+        ("dedup a.jsonl -o o --against seen.np --recipe simhash", 2, "recipe"),
+        ("dedup a.jsonl -o o --against seen.np --keep longest", 2, "--keep"),
+        ("dedup a.jsonl -o o --within", 2, "--against"),
+    ] {
+        fails(at, line, b"", code, &[why]);
     }
 }

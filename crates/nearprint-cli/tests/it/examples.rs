@@ -151,7 +151,11 @@ fn the_examples_of_all_commands_run() {
             for line in made.iter().filter(|line| example.contains(**line)) {
                 let _ = fs::remove_dir_all(folder.join(line.split(' ').nth(1).unwrap()));
             }
-            let database = if example.contains("--key https") { "keyed.np" } else { "corpus.np" };
+            let database = if example.contains("delete") && example.contains("--key") {
+                "keyed.np"
+            } else {
+                "corpus.np"
+            };
             let line = example.replace("/backup/", "backup/").replace("corpus.np", database);
             let path = format!(
                 "{}:{}:/usr/bin:/bin",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, run, succeeds};
 use testkit::Random;
 
 /// The ids that the keys "a" and "b" give: their xxh3-64, as other implementations have it.
@@ -161,4 +161,46 @@ fn regression_numbers_are_keys_as_they_stand() {
         5,
         &["\"key\""],
     );
+}
+
+#[test]
+fn rows_are_deleted_by_lists_and_prefixes_of_keys_and_by_ranges_of_ids() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows: String = (0..40).map(|n| format!("{n}\t{n}\tkey {}\\n{n}\n", n % 4)).collect();
+    succeeds(at, "build db --keys --input-format tsv", rows.as_bytes());
+    let ids = || -> Vec<u64> {
+        let exported = succeeds(at, "export db", b"");
+        exported.lines().map(|line| line.split('\t').nth(1).unwrap().parse().unwrap()).collect()
+    };
+    let deleted = |line: &str, input: &[u8], what: &str| {
+        let outcome = nearprint(at, line, input);
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        assert!(outcome.err.contains(&format!("deleted {what} from db")), "{}", outcome.err);
+    };
+    deleted("delete db --keys -", b"key 0\\n0\nkey 1\\n1\r\n\nkey 9\\n9\n", "2 rows");
+    assert_eq!(ids(), (2..40).collect::<Vec<_>>());
+    fs::write(at.join("list"), "key 2\n2\0key 3\n3").unwrap();
+    deleted("delete db --keys list -0", b"", "2 rows");
+    assert_eq!(ids(), (4..40).collect::<Vec<_>>());
+    deleted("delete db --id-range 4..19", b"", "16 rows");
+    deleted("delete db --id-range 0..19", b"", "0 rows");
+    assert_eq!(ids(), (20..40).collect::<Vec<_>>());
+    deleted("delete db", b"20\n21\n", "2 ids");
+    assert!(nearprint(at, "delete db --key-prefix", b"").code == 2);
+    for (line, why) in [
+        ("delete db --id-range 5..4", "two ids in order"),
+        ("delete db --id-range 5", "two ids in order"),
+        ("delete db list --keys list", "cannot be used"),
+        ("delete db --key a --id-range 5..6", "cannot be used"),
+        ("delete db -0", "--keys"),
+    ] {
+        fails(at, line, b"", 2, &[why]);
+    }
+    fails(at, "delete db --keys -", b"key\n\xff\n", 5, &["standard input:2", "not UTF-8"]);
+    let outcome = run(env!("CARGO_BIN_EXE_nearprint"), at, &["delete", "db", "--key-prefix", "key 2"], b"");
+    assert!(outcome.err.contains("deleted 5 rows"), "{}", outcome.err);
+    assert!(ids().iter().all(|id| id % 4 != 2));
+    succeeds(at, "create plain", b"");
+    fails(at, "delete plain --key-prefix a", b"", 2, &["without keys"]);
 }

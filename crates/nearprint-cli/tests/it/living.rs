@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::cli::{fails, nearprint, succeeds};
 
 fn export(at: &Path) -> String {
-    succeeds(at, "export db", b"")
+    export_of(at, "db")
 }
 
 #[test]
@@ -99,4 +99,39 @@ fn a_batch_is_seen_by_others_while_the_input_is_still_open() {
     assert!(adder.wait().unwrap().success());
     let outcome = nearprint(at, "add db", b"");
     assert_eq!((outcome.code, outcome.err.contains("added 0 rows")), (0, true));
+}
+
+#[test]
+fn rows_expire_and_their_files_go() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create month --expire-after 30d --partition day", b"");
+    succeeds(at, "add month", b"1\n2\n");
+    assert_eq!(succeeds(at, "query month -k 0", b"1\n"), "1\t0\t1\t0\n");
+    let stats = succeeds(at, "stats month", b"");
+    assert!(stats.contains("\nexpire_after\t2592000\npartition\t86400\n"), "{stats}");
+
+    // A row is found for at most this long.
+    succeeds(at, "build moment --expire-after 200ms", b"1\n2\n");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(export_of(at, "moment"), "");
+    assert_eq!(succeeds(at, "query moment -k 0", b"1\n"), "");
+    succeeds(at, "compact moment", b"");
+    let left = fs::read_dir(at.join("moment")).unwrap().map(|file| file.unwrap().file_name());
+    let mut left: Vec<_> = left.collect();
+    left.sort_unstable();
+    assert_eq!(left, ["LOCK", "MANIFEST"]);
+
+    for (arguments, why) in [
+        ("create bad --expire-after 30", "expected a time, such as 30d"),
+        ("create bad --expire-after 1d --partition 2d", "1 to 1,024 partitions"),
+        ("create bad --expire-after 30d --partition 1m", "1 to 1,024 partitions"),
+        ("create bad --partition day", "--expire-after"),
+    ] {
+        fails(at, arguments, b"", 2, &[why]);
+    }
+}
+
+fn export_of(at: &Path, database: &str) -> String {
+    succeeds(at, &format!("export {database}"), b"")
 }

@@ -26,6 +26,7 @@ mod report;
 mod scan;
 mod simhash_cpp;
 mod similar;
+mod stats;
 mod streams;
 mod text;
 mod tune;

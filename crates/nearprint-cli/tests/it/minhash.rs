@@ -148,17 +148,22 @@ fn regression_a_repair_without_a_manifest_says_what_is_lost_and_takes_the_recipe
         prints.lines().map(|line| line.split('\t').next().unwrap().to_string() + "\n").collect();
     succeeds(at, "build db.np --recipe minhash", column.as_bytes());
     fs::remove_file(at.join("db.np/MANIFEST")).unwrap();
-    let told = succeeds(at, "repair db.np plain.np", b"");
+    let repaired = |line: &str| {
+        let outcome = nearprint(at, line, b"");
+        assert_eq!(outcome.code, 9, "{}", outcome.err);
+        outcome.out
+    };
+    let told = repaired("repair db.np plain.np");
     let lost =
         "note\tMANIFEST\tthe recipe is lost: the copy has layout bands:10x16, k = 12, no keys, no recipe";
     assert!(told.contains(lost), "{told}");
-    let told = succeeds(at, "repair db.np same.np --recipe minhash", b"");
+    let told = repaired("repair db.np same.np --recipe minhash");
     assert!(
         told.contains("layout bands:10x16, k = 12, no keys, recipe clean=detect-html,nfc,lower"),
         "{told}"
     );
     assert_eq!(succeeds(at, "pairs same.np", b"").lines().count(), 1);
-    succeeds(at, "repair db.np bands.np --layout bands:6x16", b"");
+    repaired("repair db.np bands.np --layout bands:6x16");
     assert_eq!(succeeds(at, "pairs bands.np", b"").lines().count(), 1);
     succeeds(at, "verify same.np", b"");
 }

@@ -176,15 +176,18 @@ fn start(at: &Path, line: &str) -> Child {
 
 /// Starts a job, and kills it when its database has a checkpoint with rows and its output has bytes.
 fn interrupt_after_checkpoint(at: &Path, line: &str, input: &str, output: &str) {
-    let before = nearprint(at, "stats seen.np", b"").out;
+    // The lock is taken, and the log begun, before there is a checkpoint.
+    let stats = || {
+        let all = nearprint(at, "stats seen.np", b"").out;
+        all.lines().find(|line| line.starts_with("rows\t")).map(str::to_string)
+    };
+    let before = stats();
     let mut child = start(at, line);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).unwrap();
     let started = Instant::now();
     let partial = at.join(format!("{output}.partial"));
-    while nearprint(at, "stats seen.np", b"").out == before
-        || partial.metadata().is_ok_and(|file| file.len() == 0)
-    {
+    while stats() == before || partial.metadata().is_ok_and(|file| file.len() == 0) {
         assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint came");
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -80,14 +80,18 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
         assert!(expected.lines().count() > 20, "{expected}");
         for threads in [1, 2, 5] {
             assert_eq!(
-                succeeds(at, &format!("scan d -k {k} --recipe simhash --all --threads {threads}"), b""),
+                succeeds(
+                    at,
+                    &format!("scan d -k {k} --chains --recipe simhash --all --threads {threads}"),
+                    b""
+                ),
                 expected,
                 "{k}"
             );
         }
     }
-    let plain = succeeds(at, "scan d -k 3 --all --recipe simhash", b"");
-    let json = succeeds(at, "scan d -k 3 --json --recipe simhash", b"");
+    let plain = succeeds(at, "scan d -k 3 --all --chains --recipe simhash", b"");
+    let json = succeeds(at, "scan d -k 3 --json --chains --recipe simhash", b"");
     let mut again = String::new();
     for line in json.lines() {
         let group: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -106,10 +110,10 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
     assert!(files_alone.starts_with(&format!("{} files\t", of_folder + 1)), "each file once: {files_alone}");
     let largest = plain.split_inclusive("\n\n").take(3).collect::<String>();
-    assert_eq!(succeeds(at, "scan d -k 3 --all --limit 3 --recipe simhash", b""), largest);
+    assert_eq!(succeeds(at, "scan d -k 3 --all --chains --limit 3 --recipe simhash", b""), largest);
     let wide = expected::<u128>(&files, "width=128", 6);
     assert!(wide.lines().count() > 20, "{wide}");
-    assert_eq!(succeeds(at, "scan d --all --width 128 -k 6", b""), wide);
+    assert_eq!(succeeds(at, "scan d --all --chains --width 128 -k 6", b""), wide);
 }
 
 #[test]
@@ -137,11 +141,12 @@ fn what_is_no_text_is_left_out_and_counted() {
         format!("4 files\t{}\n0\ta/.hidden\t{len}\n0\ta/one\t{len}\n0\tb/c/two\t{len}\n", 2 * len + latin);
     assert!(outcome.out.starts_with(&expected), "{}", outcome.out);
     assert!(outcome.out.contains(&format!("\tb/latin\t{latin}\n")), "{}", outcome.out);
-    let counted = "left out: 2 binary, 2 empty, 2 of fewer than 30 tokens, 1 too large\n";
+    let counted = "left out: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; 4 of 11 files compared\n\
+                   not counted: 2 links (./a/link, ./b/loop)\n";
     assert!(outcome.err.ends_with(counted), "{}", outcome.err);
     assert!(outcome.err.contains("11 files, 0.0 MB in "), "{}", outcome.err);
     assert!(
-        outcome.err.contains(": 4 near-duplicates in 1 groups, 0 of them of exact copies; "),
+        outcome.err.contains(": 4 near-duplicates in 1 group, 0 of them of exact copies; "),
         "{}",
         outcome.err
     );
@@ -169,8 +174,8 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
         let outcome = nearprint(at, "scan a b /proc/self/mem", b"");
         assert_eq!((outcome.code, &*outcome.out), (0, &*format!("2 copies\t{}\ta\n", text.len())));
         assert!(outcome.err.contains("warning: cannot read /proc/self/mem"), "{}", outcome.err);
-        assert!(outcome.err.contains("2 files, 0.0 MB"), "{}", outcome.err);
-        assert!(outcome.err.ends_with("left out: 1 unreadable\n"), "{}", outcome.err);
+        assert!(outcome.err.contains("3 files, 0.0 MB"), "{}", outcome.err);
+        assert!(outcome.err.ends_with("left out: 1 unreadable; 2 of 3 files compared\n"), "{}", outcome.err);
     }
     let close = |name: &str| fs::set_permissions(at.join(name), fs::Permissions::from_mode(0o000)).unwrap();
     close("closed");
@@ -228,7 +233,7 @@ fn files_are_left_out_by_their_names_and_by_gitignore() {
         |count: usize, first: &str| format!("{count} copies\t{}\t{first}\n", (count - 1) * text.len());
     let outcome = nearprint(at, "scan .", b"");
     assert_eq!(outcome.out, copies(2, "a/kept"));
-    assert!(outcome.err.contains(", 4 on the list of --ignore (not with --no-ignore)\n"), "{}", outcome.err);
+    assert!(outcome.err.contains("left out: 4 on the list of ignored names, "), "{}", outcome.err);
     assert_eq!(succeeds(at, "scan . --no-ignore", b""), copies(8, "a/Cargo.lock"));
     assert_eq!(succeeds(at, "scan . --ignore kept,*.LOCK", b""), copies(2, "a/LICENSE"));
     assert_eq!(
@@ -236,6 +241,110 @@ fn files_are_left_out_by_their_names_and_by_gitignore() {
         copies(2, "a/LICENSE"),
         "what is named is read"
     );
-    fails(at, "scan . --ignore a{", b"", 2, &["--ignore"]);
+    assert_eq!(
+        succeeds(at, "scan . --no-ignore --exclude /b --exclude Cargo.*", b""),
+        copies(4, "a/LICENSE")
+    );
+    assert_eq!(succeeds(at, "scan . --no-ignore --ext lock", b""), copies(2, "a/Cargo.lock"));
+    fails(at, "scan . --ignore a{", b"", 2, &["a pattern of names"]);
+    fails(at, "scan . --exclude a{", b"", 2, &["a pattern of names"]);
     fails(at, "scan . --ignore x --no-ignore", b"", 2, &["--no-ignore"]);
+}
+
+#[test]
+fn groups_are_what_dedup_removes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let files = some_files(at);
+    succeeds(at, "dedup d -o kept.txt --duplicates gone.tsv --similarity 0.96", b"");
+    let gone = fs::read_to_string(at.join("gone.tsv")).unwrap();
+    let mut expected: Vec<(String, String)> = Vec::new();
+    for line in gone.lines() {
+        let mut cells = line.split('\t').map(String::from);
+        expected.push((cells.next().unwrap(), cells.next().unwrap()));
+    }
+    expected.sort_unstable();
+    assert!(expected.len() > 40 && expected.len() < files.len() / 3 * 2, "{}", expected.len());
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in succeeds(at, "scan d --json --similarity 0.96", b"").lines() {
+        let group: serde_json::Value = serde_json::from_str(line).unwrap();
+        let path = |member: &serde_json::Value| member["path"].as_str().unwrap().to_string();
+        let members = group["files"].as_array().unwrap();
+        found.extend(members[1..].iter().map(|member| (path(member), path(&members[0]))));
+    }
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+/// A folder as people have them.
+fn mixed_folder(at: &Path) {
+    let text = words(1, 300);
+    for name in ["d/a.md", "d/s/b.json", "d/c.csv", "d/line\nfeed.txt"] {
+        write(at, name, text.as_bytes());
+    }
+    let mut page = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut page, format!("<p>{text}").as_bytes()).unwrap();
+    write(at, "d/e.html.gz", &page.finish().unwrap());
+    write(at, "d/t.parquet", b"PAR1\0\0");
+    write(at, "d/broken.gz", b"\x1f\x8b\x08\0");
+    symlink(at.join("d/a.md"), at.join("d/link")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, at.join("d/pipe"), rustix::fs::Mode::RUSR).unwrap();
+}
+
+#[test]
+fn scan_and_dedup_see_the_same_files() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    mixed_folder(at);
+    let left_out = "left out: 1 binary, 1 unreadable; 5 of 7 files compared\n\
+                    not counted: 1 link (d/link), 1 pipe, socket or device (d/pipe)\n";
+    let scanned = nearprint(at, "scan d --json", b"");
+    assert!(scanned.err.ends_with(left_out) && scanned.err.contains("broken.gz"), "{}", scanned.err);
+    assert!(scanned.out.contains(r#""count":5,"#), "{}", scanned.out);
+    let on_disk = fs::metadata(at.join("d/e.html.gz")).unwrap().len();
+    assert!(
+        scanned.out.contains(&format!(r#"d/e.html.gz","bytes":{on_disk},"exact":false"#)),
+        "{}",
+        scanned.out
+    );
+    let deduplicated = nearprint(at, "dedup d -o kept.txt --duplicates gone.tsv", b"");
+    assert_eq!(deduplicated.code, 0);
+    assert!(
+        deduplicated.err.contains(left_out) && deduplicated.err.contains("broken.gz"),
+        "{}",
+        deduplicated.err
+    );
+    assert_eq!(fs::read_to_string(at.join("kept.txt")).unwrap(), "d/a.md\n");
+    assert_eq!(fs::read_to_string(at.join("gone.tsv")).unwrap().lines().count(), 4);
+    for options in ["--ext json,csv", "--exclude *.md --exclude *.gz --exclude line*"] {
+        succeeds(at, &format!("dedup d -o few.txt {options}"), b"");
+        assert_eq!(fs::read_to_string(at.join("few.txt")).unwrap(), "d/c.csv\n", "{options}");
+        assert!(succeeds(at, &format!("scan d {options}"), b"").starts_with("2 copies\t"));
+    }
+}
+
+#[test]
+fn lists_hold_names_with_line_feeds_between_zero_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (seed, name) in [(1, "d/a"), (2, "d/line\nfeed"), (3, "d/z")] {
+        write(at, name, words(seed, 300).as_bytes());
+    }
+    let lines = nearprint(at, "dedup d -o kept.txt", b"");
+    assert_eq!(fs::read(at.join("kept.txt")).unwrap(), b"d/a\nd/z\n");
+    assert!(
+        lines.err.contains("because of a line feed in the name: d/line\\nfeed; -0 lists them"),
+        "{}",
+        lines.err
+    );
+    succeeds(at, "dedup d -o kept.nul -0 --db seen.np", b"");
+    assert_eq!(fs::read(at.join("kept.nul")).unwrap(), b"d/a\0d/line\nfeed\0d/z\0");
+    succeeds(
+        at,
+        "dedup d -0 -o confirmed.nul --min-tokens 1000 --rejects short.nul --confirm jaccard:0.5",
+        b"",
+    );
+    assert_eq!(fs::read(at.join("short.nul")).unwrap(), b"d/a\0d/line\nfeed\0d/z\0");
+    succeeds(at, "dedup d -o confirmed.txt --confirm jaccard:0.5", b"");
+    assert_eq!(fs::read(at.join("confirmed.txt")).unwrap(), b"d/a\nd/z\n");
 }

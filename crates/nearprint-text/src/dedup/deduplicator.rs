@@ -454,18 +454,11 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// What to remember of a kept document.
     pub(super) fn stored(&mut self, document: Document<'_, F>) -> Result<Stored> {
-        match self.stores {
-            _ if self.is_temporary && self.measure.compares_features() => {
-                let span = self.sets.push(&document.features.to_listed_bytes())?;
-                Ok(Stored::place(span, document.text_hash))
-            }
-            KeyStorage::None | KeyStorage::Keys => Ok(Stored::default()),
-            KeyStorage::KeysAndHashes => Ok(Stored::hash(document.text_hash)),
-            KeyStorage::KeysAndTexts => Stored::text(document.text),
-            KeyStorage::KeysAndFeatures => {
-                Ok(Stored::with_features(document.text_hash, &document.features.to_bytes()))
-            }
+        if self.is_temporary && self.measure.compares_features() {
+            let span = self.sets.push(&document.features.to_listed_bytes())?;
+            return Ok(Stored::place(span, document.text_hash));
         }
+        Stored::of(self.stores, document.text, document.text_hash, document.features)
     }
 
     /// Remembers a kept document, and what a later verdict needs of it.

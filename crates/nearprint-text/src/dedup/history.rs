@@ -5,7 +5,6 @@
 //! outputs of every finished job, whatever the options are.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -13,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::job::{FileJob, JobIdentity};
 use super::report::{DocumentsNear, FileReport, Report, report_progress};
-use crate::documents::{OutputFile, Reader, digest_of};
+use crate::documents::{LeftOut, OutputFile, Reader, digest_of};
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
 use nearprint::MAX_HISTORY_BYTES;
@@ -64,9 +63,8 @@ impl FinishedJob {
             };
             files[place] = Some(FinishedFile { path: path_hash(path), content });
         }
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
-            completed: UtcTime::new(since_epoch.as_secs()),
+            completed: UtcTime::now(),
             identity: checkpoint.identity,
             rows: checkpoint.rows,
             counts: checkpoint.counts,
@@ -93,6 +91,8 @@ impl FinishedJob {
             completed: Some(self.completed),
             largest: Vec::new(),
             counts_copies,
+            left_out: LeftOut::default(),
+            unlisted: Vec::new(),
             crowding: None,
         }
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
+use super::order::Keep;
 use super::units::Unit;
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
@@ -14,18 +15,6 @@ use crate::recipe::Recipe;
 
 /// The field of the size of a cluster, and the option that adds it.
 pub(super) const CLUSTER_SIZE: &str = "cluster_size";
-
-/// Which of several near-duplicates is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Keep {
-    /// The first in input order.
-    First,
-    /// The longest text in characters, the first of equally long ones. Reads the inputs twice.
-    Longest,
-    /// The largest number in a field, the first of equal ones. Reads the inputs twice.
-    Max(String),
-}
 
 /// A deduplication of files: reads documents, and writes the new ones unchanged, in input order.
 ///
@@ -49,7 +38,7 @@ pub enum Keep {
 pub struct FileJob {
     /// Files and folders of documents; `-` is standard input.
     pub inputs: Vec<PathBuf>,
-    /// How documents are read. [`Keep::Max`] sets the [value](Fields::value) of its fields.
+    /// How documents are read. A [field](Keep::field) of `keep` is the [value](Fields::value) of its fields.
     pub reader: ReaderOptions,
     /// The file for kept documents; `-` is standard output.
     pub output: PathBuf,
@@ -69,6 +58,8 @@ pub struct FileJob {
     /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
     /// twice. Not with a database, since later jobs add to the clusters.
     pub cluster_size: bool,
+    /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
+    pub nul_ended: bool,
     /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
     /// `cluster` per near-duplicate, with [escaped] keys.
     ///
@@ -82,6 +73,13 @@ pub struct FileJob {
     /// The database that remembers kept documents; created if it does not exist. It also makes the
     /// job resumable: a job that was interrupted resumes when an equal one is run.
     pub database: Option<PathBuf>,
+    /// Databases, files and folders of documents to compare with: documents that are near one of
+    /// theirs are left out, with its key. They are only read. A file has the fields of the inputs, and the format
+    /// of its extension.
+    pub against: Vec<PathBuf>,
+    /// Compares the documents of the inputs with each other. On by default. Without it, and without a
+    /// database, documents are only compared with those of [`against`](Self::against).
+    pub within: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
     /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
@@ -118,10 +116,13 @@ impl FileJob {
             cleaned: None,
             annotate: false,
             cluster_size: false,
+            nul_ended: false,
             duplicates: None,
             duplicates_header: false,
             rejects: None,
             database: None,
+            against: Vec::new(),
+            within: true,
             dry_run: false,
             restart: false,
             again: false,
@@ -135,6 +136,9 @@ impl FileJob {
     pub(super) fn check(&self) -> Result<()> {
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
+        }
+        if !self.against.is_empty() && (self.reads_twice() || self.units.is_some()) {
+            return Err(OutputProblem::NotWithAgainst.into());
         }
         if self.units.is_none() {
             return Ok(());
@@ -193,7 +197,11 @@ impl FileJob {
             dedup.confirm,
             dedup.min_tokens,
         );
-        for (is_on, option) in [(*annotate, "annotate"), (self.duplicates_header, "duplicates_header")] {
+        for (is_on, option) in [
+            (*annotate, "annotate"),
+            (self.duplicates_header, "duplicates_header"),
+            (self.nul_ended, "nul_ended"),
+        ] {
             if is_on {
                 let _ = write!(identity, " {option}");
             }
@@ -208,6 +216,10 @@ impl FileJob {
         }
         if let Some(unit) = self.units {
             let _ = write!(identity, " units {}", unit.name());
+        }
+        if !self.against.is_empty() {
+            let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
+            let _ = write!(identity, " against {against:?} within {}", self.within);
         }
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::against::Against;
 use super::checkpoint::FileDigest;
 use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
 use crate::documents::{
-    AddedField, DocumentWriter, FieldValue, LineFile, OutputFile, Reader, Record, Span, WriterOptions,
-    Written, check_outputs, escape,
+    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, Reader, Record, Span,
+    WriterOptions, Written, check_outputs, escape, listed_path, path_of_line,
 };
 use crate::error::{Error, OutputProblem, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
@@ -37,6 +38,9 @@ pub(super) struct JobOutputs<'a, F: Fingerprint> {
     documents: Option<DocumentWriter>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
+    /// Whether records are files, of which lists have the paths.
+    lists_files: bool,
+    unlisted_rejects: Vec<PathBuf>,
     /// Cleans texts that are written.
     cleaner: Fingerprinter<F>,
 }
@@ -46,12 +50,19 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     pub(super) fn open(
         job: &'a FileJob,
         reader: &Reader,
-        deduplicator: &Deduplicator<F>,
+        (deduplicator, against): (&Deduplicator<F>, &Against<F>),
         unfinished: Option<&[Option<FileDigest>; 3]>,
     ) -> Result<Self> {
-        let (documents, cleaner) = (None, deduplicator.fingerprinter());
-        let mut outputs = Self { job, documents, duplicates: None, rejects: None, cleaner };
         let format = reader.format();
+        let mut outputs = Self {
+            job,
+            documents: None,
+            duplicates: None,
+            rejects: None,
+            lists_files: format == Format::Text,
+            unlisted_rejects: Vec::new(),
+            cleaner: deduplicator.fingerprinter(),
+        };
         if job.units.is_some() && !format.has_fields() {
             return Err(OutputProblem::NoFields { format: format.name() }.into());
         }
@@ -60,8 +71,10 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         }
         let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
         let all = all.filter_map(|(name, path)| Some((name, path?)));
-        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
-        let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
+        let inputs = reader.inputs().iter().map(|input| &input.path).chain(&against.files);
+        let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
+        let databases: Vec<&Path> =
+            job.database.iter().chain(&against.databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         let written =
             |place: usize| unfinished.and_then(|files| files[place].as_ref()).map(FileDigest::written);
@@ -138,7 +151,23 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
 
     /// Writes a record to the rejects.
     pub(super) fn reject(&mut self, raw: &[u8]) -> Result<()> {
-        self.rejects.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+        let Some(file) = &mut self.rejects else { return Ok(()) };
+        if !self.lists_files {
+            return file.append(raw).map(drop);
+        }
+        match listed_path(raw, self.job.nul_ended) {
+            Some(line) => file.append_path(&line).map(drop),
+            None => {
+                self.unlisted_rejects.push(path_of_line(raw).to_path_buf());
+                Ok(())
+            }
+        }
+    }
+
+    /// The files whose paths no list of lines can hold.
+    pub(super) fn unlisted(&self) -> Vec<PathBuf> {
+        let of_output = self.documents.as_ref().map(DocumentWriter::unlisted).unwrap_or_default();
+        [of_output, &self.unlisted_rejects].concat()
     }
 }
 
@@ -166,6 +195,7 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
     options.keep_texts = confirms_by_output && !job.reads_twice() && job.units.is_none();
+    options.nul_ended = job.nul_ended;
     options.resumable = is_resumable;
     options
 }

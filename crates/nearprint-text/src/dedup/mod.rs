@@ -8,11 +8,12 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those before it: `confirm`, `options`, `units`, `temporary`, `stored`,
+//! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`, `temporary`, `stored`,
 //! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`, `job`,
 //! `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`, `fingerprinting`;
-//! `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranked`, `by_unit`; `run`.
+//! `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
 
+mod against;
 mod by_unit;
 mod candidates;
 mod checkpoint;
@@ -24,6 +25,7 @@ mod fingerprinting;
 mod groups;
 mod history;
 mod in_order;
+mod iso8601;
 mod job;
 mod job_input;
 mod job_outputs;
@@ -32,9 +34,11 @@ mod kept_keys;
 mod measure;
 mod opened;
 mod options;
+mod order;
 mod progress;
 mod ranked;
 mod ranked_record;
+mod ranking;
 mod recent;
 mod report;
 mod run;
@@ -51,10 +55,11 @@ pub use crowding::Crowding;
 pub(crate) use database::check_bands;
 pub use deduplicator::{Decision, Deduplicator};
 pub use groups::Group;
-pub use job::{FileJob, Keep};
+pub use job::FileJob;
 pub use kept_fingerprints::KeptFingerprints;
 pub(crate) use options::stored_recipe;
 pub use options::{DedupOptions, Evidence, recipe_of};
+pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use report::{DocumentsNear, FileReport};
 pub(crate) use stored::{Stored, damaged};
 pub use units::Unit;

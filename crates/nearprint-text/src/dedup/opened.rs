@@ -1,5 +1,6 @@
 //! A job whose database is open: what to do about its earlier runs.
 
+use super::against::Against;
 use super::checkpoint::Checkpoint;
 use super::deduplicator::Deduplicator;
 use super::history::{FinishedJob, History};
@@ -106,11 +107,12 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     }
 
     /// Creates the files of the job, or opens them where an unfinished run has left them.
-    pub(super) fn write(self, reader: &Reader) -> Result<WritingJob<'a, F>> {
+    pub(super) fn write(self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
         let Self { job, deduplicator, identity, history, unfinished, .. } = self;
         let files = unfinished.as_ref().map(|checkpoint| &checkpoint.files);
-        let outputs = JobOutputs::open(job, reader, &deduplicator, files)?;
-        WritingJob::new(job, deduplicator, outputs, (identity, history, unfinished))
+        let against = Against::open(job, deduplicator.measure(), report)?;
+        let outputs = JobOutputs::open(job, reader, (&deduplicator, &against), files)?;
+        WritingJob::new(job, (deduplicator, against), outputs, (identity, history, unfinished))
     }
 }
 

@@ -8,19 +8,17 @@ use std::path::Path;
 
 use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
 use super::fingerprinting::{Prepared, checked, preparing_documents};
-use super::job::Keep;
 use super::job_outputs::Original;
 use super::measure::{Judge, Measure};
 use super::ranked_record::{Outcome, RankedRecord};
+use super::ranking::Ranking;
 use super::report::{Report, report_progress};
-use super::sort_row::SortRow;
 use super::stored::Stored;
 use super::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use super::writing::{WritingJob, bad_record};
 use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Features, Fingerprinted, Fingerprinter};
-use nearprint::internal::Sorter;
 use nearprint::{Fingerprint, Match, Row, Writer};
 
 /// Records of the second pass that are read at once, and between two reports.
@@ -36,10 +34,10 @@ pub(super) fn run<F: Fingerprint>(
     if let Some(input) = reader.inputs().iter().find(reads_once) {
         return Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into());
     }
-    let mut ranking = Ranking::new(run)?;
-    ranking.read(run, reader, report)?;
+    let mut first = FirstPass::new(run)?;
+    first.read(run, reader, report)?;
     let at = reader.position();
-    let mut records = ranking.decide(run, &mut || report(&run.counts, at))?;
+    let mut records = first.decide(run, &mut || report(&run.counts, at))?;
     let mut second = reader.again(run.job.reader.clone())?;
     write(run, &mut second, &mut records, report)
 }
@@ -122,27 +120,21 @@ impl Records {
     }
 }
 
-/// The ranks of all documents that are to be decided.
-struct Ranking {
+/// The first pass: reads all documents and ranks them.
+struct FirstPass {
     records: Records,
-    /// Ranks and positions. The best documents sort first.
-    ranks: Sorter<SortRow<2>>,
+    ranking: Ranking,
     folder: WorkFolder,
 }
 
-impl Ranking {
+impl FirstPass {
     fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
-        let (folder, options) = (WorkFolder::new()?, &run.job.dedup.engine);
-        let memory = options.get_memory_bytes() / 4;
-        let ranks = Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?;
-        Ok(Self {
-            records: Records::new::<F>(run.deduplicator.measure(), run.job.cluster_size)?,
-            ranks,
-            folder,
-        })
+        let records = Records::new::<F>(run.deduplicator.measure(), run.job.cluster_size)?;
+        let folder = WorkFolder::new()?;
+        let ranking = Ranking::new(&run.job.keep, &run.job.dedup.engine, &folder)?;
+        Ok(Self { records, ranking, folder })
     }
 
-    /// The first pass.
     fn read<F: Fingerprint>(
         &mut self,
         run: &WritingJob<'_, F>,
@@ -171,13 +163,17 @@ impl Ranking {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
             Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
-            Err(_) => return self.records.push(("", "", &Features::default()), RankedRecord::<F>::bad()),
+            Err(_) => {
+                self.ranking.skip()?;
+                return self.records.push(("", "", &Features::default()), RankedRecord::<F>::bad());
+            }
         };
         let mut ranked = RankedRecord::new(&fingerprinted);
         if run.deduplicator.is_too_short(&fingerprinted) {
             ranked.outcome = Outcome::SetAside;
+            self.ranking.skip()?;
         } else {
-            self.ranks.push(SortRow([rank(&run.job.keep, &record), self.records.records.count]))?;
+            self.ranking.push(&record)?;
         }
         self.records.push((&record.key, &record.text, &fingerprinted.features), ranked)
     }
@@ -188,7 +184,7 @@ impl Ranking {
         run: &WritingJob<'_, F>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Records> {
-        let Self { records, ranks, folder } = self;
+        let Self { records, ranking, folder } = self;
         let measure = run.deduplicator.measure();
         let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
         let mut decider = Decider {
@@ -201,8 +197,8 @@ impl Ranking {
                 outlines: Outlines::new(),
             },
         };
-        ranks.finish()?.for_each_block(|block| {
-            block.iter().try_for_each(|&SortRow([_, position])| decider.decide(position))?;
+        ranking.for_each_block(|block| {
+            block.iter().try_for_each(|&position| decider.decide(position))?;
             // Commits bound the memory. This database is never opened again.
             decider.kept.writer.commit()?;
             if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
@@ -283,21 +279,6 @@ impl<F: Fingerprint> Decider<'_, F> {
             }
         };
         self.kept.records.records.set(position, &record.to_bytes())
-    }
-}
-
-/// The rank of a document; smaller is better.
-fn rank(keep: &Keep, record: &Record) -> u64 {
-    match keep {
-        Keep::First => 0,
-        Keep::Longest => u64::MAX - record.text.chars().count() as u64,
-        Keep::Max(_) => {
-            // The bits of positive floats are in the order of the numbers, the bits of negative floats
-            // in the reverse order. Adding zero turns the negative zero into the positive one.
-            let bits = (record.value.unwrap_or(f64::NEG_INFINITY) + 0.0).to_bits();
-            let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-            !ascending
-        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a deduplication of files reports: its progress, and its result.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use super::checkpoint::DocumentCounts;
 use super::confirm::Confirm;
 use super::crowding::Crowding;
 use super::groups::Group;
-use crate::documents::Position;
+use crate::documents::{LeftOut, Position};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::time::UtcTime;
@@ -58,6 +59,10 @@ pub struct FileReport {
     pub near: DocumentsNear,
     /// Whether [`copies`](DocumentCounts::copies) are counted.
     pub counts_copies: bool,
+    /// What was found in folders, and is no document.
+    pub left_out: LeftOut,
+    /// Files whose paths have a line feed, and which therefore are not in a list of paths.
+    pub unlisted: Vec<PathBuf>,
     /// How many of the documents kept since then share a band, if fingerprints have bands.
     pub crowding: Option<Crowding>,
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::checkpoint::DocumentCounts;
-use super::job::{FileJob, Keep};
+use super::job::FileJob;
 use super::job_input::JobInput;
 use super::opened::OpenedJob;
 use super::report::{FileReport, Report};
@@ -53,9 +53,7 @@ impl FileJob {
             spooled = SpooledInput::read()?;
             self.reader.stdin = StdinSource::Copy(spooled.path());
         }
-        if let Keep::Max(field) = &self.keep {
-            self.reader.fields.value = Some(field.clone());
-        }
+        self.reader.fields.value = self.keep.field().map(String::from);
         let width = self.dedup.recipe.width();
         width.visit(Run { job: self, report: &mut report })
     }
@@ -81,12 +79,12 @@ impl WidthVisitor for Run<'_> {
         }
         input.stop_recording();
         let reader = &mut input.reader;
-        let mut writing = opened.write(reader)?;
+        let mut writing = opened.write(reader, report)?;
         match job.units {
             Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,
             None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
             None => in_order::run(&mut writing, reader, report)?,
         }
-        writing.end()?.complete()
+        writing.end(reader.left_out())?.complete()
     }
 }

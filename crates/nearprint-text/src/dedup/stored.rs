@@ -2,6 +2,8 @@
 
 use crate::documents::Span;
 use crate::error::{Error, Result};
+use crate::recipe::Features;
+use nearprint::KeyStorage;
 
 /// Begins a hash.
 const HASH: u8 = 0;
@@ -22,6 +24,16 @@ const FRAME: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 pub(crate) struct Stored(pub(crate) Vec<u8>);
 
 impl Stored {
+    /// What a database that keeps this stores of a document.
+    pub(crate) fn of(keeps: KeyStorage, text: &str, text_hash: u128, features: &Features) -> Result<Self> {
+        match keeps {
+            KeyStorage::None | KeyStorage::Keys => Ok(Self::default()),
+            KeyStorage::KeysAndHashes => Ok(Self::hash(text_hash)),
+            KeyStorage::KeysAndTexts => Self::text(text),
+            KeyStorage::KeysAndFeatures => Ok(Self::with_features(text_hash, &features.to_bytes())),
+        }
+    }
+
     pub(super) fn hash(text_hash: u128) -> Self {
         Self([&[HASH][..], &text_hash.to_le_bytes()].concat())
     }
@@ -32,12 +44,12 @@ impl Stored {
     }
 
     /// A set of features, and the hash of the text.
-    pub(super) fn with_features(text_hash: u128, features: &[u8]) -> Self {
+    fn with_features(text_hash: u128, features: &[u8]) -> Self {
         Self([&[FEATURES][..], &text_hash.to_le_bytes(), features].concat())
     }
 
     /// Compresses a text.
-    pub(super) fn text(text: &str) -> Result<Self> {
+    fn text(text: &str) -> Result<Self> {
         zstd::bulk::compress(text.as_bytes(), 0).map(Self).map_err(Error::io("compress", "a text"))
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::against::Against;
 use super::candidates::{Candidate, Document, Verdict};
 use super::checkpoint::{Checkpoint, DocumentCounts, RecordHash, Rows};
 use super::crowding::BandCounts;
@@ -14,7 +15,7 @@ use super::job_outputs::{JobOutputs, Original};
 use super::progress::Progress;
 use super::report::{FileReport, Report, report_progress};
 use super::stored::Stored;
-use crate::documents::{BadRecord, OutputFile, Position, Reader, Record};
+use crate::documents::{BadRecord, LeftOut, OutputFile, Position, Reader, Record};
 use crate::error::{Error, Result, ResumeProblem};
 use crate::recipe::Comparable;
 use nearprint::Fingerprint;
@@ -30,6 +31,7 @@ const GROUP_NAME_CHARS: usize = 80;
 pub(super) struct WritingJob<'a, F: Fingerprint> {
     pub(super) job: &'a FileJob,
     pub(super) deduplicator: Deduplicator<F>,
+    against: Against<F>,
     pub(super) counts: DocumentCounts,
     outputs: JobOutputs<'a, F>,
     /// The near-duplicates since the job was begun or resumed.
@@ -58,7 +60,7 @@ struct JobState {
 impl<'a, F: Fingerprint> WritingJob<'a, F> {
     pub(super) fn new(
         job: &'a FileJob,
-        deduplicator: Deduplicator<F>,
+        (deduplicator, against): (Deduplicator<F>, Against<F>),
         outputs: JobOutputs<'a, F>,
         (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
     ) -> Result<Self> {
@@ -82,6 +84,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             groups: GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())?,
             bands: deduplicator.recipe().bands().map(BandCounts::new),
             deduplicator,
+            against,
             hash: RecordHash { value, ..RecordHash::default() },
             state,
         })
@@ -166,13 +169,20 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     /// What a document or a unit is a duplicate of. `None` if nothing kept is near it.
     pub(super) fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Original>> {
         self.counts.push_comparable(document.comparable);
+        let compares_inputs = self.compares_inputs();
         let outputs = &mut self.outputs;
         // Where nothing is written, the temporary database stores the texts.
         let text_of = |candidate: &Candidate| {
             let written = candidate.stored.span().and_then(|span| outputs.read_back(span));
             written.unwrap_or_else(|| candidate.stored.decompress(&candidate.key))
         };
-        match self.deduplicator.nearest(document, text_of)? {
+        let measure = self.deduplicator.measure().clone();
+        let known = self.against.nearest(document, &measure)?;
+        let own = match compares_inputs {
+            true => self.deduplicator.nearest(document, text_of)?,
+            false => Verdict::New,
+        };
+        match known.or_nearer(own, &measure, |candidate| candidate.distance) {
             Verdict::Near(near, similarity) => {
                 let is_copy = self.deduplicator.is_copy(document, &near)?;
                 Ok(Some(Original { key: near.key, distance: near.distance, similarity, is_copy }))
@@ -193,6 +203,9 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     ) -> Result<()> {
         self.counts.kept += 1;
         let span = self.outputs.write(record, None, Some(document.fingerprint), None, cluster_size)?;
+        if !self.compares_inputs() {
+            return Ok(());
+        }
         let confirms_by_output = self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some();
         match span.filter(|_| confirms_by_output) {
             Some(span) => self.remember(document, &Stored::place(span, document.text_hash)),
@@ -204,6 +217,11 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     pub(super) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
         let stored = self.deduplicator.stored(unit)?;
         self.remember(unit, &stored)
+    }
+
+    /// Whether documents of the inputs are compared with each other.
+    fn compares_inputs(&self) -> bool {
+        self.job.within || self.job.database.is_some()
     }
 
     /// Remembers a document or unit, and counts its bands. Without features it has none.
@@ -265,10 +283,12 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Writes the ends of the files. With a database, one commit then says that all is written.
-    pub(super) fn end(mut self) -> Result<WrittenJob<F>> {
+    /// `left_out` is what the reader has left out.
+    pub(super) fn end(mut self, left_out: &LeftOut) -> Result<WrittenJob<F>> {
         let is_temporary = self.deduplicator.is_temporary();
         let checkpoint = if is_temporary { None } else { Some(self.sync()?) };
         let mut history = self.state.history;
+        let unlisted = self.outputs.unlisted();
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
@@ -286,6 +306,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             largest: self.groups.largest()?,
             near: self.deduplicator.measure().near(),
             counts_copies: self.deduplicator.counts_copies(),
+            left_out: left_out.clone(),
+            unlisted,
             crowding: self.bands.as_ref().map(BandCounts::crowding),
         };
         let history = history.encode(self.job)?;

@@ -1,6 +1,7 @@
 //! Which fields of a record hold what, and the values found in them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// Which fields of a record hold its text, key and rank.
 ///
@@ -18,7 +19,7 @@ pub struct Fields {
     /// Whether a record may lack its key, or have null there; its key is then empty. By default
     /// such a record is bad.
     pub key_is_optional: bool,
-    /// A number, or a string with a number, that ranks the record.
+    /// What ranks the record.
     pub value: Option<String>,
 }
 
@@ -28,12 +29,48 @@ impl Default for Fields {
     }
 }
 
+/// A value that ranks a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RankValue {
+    /// There is no value, null, or NaN; an empty cell.
+    #[default]
+    Missing,
+    /// A number, as its digits.
+    Number(String),
+    /// A string.
+    Text(String),
+    /// A date or time: nanoseconds since 1970-01-01T00:00Z.
+    Time(i128),
+    /// Something that cannot be ordered, by its name.
+    Other(&'static str),
+}
+
+impl RankValue {
+    /// The string; empty for anything else.
+    pub(crate) fn as_text(&self) -> &str {
+        if let Self::Text(text) = self { text } else { "" }
+    }
+}
+
+impl fmt::Display for RankValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("no value"),
+            Self::Number(number) => f.write_str(number),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Time(nanoseconds) => write!(f, "the time {nanoseconds} ns after 1970"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
+
 /// The values of a record's [`Fields`].
 #[derive(Debug, Default)]
 pub(super) struct FieldValues {
     pub(super) text: String,
     pub(super) key: Option<String>,
-    pub(super) value: Option<f64>,
+    pub(super) value: RankValue,
     pub(super) invalid_utf8: bool,
 }
 
@@ -45,15 +82,6 @@ pub(super) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, bool) {
         Ok(text) => (text.into(), false),
         Err(_) => (String::from_utf8_lossy(bytes), true),
     }
-}
-
-/// Parses a finite number.
-pub(super) fn number(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-pub(super) fn not_a_number(field: &str) -> String {
-    format!("field {field:?} is not a number")
 }
 
 pub(super) fn not_a_text(field: &str, kind: &str) -> String {

@@ -11,6 +11,7 @@ use lzma_rust2::XzReader;
 
 use super::compression::{Compression, HEAD_BYTES, is_undecided, unread_format};
 use super::input_file::InputFile;
+use super::regular::open_regular;
 use crate::error::{Error, Result};
 
 /// The largest window of Zstandard and xz, as a power of two: 128 MiB, which the decoder allocates.
@@ -33,14 +34,24 @@ impl InputBytes {
     /// The first bytes denote the compression, so that standard input may be compressed too.
     pub(super) fn open(input: &InputFile, count: &Arc<AtomicU64>) -> Result<Self> {
         let inner = input.open().map_err(Error::io("open", &*input.name()))?;
-        let mut bytes = Self { inner, compression: None, name: input.name() };
+        Self::of_open(inner, &input.path, input.name(), count)
+    }
+
+    /// Decompresses what was opened. `name` is for messages.
+    pub(super) fn of_open(
+        inner: Box<dyn Read + Send>,
+        path: &Path,
+        name: Arc<str>,
+        count: &Arc<AtomicU64>,
+    ) -> Result<Self> {
+        let mut bytes = Self { inner, compression: None, name };
         let head = bytes.read_head()?;
-        if let Some(format) = unread_format(&input.path, &head) {
+        if let Some(format) = unread_format(path, &head) {
             let (place, format, program) = (bytes.name.to_string(), format.name, format.program);
             return Err(Error::Compressed { place, format, program });
         }
         bytes.compression = Compression::of_bytes(&head);
-        if let Some(named) = Compression::of(&input.path).filter(|_| bytes.compression.is_none()) {
+        if let Some(named) = Compression::of(path).filter(|_| bytes.compression.is_none()) {
             return Err(Error::input(&*bytes.name, format!("named as {} data, and is none", named.name())));
         }
         let inner = Counting { inner: io::Cursor::new(head).chain(bytes.inner), count: count.clone() };
@@ -52,7 +63,7 @@ impl InputBytes {
                     decoder.window_log_max(MAX_WINDOW_LOG)?;
                     Ok(decoder)
                 });
-                Box::new(decoder.map_err(Error::io("read", &input.path))?)
+                Box::new(decoder.map_err(Error::io("read", path))?)
             }
             Some(Compression::Bzip2) => Box::new(MultiBzDecoder::new(inner)),
             Some(Compression::Xz) => {
@@ -82,6 +93,10 @@ impl InputBytes {
         Self { inner, compression: None, name: "input".into() }
     }
 
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression.is_some()
+    }
+
     /// Reads bytes; 0 only at the end.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         loop {
@@ -101,9 +116,15 @@ impl InputBytes {
     /// Reads all bytes; `None` if there are more than `max_bytes`.
     pub(super) fn read_all(mut self, max_bytes: usize) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
-        let read = (&mut self.inner).take(max_bytes as u64 + 1).read_to_end(&mut bytes);
-        read.map_err(|error| self.failed(error))?;
+        self.read_up_to(max_bytes.saturating_add(1), &mut bytes)?;
         Ok((bytes.len() <= max_bytes).then_some(bytes))
+    }
+
+    /// Appends bytes until there are `len_bytes`, or until the end.
+    pub(super) fn read_up_to(&mut self, len_bytes: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        let more = len_bytes.saturating_sub(bytes.len()) as u64;
+        let read = (&mut self.inner).take(more).read_to_end(bytes);
+        read.map(drop).map_err(|error| self.failed(error))
     }
 
     fn window_too_large(&self, what: &str) -> Error {
@@ -137,6 +158,15 @@ impl InputBytes {
 /// [`Error`] too.
 pub fn open_decompressed(path: &Path) -> Result<impl Read + use<>> {
     InputBytes::open(&InputFile::new(path), &Arc::default()).map(StdRead)
+}
+
+/// The same for a file that has to be a regular one: a named pipe could block for ever.
+///
+/// # Errors
+/// As [`open_decompressed`].
+pub fn open_regular_decompressed(path: &Path) -> Result<impl Read + use<>> {
+    let file = open_regular(path).map_err(Error::io("open", path))?;
+    InputBytes::of_open(Box::new(file), path, path.to_string_lossy().into(), &Arc::default()).map(StdRead)
 }
 
 /// [`InputBytes`] as a reader of the standard library.

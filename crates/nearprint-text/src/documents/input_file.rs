@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::folder::{FolderRules, LeftOut, Walker};
 use super::format::Format;
-use super::output_file::is_unfinished;
 use super::regular::open_regular;
 use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
@@ -22,18 +22,27 @@ pub struct InputFile {
     pub path: PathBuf,
     /// Its length in bytes, compressed or not; `None` for pipes and devices.
     pub size_bytes: Option<u64>,
+    /// Whether a folder was named, and not this file.
+    pub in_folder: bool,
+    format: Format,
     pub(crate) stdin: StdinSource,
 }
 
 impl InputFile {
     fn with_metadata(path: PathBuf, metadata: &fs::Metadata) -> Self {
-        Self { path, size_bytes: metadata.is_file().then_some(metadata.len()), stdin: StdinSource::Stream }
+        Self { size_bytes: metadata.is_file().then_some(metadata.len()), ..Self::new(&path) }
     }
 
     /// A file of unknown length.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), size_bytes: None, stdin: StdinSource::Stream }
+        Self {
+            path: path.to_path_buf(),
+            size_bytes: None,
+            in_folder: false,
+            format: Format::of(path),
+            stdin: StdinSource::Stream,
+        }
     }
 
     /// Opens the input.
@@ -62,54 +71,81 @@ impl InputFile {
     }
 }
 
-/// Lists the files that paths denote.
+/// Lists the files that paths denote, and what was left out of folders.
 ///
-/// A folder denotes all regular files below it in the order of their paths; links in it are not
-/// followed, and unfinished outputs are left out.
-pub(super) fn list(paths: &[PathBuf], stdin: &StdinSource) -> Result<Vec<InputFile>> {
-    let mut found = Vec::new();
+/// A folder denotes the files below it that its rules choose, in the order of their paths. With `once`, a
+/// file that is named several times is listed once.
+pub(super) fn list(
+    paths: &[PathBuf],
+    rules: &FolderRules,
+    stdin: &StdinSource,
+    once: bool,
+) -> Result<(Vec<InputFile>, LeftOut)> {
+    let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
+    let mut walker = Walker::new(rules)?;
     for path in paths {
         if path == Path::new("-") {
             if found.iter().any(InputFile::is_stdin) {
                 return Err(InputSetProblem::StdinTwice.into());
             }
-            found.push(InputFile { path: path.clone(), size_bytes: None, stdin: stdin.clone() });
+            found.push(InputFile { stdin: stdin.clone(), ..InputFile::new(path) });
             continue;
         }
         let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
         if metadata.is_dir() {
             let before = found.len();
-            walk(path, &mut found)?;
-            found[before..].sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            walker.walk(path, &mut left_out, |path, metadata| {
+                found.push(InputFile { in_folder: true, ..InputFile::with_metadata(path, metadata) });
+            })?;
+            let walked = &mut found[before..];
+            walked.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            unify_formats(walked);
         } else {
-            found.push(InputFile::with_metadata(path.clone(), &metadata));
-        }
-    }
-    Ok(found)
-}
-
-fn walk(folder: &Path, found: &mut Vec<InputFile>) -> Result<()> {
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
-            let entry = entry.map_err(Error::io("list", &folder))?;
-            let path = entry.path();
-            let metadata = entry.metadata().map_err(Error::io("open", &path))?;
-            if metadata.is_dir() {
-                folders.push(path);
-            } else if metadata.is_file() && !is_unfinished(&path) {
-                found.push(InputFile::with_metadata(path, &metadata));
+            if walker.is_new(&metadata) || !once {
+                found.push(InputFile::with_metadata(path.clone(), &metadata));
             }
         }
     }
-    Ok(())
+    left_out.links.sort_unstable();
+    left_out.special.sort_unstable();
+    left_out.unreadable.sort_unstable();
+    Ok((found, left_out))
+}
+
+/// Lists the files that paths denote, each once and sorted by path, and what was left out of folders.
+///
+/// ```
+/// use nearprint_text::documents::{FolderRules, list_files};
+///
+/// # let home = tempfile::tempdir()?;
+/// std::fs::write(home.path().join("a.md"), "one")?;
+/// std::fs::write(home.path().join("LICENSE"), "two")?;
+/// let (files, left_out) = list_files(&[home.path().into()], &FolderRules::default())?;
+/// assert_eq!((files.len(), left_out.num_ignored), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Engine`] if a path does not exist, or if the process lacks file handles or memory;
+/// [`Error::InputSet`] for a malformed pattern.
+pub fn list_files(paths: &[PathBuf], rules: &FolderRules) -> Result<(Vec<InputFile>, LeftOut)> {
+    let (mut files, left_out) = list(paths, rules, &StdinSource::Stream, true)?;
+    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok((files, left_out))
+}
+
+/// The files of a folder are records of one format if all of them are, and otherwise one document
+/// each: a table among texts is a text.
+fn unify_formats(files: &mut [InputFile]) {
+    let is_text = files.windows(2).any(|pair| pair[0].format != pair[1].format);
+    for file in files.iter_mut().filter(|_| is_text) {
+        file.format = Format::Text;
+    }
 }
 
 /// The format of all inputs. `given` overrides what extensions denote.
 pub(super) fn common_format(inputs: &[InputFile], given: Option<Format>, stdin: Format) -> Result<Format> {
-    let of = |input: &InputFile| {
-        given.unwrap_or_else(|| if input.is_stdin() { stdin } else { Format::of(&input.path) })
-    };
+    let of = |input: &InputFile| given.unwrap_or(if input.is_stdin() { stdin } else { input.format });
     let first = inputs.first().ok_or(InputSetProblem::Empty)?;
     let format = of(first);
     match inputs.iter().find(|input| of(input) != format) {
@@ -138,15 +174,32 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("d/z"), at("d/l")).unwrap();
         std::os::unix::fs::symlink(at("d"), at("d/b/loop")).unwrap();
-        let found = list(&[at("d"), at("d/l"), "-".into()], &StdinSource::Stream).unwrap();
-        let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("d/l"), "-".into()];
+        fs::write(at("x"), "1").unwrap();
+        let list = |paths: &[PathBuf]| list(paths, &FolderRules::default(), &StdinSource::Stream, false);
+        let (found, left_out) = list(&[at("d"), at("d/b"), at("d/l"), at("x"), "-".into()]).unwrap();
+        let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("d/l"), at("x"), "-".into()];
         assert!(found.iter().map(|input| &input.path).eq(&expected), "{found:?}");
         assert_eq!(found[0].size_bytes, Some(1));
-        assert!(
-            list(&[at("missing")], &StdinSource::Stream).unwrap_err().to_string().starts_with("cannot open")
-        );
-        let twice = list(&["-".into(), "-".into()], &StdinSource::Stream).unwrap_err();
+        assert_eq!(left_out.links.len(), 3, "{left_out:?}");
+        assert!(list(&[at("missing")]).unwrap_err().to_string().starts_with("cannot open"));
+        let twice = list(&["-".into(), "-".into()]).unwrap_err();
         assert!(matches!(twice, Error::InputSet(InputSetProblem::StdinTwice)), "{twice}");
+    }
+
+    #[test]
+    fn folders_are_records_if_all_files_are() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let format = || {
+            let (found, _) = list_files(&[home.path().into()], &FolderRules::default()).unwrap();
+            common_format(&found, None, Format::Csv).unwrap()
+        };
+        for (name, expected) in
+            [("a.json", Format::Jsonl), ("b.jsonl.gz", Format::Jsonl), ("c.md", Format::Text)]
+        {
+            fs::write(at(name), "1").unwrap();
+            assert_eq!(format(), expected, "{name}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::fields::{not_a_key, number};
+use super::fields::{RankValue, not_a_key};
 use super::lines::{without_line_end, without_mark};
 
 /// The requested fields: text, key, value.
@@ -245,9 +245,18 @@ impl<'a> JsonField<'a> {
         }
     }
 
-    /// The number, or the number in a string.
-    pub(super) fn into_number(self) -> Option<f64> {
-        number(&self.into_key().ok()?)
+    /// What ranks a record.
+    pub(super) fn into_rank(self) -> RankValue {
+        match self {
+            other if other.is_null() => RankValue::Missing,
+            Self::Json(json) if json.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                RankValue::Number(json.into())
+            }
+            other => match other.into_text() {
+                Ok(text) => RankValue::Text(text.into_owned()),
+                Err(kind) => RankValue::Other(kind),
+            },
+        }
     }
 }
 
@@ -382,7 +391,7 @@ mod tests {
         assert_eq!(texts(object, "a.b", "a"), (Some("x".into()), Some(r#"{"b":"x"}"#.into())));
         assert_eq!(texts(object, "a.b", "a.b"), (Some("x".into()), Some("x".into())));
         let [.., value] = find(r#"{"v":" 2.5 "}"#, [None, None, Some("v")]).unwrap();
-        assert_eq!(value.unwrap().into_number(), Some(2.5));
+        assert_eq!(value.unwrap().into_rank(), RankValue::Text(" 2.5 ".into()));
     }
 
     #[test]

@@ -141,6 +141,15 @@ impl LineFile {
     /// [`Error::Engine`] with an I/O error.
     pub fn append(&mut self, line: &[u8]) -> Result<Span> {
         let end: &[u8] = if self.at_line_start { b"" } else { b"\n" };
+        self.append_after(end, line)
+    }
+
+    /// Appends a path that ends with a line feed or a zero byte.
+    pub(crate) fn append_path(&mut self, path: &[u8]) -> Result<Span> {
+        self.append_after(b"", path)
+    }
+
+    fn append_after(&mut self, end: &[u8], line: &[u8]) -> Result<Span> {
         let written = self.sink.write_all(end).and_then(|()| self.sink.write_all(line));
         self.check_written(written)?;
         if let Some(hash) = &mut self.hash {

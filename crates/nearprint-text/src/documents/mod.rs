@@ -22,9 +22,9 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `compression`, `format`, `regular`, `stdin`,
-//! `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
-//! `reader`; `added`, `writer`, `each`. `escape`, `outputs` and `text` stand alone.
+//! Each of the modules uses only those before it: `escape`, `compression`, `format`, `output_file`, `regular`,
+//! `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `text`, `csv`, `json`,
+//! `parquet`; `file_content`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
 
 mod added;
 mod compression;
@@ -32,6 +32,8 @@ mod csv;
 mod each;
 mod escape;
 mod fields;
+mod file_content;
+mod folder;
 mod format;
 mod input_bytes;
 mod input_file;
@@ -54,25 +56,30 @@ pub use added::{AddedField, FieldKind, FieldValue};
 pub use compression::{Compression, looks_compressed};
 pub use each::each;
 pub use escape::{escape, unescape};
-pub use fields::Fields;
+pub use fields::{Fields, RankValue};
+pub use file_content::{FileContent, FileStamp, read_file};
+pub use folder::{FolderRules, LeftOut};
 pub use format::Format;
-pub use input_file::InputFile;
+pub use input_file::{InputFile, list_files};
 pub(crate) use line_file::read_span;
 pub use line_file::{LineFile, Span};
 pub(crate) use output_file::digest_of;
 pub use output_file::{OutputFile, Written};
 pub use outputs::check_outputs;
+pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
+pub(crate) use record::path_of_line;
 pub use record::{BadRecord, Item, Place, Record};
 pub use regular::open_regular;
 pub(crate) use stdin::{Recording, StdinSource};
-pub use text::{cut_after, looks_binary, text_of_file};
+pub use text::{cut_after, text_of_file};
+pub(crate) use writer::listed_path;
 pub use writer::{DocumentWriter, WriterOptions};
 
 /// What the command line shares with this module.
 pub(crate) mod internal {
-    pub use super::input_bytes::open_decompressed;
+    pub use super::input_bytes::{open_decompressed, open_regular_decompressed};
     pub use super::json::key_in;
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};

@@ -89,7 +89,7 @@ fn refuse_same<'a>(
 
 /// Whether a folder is a database, be it sound or damaged. Fails if it cannot be read, such as
 /// without a free file handle.
-fn is_database(folder: &Path) -> Result<bool> {
+pub(crate) fn is_database(folder: &Path) -> Result<bool> {
     match nearprint::width_of(folder) {
         Err(nearprint::Error::NotADatabase { .. }) => Ok(false),
         Err(error @ nearprint::Error::Io { .. }) => Err(error.into()),

@@ -1,18 +1,14 @@
 //! Parses the text, key and rank of a record.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::csv::{CsvColumns, FieldCells};
-use super::fields::{FieldValues, Fields, lossy, not_a_key, not_a_number, not_a_text, number};
+use super::fields::{FieldValues, Fields, RankValue, lossy, not_a_key, not_a_text};
 use super::format::Format;
-use super::input_file::InputFile;
 use super::json;
 use super::lines::{without_line_end, without_mark};
-use super::record::{BadRecord, Content, Item, Place, Record};
+use super::record::{BadRecord, Content, Item, Place, Record, path_of_line};
 use super::text::{cut_after, text_of_file};
 
 /// How records are parsed. All threads share one parser.
@@ -78,7 +74,6 @@ impl Parser {
     pub(super) fn text_of_line(&self, line: Vec<u8>) -> Result<String, String> {
         let mut text = match &self.columns {
             Some(columns) => columns.text(&line).map(|cell| lossy(&cell).0.into_owned()).unwrap_or_default(),
-            None if self.format == Format::Text => self.values(&file_of_line(&line)?)?.text,
             None => self.values(&Content::Bytes(line))?.text,
         };
         self.cut(&mut text);
@@ -114,10 +109,8 @@ impl Parser {
                 None => Ok(whole(without_line_end(bytes))),
             },
             Content::File { line, bytes } => {
-                let mut values = whole(bytes);
-                let path = OsStr::from_bytes(without_line_end(line));
-                values.text = text_of_file(path.as_ref(), values.text.into()).into_owned();
-                Ok(values)
+                let (text, invalid_utf8) = text_of_file(path_of_line(line), bytes);
+                Ok(FieldValues { text, invalid_utf8, ..FieldValues::default() })
             }
             #[cfg(feature = "parquet")]
             Content::Row(row) => row.values(&self.fields),
@@ -142,9 +135,8 @@ impl Parser {
                 Some(found) => found.into_key().map_err(|kind| not_a_key(field, kind))?.into_owned(),
             });
         }
-        if let Some(field) = value {
-            let found = value_found.ok_or_else(|| missing(field))?;
-            values.value = Some(found.into_number().ok_or_else(|| not_a_number(field))?);
+        if value.is_some() {
+            values.value = value_found.map(|found| found.into_rank()).unwrap_or_default();
         }
         Ok(values)
     }
@@ -159,19 +151,9 @@ impl Parser {
             })
         };
         let (text, key, value) = (string(text).unwrap_or_default(), string(key), string(value));
-        let value = match (value, &self.fields.value) {
-            (Some(cell), Some(field)) => Some(number(&cell).ok_or_else(|| not_a_number(field))?),
-            _ => None,
-        };
+        let value = value.filter(|cell| !cell.is_empty()).map(RankValue::Text).unwrap_or_default();
         Ok(FieldValues { text, key, value, invalid_utf8 })
     }
-}
-
-/// Reads the file that a line of an output names.
-fn file_of_line(line: &[u8]) -> Result<Content, String> {
-    let path = PathBuf::from(OsStr::from_bytes(without_line_end(line)));
-    let input = InputFile::new(&path);
-    Content::of_file(&input, usize::MAX >> 1, &Arc::default()).map_err(|error| error.to_string())
 }
 
 fn whole(bytes: &[u8]) -> FieldValues {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::csv::CsvColumns;
 use super::fields::Fields;
+use super::folder::{FolderRules, LeftOut};
 use super::format::Format;
 use super::input_bytes::InputBytes;
 use super::input_file::{self, InputFile};
@@ -35,6 +36,8 @@ pub struct ReaderOptions {
     /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in
     /// memory.
     pub max_record_bytes: usize,
+    /// Which files of folders are documents.
+    pub folder: FolderRules,
     pub(crate) stdin: StdinSource,
 }
 
@@ -46,6 +49,7 @@ impl Default for ReaderOptions {
             stdin_format: Format::Jsonl,
             cut_after: None,
             max_record_bytes: 256 << 20,
+            folder: FolderRules::default(),
             stdin: StdinSource::Stream,
         }
     }
@@ -65,12 +69,14 @@ pub struct Position {
 
 /// Reads the records of files, folders and standard input in order.
 ///
-/// A path is a file, a folder, or `-` for standard input. A folder denotes all files below it in
-/// the order of their paths; links in it are not followed. All inputs have one format: JSON lines
-/// (`.jsonl`, `.ndjson`, `.json`), CSV or TSV with equal headers (`.csv`, `.tsv`), Parquet with
-/// equal columns (`.parquet`), or, with any other extension, files that are one document each. Any
-/// input except Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the
-/// compression.
+/// A path is a file, a folder, or `-` for standard input. A folder denotes the files below it that its
+/// [rules](FolderRules) choose, in the order of their paths; links in it are not followed. All inputs
+/// have one format: JSON lines (`.jsonl`, `.ndjson`, `.json`), CSV or TSV with equal headers (`.csv`,
+/// `.tsv`), Parquet with equal columns (`.parquet`), or, with any other extension, files that are one
+/// document each. In a folder with files of several formats, each file is one document. Any input except
+/// Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the compression.
+///
+/// In folders, files that are empty, binary, too large or unreadable are [left out](Self::left_out).
 ///
 /// A record ends with a line feed, or a carriage return and a line feed. CSV and TSV are quoted as
 /// in RFC 4180. Empty lines are skipped, except in [`Format::Lines`]. The last of several JSON
@@ -79,6 +85,10 @@ pub struct Position {
 /// Memory: the longest record, and 256 KiB.
 pub struct Reader {
     inputs: Vec<InputFile>,
+    /// What the listing has left out.
+    listed_without: LeftOut,
+    /// The same, with what reading has left out so far.
+    left_out: LeftOut,
     waiting: VecDeque<InputFile>,
     current: Option<Current>,
     parser: Arc<Parser>,
@@ -117,7 +127,8 @@ impl Reader {
     /// file, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        Self::of_files(input_file::list(paths, &options.stdin)?, options)
+        let (inputs, left_out) = input_file::list(paths, &options.folder, &options.stdin, false)?;
+        Self::of_files(inputs, left_out, options)
     }
 
     /// Reads the same files again, from the beginning: not what has come into their folders since.
@@ -129,10 +140,10 @@ impl Reader {
         for input in inputs.iter_mut().filter(|input| input.is_stdin()) {
             input.stdin = options.stdin.clone();
         }
-        Self::of_files(inputs, options)
+        Self::of_files(inputs, self.listed_without.clone(), options)
     }
 
-    fn of_files(inputs: Vec<InputFile>, options: ReaderOptions) -> Result<Self> {
+    fn of_files(inputs: Vec<InputFile>, left_out: LeftOut, options: ReaderOptions) -> Result<Self> {
         let ReaderOptions { fields, format, stdin_format, cut_after: marker, max_record_bytes, .. } = options;
         let format = input_file::common_format(&inputs, format, stdin_format)?;
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
@@ -142,6 +153,8 @@ impl Reader {
         let mut reader = Self {
             waiting: inputs.clone().into(),
             inputs,
+            listed_without: left_out.clone(),
+            left_out,
             current: None,
             parser: Arc::new(Parser { format, fields, marker, columns: None }),
             header: Vec::new(),
@@ -171,7 +184,9 @@ impl Reader {
     /// As [`next_item`](Self::next_item).
     pub fn next_raw(&mut self) -> Result<Option<RawRecord>> {
         while let Some(current) = &mut self.current {
-            if let Some((line, content)) = current.records.next(self.max_record_bytes, &self.bytes)? {
+            if let Some((line, content)) =
+                current.records.next(self.max_record_bytes, &self.bytes, &mut self.left_out)?
+            {
                 if is_blank(&content, self.parser.format) {
                     continue;
                 }
@@ -204,6 +219,12 @@ impl Reader {
     #[must_use]
     pub fn inputs(&self) -> &[InputFile] {
         &self.inputs
+    }
+
+    /// What was found in folders so far, and is no document.
+    #[must_use]
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// The format of the inputs.
@@ -303,13 +324,22 @@ impl Reader {
 
 impl RecordSource {
     /// The next record and its line.
-    fn next(&mut self, max_bytes: usize, count: &Arc<AtomicU64>) -> Result<Option<(u64, Content)>> {
+    fn next(
+        &mut self,
+        max_bytes: usize,
+        count: &Arc<AtomicU64>,
+        left_out: &mut LeftOut,
+    ) -> Result<Option<(u64, Content)>> {
         match self {
             Self::Split(splitter) => {
                 let line = splitter.line();
                 Ok(splitter.next()?.map(|piece| (line, piece.into())))
             }
             Self::File(input) => match input.take() {
+                Some(input) if input.in_folder => {
+                    let found = Content::of_file_in_folder(&input, max_bytes, count, left_out)?;
+                    Ok(found.map(|content| (1, content)))
+                }
                 Some(input) => Ok(Some((1, Content::of_file(&input, max_bytes, count)?))),
                 None => Ok(None),
             },

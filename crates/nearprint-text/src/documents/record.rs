@@ -1,10 +1,15 @@
 //! Records: documents, and malformed ones.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::fields::RankValue;
+use super::file_content::{FileContent, read_file};
+use super::folder::LeftOut;
 use super::input_bytes::InputBytes;
 use super::input_file::InputFile;
 #[cfg(feature = "parquet")]
@@ -44,22 +49,36 @@ pub(crate) enum Content {
 impl Content {
     /// Reads a file that is one document.
     pub(super) fn of_file(input: &InputFile, max_bytes: usize, count: &Arc<AtomicU64>) -> Result<Self> {
-        let mut line = input.path.as_os_str().as_bytes().to_vec();
-        line.push(b'\n');
-        if line[..line.len() - 1].contains(&b'\n') {
-            let reason = "a line feed in the name, which no list of paths can hold".into();
-            return Ok(Self::Broken { bytes: line, reason });
-        }
         let read = InputBytes::open(input, count).and_then(|bytes| bytes.read_all(max_bytes));
         let reason = match read {
-            Ok(Some(bytes)) => return Ok(Self::File { line, bytes }),
+            Ok(Some(bytes)) => return Ok(Self::File { line: line_of(input), bytes }),
             Ok(None) => format!("a document of more than {max_bytes} bytes"),
             // One file among many does not end the others.
             Err(Error::Input { why, .. }) => why,
             Err(Error::Compressed { format, .. }) => format!("compressed as {format}, which is not read"),
             Err(error) => return Err(error),
         };
-        Ok(Self::Broken { bytes: line, reason })
+        Ok(Self::Broken { bytes: line_of(input), reason })
+    }
+
+    /// Reads a file of a folder. `None` if it is no document.
+    pub(super) fn of_file_in_folder(
+        input: &InputFile,
+        max_bytes: usize,
+        count: &Arc<AtomicU64>,
+        left_out: &mut LeftOut,
+    ) -> Result<Option<Self>> {
+        count.fetch_add(input.size_bytes.unwrap_or_default(), Ordering::Relaxed);
+        match read_file(&input.path, max_bytes) {
+            Ok(FileContent::Text { bytes, .. }) => {
+                return Ok(Some(Self::File { line: line_of(input), bytes }));
+            }
+            Ok(FileContent::Binary) => left_out.num_binary += 1,
+            Ok(FileContent::Empty) => left_out.num_empty += 1,
+            Ok(FileContent::Large) => left_out.num_large += 1,
+            Err(error) => left_out.add_unreadable(error)?,
+        }
+        Ok(None)
     }
 
     /// The line of the record in an output of lines.
@@ -81,6 +100,16 @@ impl Content {
             Self::Row(row) => row.len_bytes(),
         }
     }
+}
+
+/// The path of a file with a line feed.
+fn line_of(input: &InputFile) -> Vec<u8> {
+    [input.path.as_os_str().as_bytes(), b"\n"].concat()
+}
+
+/// The path of a file, from that line.
+pub(crate) fn path_of_line(line: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
 }
 
 /// A record: a document, or a malformed one.
@@ -113,8 +142,8 @@ pub struct Record {
     pub key: String,
     /// Its text, with U+FFFD for invalid UTF-8.
     pub text: String,
-    /// Its rank, if [`Fields::value`](super::Fields::value) names a field.
-    pub value: Option<f64>,
+    /// What ranks it, if [`Fields::value`](super::Fields::value) names a field.
+    pub value: RankValue,
     /// Whether the record has invalid UTF-8.
     pub invalid_utf8: bool,
     /// Its number in its input, from 1.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use super::parser::Parser;
 use super::reader::Reader;
 #[cfg(feature = "parquet")]
 use super::record::Content;
-use super::record::Record;
+use super::record::{Record, path_of_line};
 use crate::error::{Error, OutputProblem, Result};
 
 /// How documents are written.
@@ -35,16 +36,17 @@ pub struct WriterOptions {
     /// A column of CSV or Parquet must exist, a JSON member need not.
     pub fields: Vec<String>,
     /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of
-    /// standard output, compressed files and Parquet.
+    /// standard output, compressed files, Parquet and lists of paths.
     pub keep_texts: bool,
+    /// Ends each path of plain files with a zero byte in place of a line feed.
+    pub nul_ended: bool,
     /// Lets the unfinished file stay when the writer is dropped, to be
     /// [resumed](DocumentWriter::resume).
     pub resumable: bool,
 }
 
-#[cfg(feature = "parquet")]
 impl Span {
-    /// The place of a record that has no bytes of its own.
+    /// The place of a record that has no bytes of its own in the output.
     const NOWHERE: Self = Self { offset: 0, len_bytes: 0 };
 }
 
@@ -52,7 +54,7 @@ impl Span {
 ///
 /// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
 /// once. A last record without a line feed receives one if another record follows. Of plain files
-/// the paths are written, one a line. An output named `.gz`, `.zst` or `.zstd` is compressed; `-`
+/// the paths are written, one a line; one with a line feed is [not](DocumentWriter::unlisted). An output named `.gz`, `.zst` or `.zstd` is compressed; `-`
 /// is standard output.
 ///
 /// ```
@@ -89,6 +91,7 @@ pub struct DocumentWriter {
     kept: Vec<u8>,
     /// The current record with another text.
     changed: Vec<u8>,
+    unlisted: Vec<PathBuf>,
 }
 
 enum Target {
@@ -152,14 +155,19 @@ impl DocumentWriter {
         }
         let texts = match &target {
             // Records without the text cannot be read back.
-            Target::Lines(lines) if lines.is_readable() && options.fields.is_empty() => None,
+            Target::Lines(lines)
+                if lines.is_readable() && options.fields.is_empty() && format != Format::Text =>
+            {
+                None
+            }
             _ if options.keep_texts => Some(TextFile::new()?),
             _ => None,
         };
         let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
         let parser = reader.parser().clone();
         let (line, kept, changed) = <(Vec<u8>, Vec<u8>, Vec<u8>)>::default();
-        Ok(Self { path, parser, options, columns, target, texts, line, kept, changed })
+        let unlisted = Vec::new();
+        Ok(Self { path, parser, options, columns, target, texts, line, kept, changed, unlisted })
     }
 
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
@@ -215,6 +223,15 @@ impl DocumentWriter {
                 }
                 Span::NOWHERE
             }
+            Target::Lines(lines) if self.parser.format == Format::Text => {
+                match &listed_path(record.raw(), self.options.nul_ended) {
+                    Some(line) => lines.append_path(line)?,
+                    None => {
+                        self.unlisted.push(path_of_line(record.raw()).to_path_buf());
+                        Span::NOWHERE
+                    }
+                }
+            }
             Target::Lines(_) => {
                 let (format, WriterOptions { added, fields, .. }) = (self.parser.format, &self.options);
                 let mut fields_of_record = record.raw();
@@ -254,12 +271,19 @@ impl DocumentWriter {
         }
     }
 
+    /// The plain files whose paths have a line feed, which no list of lines can hold. They are not in
+    /// the output, unless its paths end with [zero bytes](WriterOptions::nul_ended).
+    #[must_use]
+    pub fn unlisted(&self) -> &[PathBuf] {
+        &self.unlisted
+    }
+
     /// Reads the text of a written record back.
     ///
     /// # Errors
     /// [`Error::Output`] if the output cannot be read and texts are not
     /// [kept](WriterOptions::keep_texts); [`Error::Input`] if another program has changed the
-    /// output, or a plain file that it names; [`Error::Engine`] with an I/O error.
+    /// output; [`Error::Engine`] with an I/O error.
     pub fn read_back(&mut self, span: Span) -> Result<String> {
         if let Some(texts) = &self.texts {
             return texts.read(span);
@@ -304,6 +328,14 @@ impl DocumentWriter {
             Target::Rows(rows) => rows.end(),
         }
     }
+}
+
+/// The path of a file as lists have it, from its [line](Record::raw). `None` if no list of lines can hold
+/// it.
+pub(crate) fn listed_path(line: &[u8], nul_ended: bool) -> Option<Vec<u8>> {
+    let path = path_of_line(line).as_os_str().as_bytes();
+    let end: &[u8] = if nul_ended { b"\0" } else { b"\n" };
+    (nul_ended || !path.contains(&b'\n')).then(|| [path, end].concat())
 }
 
 /// The place of the column of this name in the inputs.

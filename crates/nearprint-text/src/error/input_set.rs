@@ -36,6 +36,11 @@ pub enum InputSetProblem {
         /// The input.
         path: PathBuf,
     },
+    /// A pattern of names to leave out is malformed.
+    BadPattern {
+        /// What is wrong with it.
+        why: String,
+    },
     /// The second pass found other records than the first one.
     ChangedBetweenPasses,
 }
@@ -62,6 +67,7 @@ impl fmt::Display for InputSetProblem {
                 "{}: can be read only once, and two passes are needed; standard input is copied for them",
                 path.display()
             ),
+            Self::BadPattern { why } => write!(f, "a pattern of names: {why}"),
             Self::ChangedBetweenPasses => {
                 f.write_str("the inputs have changed between the two passes over them")
             }

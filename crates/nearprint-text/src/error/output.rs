@@ -104,6 +104,9 @@ pub enum OutputProblem {
         /// The name of the option.
         option: &'static str,
     },
+    /// Documents are compared with other collections, and an option decides which of the inputs is
+    /// kept, or is for units.
+    NotWithAgainst,
     /// A column that is to be kept does not exist in the input.
     NoColumn {
         /// The column.
@@ -170,6 +173,10 @@ impl fmt::Display for OutputProblem {
             Self::NotWithDatabase { option } => {
                 write!(f, "{option} is of one job, and a database compares with documents of others")
             }
+            Self::NotWithAgainst => f.write_str(
+                "what is compared with other collections is kept in input order, as whole documents, without \
+                 sizes of clusters",
+            ),
             Self::NoFields { format } => {
                 write!(f, "{format} has no fields that can be added or changed")
             }

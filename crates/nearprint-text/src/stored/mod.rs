@@ -31,6 +31,7 @@ mod components;
 mod decider;
 mod evidence;
 mod finder;
+mod rows;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +45,7 @@ use evidence::EvidenceReader;
 pub use finder::Finder;
 use nearprint::KeyStorage;
 use nearprint::erased::{AnyRow, AnySnapshot, AnyStream, Collector, Shape, Sink};
+pub use rows::DocumentRows;
 
 /// Candidates that are decided at once.
 const CANDIDATES_AT_ONCE: usize = 1 << 13;

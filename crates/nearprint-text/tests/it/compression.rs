@@ -93,10 +93,13 @@ fn regression_compressed_data_that_is_not_read_is_no_document() {
     ] {
         let refused = error(name, start, ReaderOptions::default());
         assert!(matches!(&refused, Error::Compressed { format: found, .. } if *found == format), "{refused}");
-        // A file that is one document is a bad record beside the others.
+        // A file that is one document is a bad record where it is named, and left out of a folder.
         let home = tempfile::tempdir().unwrap();
-        fs::write(home.path().join(name.replace("jsonl", "txt").replace("csv", "txt")), start).unwrap();
-        let mut reader = Reader::open(&[home.path().into()], ReaderOptions::default()).unwrap();
+        let path = home.path().join(name.replace("jsonl", "txt").replace("csv", "txt"));
+        fs::write(&path, start).unwrap();
+        let mut folder = Reader::open(&[home.path().into()], ReaderOptions::default()).unwrap();
+        assert!(folder.next_item().unwrap().is_none() && folder.left_out().num_binary == 1, "{name}");
+        let mut reader = Reader::open(&[path], ReaderOptions::default()).unwrap();
         let Some(Item::Bad(bad)) = reader.next_item().unwrap() else { panic!("{name} is read") };
         assert_eq!(bad.reason, format!("compressed as {format}, which is not read"));
     }
@@ -114,10 +117,10 @@ fn regression_what_cannot_be_written_compressed_is_refused() {
 }
 
 #[test]
-fn regression_a_listed_file_that_becomes_a_pipe_does_not_block() {
+fn regression_listed_files_that_become_pipes_or_vanish_do_not_end_the_others() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
-    for name in ["a.txt", "b.txt"] {
+    for name in ["a.txt", "b.txt", "c.txt", "d.txt"] {
         fs::write(at(name), "one").unwrap();
     }
     let mut reader = Reader::open(&[home.path().into()], ReaderOptions::default()).unwrap();
@@ -125,6 +128,10 @@ fn regression_a_listed_file_that_becomes_a_pipe_does_not_block() {
     fs::remove_file(at("b.txt")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(at("b.txt")).status().unwrap();
     assert!(made.success());
-    let error = reader.next_raw().unwrap_err();
-    assert!(error.to_string().contains("no regular file any more"), "{error}");
+    fs::remove_file(at("c.txt")).unwrap();
+    let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!("d.txt is not read") };
+    assert!(record.key.ends_with("d.txt") && reader.next_raw().unwrap().is_none());
+    let [pipe, vanished] = &*reader.left_out().unreadable else { panic!("{:?}", reader.left_out()) };
+    assert!(pipe.contains("b.txt") && pipe.contains("no regular file any more"), "{pipe}");
+    assert!(vanished.contains("c.txt"), "{vanished}");
 }

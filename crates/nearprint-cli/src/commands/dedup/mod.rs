@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
+use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, WriterArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -34,7 +34,8 @@ use summary::summarize;
 /// the exit code is 7, and the next run delivers the rest.
 ///
 /// Inputs are documents in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a
-/// folder is a document, and its path is its key; OUT is then the list of the paths to keep.
+/// folder is a document, and its path is its key; OUT is then the list of the paths to keep. A folder
+/// whose files all are JSON lines, or all CSV, TSV or Parquet, is read as their records.
 ///
 /// With --unit, paragraphs or lines are compared instead of whole documents, and documents are
 /// written without repeated ones: menus, licences, footers. By default, only paragraphs with the
@@ -53,6 +54,7 @@ Examples:
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
+  nearprint dedup pages.jsonl -o new.jsonl --against seen.np --against tests.jsonl --duplicates met.tsv
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
@@ -67,6 +69,18 @@ pub(super) struct Args {
     /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
+    /// End each path in the list of kept files, and in --rejects, with a zero byte: for `xargs -0`, and for
+    /// names with line feeds
+    #[arg(short = '0', long, help_heading = "Output options")]
+    null: bool,
+    /// Compare with a database, or with the documents of a file or folder, and leave out what is near one of
+    /// them; may be given several times. They are only read. The inputs are then not compared with each
+    /// other, unless --within or --db is given
+    #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["keep", "unit", "cluster_size"], help_heading = "Database options")]
+    against: Vec<PathBuf>,
+    /// With --against, compare the inputs with each other, too
+    #[arg(long, requires = "against", help_heading = "Database options")]
+    within: bool,
     /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
@@ -91,9 +105,10 @@ pub(super) struct Args {
     /// key of a unit is the key of its document, `#` and its number
     #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
-    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. longest and
-    /// max:FIELD read the inputs twice
-    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
+    /// Which one of several near-duplicates to keep: first, last, longest, shortest, max:FIELD, min:FIELD,
+    /// newest:FIELD or oldest:FIELD. Values of a field are numbers, or dates and times as in ISO 8601, or
+    /// strings; a missing value is the smallest and oldest. All but first read the inputs twice
+    #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
     /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
@@ -141,19 +156,12 @@ pub(super) struct Args {
     /// are then duplicates
     #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
     again: bool,
+    #[command(flatten, next_help_heading = "Database options")]
+    writer: WriterArgs,
     #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
-}
-
-fn keep(text: &str) -> Result<Keep, String> {
-    match text.split_once(':') {
-        None if text == "first" => Ok(Keep::First),
-        None if text == "longest" => Ok(Keep::Longest),
-        Some(("max", field)) if !field.is_empty() => Ok(Keep::Max(field.to_string())),
-        _ => Err("not first, longest or max:FIELD".into()),
-    }
 }
 
 fn evidence(text: &str) -> Result<Evidence, String> {
@@ -186,7 +194,7 @@ impl Args {
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
-        dedup.engine = global.options();
+        dedup.engine = self.writer.options(global);
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
@@ -197,8 +205,11 @@ impl Args {
         job.cluster_size = self.cluster_size;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
+        job.nul_ended = self.null;
         job.rejects = self.documents.rejects;
         job.database = self.db;
+        job.within = self.within || self.against.is_empty();
+        job.against = self.against;
         job.dry_run = self.dry_run;
         job.restart = self.restart;
         job.again = self.again;
@@ -248,10 +259,12 @@ impl Args {
 }
 
 impl Args {
-    /// The recipe of the options; without `--recipe` the recipe of the database, if it exists, with
-    /// the parts that other options set.
+    /// The recipe of the options; without `--recipe` the recipe of the first database that exists,
+    /// with the parts that other options set.
     fn recipe_or_stored(&self) -> Result<Recipe, Failure> {
-        let Some(path) = self.db.as_ref().filter(|path| path.exists()) else {
+        let databases = self.db.iter().chain(&self.against);
+        let mut databases = databases.filter(|path| path.is_dir() && width_of(path).is_ok());
+        let Some(path) = self.db.as_ref().filter(|path| path.exists()).or(databases.next()) else {
             // Paragraphs are compared exactly, unless another option says how.
             return match self.unit.is_some() && !self.near.is_given() && !self.recipe.is_anything_given() {
                 true => Ok("exact".parse()?),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use indicatif::HumanBytes;
 
-use crate::args::{GlobalArgs, exactly, limit};
+use crate::args::{GlobalArgs, exactly, limit, note_left_out};
 use crate::terminal::print_message;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileReport, Unit, UnitCounts};
 
@@ -56,6 +56,15 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         let unconfirmed = counts.unconfirmed;
         global.note(format_args!(
             "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
+        ));
+    }
+    let left_out: u64 = report.left_out.files().iter().map(|(count, _)| count).sum();
+    note_left_out(global, &report.left_out, records + left_out, 0, "");
+    if !report.unlisted.is_empty() {
+        let paths: Vec<_> = report.unlisted.iter().map(|path| path.to_string_lossy()).collect();
+        global.note(format_args!(
+            "warning: not in a list of paths, because of a line feed in the name: {}; -0 lists them",
+            paths.join(", ")
         ));
     }
     for (count, what) in [

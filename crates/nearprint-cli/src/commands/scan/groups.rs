@@ -1,17 +1,17 @@
 //! Groups of near-duplicate files.
 
 use std::cmp::Reverse;
-use std::io::Read;
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::files::TextFile;
 use crate::terminal::progress::Bars;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
-use nearprint::{Fingerprint, Near, Options, Row};
+use nearprint::{Fingerprint, Options, Row};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::Confirm;
-use nearprint_text::documents::{open_regular, text_of_file};
+use nearprint_text::documents::{FileContent, read_file, text_of_file};
 
 /// What decides whether two files with near fingerprints are near.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub(super) enum Decides {
     Texts(Confirm),
 }
 
-/// Near-duplicate files: connected by steps between near ones.
+/// Near-duplicate files.
 pub(super) struct FileGroup {
     /// The bytes of the members that could go.
     pub(super) spare_bytes: u64,
@@ -41,11 +41,21 @@ pub(super) struct GroupMember {
     pub(super) similarity: f64,
     /// Whether it has the content of the first one.
     pub(super) is_exact: bool,
-    /// Whether it could go: it is near the first one, and another file. What is near other members
-    /// only may differ from the first one in everything.
+    /// Whether it could go: it is near the first one, and another file. In a chain, what is near other
+    /// members only may differ from the first one in everything.
     pub(super) is_spare: bool,
     /// The index of the text.
     pub(super) text: usize,
+}
+
+/// How near files make groups.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// In the order of paths, a file belongs to the most similar one of the files that are first in a
+    /// group and near it, or is the first in a new group. So a deduplication decides.
+    Centres,
+    /// A group is all files that are connected by steps between near ones.
+    Chains,
 }
 
 /// Finds the groups of texts that are sorted by path. The groups are sorted by the bytes that could
@@ -54,96 +64,26 @@ pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
     recipe: &Recipe,
     k: u32,
-    decides: Decides,
+    (decides, grouping): (Decides, Grouping),
     options: &Options,
     bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
-    let near = recipe.near(k);
     let mut rows: Vec<Row<F>> =
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    nearprint::list::visit_row_clusters(rows, near, options, |cluster| {
-        clusters.push(cluster.to_vec());
+    nearprint::list::visit_row_clusters(rows, recipe.near(k), options, |cluster| {
+        let mut cluster: Vec<usize> =
+            cluster.iter().map(|row| usize::try_from(row.id).unwrap_or(usize::MAX)).collect();
+        cluster.sort_unstable();
+        clusters.push(cluster);
         Ok::<(), Error>(())
     })?;
-    clusters = match decides {
-        Decides::Fingerprints => clusters,
-        Decides::Features(least) => {
-            split_all(&clusters, near, options, bars, |cluster| exactly_near(cluster, texts, least))?
-        }
-        Decides::Texts(confirm) => {
-            split_all(&clusters, near, options, bars, |cluster| confirmed(cluster, texts, confirm))?
-        }
-    };
-    let group = |cluster: &Vec<Row<F>>| group(recipe, k, decides, cluster, texts);
-    let mut groups: Vec<FileGroup> = clusters.iter().map(group).collect();
-    groups.sort_unstable_by_key(|group| (Reverse(group.spare_bytes), group.members[0].text));
-    Ok(groups)
-}
-
-/// The index of the text of a row, which is its id.
-fn index_of<F>(row: &Row<F>) -> usize {
-    usize::try_from(row.id).unwrap_or(usize::MAX)
-}
-
-/// The group of a cluster.
-fn group<F: Fingerprint>(
-    recipe: &Recipe,
-    k: u32,
-    decides: Decides,
-    cluster: &[Row<F>],
-    texts: &[TextFile<F>],
-) -> FileGroup {
-    let kept = cluster.iter().map(index_of).min().unwrap_or_default();
-    let first = &texts[kept];
-    // Not all members are near the first one.
-    let member = |row: &Row<F>| {
-        let at = index_of(row);
-        let text = &texts[at];
-        let distance = recipe.distance(text.fingerprint, first.fingerprint);
-        let (similarity, is_near) = match decides {
-            Decides::Features(least) if text.fingerprint != first.fingerprint => {
-                let similarity = text.features.similarity(&first.features).unwrap_or_default();
-                (similarity, similarity >= least)
-            }
-            _ => (recipe.similarity(distance), distance <= k),
-        };
-        let (is_exact, is_spare) = (text.content == first.content, at != kept && is_near);
-        GroupMember { distance, similarity, is_exact, is_spare, text: at }
-    };
-    let mut members: Vec<GroupMember> = cluster.iter().map(member).collect();
-    members.sort_unstable_by_key(|member| (member.distance, member.text));
-    let spare = members.iter().filter(|member| member.is_spare);
-    FileGroup {
-        spare_bytes: spare.map(|member| texts[member.text].content.len_bytes).sum(),
-        is_exact: members.iter().all(|member| member.is_exact),
-        members,
-    }
-}
-
-/// Whether two members of a cluster, given by their places in it, are near.
-type IsNear<'a> = Box<dyn Fn(usize, usize) -> bool + 'a>;
-
-/// Splits each cluster where members with near fingerprints are not near by what `compare` makes of the
-/// cluster.
-fn split_all<'a, F: Fingerprint>(
-    clusters: &'a [Vec<Row<F>>],
-    near: Near,
-    options: &Options,
-    bars: &Bars,
-    compare: impl Fn(&'a [Row<F>]) -> Result<IsNear<'a>> + Sync,
-) -> Result<Vec<Vec<Row<F>>>> {
-    let (mut all, mut done) = (Vec::new(), 0);
+    let grouper = Grouper { texts, recipe, k, decides, grouping };
+    let (mut groups, mut done) = (Vec::new(), 0);
     let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
-        let cluster = &clusters[at];
-        let compared = compare(cluster)?;
-        let is_near = |a: usize, b: usize| {
-            near.distance(cluster[a].fingerprint, cluster[b].fingerprint).is_some() && compared(a, b)
-        };
-        let parts = split(cluster.len(), is_near).into_iter().filter(|part| part.len() > 1);
         // The sink fails only after an interrupt, which `ordered` reports.
-        let _ = sink(parts.map(|part| part.iter().map(|&at| cluster[at]).collect()).collect::<Vec<_>>());
+        let _ = sink(grouper.groups(&clusters[at])?);
         Ok(())
     };
     parallel::ordered(
@@ -152,56 +92,133 @@ fn split_all<'a, F: Fingerprint>(
         || (),
         work,
         |parts| {
-            all.extend(parts);
+            groups.extend(parts);
             done += 1;
             bars.show(("comparing", "groups"), done, Some(clusters.len() as u64))
         },
     )?;
-    Ok(all)
+    groups.sort_unstable_by_key(|group: &FileGroup| (Reverse(group.spare_bytes), group.members[0].text));
+    Ok(groups)
 }
 
-/// Compares sets of features. Texts with equal fingerprints are near, also without features.
-fn exactly_near<'a, F: Fingerprint>(
-    cluster: &'a [Row<F>],
+/// The similarity of two texts, and whether they are near.
+type Compare<'a> = Box<dyn Fn(usize, usize) -> (f64, bool) + 'a>;
+
+/// Makes groups of clusters of texts with near fingerprints.
+struct Grouper<'a, F> {
     texts: &'a [TextFile<F>],
-    least: f64,
-) -> Result<IsNear<'a>> {
-    Ok(Box::new(move |a, b| {
-        let similarity =
-            || texts[index_of(&cluster[a])].features.similarity(&texts[index_of(&cluster[b])].features);
-        cluster[a].fingerprint == cluster[b].fingerprint || similarity().is_some_and(|found| found >= least)
-    }))
+    recipe: &'a Recipe,
+    k: u32,
+    decides: Decides,
+    grouping: Grouping,
 }
 
-/// Reads the files again, and compares their texts.
-fn confirmed<'a, F: Fingerprint>(
-    cluster: &[Row<F>],
-    texts: &[TextFile<F>],
-    confirm: Confirm,
-) -> Result<IsNear<'a>> {
-    let read = |row: &Row<F>| read(&texts[index_of(row)].path);
-    let read = cluster.iter().map(read).collect::<Result<Vec<_>>>()?;
-    Ok(Box::new(move |a, b| {
-        let confirms = |a: usize, b: usize| confirm.confirms(&read[a], &read[b]);
-        confirms(a, b) || matches!(confirm, Confirm::Contained(_)) && confirms(b, a)
-    }))
+impl<F: Fingerprint> Grouper<'_, F> {
+    /// The groups of a cluster of texts, which are sorted.
+    fn groups(&self, cluster: &[usize]) -> Result<Vec<FileGroup>> {
+        let compare = self.compare(cluster)?;
+        let near = |a: usize, b: usize| {
+            let (similarity, is_near) = compare(a, b);
+            is_near.then_some(similarity)
+        };
+        let parts = match self.grouping {
+            Grouping::Centres => around_centres(cluster, near),
+            Grouping::Chains => chains(cluster, near),
+        };
+        let parts = parts.iter().filter(|part| part.len() > 1);
+        Ok(parts.map(|part| self.group(part, &compare)).collect())
+    }
+
+    fn compare(&self, cluster: &[usize]) -> Result<Compare<'_>> {
+        let estimated = |a: usize, b: usize| {
+            let distance = self.distance(a, b);
+            (self.recipe.similarity(distance), distance <= self.k)
+        };
+        match self.decides {
+            Decides::Fingerprints => Ok(Box::new(estimated)),
+            Decides::Features(least) => Ok(Box::new(move |a, b| {
+                match self.texts[a].features.similarity(&self.texts[b].features) {
+                    Some(similarity) => (similarity, similarity >= least),
+                    // Without features, only texts with the same tokens are near.
+                    None => estimated(a, b),
+                }
+            })),
+            Decides::Texts(confirm) => {
+                let read = |&at: &usize| Ok((at, read(&self.texts[at].path)?));
+                let read = cluster.iter().map(read).collect::<Result<HashMap<usize, String>>>()?;
+                Ok(Box::new(move |a, b| {
+                    let confirms = |a: usize, b: usize| confirm.confirms(&read[&a], &read[&b]);
+                    let (similarity, is_near) = estimated(a, b);
+                    let is_either = matches!(confirm, Confirm::Contained(_));
+                    (similarity, is_near && (confirms(a, b) || is_either && confirms(b, a)))
+                }))
+            }
+        }
+    }
+
+    fn distance(&self, a: usize, b: usize) -> u32 {
+        self.recipe.distance(self.texts[a].fingerprint, self.texts[b].fingerprint)
+    }
+
+    /// The group of several texts, of which the first one has the smallest path.
+    fn group(&self, part: &[usize], compare: &Compare<'_>) -> FileGroup {
+        let first = part[0];
+        let member = |&text: &usize| {
+            let (similarity, is_near) = if text == first { (1.0, true) } else { compare(text, first) };
+            let is_exact = self.texts[text].content == self.texts[first].content;
+            let distance = self.distance(text, first);
+            GroupMember { distance, similarity, is_exact, is_spare: text != first && is_near, text }
+        };
+        let mut members: Vec<GroupMember> = part.iter().map(member).collect();
+        members.sort_unstable_by_key(|member| (member.distance, member.text));
+        let spare = members.iter().filter(|member| member.is_spare);
+        FileGroup {
+            spare_bytes: spare.map(|member| self.texts[member.text].content.len_bytes).sum(),
+            is_exact: members.iter().all(|member| member.is_exact),
+            members,
+        }
+    }
 }
 
+/// Reads a file again.
 fn read(path: &Path) -> Result<String> {
-    let mut bytes = Vec::new();
-    let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map_err(Error::io("read", path))?;
-    Ok(text_of_file(path, String::from_utf8_lossy(&bytes)).into_owned())
+    match read_file(path, usize::MAX) {
+        Ok(FileContent::Text { bytes, .. }) => Ok(text_of_file(path, &bytes).0),
+        Ok(_) => Ok(String::new()),
+        Err(nearprint_text::Error::Engine(error)) => Err(error),
+        Err(other) => Err(Error::io("read", path)(std::io::Error::other(other))),
+    }
 }
 
-/// The connected components of the items `0..len`. An item is compared with the members of a
-/// component only until one of them is near.
-fn split(len: usize, is_near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
+/// Groups around the first items that are not near each other. `near` is the similarity of near items.
+fn around_centres(items: &[usize], near: impl Fn(usize, usize) -> Option<f64>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for &new in items {
+        let mut best: Option<(f64, usize)> = None;
+        for (place, group) in groups.iter().enumerate() {
+            if let Some(similarity) = near(group[0], new)
+                && best.is_none_or(|(most, _)| similarity > most)
+            {
+                best = Some((similarity, place));
+            }
+        }
+        match best {
+            Some((_, place)) => groups[place].push(new),
+            None => groups.push(vec![new]),
+        }
+    }
+    groups
+}
+
+/// The connected components of sorted items. An item is compared with the members of a component only
+/// until one of them is near.
+fn chains(items: &[usize], near: impl Fn(usize, usize) -> Option<f64>) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
-    for new in 0..len {
-        let touches = |part: &mut Vec<usize>| part.iter().any(|&old| is_near(old, new));
+    for &new in items {
+        let touches = |part: &mut Vec<usize>| part.iter().any(|&old| near(old, new).is_some());
         let mut joined: Vec<usize> = parts.extract_if(.., touches).flatten().collect();
         joined.push(new);
+        joined.sort_unstable();
         parts.push(joined);
     }
     parts
@@ -211,14 +228,26 @@ fn split(len: usize, is_near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> 
 mod tests {
     use super::*;
 
+    /// The similarity of near items, in tenths.
+    fn near_in(near: &[(usize, usize, u32)]) -> impl Fn(usize, usize) -> Option<f64> {
+        move |a, b| {
+            let found = near.iter().find(|(one, other, _)| (*one, *other) == (a.min(b), a.max(b)));
+            found.map(|(.., tenths)| f64::from(*tenths))
+        }
+    }
+
     #[test]
-    fn parts_are_connected_through_others() {
-        let near = [(0, 2), (1, 3), (2, 4)];
-        let is_near = |a: usize, b: usize| near.contains(&(a.min(b), a.max(b)));
-        assert_eq!(split(6, is_near), [vec![1, 3], vec![0, 2, 4], vec![5]]);
-        assert_eq!(split(3, |_, _| true), [[0, 1, 2]]);
-        assert!(split(0, |_, _| true).is_empty());
-        let bridged = |a: usize, b: usize| (a, b) == (0, 2) || (a, b) == (1, 2);
-        assert_eq!(split(3, bridged), [[0, 1, 2]]);
+    fn chains_are_connected_through_others() {
+        let near = [(0, 2, 9), (1, 3, 9), (2, 4, 9)];
+        assert_eq!(chains(&[0, 1, 2, 3, 4, 5], near_in(&near)), [vec![1, 3], vec![0, 2, 4], vec![5]]);
+        assert_eq!(chains(&[0, 1, 2], near_in(&[(0, 2, 9), (1, 2, 9)])), [[0, 1, 2]]);
+        assert!(chains(&[], near_in(&[])).is_empty());
+    }
+
+    #[test]
+    fn members_are_near_the_most_similar_centre() {
+        let near = [(0, 2, 8), (1, 2, 9), (2, 3, 9), (0, 4, 8), (1, 4, 8)];
+        let expected = [vec![0, 4], vec![1, 2], vec![3]];
+        assert_eq!(around_centres(&[0, 1, 2, 3, 4], near_in(&near)), expected);
     }
 }

@@ -2,7 +2,6 @@
 
 mod files;
 mod groups;
-mod ignored;
 mod print;
 mod report;
 
@@ -10,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::args::values;
-use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, exactly, limit};
+use crate::args::{FolderArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, exactly, limit, note_left_out};
 use crate::commands::fingerprint::fewer_than;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::plural;
 use crate::typed::{TypedCommand, run_with_width};
 use files::{FileReader, Limits, ScannedFiles};
-use groups::{Decides, FileGroup};
-use ignored::Ignored;
+use groups::{Decides, FileGroup, Grouping};
 use indicatif::DecimalBytes;
 use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
@@ -29,11 +28,12 @@ use report::ScanReport;
 ///
 /// Prints groups of files, largest savings first. A group begins with the number of files and the
 /// bytes that could be saved. A line for each file follows: the distance in bits from the first
-/// file, the path (relative to PATH if that is one folder), and the size. A group of exact copies
-/// is one line: their number, the bytes, and the first path. A group is connected by steps of at
-/// most K bits; only files within K bits of the first one count as savings. Whole files are
-/// compared: similar sections of different files are not found. Binary files, links, the folders
-/// .git, .hg and .svn, what .gitignore names, and files on the list of --ignore are left out.
+/// file, the path (relative to PATH if that is one folder), and the size on disk. A group of exact
+/// copies is one line: their number, the bytes, and the first path. Each file of a group is near the first
+/// one, and the others are what `dedup` of the same folders removes. Whole files are
+/// compared: similar sections of different files are not found. Compressed texts are read. Binary and
+/// empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the list of
+/// --ignore are left out.
 ///
 /// To act on it: `nearprint dedup` of the same folders writes the list of files to keep.
 #[derive(Debug, clap::Args)]
@@ -65,12 +65,12 @@ pub(super) struct Args {
     /// Leave out files of more than SIZE bytes; each thread holds one file in memory
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size, help_heading = "File options")]
     max_size: usize,
-    /// Leave out files with these names: patterns as in .gitignore, between commas
-    #[arg(long, value_name = "PATTERNS", default_value = ignored::DEFAULT, help_heading = "File options")]
-    ignore: String,
-    /// Include files that --ignore or .gitignore name
-    #[arg(long, conflicts_with = "ignore", help_heading = "File options")]
-    no_ignore: bool,
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// Show a chain of near files as one group: each is near some other one, and the ends may differ in
+    /// everything. By default, each file of a group is near the first one
+    #[arg(long, help_heading = "Duplicate options")]
+    chains: bool,
     /// Print all files of groups of exact copies, and of large groups on a terminal
     #[arg(long, help_heading = "Output options")]
     all: bool,
@@ -115,25 +115,20 @@ impl TypedCommand<&Recipe> for &Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
-        let ignored = if self.no_ignore { Ignored::nothing() } else { Ignored::new(&self.ignore)? };
-        let limits = Limits {
-            min_tokens: self.min_tokens,
-            min_features: self.min_features,
-            max_bytes: self.max_size as u64,
-        };
+        let limits =
+            Limits { min_tokens: self.min_tokens, min_features: self.min_features, max_bytes: self.max_size };
         let fingerprinter = match decides {
             Decides::Features(_) => recipe.fingerprinter::<F>()?.with_features(),
             _ => recipe.fingerprinter::<F>()?,
         };
         let reader = FileReader::new(fingerprinter, limits, self.confirm);
-        let scanned = files::scan_all(&self.paths, &ignored, &reader, options.get_threads(), &bars)
+        let rules = self.folder.rules();
+        let scanned = files::scan_all(&self.paths, &rules, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;
-        let groups = groups::find(&scanned.texts, recipe, k, decides, &options, &bars);
+        let grouping = if self.chains { Grouping::Chains } else { Grouping::Centres };
+        let groups = groups::find(&scanned.texts, recipe, k, (decides, grouping), &options, &bars);
         bars.clear();
         let groups = groups?;
-        for why in &scanned.unreadable {
-            global.note(format_args!("warning: {why}"));
-        }
         let mut out = OutputStream::stdout();
         let root = root_of(&self.paths);
         let near = match decides {
@@ -155,9 +150,9 @@ impl TypedCommand<&Recipe> for &Args {
                 "warning: {count} of the files: without a feature of the recipe; only copies of them are found"
             ));
         }
-        if let Some(left_out) = left_out(&scanned, limits) {
-            global.note(format_args!("left out: {left_out}"));
-        }
+        let too_short =
+            format!("of fewer than {}", fewer_than(limits.min_tokens.max(1), limits.min_features));
+        note_left_out(global, &scanned.left_out, scanned.num_files(), scanned.num_short, &too_short);
         Ok(())
     }
 }
@@ -174,29 +169,12 @@ fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], time: Duration) -
     let num_exact = groups.iter().filter(|group| group.is_exact).count();
     let spare_bytes: u64 = groups.iter().map(|group| group.spare_bytes).sum();
     format!(
-        "{} files, {:.1} MB in {:.1} s: {} near-duplicates in {} groups, {num_exact} of them of exact copies; \
-         {} could go",
-        scanned.num_files(),
+        "{}, {:.1} MB in {:.1} s: {} in {}, {num_exact} of them of exact copies; {} could go",
+        plural(scanned.num_files(), "file"),
         scanned.len_bytes as f64 / 1e6,
         time.as_secs_f64(),
-        num_grouped,
-        groups.len(),
+        plural(num_grouped as u64, "near-duplicate"),
+        plural(groups.len() as u64, "group"),
         DecimalBytes(spare_bytes),
     )
-}
-
-/// The numbers of files left out, if there are any.
-fn left_out<F>(scanned: &ScannedFiles<F>, limits: Limits) -> Option<String> {
-    let fewer = fewer_than(limits.min_tokens.max(1), limits.min_features);
-    let left_out = [
-        (scanned.num_binary, "binary".to_string()),
-        (scanned.num_empty, "empty".into()),
-        (scanned.num_short, format!("of fewer than {fewer}")),
-        (scanned.num_large, "too large".into()),
-        (scanned.num_ignored, "on the list of --ignore (not with --no-ignore)".into()),
-        (scanned.unreadable.len(), "unreadable".into()),
-    ];
-    let counted = left_out.iter().filter(|(count, _)| *count > 0);
-    let counted: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
-    (!counted.is_empty()).then(|| counted.join(", "))
 }

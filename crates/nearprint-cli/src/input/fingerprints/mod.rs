@@ -6,6 +6,7 @@
 
 mod csv;
 mod jsonl;
+mod keys;
 mod list;
 mod npy;
 mod parquet;
@@ -22,6 +23,7 @@ use nearprint::{Fingerprint, U256};
 use nearprint_text::documents::Compression;
 use stream::InputStream;
 
+pub(crate) use keys::{KeyEnd, read_keys};
 pub(crate) use list::{read_fingerprints, read_rows};
 pub(crate) use npy::npy_header;
 pub(crate) use rows::{KeyPolicy, RowSink, store};

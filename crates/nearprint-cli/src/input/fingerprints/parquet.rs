@@ -65,7 +65,9 @@ fn fingerprint<F: Fingerprint>(args: &FingerprintArgs, value: Value<'_>) -> Resu
         }
         Value::Float(_) => Err(rounded(field)),
         Value::Null => Err("no fingerprint".into()),
-        Value::Other => Err(format!("column {field:?} holds neither numbers nor strings nor bytes")),
+        Value::Time(_) | Value::Other => {
+            Err(format!("column {field:?} holds neither numbers nor strings nor bytes"))
+        }
     }
 }
 
@@ -76,7 +78,9 @@ fn cell(row: &ParquetRow, field: &str) -> Result<Option<String>, String> {
         Value::Number(number, _) => Ok(Some(number)),
         Value::Null => Ok(None),
         Value::Float(_) => Err(rounded(field)),
-        Value::Bytes(_) | Value::Other => Err(format!("column {field:?} holds neither numbers nor strings")),
+        Value::Bytes(_) | Value::Time(_) | Value::Other => {
+            Err(format!("column {field:?} holds neither numbers nor strings"))
+        }
     }
 }
 

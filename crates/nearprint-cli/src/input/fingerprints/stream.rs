@@ -111,12 +111,24 @@ impl InputStream {
         }
     }
 
+    /// Replaces `bytes` by the bytes up to the next `end`, inclusive. Returns false at the end of the
+    /// input.
+    pub(super) fn next_piece(&mut self, end: u8, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+        self.line += 1;
+        bytes.clear();
+        self.read_until(end, bytes)
+    }
+
     /// Appends a line with its end. Returns false at the end of the input.
     fn read_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+        self.read_until(b'\n', bytes)
+    }
+
+    fn read_until(&mut self, end: u8, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
         let room = MAX_LINE_BYTES - bytes.len() as u64;
-        let read = (&mut self.reader).take(room).read_until(b'\n', bytes);
+        let read = (&mut self.reader).take(room).read_until(end, bytes);
         let len = read.map_err(|source| self.unreadable(source))?;
-        if len as u64 == room && bytes.last() != Some(&b'\n') {
+        if len as u64 == room && bytes.last() != Some(&end) {
             let why = format!("a line of more than {} MiB", MAX_LINE_BYTES >> 20);
             return Err(self.bad_line(why, &String::from_utf8_lossy(&bytes[..1000])));
         }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    Date32Type, Date64Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
-use super::super::fields::{FieldValues, Fields, not_a_key, not_a_number, not_a_text, number};
+use super::super::fields::{FieldValues, Fields, RankValue, not_a_key, not_a_text};
 
 /// Rows of one batch, read or written.
 pub(super) const BATCH_ROWS: usize = 1024;
@@ -43,13 +44,14 @@ impl ParquetRow {
             });
         }
         if let Some(field) = &fields.value {
-            let found = match self.value(field)? {
-                ParquetValue::Text(text) => number(text),
-                ParquetValue::Number(_, number) => Some(number),
-                ParquetValue::Float(number) => Some(number).filter(|number| number.is_finite()),
-                _ => None,
+            values.value = match self.value(field)? {
+                ParquetValue::Text(text) => RankValue::Text(text.into()),
+                ParquetValue::Number(number, _) => RankValue::Number(number),
+                ParquetValue::Float(number) if !number.is_nan() => RankValue::Number(number.to_string()),
+                ParquetValue::Time(nanoseconds) => RankValue::Time(nanoseconds),
+                ParquetValue::Float(_) | ParquetValue::Null => RankValue::Missing,
+                other => RankValue::Other(other.kind()),
             };
-            values.value = Some(found.ok_or_else(|| not_a_number(field))?);
         }
         Ok(values)
     }
@@ -75,6 +77,8 @@ pub enum ParquetValue<'a> {
     Float(f64),
     /// Bytes.
     Bytes(&'a [u8]),
+    /// A date or time: nanoseconds since 1970-01-01T00:00Z.
+    Time(i128),
     /// No value.
     Null,
     /// A value of any other type.
@@ -88,6 +92,11 @@ impl<'a> ParquetValue<'a> {
                 let number = array.as_primitive::<$type>().value(index);
                 Self::Number(number.to_string(), number as f64)
             }};
+        }
+        macro_rules! time {
+            ($type:ty, $nanoseconds:expr) => {
+                Self::Time(i128::from(array.as_primitive::<$type>().value(index)) * $nanoseconds)
+            };
         }
         if array.is_null(index) {
             return Self::Null;
@@ -104,6 +113,12 @@ impl<'a> ParquetValue<'a> {
             DataType::UInt16 => number!(UInt16Type),
             DataType::UInt32 => number!(UInt32Type),
             DataType::UInt64 => number!(UInt64Type),
+            DataType::Date32 => time!(Date32Type, 86_400_000_000_000),
+            DataType::Date64 => time!(Date64Type, 1_000_000),
+            DataType::Timestamp(TimeUnit::Second, _) => time!(TimestampSecondType, 1_000_000_000),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => time!(TimestampMillisecondType, 1_000_000),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => time!(TimestampMicrosecondType, 1000),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => time!(TimestampNanosecondType, 1),
             DataType::Float32 => Self::Float(array.as_primitive::<Float32Type>().value(index).into()),
             DataType::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(index)),
             DataType::Dictionary(..) => {
@@ -130,6 +145,7 @@ impl<'a> ParquetValue<'a> {
             Self::Text(_) => "a string",
             Self::Number(..) => "a number",
             Self::Float(_) => "a floating-point number",
+            Self::Time(_) => "a time",
             Self::Null => "null",
             Self::Bytes(_) => "bytes",
             Self::Other => "of another type",

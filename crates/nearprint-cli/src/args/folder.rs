@@ -1,0 +1,64 @@
+//! Which files of folders are read: options of every command that reads folders.
+
+use nearprint_text::documents::{FolderRules, LeftOut};
+
+use super::GlobalArgs;
+use crate::terminal::plural;
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "File options")]
+pub(crate) struct FolderArgs {
+    /// Leave out files and folders that match GLOB, a pattern as in a .gitignore of each folder that
+    /// is read; give it several times for several patterns
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Read only files with one of these extensions, such as md,txt; a.md.gz has the extension md, too
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    ext: Vec<String>,
+    /// Leave out files of folders with these names: patterns as in .gitignore, between commas
+    #[arg(long, value_name = "PATTERNS", default_value = FolderRules::IGNORED_NAMES, hide_default_value = true)]
+    ignore: String,
+    /// Include files that --ignore, .gitignore or .ignore name [default names: licences, lock files]
+    #[arg(long, conflicts_with = "ignore")]
+    no_ignore: bool,
+}
+
+impl FolderArgs {
+    /// The files of folders that are read.
+    pub(crate) fn rules(&self) -> FolderRules {
+        let mut rules = FolderRules::default();
+        rules.ignored_names.clone_from(&self.ignore);
+        rules.no_ignore = self.no_ignore;
+        rules.exclude.clone_from(&self.exclude);
+        rules.extensions.clone_from(&self.ext);
+        rules
+    }
+}
+
+/// Prints what was found in folders and not compared. `num_short` of the `num_files` files are `too_short`.
+pub(crate) fn note_left_out(
+    global: GlobalArgs,
+    left_out: &LeftOut,
+    num_files: u64,
+    num_short: u64,
+    too_short: &str,
+) {
+    for why in &left_out.unreadable {
+        global.note(format_args!("warning: {why}"));
+    }
+    let mut counts = left_out.files();
+    counts.extend((num_short > 0).then_some((num_short, too_short)));
+    let num_compared = num_files - counts.iter().map(|(count, _)| count).sum::<u64>();
+    if !counts.is_empty() {
+        let listed: Vec<String> = counts.iter().map(|(count, what)| format!("{count} {what}")).collect();
+        global.note(format_args!(
+            "left out: {}; {num_compared} of {} compared",
+            listed.join(", "),
+            plural(num_files, "file")
+        ));
+    }
+    let others = left_out.others();
+    if !others.is_empty() {
+        global.note(format_args!("not counted: {}", others.join(", ")));
+    }
+}

@@ -1,0 +1,85 @@
+//! Collections that a job compares with and does not change.
+
+use std::path::{Path, PathBuf};
+
+use super::candidates::{Candidate, Document, Verdict};
+use super::checkpoint::DocumentCounts;
+use super::deduplicator::Deduplicator;
+use super::fingerprinting::{Prepared, preparing_documents};
+use super::job::FileJob;
+use super::measure::Measure;
+use super::report::{Report, report_progress};
+use super::writing::bad_record;
+use crate::documents::{Reader, each, is_database};
+use crate::error::Result;
+use nearprint::Fingerprint;
+
+/// The databases and documents of [`FileJob::against`].
+pub(super) struct Against<F: Fingerprint> {
+    collections: Vec<Deduplicator<F>>,
+    /// The databases among them, and the files of the others. No output may overwrite them.
+    pub(super) databases: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl<F: Fingerprint> Against<F> {
+    /// Opens the databases, and reads all documents of the others. `measure` is of the job.
+    pub(super) fn open(job: &FileJob, measure: &Measure, report: Report<'_>) -> Result<Self> {
+        let mut against = Self { collections: Vec::new(), databases: Vec::new(), files: Vec::new() };
+        let mut options = job.dedup.clone();
+        options.recipe = measure.recipe.clone();
+        options.require_recipe = true;
+        options.cut_after.clone_from(&job.reader.cut_after);
+        for path in &job.against {
+            if path.is_dir() && is_database(path)? {
+                against.collections.push(Deduplicator::read_only(path, options.clone())?);
+                against.databases.push(path.clone());
+            } else {
+                let mut collection = Deduplicator::temporary(options.clone())?;
+                against.files.extend(read_all(&mut collection, job, path, report)?);
+                against.collections.push(collection);
+            }
+        }
+        Ok(against)
+    }
+
+    /// The nearest document of all collections: of equally near ones, that of the first collection.
+    pub(super) fn nearest(&mut self, document: Document<'_, F>, measure: &Measure) -> Result<Verdict> {
+        let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        self.collections.iter_mut().try_fold(Verdict::New, |verdict, collection| {
+            let found = collection.nearest(document, text_of)?;
+            Ok(verdict.or_nearer(found, measure, |candidate| candidate.distance))
+        })
+    }
+}
+
+/// Remembers all documents of a file or folder, and returns its files.
+fn read_all<F: Fingerprint>(
+    collection: &mut Deduplicator<F>,
+    job: &FileJob,
+    path: &Path,
+    report: Report<'_>,
+) -> Result<Vec<PathBuf>> {
+    let mut options = job.reader.clone();
+    options.format = None;
+    options.fields.value = None;
+    let mut reader = Reader::open(&[path.to_path_buf()], options)?;
+    let files = reader.inputs().iter().map(|input| input.path.clone()).collect();
+    let (fingerprinter, engine) = (collection.fingerprinter(), &job.dedup.engine);
+    each(
+        &mut reader,
+        engine.get_threads(),
+        || fingerprinter.clone(),
+        preparing_documents(job.dedup.confirm),
+        |block, at| {
+            for Prepared { record, .. } in block {
+                let (record, made) = record.map_err(|bad| bad_record(&bad))?;
+                let document = Document::new(&record.key, &record.text, &made);
+                let stored = collection.stored(document)?;
+                collection.remember(document, &stored)?;
+            }
+            report_progress(report, &DocumentCounts::default(), at)
+        },
+    )?;
+    Ok(files)
+}

@@ -1,0 +1,367 @@
+//! The files of a folder that are documents: one set of rules for every command.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::fs::{FileType, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{DirEntry, WalkBuilder};
+use rustix::io::Errno;
+
+use super::compression::Compression;
+use super::output_file::is_unfinished;
+use crate::error::{Error, InputSetProblem, Result};
+
+/// Folders of version control. They hold old versions of files, mostly compressed.
+const SKIPPED_FOLDERS: [&str; 3] = [".git", ".hg", ".svn"];
+
+/// Which files below a folder are documents. A file that is named itself always is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FolderRules {
+    /// Names of files to leave out: patterns as in `.gitignore`, between commas, whatever their case.
+    /// By default [`IGNORED_NAMES`](Self::IGNORED_NAMES).
+    pub ignored_names: String,
+    /// Includes what [`ignored_names`](Self::ignored_names), `.gitignore` and `.ignore` name.
+    pub no_ignore: bool,
+    /// Files and folders to leave out: patterns as in a `.gitignore` of the folder.
+    pub exclude: Vec<String>,
+    /// Only files with one of these extensions, whatever their case; all if there is none. A
+    /// compressed file has the extension before that of its compression, too.
+    pub extensions: Vec<String>,
+}
+
+impl Default for FolderRules {
+    fn default() -> Self {
+        Self {
+            ignored_names: Self::IGNORED_NAMES.into(),
+            no_ignore: false,
+            exclude: Vec::new(),
+            extensions: Vec::new(),
+        }
+    }
+}
+
+impl FolderRules {
+    /// Names of licences and of lock files: many folders have the same ones, and need them.
+    pub const IGNORED_NAMES: &str = "{LICENSE,LICENCE,UNLICENSE,COPYING,COPYRIGHT,NOTICE},\
+        {LICENSE,LICENCE,COPYING}[-_]*,{LICENSE,LICENCE,UNLICENSE,COPYING,COPYRIGHT,NOTICE}.{md,rst,txt,html},\
+        COPYING.LESSER,*.lock,package-lock.json,npm-shrinkwrap.json,pnpm-lock.yaml,go.sum";
+}
+
+/// What was found in folders, and is no document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Files with zero bytes near their start, and those compressed in a format that is not read.
+    pub num_binary: u64,
+    /// Files without a byte.
+    pub num_empty: u64,
+    /// Files of more bytes than a document may have.
+    pub num_large: u64,
+    /// Files whose names are [ignored](FolderRules::ignored_names). What `.gitignore` names is not counted.
+    pub num_ignored: u64,
+    /// Files and folders that are [excluded](FolderRules::exclude), and files with other
+    /// [extensions](FolderRules::extensions).
+    pub num_excluded: u64,
+    /// Further names of files: hard links, and files below several of the paths.
+    pub num_further_names: u64,
+    /// Symbolic links. They are not followed.
+    pub links: Vec<PathBuf>,
+    /// Named pipes, sockets and devices.
+    pub special: Vec<PathBuf>,
+    /// A message for each file and folder that could not be read: it is closed to this user, is
+    /// damaged, or has vanished.
+    pub unreadable: Vec<String>,
+}
+
+/// The most paths that are shown of one kind.
+const SHOWN_PATHS: usize = 5;
+
+impl LeftOut {
+    /// Adds what could not be read.
+    ///
+    /// # Errors
+    /// The same error, if the process lacks file handles or memory, so that other files cannot be read
+    /// either.
+    pub fn add_unreadable(&mut self, error: Error) -> Result<()> {
+        match error {
+            Error::Engine(nearprint::Error::Io { ref source, .. }) if is_shortage(source) => Err(error),
+            error => {
+                self.unreadable.push(error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// The number of files that are left out, by reason; only reasons that there are.
+    #[must_use]
+    pub fn files(&self) -> Vec<(u64, &'static str)> {
+        let counts = [
+            (self.num_binary, "binary"),
+            (self.num_empty, "empty"),
+            (self.num_large, "too large"),
+            (self.num_ignored, "on the list of ignored names"),
+            (self.num_further_names, "further names of files"),
+            (self.unreadable.len() as u64, "unreadable"),
+        ];
+        counts.into_iter().filter(|(count, _)| *count > 0).collect()
+    }
+
+    /// What else is left out: the number of each kind, and the first paths. What `.gitignore` names is
+    /// not among it.
+    #[must_use]
+    pub fn others(&self) -> Vec<String> {
+        let excluded = (self.num_excluded > 0).then(|| format!("{} excluded", self.num_excluded));
+        let named = [
+            (&self.links, ["link", "links"]),
+            (&self.special, ["pipe, socket or device", "pipes, sockets and devices"]),
+        ];
+        let named = named.into_iter().filter(|(paths, _)| !paths.is_empty()).map(|(paths, names)| {
+            let name = names[usize::from(paths.len() > 1)];
+            format!("{} {name} ({})", paths.len(), Shown(paths))
+        });
+        excluded.into_iter().chain(named).collect()
+    }
+}
+
+/// The first paths of a list, with all characters escaped that do not print themselves.
+struct Shown<'a>(&'a [PathBuf]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, path) in self.0.iter().take(SHOWN_PATHS).enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{}", super::escape(&path.to_string_lossy()))?;
+        }
+        if self.0.len() > SHOWN_PATHS { f.write_str(", …") } else { Ok(()) }
+    }
+}
+
+/// The rules, compiled.
+pub(super) struct Walker<'a> {
+    rules: &'a FolderRules,
+    /// `None` if no name is ignored.
+    names: Option<Gitignore>,
+    /// Device and inode of the files so far.
+    visited: HashSet<(u64, u64)>,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(rules: &'a FolderRules) -> Result<Self> {
+        let mut names = GitignoreBuilder::new("");
+        names.case_insensitive(true).map_err(bad_pattern)?;
+        let names = match rules.no_ignore {
+            true => None,
+            false => Some(compiled(names, patterns_of(&rules.ignored_names))?),
+        };
+        Ok(Self { rules, names, visited: HashSet::new() })
+    }
+
+    /// Whether a file is seen for the first time.
+    pub(super) fn is_new(&mut self, file: &Metadata) -> bool {
+        self.visited.insert((file.dev(), file.ino()))
+    }
+
+    /// Calls `visit` with each file below a folder that is a document, and adds the others to `left_out`.
+    pub(super) fn walk(
+        &mut self,
+        folder: &Path,
+        left_out: &mut LeftOut,
+        mut visit: impl FnMut(PathBuf, &Metadata),
+    ) -> Result<()> {
+        let exclude = compiled(GitignoreBuilder::new(folder), self.rules.exclude.iter().map(String::as_str))?;
+        let num_excluded = Arc::new(AtomicU64::new(0));
+        let counted = num_excluded.clone();
+        let is_included = move |entry: &DirEntry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_excluded = entry.depth() > 0 && exclude.matched(entry.path(), is_folder).is_ignore();
+            counted.fetch_add(u64::from(is_excluded), Ordering::Relaxed);
+            !is_excluded && (entry.depth() == 0 || !is_version_control(entry))
+        };
+        let mut entries = WalkBuilder::new(folder);
+        entries.standard_filters(!self.rules.no_ignore).hidden(false).require_git(false);
+        for entry in entries.filter_entry(is_included).build() {
+            let entry = entry.and_then(|entry| Ok((entry.metadata()?, entry.into_path())));
+            match entry {
+                Ok((metadata, path)) => self.sort_out(path, &metadata, left_out, &mut visit),
+                Err(error) => left_out.add_unreadable(listing_error(error, folder))?,
+            }
+        }
+        left_out.num_excluded += num_excluded.load(Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Visits a file that is a document.
+    fn sort_out(
+        &mut self,
+        path: PathBuf,
+        metadata: &Metadata,
+        left_out: &mut LeftOut,
+        visit: &mut impl FnMut(PathBuf, &Metadata),
+    ) {
+        let kind = metadata.file_type();
+        if kind.is_symlink() {
+            left_out.links.push(path);
+        } else if is_special(kind) {
+            left_out.special.push(path);
+        } else if !kind.is_file() || is_unfinished(&path) {
+        } else if self.is_ignored(&path) {
+            left_out.num_ignored += 1;
+        } else if !self.has_extension(&path) {
+            left_out.num_excluded += 1;
+        } else if self.is_new(metadata) {
+            visit(path, metadata);
+        } else {
+            left_out.num_further_names += 1;
+        }
+    }
+
+    fn is_ignored(&self, file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default();
+        self.names.as_ref().is_some_and(|names| names.matched(name, false).is_ignore())
+    }
+
+    fn has_extension(&self, file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let wanted = &self.rules.extensions;
+        wanted.is_empty()
+            || [&*name, Compression::strip(&name)].into_iter().any(|name| {
+                let found = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+                wanted.iter().any(|wanted| wanted.trim_start_matches('.').eq_ignore_ascii_case(found))
+            })
+    }
+}
+
+fn is_version_control(entry: &DirEntry) -> bool {
+    SKIPPED_FOLDERS.iter().any(|skipped| entry.file_name() == *skipped)
+}
+
+fn is_special(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device()
+}
+
+fn compiled<'p>(mut builder: GitignoreBuilder, patterns: impl Iterator<Item = &'p str>) -> Result<Gitignore> {
+    for pattern in patterns {
+        builder.add_line(None, pattern).map_err(bad_pattern)?;
+    }
+    builder.build().map_err(bad_pattern)
+}
+
+fn bad_pattern(error: ignore::Error) -> Error {
+    InputSetProblem::BadPattern { why: error.to_string() }.into()
+}
+
+/// The patterns of a list: between commas that are not in braces.
+fn patterns_of(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    let between = list.split(move |c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    between.map(str::trim).filter(|pattern| !pattern.is_empty())
+}
+
+/// Whether the process lacks something, so that other files cannot be read either.
+fn is_shortage(error: &io::Error) -> bool {
+    // A walk wraps the error of the system in one of its own.
+    let wrapped = error.get_ref().and_then(|walk| walk.source()?.downcast_ref());
+    let errno = Errno::from_io_error(wrapped.unwrap_or(error));
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+/// The error of something somewhere below `path`.
+fn listing_error(error: ignore::Error, path: &Path) -> Error {
+    match error {
+        ignore::Error::WithPath { path, err } => listing_error(*err, &path),
+        ignore::Error::WithDepth { err, .. } => listing_error(*err, path),
+        ignore::Error::Io(source) => Error::io("list", path)(source),
+        other => Error::input(path.to_string_lossy(), other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn walked(at: &Path, rules: &FolderRules) -> (Vec<String>, LeftOut) {
+        let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
+        let mut walker = Walker::new(rules).unwrap();
+        let name = |path: PathBuf| path.strip_prefix(at).unwrap().to_string_lossy().into_owned();
+        walker.walk(at, &mut left_out, |path, _| found.push(name(path))).unwrap();
+        found.sort_unstable();
+        (found, left_out)
+    }
+
+    #[test]
+    fn licences_and_lock_files_are_ignored_and_sources_are_not() {
+        let default = FolderRules::default();
+        let walker = Walker::new(&default).unwrap();
+        for name in [
+            "LICENSE",
+            "license-mit",
+            "LICENCE.txt",
+            "UNLICENSE",
+            "COPYING.LESSER",
+            "Cargo.lock",
+            "yarn.lock",
+            "go.sum",
+            "NOTICE",
+            "package-lock.json",
+        ] {
+            assert!(walker.is_ignored(&Path::new("a").join(name)), "{name}");
+        }
+        for name in ["license.rs", "LicenseManager.java", "notices.py", "lock.c", "Cargo.toml", "licenses"] {
+            assert!(!walker.is_ignored(&Path::new("a").join(name)), "{name}");
+        }
+        let rules = FolderRules { ignored_names: "*.{md,txt}, b*".into(), ..FolderRules::default() };
+        let walker = Walker::new(&rules).unwrap();
+        assert!(["x.md", "x.txt", "by"].into_iter().all(|name| walker.is_ignored(Path::new(name))));
+        assert!(!walker.is_ignored(Path::new("LICENSE")));
+        let rules = FolderRules { ignored_names: "a{".into(), ..FolderRules::default() };
+        assert!(matches!(Walker::new(&rules), Err(Error::InputSet(InputSetProblem::BadPattern { .. }))));
+    }
+
+    #[test]
+    fn rules_leave_out_and_count() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        for name in [
+            "a.md",
+            "b.TXT.gz",
+            ".hidden.md",
+            "s/c.md",
+            "s/d.rs",
+            "out/e.md",
+            ".git/f.md",
+            "LICENSE",
+            "g.log",
+        ] {
+            fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            fs::write(at(name), "1").unwrap();
+        }
+        fs::write(at(".gitignore"), "*.log\n").unwrap();
+        std::os::unix::fs::symlink(at("a.md"), at("link")).unwrap();
+        fs::hard_link(at("s/d.rs"), at("s/e.rs")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        let mut rules = FolderRules { exclude: vec!["/out/".into()], ..FolderRules::default() };
+        let (found, left_out) = walked(home.path(), &rules);
+        let found: Vec<&str> = found.iter().map(|name| name.split('.').next_back().unwrap()).collect();
+        assert_eq!(found, ["gitignore", "md", "md", "gz", "md", "rs"]);
+        assert_eq!(left_out.files(), [(1, "on the list of ignored names"), (1, "further names of files")]);
+        let others = left_out.others().join(", ").replace(&format!("{}/", home.path().display()), "");
+        assert_eq!(others, "1 excluded, 1 link (link), 1 pipe, socket or device (pipe)");
+        rules.extensions = vec![".txt".into(), "md".into()];
+        rules.no_ignore = true;
+        let (found, left_out) = walked(home.path(), &rules);
+        assert_eq!(found, [".hidden.md", "a.md", "b.TXT.gz", "s/c.md"]);
+        assert_eq!((left_out.num_ignored, left_out.num_excluded), (0, 6));
+    }
+}

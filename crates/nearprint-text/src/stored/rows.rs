@@ -1,0 +1,59 @@
+//! Rows of documents for a database that keeps evidence.
+
+use crate::dedup::Stored;
+use crate::error::Result;
+use crate::recipe::{Fingerprinter, Recipe};
+use nearprint::{Fingerprint, KeyStorage};
+
+/// Makes the rows under which a deduplication would store documents, whether others are near or not. Each thread
+/// needs its own; cloning is cheap.
+///
+/// ```
+/// use nearprint::{Database, KeyStorage, NewRow, U256};
+/// use nearprint_text::recipe::Recipe;
+/// use nearprint_text::stored::{DocumentRows, StoredDocuments};
+///
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("pages.np");
+/// let (recipe, keeps): (Recipe, _) = ("minhash".parse()?, KeyStorage::KeysAndFeatures);
+/// let mut writer = Database::<U256>::create(&path, &recipe.schema().keys(keeps))?.writer()?;
+/// let mut rows = DocumentRows::<U256>::new(&recipe, keeps)?;
+/// for (key, text) in [("a", "one two three four five"), ("b", "one two three four six")] {
+///     let (fingerprint, evidence) = rows.row(key, text)?;
+///     writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint, key) })?;
+/// }
+/// writer.commit()?;
+/// let documents = StoredDocuments::of(nearprint::AnyDatabase::open(&path)?.snapshot()?)?.unwrap();
+/// let mut found = nearprint::erased::Columns::new(recipe.width(), nearprint_text::stored::Finder::SHAPE);
+/// documents.finder(0.9)?.find(0, "One, two, three, four, five!", 10, &mut found)?;
+/// assert_eq!(found.similarities, [1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DocumentRows<F: Fingerprint> {
+    fingerprinter: Fingerprinter<F>,
+    keeps: KeyStorage,
+}
+
+impl<F: Fingerprint> DocumentRows<F> {
+    /// Makes rows for a database that keeps this with its keys.
+    ///
+    /// # Errors
+    /// [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints of another width.
+    pub fn new(recipe: &Recipe, keeps: KeyStorage) -> Result<Self> {
+        let fingerprinter = recipe.fingerprinter()?;
+        let makes_features = keeps == KeyStorage::KeysAndFeatures;
+        let fingerprinter = if makes_features { fingerprinter.with_features() } else { fingerprinter };
+        Ok(Self { fingerprinter, keeps })
+    }
+
+    /// The fingerprint of a document, and what is stored beside its key.
+    ///
+    /// # Errors
+    /// [`Error::Engine`](crate::Error::Engine) if a text cannot be compressed.
+    pub fn row(&mut self, key: &str, text: &str) -> Result<(F, Vec<u8>)> {
+        let made = self.fingerprinter.fingerprint(text);
+        let stored = Stored::of(self.keeps, text, made.text_hash, &made.features)?;
+        Ok((made.stored(key), stored.0))
+    }
+}

@@ -1,0 +1,225 @@
+"""What a stream of texts keeps: an object that decides text by text, for any engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from types import TracebackType
+from typing import Any, Literal, Optional, Union
+
+import numpy as np
+
+from . import _database, _nearprint
+from ._arrays import check_threads, path_of
+from ._database import Path
+from ._errors import Error
+from ._result import Result
+from ._settings import check_count, check_similarity
+from ._sources import Missing, Texts
+from ._text_rows import key_of_text
+
+Evidence = Literal["features", "texts", "none"]
+
+#: Texts that are kept between two commits.
+_KEPT_BETWEEN_COMMITS = 1 << 16
+
+
+def settings_of(
+    database: Optional[str],
+    *,
+    recipe: Optional[str] = None,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
+    evidence: Optional[Evidence] = None,
+    min_tokens: int = 0,
+    min_features: int = 0,
+    cut_after: Optional[str] = None,
+    unique_keys: bool = False,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+) -> dict[str, Any]:
+    """Checked settings for the native module. The recipe is by default the one of the database, or ``minhash``."""
+    return {
+        "recipe": recipe or _stored_recipe(database) or "minhash",
+        "require_recipe": recipe is not None,
+        "k": None if k is None else check_count(k, "k", 0, 256),
+        "similarity": None if similarity is None else check_similarity(similarity),
+        "confirm": confirm,
+        "evidence": evidence,
+        "min_tokens": check_count(min_tokens, "min_tokens"),
+        "min_features": check_count(min_features, "min_features"),
+        "cut_after": cut_after,
+        "unique_keys": unique_keys,
+        "threads": None if threads is None else check_threads(threads),
+        "memory": None if memory is None else check_count(memory, "memory", 1),
+    }
+
+
+def _stored_recipe(database: Optional[str]) -> Optional[str]:
+    if database is None or not os.path.exists(database):
+        return None
+    with _database.open(database) as opened:
+        return opened.recipe
+
+
+def opened(path: Optional[str], settings: dict[str, Any]) -> _nearprint.Deduplicator:
+    """A deduplicator. Raises ``Error`` if the database has an unfinished job, which would be forgotten."""
+    decider = _nearprint.Deduplicator.open(path, settings)
+    if decider.unfinished() is not None:
+        decider.abandon()
+        raise Error(f"{path}: an unfinished job has to be finished first, by the call or the command that began it")
+    return decider
+
+
+class Kept:
+    """The texts of a stream that are not near an earlier kept one, exactly, with evidence.
+
+    An object for ``map`` and ``filter`` of any engine: called with a list of texts, it returns for each whether it
+    is kept; called with one text, a ``bool``. :meth:`decide` returns more. What is kept is stored in the database at
+    ``database``, which is made if it does not exist, or else in a temporary folder. Arguments are the same as for
+    :func:`nearprint.dedup`::
+
+        kept = nearprint.Kept(similarity=0.8)
+        unique = dataset.filter(kept, input_columns="text", batched=True)
+
+    The answers are those of :func:`nearprint.dedup` for the texts in the order of all calls. So one object, in one
+    process, has to see them all; several processes each keep texts of their own.
+
+    It can be pickled, which commits. With a ``database``, the copy opens it at its first call, and there is one
+    writer at a time. Without one, the copy has everything that was kept.
+
+    A context manager; :meth:`close` commits and closes the database.
+    """
+
+    def __init__(self, database: Optional[Path] = None, **settings: Any) -> None:
+        self._database = None if database is None else path_of(database)
+        self._settings = settings_of(self._database, **settings)
+        self._folder: Optional[str] = None
+        self._decider: Optional[_nearprint.Deduplicator] = None
+        self._count = self._uncommitted = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, texts: Any) -> Union[bool, list[bool]]:
+        """Whether each text is kept. Missing texts are kept."""
+        if isinstance(texts, str):
+            return bool(self.decide([texts])["kept"][0])
+        flags: list[bool] = self.decide(texts, missing="keep")["kept"].tolist()
+        return flags
+
+    def decide(
+        self,
+        texts: Any,
+        keys: Any = None,
+        *,
+        text: str = "text",
+        key: Optional[str] = None,
+        missing: Missing = "raise",
+    ) -> Result:
+        """Decides texts in order: columns ``kept``, ``duplicate_of`` and ``similarity``.
+
+        ``duplicate_of`` is the key of the kept text, and ``None`` for a kept one. Without ``keys``, a text has its
+        number, counted over all calls; in a ``database``, the first 16 digits of its MD5.
+        """
+        kept: list[bool] = []
+        of: list[Optional[str]] = []
+        similarities: list[float] = []
+        for batch in Texts(texts, text, key=key, keys=keys, missing=missing).batches():
+            with self._lock:
+                decided = self._decide(batch.texts, batch.keys)
+            for decision, original, similarity in decided:
+                kept.append(decision if decision is not None else missing == "keep")
+                of.append(original)
+                similarities.append(similarity)
+        columns = {"kept": np.array(kept, bool), "duplicate_of": np.array(of, object)}
+        return Result({**columns, "similarity": np.array(similarities, float)})
+
+    def _decide(
+        self, texts: list[Optional[str]], keys: Optional[list[str]]
+    ) -> list[tuple[Optional[bool], Optional[str], float]]:
+        """Whether each text is kept, ``None`` for a missing one; the key and the similarity of the kept one."""
+        if keys is None:
+            first = self._count
+            keys = [
+                key_of_text(text or "") if self._database else str(first + index) for index, text in enumerate(texts)
+            ]
+        there = [index for index, text in enumerate(texts) if text is not None]
+        found = self._opened().decide([keys[index] for index in there], [text for text in texts if text is not None])
+        decided: list[tuple[Optional[bool], Optional[str], float]] = [(None, None, float("nan"))] * len(texts)
+        for index, (name, of, similarity, _, _) in zip(there, found):
+            decided[index] = (name in ("kept", "rejected"), of, similarity)
+        self._count += len(texts)
+        self._uncommitted += sum(name == "kept" for name, *_ in found)
+        if self._uncommitted >= _KEPT_BETWEEN_COMMITS:
+            self._commit()
+        return decided
+
+    def _opened(self) -> _nearprint.Deduplicator:
+        if self._decider is None:
+            self._decider = opened(self._path(), self._settings)
+        return self._decider
+
+    def _path(self) -> str:
+        if self._database is not None:
+            return self._database
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="nearprint-kept-")
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return os.path.join(self._folder, "kept.np")
+
+    def _commit(self) -> None:
+        if self._decider is not None:
+            self._decider.checkpoint(b"")
+            self._uncommitted = 0
+
+    def commit(self) -> None:
+        """Makes what was kept durable, if there is a ``database``, and visible to those who open it."""
+        with self._lock:
+            self._commit()
+
+    def close(self) -> None:
+        """Commits, and closes the database. A later call opens it again."""
+        with self._lock:
+            decider, self._decider = self._decider, None
+            if decider is not None:
+                decider.finish()
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        if kind is not None and self._decider is not None:
+            self._decider.abandon()
+            self._decider = None
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.commit()
+        files = {}
+        if self._database is None and self._folder is not None:
+            with tempfile.TemporaryDirectory(prefix="nearprint-kept-") as home:
+                copy = os.path.join(home, "copy.np")
+                with _database.open(self._path()) as database:
+                    database.backup(copy)
+                for name in os.listdir(copy):
+                    with open(os.path.join(copy, name), "rb") as file:
+                        files[name] = file.read()
+        return {"database": self._database, "settings": self._settings, "count": self._count, "files": files}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._database, self._settings, self._count = state["database"], state["settings"], state["count"]
+        self._folder = self._decider = None
+        self._uncommitted, self._lock = 0, threading.Lock()
+        if state["files"]:
+            os.mkdir(self._path())
+            for name, content in state["files"].items():
+                with open(os.path.join(self._path(), name), "wb") as file:
+                    file.write(content)
+
+    def __repr__(self) -> str:
+        return f"<nearprint.Kept of {self._count} texts: {self._database or 'temporary'}>"

@@ -1,0 +1,129 @@
+"""Texts as arguments: lists, columns, and tables of any library, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Optional
+
+from . import _nearprint
+from ._arrays import encoded, is_missing, listed_of
+from ._errors import InputError
+from ._tables import ROWS_AT_ONCE, Table, checked, table_of
+
+#: What becomes of missing texts: ``None``, NaN, NA, NaT and nulls.
+Missing = Literal["raise", "keep", "drop"]
+
+
+class Batch(NamedTuple):
+    """Some texts in order, ``None`` for missing ones, with the columns that were asked for."""
+
+    #: The number of the first one.
+    first: int
+    texts: list[Optional[str]]
+    keys: Optional[list[str]]
+    values: Optional[list[Any]]
+
+
+class Texts:
+    """Texts that are read once: a list, a column, or the column ``text`` of a table.
+
+    ``key`` and ``value`` are names of columns of a table; ``keys`` has a key for each text.
+    """
+
+    def __init__(
+        self,
+        texts: Any,
+        text: str = "text",
+        *,
+        key: Optional[str] = None,
+        keys: Any = None,
+        value: Optional[str] = None,
+        missing: Missing = "raise",
+    ) -> None:
+        if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) == 0:
+            raise TypeError("texts: one text, where a list of texts is wanted")
+        if missing not in ("raise", "keep", "drop"):
+            raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+        self.table: Optional[Table] = table_of(texts)
+        if self.table is None and (key is not None or value is not None):
+            raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
+        if key is not None and keys is not None:
+            raise InputError("key and keys: only one of them can be given")
+        self._texts, self._names, self._missing = texts, (text, key, value), missing
+        self._keys = None if keys is None else listed_of(keys, "keys")
+
+    @property
+    def index(self) -> Any:
+        """The labels of a frame or of a series of pandas, otherwise ``None``."""
+        if self.table is not None:
+            return self.table.index
+        is_pandas = type(self._texts).__module__.partition(".")[0] == "pandas"
+        return getattr(self._texts, "index", None) if is_pandas else None
+
+    def batches(self) -> Iterator[Batch]:
+        """All texts, in batches of at most 10,000."""
+        count = 0
+        for texts, keys, values in self._columns():
+            for start in range(0, len(texts), ROWS_AT_ONCE):
+                some = slice(start, start + ROWS_AT_ONCE)
+                first = count + start
+                if keys is not None and len(keys[some]) != len(texts[some]):
+                    raise InputError(f"{count + len(keys)} keys for {count + len(texts)} texts or more")
+                yield Batch(
+                    first,
+                    [self._text(one, first + index) for index, one in enumerate(texts[some])],
+                    None if keys is None else [_key(one, first + index) for index, one in enumerate(keys[some])],
+                    None if values is None else values[some],
+                )
+            count += len(texts)
+        if self._keys is not None and len(self._keys) != count:
+            raise InputError(f"{len(self._keys)} keys for {count} texts")
+
+    def _columns(self) -> Iterator[tuple[list[Any], Optional[list[Any]], Optional[list[Any]]]]:
+        if self.table is None:
+            yield _listed(self._texts, "texts"), self._keys, None
+            return
+        names, count = [name for name in self._names if name is not None], 0
+        for batch in self.table.batches(names):
+            checked(names, batch)
+            texts, keys, values = (None if name is None else batch[name] for name in self._names)
+            listed = _listed(texts, "texts")
+            given = None if keys is None else _listed(keys, "key")
+            if self._keys is not None:
+                given = self._keys[count : count + len(listed)]
+            yield listed, given, None if values is None else _ordered(values)
+            count += len(listed)
+
+    def _text(self, value: Any, index: int) -> Optional[str]:
+        if isinstance(value, str):
+            if not value.isascii():
+                encoded(value, "texts", index)
+            return value
+        if is_missing(value) and self._missing != "raise":
+            return None
+        hint = "; decode bytes first" if isinstance(value, bytes) else ""
+        if is_missing(value):
+            hint = "; missing='keep' or missing='drop' accepts it"
+        raise InputError(f"texts: item {index}: {type(value).__name__}, where a text is wanted{hint}")
+
+
+def _listed(column: Any, what: str) -> list[Any]:
+    if isinstance(column, _nearprint.ArrowColumn):
+        return _nearprint.ordered_of_arrow(column) if what == "key" else _nearprint.strings_of_arrow(column)
+    return listed_of(column, what)
+
+
+def _ordered(column: Any) -> list[Any]:
+    is_arrow = isinstance(column, _nearprint.ArrowColumn)
+    return _nearprint.ordered_of_arrow(column) if is_arrow else listed_of(column, "keep")
+
+
+def _key(value: Any, index: int) -> str:
+    """A key, which is a text, or the digits of a number."""
+    if isinstance(value, str):
+        encoded(value, "keys", index)
+        return value
+    try:
+        return str(value.__index__())
+    except AttributeError:
+        raise TypeError(f"keys: item {index}: {type(value).__name__} is no key: a text is wanted") from None

@@ -1,0 +1,337 @@
+"""Tables of other libraries: their columns in batches, and tables of the same type with other rows or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _nearprint
+from ._errors import InputError
+from ._result import Result
+
+Batches = Iterator[Mapping[str, Any]]
+Flags = npt.NDArray[np.bool_]
+
+#: Rows that are read at once.
+ROWS_AT_ONCE = 10_000
+
+
+class Table:
+    """Arrow data with named columns, such as a stream, which is read once."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def index(self) -> Any:
+        """The labels of the rows, for pandas."""
+        return None
+
+    @property
+    def names(self) -> Optional[list[str]]:
+        """The names of the columns, if they are known before rows are read."""
+        value = self.value
+        if hasattr(value, "collect_schema"):
+            return list(value.collect_schema().names())
+        if hasattr(value, "schema") and hasattr(value.schema, "names"):
+            return list(value.schema.names)
+        for attribute in ("column_names", "columns", "keys"):
+            names = getattr(value, attribute, None)
+            if names is not None:
+                return [str(name) for name in (names() if callable(names) else names)]
+        return None
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        """The columns, or those with these names, batch by batch. Other columns may be there too."""
+        return iter(_nearprint.Batches.of(self.value))
+
+    def _checked(self, names: list[str]) -> list[str]:
+        there = self.names
+        return names if there is None else checked(names, there)
+
+    def select(self, chosen: Flags) -> Any:
+        """The chosen rows, as a table of the same type."""
+        raise InputError(f"a {type(self.value).__name__} is read once: without table=, the result has all decisions")
+
+    def with_columns(self, columns: Result) -> Any:
+        """The table with more columns, as one of the same type."""
+        return self.select(np.empty(0, bool))
+
+
+class _Columns(Table):
+    """A mapping of columns."""
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        return iter([self.value])
+
+    def select(self, chosen: Flags) -> Any:
+        return {name: _chosen(column, chosen) for name, column in self.value.items()}
+
+    def with_columns(self, columns: Result) -> Any:
+        return {**self.value, **dict(columns.items())}
+
+
+class _Pandas(Table):
+    @property
+    def index(self) -> Any:
+        return self.value.index
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        return iter([{str(name): self.value[name] for name in self.value.columns}])
+
+    def select(self, chosen: Flags) -> Any:
+        return self.value[chosen]
+
+    def with_columns(self, columns: Result) -> Any:
+        return self.value.assign(**dict(columns.items()))
+
+
+class _Polars(Table):
+    def select(self, chosen: Flags) -> Any:
+        import polars
+
+        return self.value.filter(polars.Series(chosen))
+
+    def with_columns(self, columns: Result) -> Any:
+        return self.value.with_columns(columns.to_polars())
+
+
+class _PolarsLazy(Table):
+    """A query, whose result is read batch by batch, and extended without being computed."""
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        query = self.value if names is None else self.value.select(self._checked(names))
+        collected = query.collect_batches() if hasattr(query, "collect_batches") else [query.collect()]
+        for frame in collected:
+            yield from _nearprint.Batches.of(frame)
+
+    def select(self, chosen: Flags) -> Any:
+        import polars
+
+        name = "nearprint.kept"
+        return self.with_columns(Result({name: chosen})).filter(polars.col(name)).drop(name)
+
+    def with_columns(self, columns: Result) -> Any:
+        import polars
+
+        return polars.concat([self.value, columns.to_polars().lazy()], how="horizontal")
+
+
+class _Arrow(Table):
+    """A table or a batch of pyarrow."""
+
+    def select(self, chosen: Flags) -> Any:
+        import pyarrow
+
+        return self.value.filter(pyarrow.array(chosen))
+
+    def with_columns(self, columns: Result) -> Any:
+        table = self.value
+        for name, column in zip(columns.columns, columns.to_arrow().itercolumns()):
+            table = table.append_column(name, column if hasattr(table, "itercolumns") else column.combine_chunks())
+        return table
+
+
+class _ArrowDataset(Table):
+    """A dataset of pyarrow, which is read batch by batch."""
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        for batch in self.value.to_batches(columns=names and self._checked(names)):
+            yield from _nearprint.Batches.of(batch)
+
+    def select(self, chosen: Flags) -> Any:
+        return self._dataset(_Arrow(self.value.to_table()).select(chosen))
+
+    def with_columns(self, columns: Result) -> Any:
+        return self._dataset(_Arrow(self.value.to_table()).with_columns(columns))
+
+    def _dataset(self, table: Any) -> Any:
+        import pyarrow.dataset
+
+        return pyarrow.dataset.dataset(table)
+
+
+class _DuckDb(Table):
+    """A relation, whose query is run again for another table."""
+
+    def select(self, chosen: Flags) -> Any:
+        return self._relation(_Arrow(self._table()).select(chosen))
+
+    def with_columns(self, columns: Result) -> Any:
+        return self._relation(_Arrow(self._table()).with_columns(columns))
+
+    def _table(self) -> Any:
+        import pyarrow
+
+        return pyarrow.table(self.value)
+
+    def _relation(self, table: Any) -> Any:
+        import duckdb
+
+        return duckdb.from_arrow(table)
+
+
+class _HuggingFace(Table):
+    """A ``Dataset``."""
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        chosen = self.value
+        if names is not None:
+            chosen = chosen.select_columns(self._checked(names))
+        for table in chosen.with_format("arrow").iter(ROWS_AT_ONCE):
+            yield from _nearprint.Batches.of(table)
+
+    def select(self, chosen: Flags) -> Any:
+        return self.value.select(np.flatnonzero(chosen))
+
+    def with_columns(self, columns: Result) -> Any:
+        table = self.value
+        for name, column in columns.items():
+            table = table.add_column(name, column.tolist())
+        return table
+
+
+class _HuggingFaceStream(_HuggingFace):
+    """An ``IterableDataset``: it is read twice, and must yield its rows in the same order."""
+
+    def select(self, chosen: Flags) -> Any:
+        return self.value.filter(_IsChosen(chosen), with_indices=True)
+
+    def with_columns(self, columns: Result) -> Any:
+        return self.value.map(_Added(columns), with_indices=True)
+
+
+class _IsChosen:
+    def __init__(self, chosen: Flags) -> None:
+        self._chosen = chosen
+
+    def __call__(self, row: Any, index: int) -> bool:
+        return bool(self._chosen[index])
+
+
+class _Added:
+    def __init__(self, columns: Result) -> None:
+        self._columns = dict(columns.items())
+
+    def __call__(self, row: Any, index: int) -> dict[str, Any]:
+        return {name: column[index : index + 1].tolist()[0] for name, column in self._columns.items()}
+
+
+class _HuggingFaceSplits(Table):
+    """A ``DatasetDict`` or an ``IterableDatasetDict``: its splits one after the other."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self._splits = {
+            name: _HuggingFace(split) if hasattr(split, "select") else _HuggingFaceStream(split)
+            for name, split in value.items()
+        }
+        #: The first row of each split, and the number of all, as they were read.
+        self._ends: list[int] = []
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        count = 0
+        self._ends = [0]
+        for split in self._splits.values():
+            for batch in split.batches(names):
+                count += len(next(iter(batch.values()), ()))
+                yield batch
+            self._ends.append(count)
+
+    def select(self, chosen: Flags) -> Any:
+        return self._each(lambda split, rows: split.select(chosen[rows]))
+
+    def with_columns(self, columns: Result) -> Any:
+        return self._each(lambda split, rows: split.with_columns(columns[rows]))
+
+    def _each(self, make: Make) -> Any:
+        rows = (slice(*ends) for ends in zip(self._ends, self._ends[1:]))
+        return type(self.value)({name: make(split, next(rows)) for name, split in self._splits.items()})
+
+
+class _Ray(Table):
+    """A dataset of Ray. It is computed once, so that its rows stay in their order."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value.materialize())
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        for table in self._tables(names):
+            yield from _nearprint.Batches.of(table)
+
+    def select(self, chosen: Flags) -> Any:
+        return self._dataset(lambda table, rows: table.select(chosen[rows]))
+
+    def with_columns(self, columns: Result) -> Any:
+        return self._dataset(lambda table, rows: table.with_columns(columns[rows]))
+
+    def _tables(self, names: Optional[list[str]] = None) -> Iterable[Any]:
+        chosen = self.value if names is None else self.value.select_columns(self._checked(names))
+        tables: Iterable[Any] = chosen.iter_batches(batch_size=ROWS_AT_ONCE, batch_format="pyarrow")
+        return tables
+
+    def _dataset(self, make: Make) -> Any:
+        import ray.data
+
+        made, count = [], 0
+        for table in self._tables():
+            made.append(make(_Arrow(table), slice(count, count + len(table))))
+            count += len(table)
+        return ray.data.from_arrow(made)
+
+
+#: Makes a part of a table of some of its rows.
+Make = Callable[[Table, slice], Any]
+
+#: The classes of tables, by the package and the name of their types.
+_KINDS: dict[tuple[str, str], type[Table]] = {
+    ("pandas", "DataFrame"): _Pandas,
+    ("polars", "DataFrame"): _Polars,
+    ("polars", "LazyFrame"): _PolarsLazy,
+    ("pyarrow", "Table"): _Arrow,
+    ("pyarrow", "RecordBatch"): _Arrow,
+    ("pyarrow", "Dataset"): _ArrowDataset,
+    ("duckdb", "DuckDBPyRelation"): _DuckDb,
+    ("_duckdb", "DuckDBPyRelation"): _DuckDb,
+    ("datasets", "DatasetDict"): _HuggingFaceSplits,
+    ("datasets", "IterableDatasetDict"): _HuggingFaceSplits,
+    ("datasets", "Dataset"): _HuggingFace,
+    ("datasets", "IterableDataset"): _HuggingFaceStream,
+    ("ray", "Dataset"): _Ray,
+}
+
+
+def checked(names: list[str], there: Iterable[Any]) -> list[str]:
+    """Names of columns that a table has."""
+    listed = [str(name) for name in there]
+    for name in names:
+        if name not in listed:
+            raise InputError(f"the table has no column {name!r}, but {', '.join(listed) or 'none'}")
+    return names
+
+
+def table_of(value: Any) -> Optional[Table]:
+    """A table of any library, a mapping of columns, or Arrow data with named columns; ``None`` for anything else."""
+    for kind in type(value).__mro__:
+        found = _KINDS.get((kind.__module__.partition(".")[0], kind.__name__))
+        if found is not None:
+            return found(value)
+    if isinstance(value, Mapping):
+        return _Columns(value)
+    kind = type(value)
+    has_names = any(hasattr(kind, name) for name in ("columns", "column_names", "read_next_batch", "table"))
+    is_arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
+    return Table(value) if has_names and is_arrow else None
+
+
+def _chosen(column: Any, chosen: Flags) -> Any:
+    """The chosen values of a column."""
+    if isinstance(column, (list, tuple)):
+        return type(column)(value for value, is_chosen in zip(column, chosen) if is_chosen)
+    library = type(column).__module__.partition(".")[0]
+    if library in ("pyarrow", "polars"):
+        return column.filter(chosen.tolist())
+    return column[chosen]

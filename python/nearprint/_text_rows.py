@@ -1,0 +1,73 @@
+"""Texts as rows of a database: their fingerprints, and the evidence that it keeps with keys."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Any, Optional
+
+import numpy as np
+
+from . import _nearprint
+from ._errors import InputError
+from ._rows import Rows
+from ._sources import Batch
+from ._tables import table_of
+
+#: What a database keeps of texts, by the name of the evidence.
+_STORAGES = {"features": "keys and features", "texts": "keys and texts", "none": "keys and hashes"}
+#: A hexadecimal fingerprint, perhaps with a wrong number of digits.
+_DIGITS = re.compile(r"(0[xX])?[0-9a-fA-F]*")
+
+
+def key_of_text(text: str) -> str:
+    """The key of a text that has none: the first 16 digits of its MD5."""
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str]) -> bool:
+    """Whether rows of a new database are texts, and not fingerprints.
+
+    A table has texts if it has no column of fingerprints, and a list if one of them is not hexadecimal.
+    """
+    table = table_of(rows)
+    if table is not None:
+        names = table.names
+        return fingerprint is None and text is not None and names is not None and "fingerprint" not in names
+    if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__") or not hasattr(rows, "__len__"):
+        return False
+    kind = str(getattr(rows, "dtype", getattr(rows, "type", "object"))).lower()
+    if kind[0] in "uifb" and kind != "binary":
+        return False
+    return any(isinstance(one, str) and not _DIGITS.fullmatch(one) for one in _first(rows))
+
+
+def _first(rows: Any) -> Iterator[Any]:
+    for one in rows:
+        yield one.as_py() if hasattr(one, "as_py") else one
+
+
+def storage_of(recipe: str, evidence: Optional[str]) -> str:
+    """What a database of texts keeps with keys."""
+    if evidence not in (None, *_STORAGES):
+        raise InputError(f"evidence = {evidence!r}: 'features', 'texts' or 'none' is wanted")
+    has_features = _nearprint.recipe_line(recipe)[2] is not None
+    if evidence == "features" and not has_features:
+        raise InputError(f"evidence = 'features': the recipe {recipe} compares none")
+    return _STORAGES[evidence or ("features" if has_features else "none")]
+
+
+def rows_of(batch: Batch, how: tuple[str, str, int], first_id: Optional[int] = None) -> Rows:
+    """The rows of texts that are there, by a recipe, what the database keeps, and a number of threads.
+
+    With ``first_id``, they are numbered; otherwise the database makes ids from keys.
+    """
+    recipe, storage, threads = how
+    there = [index for index, text in enumerate(batch.texts) if text is not None]
+    texts = [text for text in batch.texts if text is not None]
+    keys = [key_of_text(text) for text in texts] if batch.keys is None else [batch.keys[index] for index in there]
+    words, evidence = _nearprint.document_rows(keys, texts, recipe, storage, threads)
+    ids = None if first_id is None else np.array(there, np.uint64) + np.uint64(first_id + batch.first)
+    has_keys = storage != "none"
+    return Rows(words, ids, keys if has_keys else None, evidence if storage not in ("none", "keys") else None)

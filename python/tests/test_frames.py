@@ -1,0 +1,270 @@
+"""Texts as the unit: lists and tables of every library, against brute force over exact similarities."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.dataset
+import pytest
+
+import nearprint
+
+datasets: Any = pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
+
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+def shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.split()
+    return {tuple(words[at : at + 3]) for at in range(len(words) - 2)} or {tuple(words)}
+
+
+def similarity(a: str, b: str) -> float:
+    """The share of the shingles of three words in common."""
+    return len(shingles(a) & shingles(b)) / len(shingles(a) | shingles(b))
+
+
+def texts_of(count: int, seed: int = 3) -> list[str]:
+    """Texts; half are earlier ones with some words changed."""
+    source = random.Random(seed)
+    texts: list[str] = []
+    for index in range(count):
+        words = source.choice(texts).split() if index % 2 else [f"word{source.randrange(300)}" for _ in range(60)]
+        for _ in range(source.randrange(4) if index % 2 else 0):
+            words[source.randrange(60)] = f"word{source.randrange(300)}"
+        texts.append(" ".join(words))
+    return texts
+
+
+def from_hugging_face(table: Any) -> list[Any]:
+    return [dict(row) for row in table]
+
+
+#: Makes a table of columns, and lists the rows of one, for every kind.
+KINDS: dict[str, Any] = {
+    "dict": (dict, lambda table: [dict(zip(table, row)) for row in zip(*table.values())]),
+    "pandas": (lambda columns: pandas.DataFrame(columns).set_index("id", drop=False), lambda t: t.to_dict("records")),
+    "polars": (polars.DataFrame, lambda table: table.to_dicts()),
+    "lazy": (polars.LazyFrame, lambda table: table.collect().to_dicts()),
+    "pyarrow": (pyarrow.table, lambda table: table.to_pylist()),
+    "batch": (pyarrow.record_batch, lambda table: table.to_pylist()),
+    "dataset": (lambda columns: pyarrow.dataset.dataset(pyarrow.table(columns)), lambda t: t.to_table().to_pylist()),
+    "duckdb": (
+        lambda columns: duckdb.from_arrow(pyarrow.table(columns)),
+        lambda table: pyarrow.table(table).to_pylist(),
+    ),
+    "hugging face": (datasets.Dataset.from_dict, from_hugging_face),
+    "hugging face stream": (
+        lambda columns: datasets.Dataset.from_dict(columns).to_iterable_dataset(),
+        from_hugging_face,
+    ),
+    "hugging face splits": (
+        lambda columns: datasets.DatasetDict(
+            {
+                name: datasets.Dataset.from_dict({key: column[start::2] for key, column in columns.items()})
+                for start, name in enumerate(("train", "test"))
+            }
+        ),
+        lambda table: [row for split in table.values() for row in from_hugging_face(split)],
+    ),
+}
+
+
+@hypothesis.given(
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=3, max_size=9).map(" ".join), min_size=1, max_size=12),
+    st.sampled_from(sorted(KINDS)),
+)
+@hypothesis.settings(max_examples=60, deadline=None)
+def test_frames_of_every_kind_have_the_decisions_of_lists(texts: list[str], kind: str) -> None:
+    make, rows_of = KINDS[kind]
+    order = list(range(len(texts)))
+    columns = {"id": order, "text": texts}
+    if kind == "hugging face splits":
+        order = order[::2] + order[1::2]
+    ordered = [texts[at] for at in order]
+    decided = nearprint.dedup(ordered, similarity=0.6)
+    # What is left out is as near as it says, and copies are left out: by the definition.
+    for at, (of, near) in enumerate(zip(decided["duplicate_of"].tolist(), decided["similarity"].tolist())):
+        copies = [other for other in range(at) if shingles(ordered[other]) == shingles(ordered[at])]
+        if of < 0:
+            assert not copies
+        else:
+            assert near == pytest.approx(similarity(ordered[at], ordered[of])) and near >= 0.6
+    kept = [order[at] for at in np.flatnonzero(decided["kept"])]
+    table = make(columns)
+    found = nearprint.dedup(table, similarity=0.6)
+    for name, column in decided.items():
+        assert np.array_equal(found[name], column, equal_nan=name == "similarity"), name
+    unique = nearprint.dedup(table, similarity=0.6, table="kept")
+    assert type(unique) is type(table)
+    assert [(row["id"], row["text"]) for row in rows_of(unique)] == [(at, texts[at]) for at in kept]
+    annotated = nearprint.dedup(table, similarity=0.6, table="annotated")
+    assert type(annotated) is type(table)
+    assert [(row["id"], row["kept"], row["duplicate_of"]) for row in rows_of(annotated)] == list(
+        zip(order, decided["kept"].tolist(), decided["duplicate_of"].tolist())
+    )
+
+
+def test_regression_a_frame_of_pandas_keeps_its_index() -> None:
+    frame = pandas.DataFrame({"text": ["one two three four", "One two three four", "other words"]}, index=list("xyz"))
+    joined = frame.join(nearprint.dedup(frame).to_pandas())
+    assert joined["kept"].tolist() == [True, False, True] and list(joined.index) == list("xyz")
+    assert list(nearprint.dedup(frame["text"])[1:].to_pandas().index) == list("yz")
+    assert list(nearprint.dedup(frame, table="kept").index) == list("xz")
+
+
+def test_pairs_and_clusters_of_texts_are_exact() -> None:
+    texts = texts_of(120)
+    expected = {
+        (a, b): similarity(texts[a], texts[b])
+        for a, b in itertools.combinations(range(120), 2)
+        if similarity(texts[a], texts[b]) >= 0.7
+    }
+    for given in (texts, pandas.Series(texts), {"text": texts}, pyarrow.array(texts)):
+        found = nearprint.pairs(given, similarity=0.7)
+        pairs = dict(zip(zip(found["a"].tolist(), found["b"].tolist()), found["similarity"].tolist()))
+        assert pairs == pytest.approx(expected) and list(pairs) == sorted(pairs)
+    clusters = nearprint.clusters(texts, similarity=0.7)
+    roots = list(range(120))
+    for a, b in sorted(expected):
+        smaller, larger = sorted((roots[a], roots[b]))
+        roots = [smaller if root == larger else root for root in roots]
+    members = {at for pair in expected for at in pair}
+    assert list(zip(clusters["cluster"].tolist(), clusters["index"].tolist())) == sorted(
+        (roots[at], at) for at in members
+    )
+    estimated = nearprint.pairs(texts, k=20)
+    assert estimated.columns == ("a", "b", "distance") and estimated["distance"].max() <= 20
+    assert len(nearprint.pairs([None, "a b c", None], missing="keep")) == len(nearprint.clusters([])) == 0
+    assert nearprint.pairs(["a b c d", "a b c d"], recipe="simhash").to_pylist() == [{"a": 0, "b": 1, "distance": 0}]
+
+
+def test_a_database_of_texts(tmp_path: Path) -> None:
+    texts = texts_of(60)
+    with nearprint.build(tmp_path / "corpus.np", texts, keys=[f"u{at}" for at in range(60)]) as database:
+        assert database.stats()["keys"] == "keys and features"
+        assert database.recipe == nearprint.recipe_line("minhash") and len(database) == 60
+        for given in (texts, pandas.DataFrame({"text": texts}), pyarrow.array(texts)):
+            found = database.find(given, similarity=0.8)
+            expected = {
+                (a, f"u{b}"): similarity(texts[a], texts[b])
+                for a, b in itertools.product(range(60), repeat=2)
+                if similarity(texts[a], texts[b]) >= 0.8
+            }
+            pairs = dict(zip(zip(found["query"].tolist(), found["key"]), found["similarity"].tolist()))
+            assert pairs == pytest.approx(expected)
+        added = database.add_texts({"text": ["some new words here", "more"], "url": ["new", 7]}, key="url")
+        database.commit()
+        assert database.ids_of_key("new").tolist() == [added[0]] and len(database.ids_of_key("7")) == 1
+        missing: Any = ["a b c", None]
+        assert len(database.add_texts(missing, missing="drop")) == 1
+        with pytest.raises(nearprint.InputError, match="item 1: NoneType"):
+            database.add_texts(missing)
+        with pytest.raises(nearprint.InputError, match="1 keys for 2"):
+            database.add_texts(["a", "b"], ["c"])
+    for evidence, storage in (("texts", "keys and texts"), ("none", "keys and hashes")):
+        options: dict[str, Any] = {"evidence": evidence, "similarity": 0.8}
+        with nearprint.build(tmp_path / f"{evidence}.np", texts, **options) as database:
+            assert database.stats()["keys"] == storage and "near=0.8" in str(database.recipe)
+            assert 7 in database.find(texts[7])["id"]
+    with nearprint.build(tmp_path / "own.np", pandas.Series(texts), range(100, 160), recipe="simhash") as database:
+        assert 103 in database.find(texts[3], 0)["id"] and database.kind == "hamming"
+    with nearprint.build(tmp_path / "prints.np", ["0x1", "0x2"]) as database:
+        assert database.recipe is None, "hexadecimal texts are fingerprints"
+    with pytest.raises(nearprint.InputError, match="these are texts"):
+        nearprint.build(tmp_path / "refused.np", texts, width=64)
+    with pytest.raises(nearprint.InputError, match="compares none"):
+        nearprint.build(tmp_path / "refused.np", texts, recipe="simhash", evidence="features")
+    assert not (tmp_path / "refused.np").exists()
+
+
+def test_batches_of_every_day_are_compared_with_those_before(tmp_path: Path) -> None:
+    texts, seen = texts_of(90), tmp_path / "seen.np"
+    days = [
+        pandas.DataFrame({"text": texts[day::3], "url": [f"u{at}" for at in range(day, 90, 3)]}) for day in range(3)
+    ]
+    at_once = nearprint.dedup([text for day in days for text in day["text"]])
+    urls = [url for day in days for url in day["url"]]
+    start = 0
+    for day in days:
+        found = nearprint.dedup(day, database=seen, key="url")
+        part = at_once[start : start + len(day)]
+        assert found["kept"].tolist() == part["kept"].tolist()
+        expected = [None if of < 0 else urls[of] for of in part["duplicate_of"].tolist()]
+        assert found["duplicate_key"].tolist() == expected
+        here = [-1 if of < start else of - start for of in part["duplicate_of"].tolist()]
+        assert found["duplicate_of"].tolist() == here
+        start += len(day)
+    again = nearprint.dedup(days[0], database=seen, key="url")
+    assert not again["kept"].any() and (again["cluster"] == -1).all() and not again["cluster_size"].any()
+    before = sorted((path.name, path.read_bytes()) for path in seen.iterdir() if path.is_file())
+    met = nearprint.against([*texts, "quite another text of some words"], seen)
+    assert met["kept"].tolist() == [False] * 90 + [True] and met["duplicate_key"][90] is None
+    for text, key, near in zip(texts, met["duplicate_key"], met["similarity"].tolist()):
+        assert near == pytest.approx(similarity(text, texts[int(key[1:])])) and near >= 0.7
+    assert sorted((path.name, path.read_bytes()) for path in seen.iterdir() if path.is_file()) == before
+    assert len(nearprint.against(days[0], seen, table="kept")) == 0
+    assert nearprint.against(polars.DataFrame({"text": ["new words"]}), seen, table="kept").height == 1
+    assert nearprint.against([None, "new words"], seen, missing="drop")["kept"].tolist() == [False, True]
+    # What fails keeps nothing.
+    failing = pandas.DataFrame({"text": ["entirely new words in here", None]})
+    with pytest.raises(nearprint.InputError, match="item 1"):
+        nearprint.dedup(failing, database=seen)
+    assert nearprint.against(["entirely new words in here"], seen)["kept"].all()
+
+
+def test_what_is_kept_goes_into_any_engine(tmp_path: Path) -> None:
+    texts = texts_of(60)
+    expected = nearprint.dedup(texts)
+    kept = nearprint.Kept()
+    first = kept.decide(texts[:30])
+    assert first["duplicate_of"].tolist() == [
+        None if of < 0 else str(of) for of in expected["duplicate_of"][:30].tolist()
+    ]
+    assert first["similarity"].tolist() == pytest.approx(expected["similarity"][:30].tolist(), nan_ok=True)
+    # A copy has everything that was kept before it was made, with evidence.
+    copies = [pickle.loads(pickle.dumps(kept)), kept]
+    for copy in copies:
+        assert copy(texts[30:]) == expected["kept"][30:].tolist()
+    assert kept(texts[0]) is False and kept("some words of a new text") is True
+    missing: Any = ["a b c d", None]
+    assert kept(missing) == [True, True]
+    assert kept.decide(missing, missing="drop")["kept"].tolist() == [False, False]
+
+    rows = datasets.Dataset.from_dict({"text": texts})
+    unique = [text for text, is_kept in zip(texts, expected["kept"]) if is_kept]
+    for given in (rows, rows.to_iterable_dataset()):
+        assert [row["text"] for row in given.filter(nearprint.Kept(), input_columns="text", batched=True)] == unique
+    assert list(pandas.Series(texts)[nearprint.Kept()(pandas.Series(texts))]) == unique
+
+    with nearprint.Kept(tmp_path / "kept.np", similarity=0.8) as durable:
+        assert durable.decide(["one two three four five"], ["a"])["kept"].all()
+        copy = pickle.loads(pickle.dumps(durable))
+    assert copy.decide(["one two three four five"])["duplicate_of"].tolist() == ["a"]
+    copy.close()
+    with pytest.raises(KeyError), nearprint.Kept(tmp_path / "kept.np") as durable:
+        durable.decide(["words that are not kept after an error"])
+        raise KeyError
+    assert nearprint.against(["words that are not kept after an error"], tmp_path / "kept.np")["kept"].all()
+
+
+def test_an_unfinished_job_is_not_forgotten(tmp_path: Path) -> None:
+    with nearprint.create(tmp_path / "seen.np", recipe="minhash", keys=True) as database:
+        database.checkpoint = b"a job"
+    for call in (partial(nearprint.dedup, database=tmp_path / "seen.np"), nearprint.Kept(tmp_path / "seen.np")):
+        with pytest.raises(nearprint.Error, match="an unfinished job has to be finished first"):
+            call(["a b c"])
+    with nearprint.open(tmp_path / "seen.np") as database:
+        assert database.checkpoint == b"a job"

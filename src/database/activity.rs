@@ -1,0 +1,55 @@
+//! Who writes to a database, and when it was written to last.
+
+use std::io;
+use std::time::SystemTime;
+
+use super::Database;
+use crate::error::{Error, Holder, Result};
+use crate::fingerprint::Fingerprint;
+use crate::storage::{Folder, LockState, names};
+
+/// Who writes to a database, and when it was written to last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Activity {
+    /// Whether a writer has the database.
+    pub is_locked: bool,
+    /// That writer, where its lock file could be read.
+    pub writer: Option<Holder>,
+    /// When the manifest or the log was written last. A copy has the time of the copy, unless the
+    /// program that made it kept the times.
+    pub last_commit: SystemTime,
+}
+
+impl<F: Fingerprint> Database<F> {
+    /// Who writes to the database just now, and when it was written to last.
+    ///
+    /// # Errors
+    /// As [`open`](Database::open).
+    pub fn activity(&self) -> Result<Activity> {
+        activity_of(&Folder::of_database(&self.path)?)
+    }
+}
+
+fn activity_of(folder: &Folder) -> Result<Activity> {
+    let LockState { is_locked, holder } = LockState::of(folder)?;
+    let path = folder.path_of("");
+    let last_commit = last_commit(folder).map_err(Error::io("look at", &path))?;
+    Ok(Activity { is_locked, writer: holder, last_commit: last_commit.ok_or(Error::NotADatabase { path })? })
+}
+
+/// The time of the newest manifest or log.
+fn last_commit(folder: &Folder) -> io::Result<Option<SystemTime>> {
+    let mut newest = None;
+    for name in folder.names()? {
+        let Some(name) = name.to_str().filter(|name| *name == names::MANIFEST || names::is_wal(name)) else {
+            continue;
+        };
+        match folder.look_at_path(name).and_then(|metadata| metadata.modified()) {
+            // The writer has just removed a log.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            time => newest = newest.max(Some(time?)),
+        }
+    }
+    Ok(newest)
+}
