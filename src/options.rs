@@ -30,10 +30,10 @@ pub struct Options {
     pub(crate) threads: usize,
     pub(crate) memtable_rows: usize,
     pub(crate) background_merges: bool,
-    pub(crate) lock_wait: Duration,
     pub(crate) merges: bool,
     /// 0 for any.
     pub(crate) merge_bytes_per_second: u64,
+    pub(crate) lock_wait: Duration,
     pub(crate) progress: Option<Arc<dyn Progress>>,
 }
 
@@ -62,9 +62,9 @@ impl Options {
             threads: *CORES.get_or_init(cores),
             memtable_rows: 1 << 16,
             background_merges: true,
-            lock_wait: Duration::ZERO,
             merges: true,
             merge_bytes_per_second: 0,
+            lock_wait: Duration::ZERO,
             progress: None,
         }
     }
@@ -98,15 +98,6 @@ impl Options {
         self
     }
 
-    /// How long a new writer waits for another one to end, before it fails with
-    /// [`Error::Locked`]. Waiting is reported as progress, and can be cancelled there. Writers that
-    /// wait get their turns in no particular order.
-    #[must_use]
-    pub fn lock_wait(mut self, wait: Duration) -> Self {
-        self.lock_wait = wait;
-        self
-    }
-
     /// Whether a writer merges runs by itself (the default). Otherwise queries search more and more
     /// runs, until [`Writer::compact`](crate::Writer::compact) merges them all.
     #[must_use]
@@ -121,6 +112,15 @@ impl Options {
     pub fn merge_rate(mut self, bytes_per_second: u64) -> Self {
         let limited = bytes_per_second > 0;
         self.merge_bytes_per_second = if limited { bytes_per_second.max(MIN_MERGE_RATE) } else { 0 };
+        self
+    }
+
+    /// How long a new writer waits for another one to end, before it fails with
+    /// [`Error::Locked`]. Waiting is reported as progress, and can be cancelled there. Writers that
+    /// wait get their turns in no particular order.
+    #[must_use]
+    pub fn lock_wait(mut self, wait: Duration) -> Self {
+        self.lock_wait = wait;
         self
     }
 
@@ -187,9 +187,9 @@ impl fmt::Debug for Options {
             .field("threads", &self.threads)
             .field("memtable_rows", &self.memtable_rows)
             .field("background_merges", &self.background_merges)
-            .field("lock_wait", &self.lock_wait)
             .field("merges", &self.merges)
             .field("merge_bytes_per_second", &self.merge_bytes_per_second)
+            .field("lock_wait", &self.lock_wait)
             .finish_non_exhaustive()
     }
 }

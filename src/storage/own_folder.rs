@@ -117,21 +117,22 @@ impl OwnFolder {
         let path = parent.path_of("").join(name);
         let making = chosen_name::before(parent, name).map_err(Error::io("look at", &path))?;
         let (folder, id, lock) = loop {
-            match make_marked(parent, &making, name, contents)? {
-                Some(made) => break made,
-                None => make_free(parent, &making, contents, None)?,
+            let (folder, id, lock) = loop {
+                match make_marked(parent, &making, name, contents)? {
+                    Some(made) => break made,
+                    None => make_free(parent, &making, contents, None)?,
+                }
+            };
+            match rename_to_free(parent, &making, name, contents, published) {
+                Ok(()) => break (folder, id, lock),
+                // Before it was locked, another process took it for one that a killed process left.
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let _ = remove(parent, &making, &folder, contents);
+                    return Err(error);
+                }
             }
         };
-        let renamed = loop {
-            match parent.rename_to_free(&making, name) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => break other.map_err(Error::io("create", &path)),
-            }
-            if let Err(error) = make_free(parent, name, contents, published) {
-                break Err(error);
-            }
-        };
-        renamed.inspect_err(|_| drop(remove(parent, &making, &folder, contents)))?;
         let (folder, lock) = (folder.moved_to(parent, name), Mutex::new(Some(lock)));
         let made = Arc::new(Made { parent: parent.clone(), name: name.into(), id, folder, contents, lock });
         let mut all = locked(&MADE);
@@ -215,6 +216,24 @@ impl Made {
         }
         // A child that has just been forked has a copy of the file, until it runs its own program.
         let _ = lock.unlock();
+    }
+}
+
+/// Gives a folder another name, once that is free.
+fn rename_to_free(
+    parent: &Folder,
+    from: &OsStr,
+    to: &OsStr,
+    contents: Contents,
+    published: Option<&OsStr>,
+) -> Result<()> {
+    loop {
+        match parent.rename_to_free(from, to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                make_free(parent, to, contents, published)?;
+            }
+            other => return other.map_err(Error::io("create", parent.path_of("").join(to))),
+        }
     }
 }
 

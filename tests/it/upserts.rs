@@ -176,12 +176,12 @@ fn regression_a_key_is_deleted_by_a_look_up() {
     }
     let mut writer = Database::<u64>::open(&path).unwrap().writer().unwrap();
     for key in &keys[..10] {
-        assert_eq!(writer.delete_key(key).unwrap(), 1);
-        assert_eq!(writer.delete_key(key).unwrap(), 0, "it was deleted");
+        assert_eq!(writer.delete_keys(&[key]).unwrap(), 1);
+        assert_eq!(writer.delete_keys(&[key]).unwrap(), 0, "it was deleted");
     }
     let several: Vec<&str> = keys[5..20].iter().map(String::as_str).chain(["unknown"]).collect();
     assert_eq!(writer.delete_keys(&several).unwrap(), 10);
-    assert!(matches!(writer.delete_key(&keys[2999]), Err(Error::Corrupt(_))));
+    assert!(matches!(writer.delete_keys(&[&keys[2999]]), Err(Error::Corrupt(_))));
 }
 
 #[test]

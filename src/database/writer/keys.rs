@@ -14,14 +14,6 @@ use crate::run::{Keys, NewerTombstones, Run};
 type Doomed<'a, F> = dyn Fn(&KeyRecord<'_, F>) -> bool + 'a;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Deletes the rows that have this key: see [`delete_keys`](Writer::delete_keys).
-    ///
-    /// # Errors
-    /// As [`commit`](Writer::commit).
-    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
-        self.delete_keys(&[key])
-    }
-
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
     /// those and is not deleted; neither are other rows of the same id. Returns the number of deleted
     /// rows.
@@ -60,7 +52,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn delete_key_prefix(&mut self, prefix: &str) -> Result<u64> {
-        self.delete_keys_where(|record| record.key.starts_with(prefix.as_bytes()))
+        self.delete_keys_where(&|record| record.key.starts_with(prefix.as_bytes()))
     }
 
     /// Deletes every row with an id in a range. Returns the number of deleted rows. Costs a walk over
@@ -93,21 +85,20 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let are_within = |sequence: u64| ranges.iter().any(|range| range.contains(&sequence));
-        self.delete_keys_where(|record| are_within(record.sequence) && are_within(record.last)).map(drop)
+        self.delete_keys_where(&|record| are_within(record.sequence) && are_within(record.last)).map(drop)
     }
 
-    /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id
-    /// removes everything with that id, so the rest is inserted again.
-    fn delete_keys_where(&mut self, doomed: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
+    /// Deletes the keys that `doomed` selects: a walk over all keys.
+    fn delete_keys_where(&mut self, doomed: &Doomed<'_, F>) -> Result<u64> {
         self.flush_insertions()?;
         let view = self.view.clone();
         let mut ids = BTreeSet::new();
         for (index, run) in view.runs().enumerate() {
             if let Some(keys) = &run.keys {
-                self.ids_of_doomed(keys, &view.newer(index), &doomed, &mut ids)?;
+                self.ids_of_doomed(keys, &view.newer(index), doomed, &mut ids)?;
             }
         }
-        self.delete_records(&ids, &doomed)
+        self.delete_records(&ids, doomed)
     }
 
     /// Makes runs of everything but deletions: what is deleted is searched in runs.
