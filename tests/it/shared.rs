@@ -53,8 +53,11 @@ fn calls_of_several_threads_are_durable_when_they_return() {
             let (shared, inserted, path) = (&shared, &inserted, &path);
             scope.spawn(move || {
                 let reader = Database::<u64>::open(path).unwrap();
-                for value in 0..50 {
-                    let row = Row { fingerprint: value << 32 | 1 << number, id: value * 8 + number };
+                for value in 0..50u64 {
+                    let row = Row {
+                        fingerprint: value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << number,
+                        id: value * 8 + number,
+                    };
                     let outcome = shared.commit_with(|writer| writer.insert_if_new(row, 2)).unwrap();
                     let found = reader.snapshot().unwrap().query(row.fingerprint, 2).unwrap();
                     assert!(found.iter().any(|found| found.id == outcome.id()), "{outcome:?}, {found:?}");

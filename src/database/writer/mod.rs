@@ -6,9 +6,9 @@
 
 pub(crate) mod checked;
 mod counters;
+mod deletion;
 mod expiry;
 mod flush;
-mod keys;
 mod merging;
 mod publish;
 pub(crate) mod shared;
@@ -298,22 +298,6 @@ impl<F: Fingerprint> Writer<F> {
         }
         self.memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
         Ok(RowKey::distinct(keys))
-    }
-
-    /// Deletes every row with this id. An unknown id is not an error, and costs nothing later.
-    ///
-    /// # Errors
-    /// [`Error::Poisoned`], [`Error::Forked`]; [`Error::Corrupt`] when a page that shows whether the
-    /// id is stored is damaged.
-    pub fn delete(&mut self, id: u64) -> Result<()> {
-        self.check_poison()?;
-        if self.may_hold(id)? { self.apply(Operation::Delete(id)) } else { Ok(()) }
-    }
-
-    /// Whether a deletion of an id may have an effect.
-    fn may_hold(&mut self, id: u64) -> Result<bool> {
-        let changes = &mut self.memtable.changes;
-        Ok(changes.holds(id) || !changes.deletes(id) && self.view.may_hold(id)?)
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one

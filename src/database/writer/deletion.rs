@@ -1,4 +1,4 @@
-//! Deleting rows by their keys, and by ranges of ids.
+//! Deleting rows by their ids and by their keys.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::{Range, RangeInclusive};
@@ -14,6 +14,22 @@ use crate::run::{Keys, NewerTombstones, Run};
 type Doomed<'a, F> = dyn Fn(&KeyRecord<'_, F>) -> bool + 'a;
 
 impl<F: Fingerprint> Writer<F> {
+    /// Deletes every row with this id. An unknown id is not an error, and costs nothing later.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`], [`Error::Forked`]; [`Error::Corrupt`] when a page that shows whether the
+    /// id is stored is damaged.
+    pub fn delete(&mut self, id: u64) -> Result<()> {
+        self.check_poison()?;
+        if self.may_hold(id)? { self.apply(Operation::Delete(id)) } else { Ok(()) }
+    }
+
+    /// Whether a deletion of an id may have an effect.
+    fn may_hold(&mut self, id: u64) -> Result<bool> {
+        let changes = &mut self.memtable.changes;
+        Ok(changes.holds(id) || !changes.deletes(id) && self.view.may_hold(id)?)
+    }
+
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
     /// those and is not deleted; neither are other rows of the same id. Returns the number of deleted
     /// rows.
