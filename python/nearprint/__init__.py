@@ -26,7 +26,17 @@ from ._kept import Kept
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
 from ._nearprint import __version__, width_of
-from ._reports import Damage, Deduplication, Explanation, Finding, IfNew, IngestReport, RepairReport, UnitCounts, Verification
+from ._reports import (
+    Damage,
+    Deduplication,
+    Explanation,
+    Finding,
+    IfNew,
+    IngestReport,
+    RepairReport,
+    UnitCounts,
+    Verification,
+)
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
 

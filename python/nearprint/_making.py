@@ -50,9 +50,9 @@ def create(
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
     ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts; with
-    ``hashes``, they have hashes of texts, of at most 32 bytes. Rows expire ``expire_after`` a time, a ``timedelta`` or
-    seconds; rows of one ``partition`` of the time (a tenth of it) expire together. All other arguments are the same as for
-    :func:`open`.
+    ``hashes``, they have hashes of texts, of at most 32 bytes. Rows expire after ``expire_after``, a ``timedelta`` or
+    seconds; rows of one ``partition`` of the time (a tenth of it) expire together. All other arguments are the
+    same as for :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
