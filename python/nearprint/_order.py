@@ -54,18 +54,14 @@ class Order(NamedTuple):
         return self.kind in ("longest", "max", "newest")
 
     def places(self, values: list[Any]) -> npt.NDArray[np.int64]:
-        """The places of values in the order in which their texts are decided. Missing ones come last."""
+        """The places of values in the order in which their texts are decided. Missing ones are the smallest."""
         if self.kind in ("first", "last"):
             places = np.arange(len(values))
             return places if self.kind == "first" else places[::-1]
         if self.kind in ("longest", "shortest"):
             values = [len(value) if isinstance(value, str) else value for value in values]
         ranks = ranks_of(values, are_times=self.kind in ("newest", "oldest"))
-        if self.is_descending:
-            ranks = -ranks
-        else:
-            ranks[ranks == 0] = len(values) + 1
-        return np.argsort(ranks, kind="stable").astype(np.int64)
+        return np.argsort(-ranks if self.is_descending else ranks, kind="stable").astype(np.int64)
 
 
 def ranks_of(values: list[Any], are_times: bool = False) -> npt.NDArray[np.int64]:

@@ -70,7 +70,7 @@ def dedup(
     Rows are decided in the order of their ids, which are integers or texts, and unique: the first of several near rows
     is kept. ``keep`` chooses another one: ``"last"``, ``"longest"`` or ``"shortest"`` text, ``"max:COLUMN"``,
     ``"min:COLUMN"``, ``"newest:COLUMN"`` or ``"oldest:COLUMN"``; of equally good ones, the one with the smallest id.
-    Null and NaN are the last to be kept. Rows without a text or a fingerprint are kept, or with ``missing="drop"`` left
+    Null and NaN are the smallest values. Rows without a text or a fingerprint are kept, or with ``missing="drop"`` left
     out; ``"raise"`` looks for them first. The number of partitions changes no result: the kept rows are those of
     :func:`nearprint.dedup` for the texts in the order of their ids.
 
@@ -250,7 +250,7 @@ def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Colu
         value = sf.when(~sf.isnan(value), value + sf.lit(0.0))
     elif isinstance(kind, StringType) and order.kind in ("newest", "oldest"):
         value = value.cast(TimestampType())
-    return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_last(), id]
+    return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_first(), id]
 
 
 def _count(df: DataFrame, id: str) -> int:
