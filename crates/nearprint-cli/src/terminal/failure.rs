@@ -265,6 +265,12 @@ impl Failure {
             Self::Engine(Error::NotRunsOnly { .. }) => {
                 Some("`nearprint build --runs-only` builds runs to ingest")
             }
+            // If the first record lacks a field, its name is probably wrong.
+            Self::Record { place, why }
+                if why.starts_with("no column ") || why.starts_with("no field ") && place.ends_with(":1") =>
+            {
+                Some("`--text-field` and `--key-field` name the fields")
+            }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
             Self::Engine(Error::NewerVersion { .. } | Error::NewerFeature { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")

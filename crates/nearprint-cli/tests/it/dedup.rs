@@ -565,3 +565,31 @@ fn inputs_are_compared_against_collections_that_stay_as_they_are() {
         fails(at, line, b"", code, &[why]);
     }
 }
+
+#[test]
+fn the_summary_is_also_one_json_object() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n");
+    let fox = "the quick brown fox jumps over the lazy dog and runs into the dark wood";
+    let texts =
+        [line("a", fox), line("b", fox), line("c", &format!("{fox} again")), line("d", "something else")];
+    fs::write(at.join("in.jsonl"), texts.concat()).unwrap();
+    succeeds(at, "dedup in.jsonl -o out.jsonl --key-field id --summary counts.json", b"");
+    let counts: serde_json::Value =
+        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+    let number = |name: &str| counts[name].as_u64().unwrap();
+    assert_eq!((number("documents"), number("kept"), number("duplicates")), (4, 2, 2));
+    assert_eq!((number("exact_copies"), number("bad_records")), (1, 0));
+    assert_eq!(counts["largest_groups"], serde_json::json!([{ "size": 3, "name": "a" }]));
+    assert_eq!(counts["near"], "similarity 0.7 or more, exact");
+    assert_eq!(
+        (&counts["completed"], &counts["units"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
+    for path in ["in.jsonl", "again.jsonl"] {
+        fails(at, &format!("dedup in.jsonl -o again.jsonl --summary {path}"), b"", 2, &[path]);
+    }
+    assert_eq!(fs::read(at.join("in.jsonl")).unwrap(), texts.concat().into_bytes());
+    assert!(!at.join("again.jsonl").exists());
+}

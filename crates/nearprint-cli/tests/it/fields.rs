@@ -95,3 +95,24 @@ fn a_finished_run_with_chosen_fields_is_recognized() {
     let outcome = nearprint(at, &other.replace("out.jsonl", "other.jsonl"), b"");
     assert!(outcome.err.contains("80 documents, 0 kept"), "{}", outcome.err);
 }
+
+/// The hint was to reject every document.
+#[test]
+fn regression_a_misspelt_field_is_answered_by_the_fields_there_are() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), "{\"id\":1,\"body\":\"x y z\"}\n{\"id\":2}\n").unwrap();
+    fs::write(at.join("in.csv"), "id,body\n1,x\n").unwrap();
+    write_parquet(at, "in.parquet", vec![("body", Arc::new(StringArray::from(vec!["x"])) as ArrayRef)]);
+    for (input, there) in [
+        ("in.jsonl", "in.jsonl:1: no field \"text\"; there are \"body\", \"id\""),
+        ("in.csv", "in.csv:1: no column named \"text\"; there are \"id\", \"body\""),
+        ("in.parquet", "in.parquet: no column named \"text\"; there are \"body\""),
+    ] {
+        let words = [there, "hint: `--text-field` and `--key-field` name the fields"];
+        fails(at, &format!("dedup {input} -o out"), b"", 5, &words);
+    }
+    let later = "in.jsonl:2: no field \"body\"; there are \"id\"";
+    fails(at, "dedup in.jsonl -o out --text-field body", b"", 5, &[later, "--rejects"]);
+    assert!(!at.join("out").exists());
+}

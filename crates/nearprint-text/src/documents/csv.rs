@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::fields::Fields;
+use super::fields::{Fields, no_field};
 use super::lines::{without_line_end, without_mark};
 use crate::error::{Error, Result};
 
@@ -64,7 +64,10 @@ impl CsvColumns {
                 (Some(_), Some(_)) => {
                     Err(Error::input(format!("{name}:1"), format!("two columns named {field:?}")))
                 }
-                (None, _) => Err(Error::input(format!("{name}:1"), format!("no column named {field:?}"))),
+                (None, _) => {
+                    let there = names.iter().map(|name| String::from_utf8_lossy(name));
+                    Err(Error::input(format!("{name}:1"), no_field("column named", field, there)))
+                }
             }
         };
         let optional = |field: &Option<String>| field.as_deref().map(find).transpose();

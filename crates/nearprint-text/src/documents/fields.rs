@@ -88,6 +88,18 @@ pub(super) fn not_a_text(field: &str, kind: &str) -> String {
     format!("field {field:?} is {kind}, and not a string")
 }
 
+/// Says that a field or column is not there, and which ones are.
+pub(super) fn no_field<T: AsRef<str>>(what: &str, field: &str, there: impl Iterator<Item = T>) -> String {
+    /// The names that are printed.
+    const MOST: usize = 12;
+    let mut names: Vec<String> = there.take(MOST + 1).map(|name| format!("{:?}", name.as_ref())).collect();
+    if names.len() > MOST {
+        names[MOST] = "…".into();
+    }
+    let there = if names.is_empty() { String::new() } else { format!("; there are {}", names.join(", ")) };
+    format!("no {what} {field:?}{there}")
+}
+
 pub(super) fn not_a_key(field: &str, kind: &str) -> String {
     format!("field {field:?} is {kind}, and no key: a string, a number or an object")
 }

@@ -38,6 +38,12 @@ pub(super) fn find<'a>(
     Ok(found)
 }
 
+/// The names of the members of an object.
+pub(super) fn names(object: &str) -> Vec<String> {
+    let members = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(object);
+    members.map(|members| members.into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
+}
+
 /// The key in one field of an object; `None` without the field.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::csv::{CsvColumns, FieldCells};
-use super::fields::{FieldValues, Fields, RankValue, lossy, not_a_key, not_a_text};
+use super::fields::{FieldValues, Fields, RankValue, lossy, no_field, not_a_key, not_a_text};
 use super::format::Format;
 use super::json;
 use super::lines::{without_line_end, without_mark};
@@ -123,7 +123,7 @@ impl Parser {
         let Fields { text, key, value, key_is_optional } = &self.fields;
         let [text_found, key_found, value_found] =
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;
-        let missing = |field: &str| format!("no field {field:?}");
+        let missing = |field: &str| no_field("field", field, json::names(&line).into_iter());
         let text_found = text_found.ok_or_else(|| missing(text))?;
         let mut values = FieldValues { invalid_utf8, ..FieldValues::default() };
         values.text = text_found.into_text().map_err(|kind| not_a_text(text, kind))?.into_owned();

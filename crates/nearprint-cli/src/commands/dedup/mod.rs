@@ -21,6 +21,7 @@ use nearprint_text::dedup::{
 };
 use nearprint_text::recipe::Recipe;
 pub use report::DedupReport;
+use report::check_beside_outputs;
 use summary::summarize;
 
 /// Keep the documents that are new, and leave out near-duplicates
@@ -110,6 +111,9 @@ pub(super) struct Args {
     cluster_size: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
+    /// Also write the counts of the summary to a file, as one JSON object
+    #[arg(long, value_name = "FILE.json", help_heading = "Output options")]
+    summary: Option<PathBuf>,
     /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
     /// documents without repeated ones. A document that loses everything is not written. Repeated
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
@@ -234,6 +238,7 @@ impl Args {
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
+        self.summary.iter().try_for_each(|path| check_beside_outputs(("summary", path), &job))?;
         let remembers = job.database.is_some() && !job.dry_run;
         let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
@@ -251,6 +256,8 @@ impl Args {
         match done {
             Ok(done) => {
                 note_outcome(global, &done, self.unit, started);
+                let counts = summary::object(&done, self.unit, started);
+                self.summary.map_or(Ok(()), |path| summary::write(&path, &counts))?;
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 plan.map_or(Ok(()), |plan| act(&plan, &done, is_dry, global))
             }

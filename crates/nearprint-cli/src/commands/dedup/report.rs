@@ -42,6 +42,19 @@ pub struct DedupReport {
     unit: Option<Unit>,
 }
 
+/// Refuses a path for another file of a job that is one of its inputs or outputs, or lies in its database.
+pub(super) fn check_beside_outputs(file: (&'static str, &Path), job: &FileJob) -> Result<()> {
+    let others = [
+        ("output", Some(&*job.output)),
+        ("duplicates", job.duplicates.as_deref()),
+        ("rejects", job.rejects.as_deref()),
+    ];
+    let others = others.into_iter().filter_map(|(name, path)| Some((name, path?)));
+    let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
+    let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
+    check_outputs([file].into_iter().chain(others), &inputs, &databases)
+}
+
 /// The sizes of all groups.
 struct Sizes {
     /// By the hash of the key of the kept document: the near-duplicates, and the place of the first
@@ -61,16 +74,7 @@ impl DedupReport {
     pub fn of(job: &FileJob, path: &Path) -> Result<Option<Self>> {
         let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
         let Some(duplicates) = file else { return Ok(None) };
-        let outputs = [
-            ("report", Some(path)),
-            ("output", Some(&*job.output)),
-            ("duplicates", Some(duplicates)),
-            ("rejects", job.rejects.as_deref()),
-        ];
-        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
-        let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
-        let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
-        check_outputs(outputs, &inputs, &databases)?;
+        check_beside_outputs(("report", path), job)?;
         Ok(Some(Self {
             path: path.to_path_buf(),
             inputs: job.inputs.clone(),

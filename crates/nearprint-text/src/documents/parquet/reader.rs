@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
 
-use super::super::fields::Fields;
+use super::super::fields::{Fields, no_field};
 use super::super::input_file::InputFile;
 use super::row::{BATCH_ROWS, ParquetRow};
 use crate::error::{Error, Result};
@@ -49,7 +49,8 @@ impl ParquetReader {
         let schema = builder.schema().clone();
         for field in [Some(&fields.text), fields.key.as_ref(), fields.value.as_ref()].into_iter().flatten() {
             if schema.index_of(field).is_err() {
-                return Err(Error::input(&*name, format!("no column named {field:?}")));
+                let there = schema.fields().iter().map(|field| field.name());
+                return Err(Error::input(&*name, no_field("column named", field, there)));
             }
         }
         Ok(Self {
