@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, and the header has 3");
         assert_eq!(columns.text(b"1,2,3,4\n").as_deref(), Some(&b"2"[..]));
         let error = |header: &[u8]| CsvColumns::new(header, b',', &fields, "f").unwrap_err().to_string();
-        assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"");
+        assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"; there are \"a\", \"b\"");
         assert_eq!(error(b"b,b"), "f:1: two columns named \"b\"");
     }
 

@@ -141,7 +141,7 @@ fn bad_records_are_named_and_reading_goes_on() {
     assert_eq!(
         found,
         [
-            "2 no field \"text\"",
+            "2 no field \"text\"; there are \"key\"",
             "3 not a JSON object: expected ident (column 2)",
             "4 field \"text\" is a number, and not a string",
             "5 field \"key\" is null, and no key: a string, a number or an object",
