@@ -87,7 +87,7 @@ pub(super) fn list(
     once: bool,
 ) -> Result<(Vec<InputFile>, LeftOut)> {
     let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
-    let mut walker = Walker::new(rules)?;
+    let mut walker = Walker::new(rules);
     for folder in &rules.read_elsewhere {
         walker.walk(folder, &mut LeftOut::default(), |_, _| {})?;
     }
