@@ -11,7 +11,7 @@ use policy::RunSize;
 pub(crate) use worker::{MergeJob, MergePlan, Merged};
 
 /// The next merge that the policy requests among the runs from `start` on. Only runs of one period
-/// merge; those of a past period into one.
+/// merge; the runs of a past period become one.
 pub(crate) fn due_merge(runs: &[RunRecord], start: usize, k: u32) -> Option<Range<usize>> {
     let size = |record: &RunRecord| RunSize {
         entries: record.entries,

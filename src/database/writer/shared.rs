@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The results of eight calls, of which one commits while the others arrive, and the commits.
+    /// The results of eight calls and the commits. The first call commits while the others arrive.
     fn eight_calls(outcomes: Vec<Result<()>>) -> (Vec<Result<u64>>, Vec<Vec<u64>>) {
         let (sender, receiver) = channel();
         let gate = Gate { operations: Vec::new(), commits: Vec::new(), outcomes: receiver };
