@@ -30,6 +30,9 @@ pub struct Options {
     pub(crate) threads: usize,
     pub(crate) memtable_rows: usize,
     pub(crate) background_merges: bool,
+    /// Whether the run of a sealed log is made when a commit waits for it: what a thread does at any
+    /// time is done at a known one.
+    pub(crate) deferred_flushes: bool,
     pub(crate) merges: bool,
     /// 0 for any.
     pub(crate) merge_bytes_per_second: u64,
@@ -62,6 +65,7 @@ impl Options {
             threads: *CORES.get_or_init(cores),
             memtable_rows: 1 << 16,
             background_merges: true,
+            deferred_flushes: false,
             merges: true,
             merge_bytes_per_second: 0,
             lock_wait: Duration::ZERO,
@@ -91,10 +95,18 @@ impl Options {
         self
     }
 
-    /// Whether a writer merges runs on a thread of its own (the default) or inside of its flushes.
+    /// Whether a writer flushes and merges on threads of its own (the default), or inside of its
+    /// commits. With threads of its own a commit waits only when a second memtable is full before the
+    /// first one is a run, or when there are many runs to merge.
     #[must_use]
     pub fn background_merges(mut self, background: bool) -> Self {
         self.background_merges = background;
+        self
+    }
+
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn deferred_flushes(mut self) -> Self {
+        self.deferred_flushes = true;
         self
     }
 

@@ -1,4 +1,4 @@
-//! One merge, on a separate thread or on the calling one.
+//! Work on runs: a merge or a flush, on a separate thread or on the calling one.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,15 +37,21 @@ pub(crate) struct MergePlan<F> {
     pub(crate) layout: Box<dyn Fn(u64) -> Result<Layout> + Send>,
 }
 
-/// A merge in the background.
+/// A run that is being made in the background.
 #[derive(Debug)]
-pub(crate) struct MergeJob {
+pub(crate) struct RunJob {
     thread: JoinHandle<Result<Option<RunRecord>>>,
-    pub(crate) replaces: Vec<u64>,
     stop: Arc<AtomicBool>,
 }
 
-/// Cancels a merge when the flag is set.
+/// A merge in the background.
+#[derive(Debug)]
+pub(crate) struct MergeJob {
+    pub(crate) job: RunJob,
+    pub(crate) replaces: Vec<u64>,
+}
+
+/// Cancels the work when the flag is set.
 struct StopFlag(Arc<AtomicBool>);
 
 impl Progress for StopFlag {
@@ -67,33 +73,48 @@ impl<F: Fingerprint> MergePlan<F> {
         self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
     }
 
-    /// Merges on a separate thread, with half of the threads of the options. `None` if the system
-    /// cannot start a thread.
+    /// Merges on a separate thread. `None` if the system cannot start one.
     pub(crate) fn spawn(self, options: &Options) -> Option<MergeJob> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let threads = (options.threads / 2).max(1);
-        let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
         let replaces = self.replaces();
-        let work = move || self.run(&options).map(|merged| merged.record);
-        let thread = std::thread::Builder::new().name("nearprint merge".into()).spawn(work).ok()?;
-        Some(MergeJob { thread, replaces, stop })
+        let work = move |options: &Options| self.run(options).map(|merged| merged.record);
+        Some(MergeJob { job: RunJob::spawn("nearprint merge", options, work)?, replaces })
     }
 }
 
-impl MergeJob {
+impl RunJob {
+    /// Works on a separate thread, with half of the threads of the options. `None` if the system
+    /// cannot start one.
+    pub(crate) fn spawn(
+        name: &str,
+        options: &Options,
+        work: impl FnOnce(&Options) -> Result<Option<RunRecord>> + Send + 'static,
+    ) -> Option<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (options.threads / 2).max(1);
+        let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || work(&options)).ok()?;
+        Some(Self { thread, stop })
+    }
+
     pub(crate) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits for the result.
-    pub(crate) fn wait(self) -> Result<Merged> {
-        let record = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Merged { replaced: self.replaces, record })
+    /// Waits for the record of the run. `None` if it would have no rows and no tombstones.
+    pub(crate) fn wait(self) -> Result<Option<RunRecord>> {
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Cancels the merge and waits until it has removed its files.
+    /// Cancels the work and waits until it has removed its files.
     pub(crate) fn abandon(self) -> Result<Option<RunRecord>> {
         self.stop.store(true, Ordering::Relaxed);
-        self.wait().map(|merged| merged.record)
+        self.wait()
+    }
+}
+
+impl MergeJob {
+    /// Waits for the result.
+    pub(crate) fn wait(self) -> Result<Merged> {
+        Ok(Merged { record: self.job.wait()?, replaced: self.replaces })
     }
 }
