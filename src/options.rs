@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::event::{Event, Listener};
 use crate::progress::{Progress, Stage};
 
 /// How a handle on a database works: threads, memory, progress. None of them is stored: stored
@@ -38,6 +39,7 @@ pub struct Options {
     pub(crate) merge_bytes_per_second: u64,
     pub(crate) lock_wait: Duration,
     pub(crate) progress: Option<Arc<dyn Progress>>,
+    pub(crate) listener: Listener,
 }
 
 /// The least rate of merges, in bytes per second: 1 MiB. A writer that is dropped waits for a write.
@@ -70,6 +72,7 @@ impl Options {
             merge_bytes_per_second: 0,
             lock_wait: Duration::ZERO,
             progress: None,
+            listener: Listener::default(),
         }
     }
 
@@ -143,6 +146,14 @@ impl Options {
         self
     }
 
+    /// What is called when a writer has flushed, merged or dropped runs, or had to wait: by the thread
+    /// that calls the writer, before its call returns.
+    #[must_use]
+    pub fn on_event(mut self, listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listener = Listener::new(listen);
+        self
+    }
+
     /// The number of threads.
     #[must_use]
     pub fn get_threads(&self) -> usize {
@@ -202,6 +213,7 @@ impl fmt::Debug for Options {
             .field("merges", &self.merges)
             .field("merge_bytes_per_second", &self.merge_bytes_per_second)
             .field("lock_wait", &self.lock_wait)
+            .field("listener", &self.listener)
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use super::Writer;
 use super::expiry::with_log_expiry;
 use crate::build::Target;
+use crate::database::compaction::Made;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
@@ -50,13 +51,8 @@ impl<F: Fingerprint> Writer<F> {
         if self.memtable.changes.operations() == 0 && old.is_empty() {
             return Ok(());
         }
-        let record = self.write_memtable()?;
-        let run = record.as_ref().map(|record| (record.run, record.segments.len()));
-        let published = self.publish_flush(record, start_log);
-        if let (Err(_), Some((run, tables))) = (&published, run) {
-            self.forget_run(run, tables);
-        }
-        self.wal = published?;
+        let made = Made::by(|| self.write_memtable())?;
+        self.wal = self.publish_flush(&made, start_log)?;
         old.into_iter().for_each(|log| self.forget_log(log));
         self.memtable.clear();
         self.pending.clear();
@@ -64,14 +60,16 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
-    fn publish_flush(&mut self, record: Option<RunRecord>, start_log: bool) -> Result<Option<Wal>> {
+    fn publish_flush(&mut self, made: &Made, start_log: bool) -> Result<Option<Wal>> {
         let mut next = self.next_manifest();
         (next.sealed_wal, next.live_wal, next.next_frame) = (None, None, self.next_frame());
         next = with_log_expiry(next, None);
         self.memtable.changes.note_in(&mut next);
-        next.runs.extend(record);
-        let wal = start_log.then(|| self.create_log(&mut next)).transpose()?;
-        self.publish(next).inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
+        next.runs.extend(made.record.clone());
+        let wal = start_log.then(|| self.create_log(&mut next)).transpose();
+        let wal = wal.inspect_err(|_| self.forget_made(made))?;
+        self.publish_made(next, made)
+            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
         Ok(wal)
     }
 

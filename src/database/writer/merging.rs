@@ -3,11 +3,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Writer;
 use crate::build::remove_run;
-use crate::database::compaction::{MergePlan, Merged, due_merge, periods};
+use crate::database::compaction::{Made, MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
@@ -123,10 +125,19 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Waits for the merge of the youngest runs, which is the smallest, and installs its result.
     pub(super) fn wait_for_merge(&mut self) -> Result<bool> {
-        match self.merges.pop() {
-            Some(job) => self.take_over(job.wait()),
-            None => Ok(true),
+        let Some(job) = self.merges.pop() else { return Ok(true) };
+        let merged = self.timed(!job.job.is_finished(), || job.wait());
+        self.take_over(merged)
+    }
+
+    /// Does what may have to wait for a thread.
+    pub(super) fn timed<T>(&self, waits: bool, wait: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = wait();
+        if waits {
+            self.options.listener.tell(&Event::Stall { took: started.elapsed() });
         }
+        result
     }
 
     /// Installs the result of a merge that the policy requested.
@@ -142,7 +153,8 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Replaces the inputs of a merge by its result.
     pub(super) fn install_merge(&mut self, merged: Merged) -> Result<()> {
-        let Merged { replaced, record } = merged;
+        let Merged { replaced, made } = merged;
+        let ((rows, bytes), Made { record, took }) = (made.size(), made);
         let runs = &self.manifest.runs;
         let Some(start) = runs.iter().position(|run| Some(&run.run) == replaced.first()) else {
             // They have expired.
@@ -159,6 +171,7 @@ impl<F: Fingerprint> Writer<F> {
         self.publish(next)
             .inspect_err(|_| record.iter().for_each(|new| self.forget_run(new.run, new.segments.len())))?;
         inputs.iter().for_each(|input| remove_run(&self.storage, input.run, input.segments.len()));
+        self.options.listener.tell(&Event::Merge { runs: inputs.len(), rows, bytes, took });
         Ok(())
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::Writer;
 use crate::build::Target;
-use crate::database::compaction::RunJob;
+use crate::database::compaction::{Made, RunJob};
 use crate::error::Result;
+use crate::event::Event;
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{RunRecord, SealedWal};
+use crate::format::manifest::{Manifest, RunRecord, SealedWal};
 use crate::log::wal::Wal;
 use crate::memtable::Memtable;
 use crate::options::Options;
@@ -68,23 +69,36 @@ impl<F: Fingerprint> Writer<F> {
     /// Names the run of what is sealed in the manifest, if it is there or if the caller waits for it.
     pub(super) fn finish_flush(&mut self, wait: bool) -> Result<()> {
         let Some(sealed) = &mut self.sealed else { return Ok(()) };
-        let record = match sealed.job.take_if(|job| wait || job.is_finished()) {
-            Some(job) => job.wait()?,
+        let made = match sealed.job.take_if(|job| wait || job.is_finished()) {
+            Some(job) => self.timed(!job.is_finished(), || job.wait())?,
             None if sealed.job.is_some() || !wait && self.options.deferred_flushes => return Ok(()),
-            None => self.flush_work()?(&self.options.clone().without_progress())?,
+            None => {
+                let (work, options) = (self.flush_work()?, self.options.clone().without_progress());
+                Made::by(|| work(&options))?
+            }
         };
-        let made = record.as_ref().map(|record| (record.run, record.segments.len()));
         let mut next = self.next_manifest();
-        next.runs.extend(record);
+        next.runs.extend(made.record.clone());
         let log = next.sealed_wal.take();
-        let published = self.publish(next);
-        if let (Err(_), Some((run, tables))) = (&published, made) {
-            self.forget_run(run, tables);
-        }
-        published?;
+        self.publish_made(next, &made)?;
         log.iter().for_each(|log| self.forget_log(log.wal.number));
         self.sealed = None;
         self.merge_if_due()
+    }
+
+    /// Replaces the manifest by one with the run of a flush.
+    pub(super) fn publish_made(&mut self, next: Manifest, made: &Made) -> Result<()> {
+        self.publish(next).inspect_err(|_| self.forget_made(made))?;
+        let (rows, bytes) = made.size();
+        if bytes > 0 {
+            self.options.listener.tell(&Event::Flush { rows, bytes, took: made.took });
+        }
+        Ok(())
+    }
+
+    /// Removes the files of a run that no manifest names.
+    pub(super) fn forget_made(&self, made: &Made) {
+        made.record.iter().for_each(|record| self.forget_run(record.run, record.segments.len()));
     }
 
     /// Cancels the work on what is sealed, whose log stays.
