@@ -1,10 +1,12 @@
 """Opens reports in a headless Chromium and uses them as a reader does.
 
     NEARPRINT_FULL=1 NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --lib report
+    NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --test it pictures::the_page
     python tests/report/browser.py /tmp/report/*.html [--shots FOLDER]
 
 Needs chromium, its driver, and `pip install selenium`. The tests in
-crates/nearprint-cli/src/report/tests.rs make small.html, pair.html and large.html. Any other page is opened, and
+crates/nearprint-cli/src/report/tests.rs make small.html, pair.html and large.html, and those in
+crates/nearprint-cli/tests/it/pictures.rs make pictures.html. Any other page is opened, and
 its list is sorted.
 """
 
@@ -200,6 +202,36 @@ def check_themes(page, shots):
     emulate(page.driver, "light")
 
 
+def check_pictures(page, shots):
+    """Chooses a group and compares its pictures, by keys only."""
+    choose(page, "half")
+    page.check(page.names() == ["sub/turned.png"], "finds a picture by the name of another one of its group")
+    page.press(Keys.END, Keys.ENTER)
+    loaded = "return [...document.querySelectorAll('#difference img')].map(image => image.naturalWidth)"
+    while not all(page.run(loaded)):
+        time.sleep(0.01)
+    page.check(len(page.run(loaded)) == 4, f"shows the two pictures, and both on top of each other: {page.run(loaded)}")
+    facts = page.texts("#difference .pair .note")
+    page.check("pixels" in facts[0] and "pixels (" in facts[1] and "UTC" in facts[1], f"shows how they differ: {facts[1]!r}")
+    clip = "return document.querySelector('.stack img + img').style.clipPath"
+    before = page.run(clip)
+    page.run("document.getElementById('slider').focus()")
+    page.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    page.check(page.run(clip) != before, f"moves the slider by keys: {before} to {page.run(clip)}")
+    page.shot(shots, "pictures")
+    page.run("document.getElementById('blend').focus()")
+    page.press(Keys.SPACE)
+    page.check(page.run("return document.querySelector('.stack.blend') !== null"), "shows the difference of pixels")
+    choose(page, "<img")
+    page.check("‹U+202E›" in page.texts("#difference figcaption")[1], "shows a hostile name as text")
+    page.check("The files are equal." in page.texts("#difference .note"), "says that copies are equal")
+    for scheme, width in [("dark", 1400), ("light", 800), ("dark", 400)]:
+        emulate(page.driver, scheme, width)
+        overflow = page.run("return document.documentElement.scrollWidth - innerWidth")
+        page.check(overflow <= 0, f"pictures fit into {width} px")
+        page.shot(shots, f"pictures-{width}")
+
+
 def check_large(page):
     page.check(page.count() == "100,000 groups", "counts 100,000 groups")
     page.driver.find_element(By.ID, "group-list").send_keys(Keys.END)
@@ -236,6 +268,8 @@ def main():
                 page.check("Oslo" in ins, "shows the difference of the only group at once")
                 page.check(page.run("return scrollY") == 0, "starts at its top")
                 page.shot(arguments.shots, "pair")
+            elif path.name == "pictures.html":
+                check_pictures(page, arguments.shots)
             elif path.name == "large.html":
                 check_large(page)
                 page.shot(arguments.shots, "large")

@@ -3,7 +3,8 @@
 //! [`commands`] has one file per command. The other modules do not depend on it: [`args`] are
 //! options that several commands share, [`input`] reads files, [`terminal`] writes results, messages
 //! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
-//! [`exact`] is what commands share that compare documents exactly; [`file_act`] is what they do to files.
+//! [`exact`] is what commands share that compare documents exactly, and [`pictures`] what they share that compare
+//! pictures; [`file_act`] is what they do to files.
 //! [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
 mod args;
@@ -15,6 +16,7 @@ mod file_act;
 pub mod fuzzing;
 mod input;
 mod memory;
+mod pictures;
 mod report;
 mod simhash_cpp;
 mod terminal;

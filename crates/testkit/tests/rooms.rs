@@ -42,7 +42,7 @@ fn rooms_use_only_rooms_before_them_and_files_form_no_circles() {
 
 #[test]
 fn files_of_the_other_crates_form_no_circles() {
-    for (name, least) in [("nearprint-cli", 50), ("nearprint-c", 10)] {
+    for (name, least) in [("nearprint-cli", 50), ("nearprint-c", 10), ("nearprint-image", 5)] {
         let sources = sources(&format!("crates/{name}/src"));
         assert!(sources.len() > least, "only {} files in {name}", sources.len());
         let problems = problems(&sources, None);

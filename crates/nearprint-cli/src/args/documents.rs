@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::FolderArgs;
-use nearprint_text::documents::{Format, ReaderOptions};
+use nearprint_text::documents::{FolderRules, Format, ReaderOptions};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
@@ -63,6 +63,11 @@ impl From<DocumentFormat> for Format {
 }
 
 impl DocumentArgs {
+    /// The files of folders that are read.
+    pub(crate) fn folder_rules(&self) -> FolderRules {
+        self.folder.rules()
+    }
+
     /// How the inputs are read.
     pub(crate) fn options(&self) -> ReaderOptions {
         let mut options = ReaderOptions::default();

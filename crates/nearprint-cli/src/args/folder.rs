@@ -35,19 +35,14 @@ impl FolderArgs {
     }
 }
 
-/// Prints what was found in folders and not compared. `num_short` of the `num_files` files are `too_short`.
-pub(crate) fn note_left_out(
-    global: GlobalArgs,
-    left_out: &LeftOut,
-    num_files: u64,
-    num_short: u64,
-    too_short: &str,
-) {
+/// Prints what was found in folders and not compared. `further` are numbers of the `num_files` files, and why they
+/// are left out.
+pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u64, further: &[(u64, &str)]) {
     for why in &left_out.unreadable {
         global.note(format_args!("warning: {why}"));
     }
     let mut counts = left_out.files();
-    counts.extend((num_short > 0).then_some((num_short, too_short)));
+    counts.extend(further.iter().filter(|(count, _)| *count > 0));
     let num_compared = num_files - counts.iter().map(|(count, _)| count).sum::<u64>();
     if !counts.is_empty() {
         let listed: Vec<String> = counts.iter().map(|(count, what)| format!("{count} {what}")).collect();

@@ -63,6 +63,11 @@ impl RecipeArgs {
         Ok(base.with(self.given_parts())?)
     }
 
+    /// The recipe, if it is one for pictures.
+    pub(crate) fn of_pictures(&self) -> Option<nearprint_image::Recipe> {
+        self.recipe.as_deref()?.parse().ok()
+    }
+
     fn given_parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let parts = self.parts().into_iter().chain([("width", &self.width)]);
         parts.filter_map(|(part, value)| Some((part, value.as_deref()?)))

@@ -55,8 +55,8 @@ pub(crate) struct SchemaArgs {
     /// such as 6h. A query searches each part [default: a tenth of --expire-after]
     #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "expire_after")]
     partition: Option<Duration>,
-    /// How documents become fingerprints: the name of a recipe, or its parts. The database then
-    /// refuses any other recipe
+    /// How documents become fingerprints: the name of a recipe, or its parts; for pictures pdq, dhash or
+    /// phash. The database then refuses any other recipe
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
 }
@@ -64,7 +64,10 @@ pub(crate) struct SchemaArgs {
 impl SchemaArgs {
     /// The width of the fingerprints. `--width` must not contradict the recipe.
     pub(crate) fn width(&self) -> Result<Width, Failure> {
-        let of_recipe = self.recipe()?.map(|recipe| recipe.width());
+        let of_recipe = match self.picture_recipe() {
+            Some(recipe) => Some(recipe.width()),
+            None => self.recipe()?.map(|recipe| recipe.width()),
+        };
         match (self.width, of_recipe) {
             (Some(width), Some(of_recipe)) if width != of_recipe => Err(Failure::Usage(format!(
                 "--width {width}: the recipe makes fingerprints of {of_recipe} bits; width={width} in the recipe changes that"
@@ -80,7 +83,16 @@ impl SchemaArgs {
         Ok(())
     }
 
+    /// The recipe, if it is one for pictures.
+    fn picture_recipe(&self) -> Option<nearprint_image::Recipe> {
+        self.recipe.as_deref()?.parse().ok()
+    }
+
+    /// The recipe, if it is one for texts.
     fn recipe(&self) -> Result<Option<Recipe>, Failure> {
+        if self.picture_recipe().is_some() {
+            return Ok(None);
+        }
         Ok(self.recipe.as_deref().map(str::parse).transpose()?)
     }
 
@@ -103,8 +115,11 @@ impl SchemaArgs {
             }));
         }
         let default = layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
+        let pictures = self.picture_recipe();
+        let default = default.or(pictures.map(nearprint_image::Recipe::default_k));
         let k = self.k.or(default).unwrap_or(values::DEFAULT_K);
         let schema = schema.layout(layout).k(k);
+        let schema = pictures.map(|recipe| schema.clone().recipe(recipe.name())).unwrap_or(schema);
         match self.expire_after {
             Some(lifetime) => Ok(schema.expire_after(lifetime, self.partition)?),
             None => Ok(schema),

@@ -43,6 +43,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
 }
 
+/// Parses the quality of a picture.
+pub(crate) fn quality(text: &str) -> Result<u8, String> {
+    let quality = text.parse().ok().filter(|quality| *quality <= 100);
+    quality.ok_or_else(|| "expected a number from 0 to 100".into())
+}
+
 /// Parses a number of bytes with an optional unit: 512M, 6G, 1048576.
 pub(crate) fn size(text: &str) -> Result<usize, String> {
     let wrong = || "expected a number of bytes, such as 512M or 6G".to_string();

@@ -5,28 +5,34 @@ use std::path::PathBuf;
 
 use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
 use crate::input::documents::{Rejects, UnusualDocuments, open};
+use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, escape, json};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, Printed};
+use nearprint::{Fingerprint, Printed, U256, Width};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{
     Comparable, Explained, Feature, Features, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight,
     weighted,
 };
 
-/// Compute the fingerprints of texts
+/// Compute the fingerprints of texts or pictures
 ///
 /// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row
 /// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
 /// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
 /// compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+///
+/// If all inputs are pictures (JPEG, PNG, WebP, GIF, TIFF, BMP), or with --recipe pdq, dhash or phash, these are their
+/// perceptual hashes, by default PDQ of 256 bits; JSON has the quality, too, from 0 to 100. Pictures that cannot be
+/// decoded are reported, and the exit code is 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint fingerprint a.txt b.txt
   nearprint fingerprint pages.jsonl.gz --text-field body --key-field url
+  nearprint fingerprint *.jpg
   nearprint fingerprint page.html --clean html,nfc,lower --shingle 3
   echo 'one two three' | nearprint fingerprint --recipe seomoz-cpp --explain
   printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features
@@ -61,11 +67,58 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        if let Some(recipe) = self.picture_recipe() {
+            return self.print_pictures(recipe, global);
+        }
         let recipe = self.recipe.recipe_or(|| Ok("simhash".parse()?))?;
         if self.features && recipe.bands().is_some() {
             return Err(Failure::Usage("--features: only simhashes are made of weighted features".into()));
         }
         run_with_width(recipe.width(), &self, &recipe, global)
+    }
+}
+
+impl Args {
+    /// How pictures become fingerprints, if the inputs are pictures.
+    fn picture_recipe(&self) -> Option<nearprint_image::Recipe> {
+        self.recipe.of_pictures().or_else(|| {
+            let are_pictures = !self.inputs.is_empty() && self.inputs.iter().all(|path| is_picture(path));
+            are_pictures.then(nearprint_image::Recipe::default)
+        })
+    }
+
+    fn print_pictures(&self, recipe: nearprint_image::Recipe, global: GlobalArgs) -> Result<(), Failure> {
+        let (files, _) = documents::list_files(&self.inputs, &self.documents.folder_rules())?;
+        let files: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
+        let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
+        let mut out = OutputStream::stdout();
+        let printed = each_picture(&files, &reader, recipe, global, |path, prints| {
+            let [words, ..] = &*prints.words else { return Ok(()) };
+            let path = path.to_string_lossy();
+            let (format, quality) = (self.format, prints.quality);
+            Ok(out.write(|out| match recipe.width() {
+                Width::W256 => write_picture(format, out, U256::from_words(*words), &path, quality),
+                _ => write_picture(format, out, words[0], &path, quality),
+            })?)
+        });
+        out.flush()?;
+        printed
+    }
+}
+
+fn write_picture<F: Fingerprint>(
+    format: ResultFormat,
+    out: &mut dyn Write,
+    value: F,
+    path: &str,
+    quality: u8,
+) -> io::Result<()> {
+    match format {
+        ResultFormat::Tsv => write_fingerprint(format, out, value, path),
+        ResultFormat::Json => {
+            let (value, key) = (Printed(value), json(path));
+            writeln!(out, r#"{{"fingerprint":"{value}","key":{key},"quality":{quality}}}"#)
+        }
     }
 }
 

@@ -4,11 +4,14 @@
 //! three blocks: what the list of groups shows, the members, and the texts. Its script parses the
 //! blocks of the list when the page opens, the others when they are needed.
 //!
+//! Pictures are shown by small JPEGs in `data:` URLs.
+//!
 //! Names and texts of documents are hostile. They are escaped in JSON, and the script writes them
 //! only as text nodes. The page's policy forbids all other scripts and all requests.
 
 mod histogram;
 mod page;
+mod pictures;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -51,6 +54,17 @@ pub(crate) struct Chart {
     pub(crate) svg: String,
 }
 
+/// What is known of a picture.
+#[derive(Clone, Debug)]
+pub(crate) struct ReportPicture {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// When the file was changed.
+    pub(crate) modified: String,
+    /// A small JPEG. `None` if it is not to be shown, see [`ReportWriter::has_room_for_texts`].
+    pub(crate) thumbnail: Option<Vec<u8>>,
+}
+
 /// Documents that are near-duplicates.
 #[derive(Clone, Debug)]
 pub(crate) struct ReportGroup {
@@ -77,4 +91,6 @@ pub(crate) struct ReportMember {
     pub(crate) is_exact: bool,
     /// The text. `None` if it is not to be shown, see [`ReportWriter::has_room_for_texts`].
     pub(crate) text: Option<String>,
+    /// If it is a picture.
+    pub(crate) picture: Option<ReportPicture>,
 }

@@ -1,4 +1,4 @@
-// The list of groups, the members of a group, and the difference of two texts.
+// The list of groups, the members of a group, and the difference of two texts or pictures.
 //
 // Names and texts come from documents and are hostile. They reach the page only as text nodes.
 
@@ -92,15 +92,15 @@ class Groups {
   /** The kept member and the others that are listed. */
   detail(group) {
     const [chunk, index] = this.place(group);
-    const [bytes, others] = this.membersOfChunk(chunk)[index];
+    const [bytes, others, picture = null] = this.membersOfChunk(chunk)[index];
     return {
-      kept: { name: this.name[group], bytes },
-      others: others.map(([name, bytes, distance, similarity, isExact]) =>
-        ({ name, bytes, distance, similarity, isExact })),
+      kept: { name: this.name[group], bytes, picture },
+      others: others.map(([name, bytes, distance, similarity, isExact, picture = null]) =>
+        ({ name, bytes, distance, similarity, isExact, picture })),
     };
   }
 
-  /** The texts of a group, or null. */
+  /** The texts or pictures of a group, or null. */
   texts(group) {
     const [chunk, index] = this.place(group);
     if (this.textChunk.index !== chunk) {
@@ -245,6 +245,7 @@ function fillRow(row, name, notes) {
 const similarityNote = similarity => (similarity === null ? null : `similarity ${similarity.toFixed(2)}`);
 const distanceNote = distance => (distance === null ? null : `distance ${distance}`);
 const sizeNote = bytes => (bytes === null ? null : size(bytes));
+const pixelsNote = picture => (picture === null ? null : `${picture[0]} × ${picture[1]} pixels`);
 
 // ---------------------------------------------------------------------------- differences
 
@@ -328,8 +329,73 @@ function differenceCells(rows) {
   return made;
 }
 
+/** A part of a whole, signed: how much another number is above or below one. */
+function change(number, from) {
+  const percents = Math.round((number / from - 1) * 100);
+  return percents === 0 ? 'about the same' : `${percents > 0 ? '+' : '−'}${count(Math.abs(percents))} %`;
+}
+
+/** A picture, or why there is none. */
+function picture(url, member) {
+  if (!url) return element('p', 'note', 'This picture is not in this page.');
+  const made = element('img', '');
+  made.src = url;
+  made.alt = oneLine(member.name);
+  return made;
+}
+
+/** What is known of a picture, and how it differs from the kept one. */
+function pictureFacts(member, from) {
+  const [width, height, modified] = member.picture;
+  const facts = [pixelsNote(member.picture), sizeNote(member.bytes), modified];
+  if (from) {
+    const [keptWidth, keptHeight] = from.picture;
+    facts[0] += ` (${change(width * height, keptWidth * keptHeight)})`;
+    if (member.bytes !== null && from.bytes) facts[1] += ` (${change(member.bytes, from.bytes)})`;
+  }
+  return element('p', 'note', facts.filter(fact => fact !== null).join(' · '));
+}
+
+/** Two pictures on top of each other, the kept one to the left of a slider. */
+function overlay(kept, keptUrl, other, otherUrl) {
+  const [under, over] = [picture(otherUrl, other), picture(keptUrl, kept)];
+  const stack = element('div', 'stack', under, over);
+  stack.style.aspectRatio = `${kept.picture[0]} / ${kept.picture[1]}`;
+  const slider = element('input', '');
+  Object.assign(slider, { type: 'range', id: 'slider', min: 0, max: 100, value: 50 });
+  slider.setAttribute('aria-label', 'How much of the kept picture covers the other one');
+  const slide = () => { over.style.clipPath = `inset(0 ${100 - slider.value}% 0 0)`; };
+  slider.addEventListener('input', slide);
+  const blend = element('input', '');
+  Object.assign(blend, { type: 'checkbox', id: 'blend' });
+  blend.addEventListener('change', () => {
+    stack.classList.toggle('blend', blend.checked);
+    slider.disabled = blend.checked;
+    if (blend.checked) over.style.clipPath = '';
+    else slide();
+  });
+  const label = element('label', '', blend, ' difference of their pixels');
+  slide();
+  return element('div', 'overlay', stack, slider, label);
+}
+
+/** What is shown for two pictures of a group. */
+function pictureContents(pictures, index) {
+  const { kept, others } = current;
+  const other = others[index];
+  const [keptUrl, otherUrl] = [0, index + 1].map(at => pictures?.[at] ?? null);
+  const shown = [[kept, keptUrl, null], [other, otherUrl, kept]].map(([member, url, from]) =>
+    element('figure', '', picture(url, member),
+      element('figcaption', 'name', oneLine(member.name)), pictureFacts(member, from)));
+  const made = [element('div', 'pair', ...shown)];
+  if (other.isExact) made.unshift(element('p', 'note', 'The files are equal.'));
+  if (keptUrl && otherUrl) made.push(overlay(kept, keptUrl, other, otherUrl));
+  return made;
+}
+
 /** What is shown for two members of a group: their difference, one text, or why there is none. */
 function differenceContents(texts, index) {
+  if (current.kept.picture) return pictureContents(texts?.pictures, index);
   if (!texts) return [element('p', 'note', 'The texts of this group are not in this page.')];
   const [kept, isKeptCut] = texts.kept;
   // The page has no second text for a copy.
@@ -381,6 +447,7 @@ const memberList = new ListBox(byId('member-list'), (row, index) => {
     member.isExact ? 'exact copy' : null,
     similarityNote(member.similarity),
     distanceNote(member.distance),
+    pixelsNote(member.picture),
     sizeNote(member.bytes),
   ]);
 }, showDifference);
@@ -397,6 +464,7 @@ function showGroup(group, isByKey) {
   title.textContent = oneLine(kept.name);
   const unlisted = groups.members[group] - 1 - others.length;
   byId('group-note').textContent = [
+    pixelsNote(kept.picture),
     sizeNote(kept.bytes),
     `compared with ${plural(groups.members[group] - 1, 'other member')}`,
     unlisted > 0 ? `${count(unlisted)} of them are not listed` : null,

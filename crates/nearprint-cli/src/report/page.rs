@@ -8,12 +8,12 @@ use super::{Histogram, MAX_MEMBERS, Report};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page may use its own style sheet and script, and nothing else. Names and texts of documents
+/// The page may use its own style sheet, script and pictures, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-l3FM3AmvwurlwAZtg4f2c9WdcTC0W4ApbHbtSInpYEw='; \
-    script-src 'sha256-qVT0LdSIuD43T5kMtez2DqTUdtUOvngt1Pz5ABIuij0='; \
-    base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
+    style-src 'sha256-4AxPThEa537a428oHV1iSyWSnzWexIeA6yNYkkUR0zI='; \
+    script-src 'sha256-fLqcR3JMtFYuNbVkogvdl/WTCVIwp6v7/4MxWmhCYKQ='; \
+    img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
 pub(super) fn head(title: &str) -> Markup {
@@ -110,7 +110,7 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64) -> Markup {
     html! {
         footer {
             p {
-                "Texts of " (grouped(num_groups_with_texts)) " of " (grouped(num_groups)) " groups are in this page, cut after "
+                "Texts or pictures of " (grouped(num_groups_with_texts)) " of " (grouped(num_groups)) " groups are in this page, texts cut after "
                 (grouped(MAX_CHARS as u64)) " characters. At most " (grouped(MAX_MEMBERS as u64))
                 " members of a group are listed."
             }

@@ -133,7 +133,7 @@ fn small_page() {
     assert_eq!(page.matches("<svg").count(), 2);
     assert_eq!(page.matches("#0064AA").count(), 1 + 6 + 5, "the style sheet's, and a bar for each bin");
     assert!(page.contains("Groups by number of members. 2: 41,870; 3: 9,214"));
-    assert!(page.contains("Texts of 5 of 6 groups"));
+    assert!(page.contains("Texts or pictures of 5 of 6 groups"));
     let list = &blocks(&page, "list")[0];
     assert_eq!(list["members"], serde_json::json!([3, 2, 2, 2, 2501, 2]));
     let members = &blocks(&page, "members")[0];

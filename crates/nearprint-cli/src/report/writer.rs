@@ -4,10 +4,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::pictures::GroupPictures;
 use super::texts::{GroupTexts, script_json};
-use super::{MAX_MEMBERS, Report, ReportGroup, ReportMember, histogram, page};
+use super::{MAX_MEMBERS, Report, ReportGroup, ReportMember, ReportPicture, histogram, page};
 
-/// The usual budget for texts.
+/// The usual budget for texts and pictures.
 pub(crate) const DEFAULT_TEXT_BYTES: u64 = 40 << 20;
 /// A chunk ends with this many groups, or with so many bytes of members and texts.
 const MAX_CHUNK_GROUPS: usize = 1000;
@@ -17,7 +18,7 @@ const MAX_CHUNK_BYTES: usize = 1 << 20;
 pub(crate) struct ReportWriter<W: Write> {
     out: W,
     chunk: Chunk,
-    /// What is left of the budget for texts.
+    /// What is left of the budget for texts and pictures.
     text_bytes_left: u64,
     has_room: bool,
     num_groups: u64,
@@ -25,7 +26,7 @@ pub(crate) struct ReportWriter<W: Write> {
 }
 
 impl<W: Write> ReportWriter<W> {
-    /// Writes the head of a page. `text_bytes` is the budget for texts of documents, usually
+    /// Writes the head of a page. `text_bytes` is the budget for texts of documents and for pictures, usually
     /// [`DEFAULT_TEXT_BYTES`]; names are embedded in any case.
     ///
     /// # Errors
@@ -48,7 +49,7 @@ impl<W: Write> ReportWriter<W> {
         })
     }
 
-    /// Whether texts of further groups may be embedded. Without room, groups need not have any.
+    /// Whether texts and pictures of further groups may be embedded. Without room, groups need not have any.
     pub(crate) fn has_room_for_texts(&self) -> bool {
         self.has_room
     }
@@ -63,28 +64,38 @@ impl<W: Write> ReportWriter<W> {
             self.out.write_all(page::groups().0.as_bytes())?;
         }
         self.num_groups += 1;
-        let texts = self.texts(group);
-        self.chunk.push(group, texts.as_ref());
+        let contents = self.contents(group);
+        self.chunk.push(group, contents.as_ref());
         if self.chunk.is_full() {
             self.chunk.write(&mut self.out)?;
         }
         Ok(())
     }
 
-    /// The texts of a group that are embedded, if it has any. The first group whose kept text does
-    /// not fit is the last one that is tried: what follows depends on no later small text.
-    fn texts(&mut self, group: &ReportGroup) -> Option<GroupTexts> {
-        if !self.has_room || group.kept.text.is_none() {
+    /// The texts or pictures of a group that are embedded, if it has any. The first group whose kept one does
+    /// not fit is the last one that is tried: what follows depends on no later small one.
+    fn contents(&mut self, group: &ReportGroup) -> Option<Contents> {
+        let kept = &group.kept;
+        let has_thumbnail = kept.picture.as_ref().is_some_and(|picture| picture.thumbnail.is_some());
+        if !self.has_room || kept.text.is_none() && !has_thumbnail {
             return None;
         }
-        let Some((texts, used)) = GroupTexts::new(group, MAX_MEMBERS - 1, self.text_bytes_left) else {
+        let (num_listed, budget) = (MAX_MEMBERS - 1, self.text_bytes_left);
+        let contents = match has_thumbnail {
+            true => GroupPictures::new(group, num_listed, budget)
+                .map(|(pictures, used)| (Contents::Pictures(pictures), used)),
+            false => {
+                GroupTexts::new(group, num_listed, budget).map(|(texts, used)| (Contents::Texts(texts), used))
+            }
+        };
+        let Some((contents, used)) = contents else {
             self.has_room = false;
             return None;
         };
         debug_assert!(used <= self.text_bytes_left);
         self.text_bytes_left -= used;
         self.num_groups_with_texts += 1;
-        Some(texts)
+        Some(contents)
     }
 
     /// Writes the end of the page, and returns the output after a flush.
@@ -106,13 +117,21 @@ impl<W: Write> ReportWriter<W> {
     }
 }
 
+/// What the page shows of the members of a group.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Contents {
+    Texts(GroupTexts),
+    Pictures(GroupPictures),
+}
+
 /// Groups that are written together.
 #[derive(Default)]
 struct Chunk {
     list: List,
     /// The groups' [`Members`], as items of a JSON array.
     members: String,
-    /// The groups' [`GroupTexts`] or null, likewise.
+    /// The groups' [`Contents`] or null, likewise.
     texts: String,
 }
 
@@ -131,18 +150,41 @@ struct List {
     distances: Vec<Option<u32>>,
 }
 
-/// The bytes of the kept member, and the others that are listed.
+/// The bytes of the kept member, the others that are listed, and what is known of the kept one if it is a picture.
 #[derive(Serialize)]
-struct Members<'a>(Option<u64>, Vec<Member<'a>>);
+struct Members<'a>(
+    Option<u64>,
+    Vec<Member<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<Picture<'a>>,
+);
 
-/// Name, bytes, distance, similarity, and whether it is an exact copy.
+/// Name, bytes, distance, similarity, whether it is an exact copy, and what is known of a picture.
 #[derive(Serialize)]
-struct Member<'a>(&'a str, Option<u64>, Option<u32>, Option<f64>, bool);
+struct Member<'a>(
+    &'a str,
+    Option<u64>,
+    Option<u32>,
+    Option<f64>,
+    bool,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<Picture<'a>>,
+);
+
+/// Width, height, and when the file was changed.
+#[derive(Serialize)]
+struct Picture<'a>(usize, usize, &'a str);
+
+impl<'a> Picture<'a> {
+    fn of(member: &'a ReportMember) -> Option<Self> {
+        let ReportPicture { width, height, modified, .. } = member.picture.as_ref()?;
+        Some(Self(*width, *height, modified))
+    }
+}
 
 impl<'a> Member<'a> {
     fn new(member: &'a ReportMember) -> Self {
         let similarity = member.similarity.map(rounded);
-        Self(&member.name, member.bytes, member.distance, similarity, member.is_exact)
+        let picture = Picture::of(member);
+        Self(&member.name, member.bytes, member.distance, similarity, member.is_exact, picture)
     }
 }
 
@@ -156,12 +198,12 @@ impl Chunk {
         self.num_groups() >= MAX_CHUNK_GROUPS || num_bytes >= MAX_CHUNK_BYTES
     }
 
-    fn push(&mut self, group: &ReportGroup, texts: Option<&GroupTexts>) {
+    fn push(&mut self, group: &ReportGroup, contents: Option<&Contents>) {
         self.list.push(group);
         let listed = group.others.iter().take(MAX_MEMBERS - 1).map(Member::new).collect();
         for (items, json) in [
-            (&mut self.members, script_json(&Members(group.kept.bytes, listed))),
-            (&mut self.texts, script_json(&texts)),
+            (&mut self.members, script_json(&Members(group.kept.bytes, listed, Picture::of(&group.kept)))),
+            (&mut self.texts, script_json(&contents)),
         ] {
             if !items.is_empty() {
                 items.push(',');

@@ -90,6 +90,25 @@ impl ResultFormat {
         self.found(out, found, key, None)
     }
 
+    /// A row that is near a picture.
+    pub(crate) fn picture_match<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        query: &str,
+        found: &Match<F>,
+        key: KeyColumn<'_>,
+    ) -> io::Result<()> {
+        self.query_key(out, query)?;
+        self.found(out, found, key, None)
+    }
+
+    fn query_key(self, out: &mut dyn Write, query: &str) -> io::Result<()> {
+        match self {
+            Self::Tsv => write!(out, "{}", escape(query)),
+            Self::Json => write!(out, r#"{{"query":{}"#, json(query)),
+        }
+    }
+
     /// A document that is near a text with a key.
     pub(crate) fn text_match<F: Fingerprint>(
         self,
@@ -97,10 +116,7 @@ impl ResultFormat {
         query: &str,
         found: &AnyRow<'_>,
     ) -> io::Result<()> {
-        match self {
-            Self::Tsv => write!(out, "{}", escape(query))?,
-            Self::Json => write!(out, r#"{{"query":{}"#, json(query))?,
-        }
+        self.query_key(out, query)?;
         let fingerprint = F::from_le_words(found.fingerprint);
         let row = Match { distance: found.distance, fingerprint, id: found.id };
         self.found(out, &row, found.key, Some(found.similarity))

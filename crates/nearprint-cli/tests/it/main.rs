@@ -23,6 +23,7 @@ mod living;
 mod minhash;
 mod outcomes;
 mod outputs;
+mod pictures;
 mod report;
 mod scan;
 mod simhash_cpp;

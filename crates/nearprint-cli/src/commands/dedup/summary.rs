@@ -64,7 +64,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         ));
     }
     let left_out: u64 = report.left_out.files().iter().map(|(count, _)| count).sum();
-    note_left_out(global, &report.left_out, records + left_out, 0, "");
+    note_left_out(global, &report.left_out, records + left_out, &[]);
     if !report.unlisted.is_empty() {
         let paths: Vec<_> = report.unlisted.iter().map(|path| path.to_string_lossy()).collect();
         global.note(format_args!(

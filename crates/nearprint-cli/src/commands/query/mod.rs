@@ -1,21 +1,24 @@
 //! `nearprint query`
 
 mod limits;
+mod pictures;
 mod texts;
 
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs};
 use crate::input::fingerprints::{RowSink, read_all};
+use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use limits::LimitArgs;
 use nearprint::{BandLayout, Error, Fingerprint, Match, Row, Snapshot, width_of};
+use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
 
-/// Find the stored rows within K bits of given fingerprints, or near given texts
+/// Find the stored rows within K bits of given fingerprints, or near given texts or pictures
 ///
 /// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
 /// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
@@ -27,6 +30,10 @@ use texts::{TextArgs, TextLookUp};
 /// a block is sorted by it, the largest first. Where the database keeps features or texts of documents, as
 /// `dedup` stores them, and no -k is given, the similarity is exact, and rows of at least --similarity are
 /// printed, by default the limit of the database. Elsewhere fingerprints estimate it.
+///
+/// INPUT may be pictures, if the recipe of the database is pdq, dhash or phash; a database of 256 bits without a
+/// recipe is taken for PDQ. `query` is then the path of the picture. Pictures that cannot be decoded are reported,
+/// and the exit code is 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +41,7 @@ Examples:
   nearprint query corpus.np new-prints.txt -k 6 --limit 10
   echo 394302156510115170 | nearprint query corpus.np --top 5
   nearprint query monday.np tuesday.np -f 255
+  nearprint query pictures.np new.jpg
   nearprint query documents.np --text today.jsonl --key-field url
   echo 'a text to look up' | nearprint query documents.np --text -")]
 pub(super) struct Args {
@@ -55,6 +63,9 @@ pub(super) struct Args {
     format: ResultFormat,
     #[command(flatten)]
     texts: TextArgs,
+    /// Look up the rotations by 90, 180 and 270 degrees and the mirror images of pictures, too (PDQ)
+    #[arg(long)]
+    rotated: bool,
     #[command(flatten)]
     input: FingerprintArgs,
 }
@@ -74,6 +85,15 @@ impl Args {
         if let Some(input) = inputs.first().filter(|_| !self.texts.files.is_empty()) {
             let why = format!("{}: a file of fingerprints, beside --text", input.display());
             return Err(Failure::Usage(why));
+        }
+        if inputs.first().is_some_and(|input| is_picture(input)) {
+            let look_up = PictureLookUp {
+                near: self.near,
+                limits: self.limits,
+                format: self.format,
+                is_rotated: self.rotated,
+            };
+            return look_up.run(&folders, &inputs, global);
         }
         run_with_width(width_of(first)?, &self, (&folders[..], &inputs[..]), global)
     }

@@ -1,4 +1,4 @@
-//! Computes the fingerprints of the texts among files.
+//! Computes the fingerprints of the texts and the pictures among files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,28 @@ use nearprint_text::documents::{
 use nearprint_text::recipe::{Features, Fingerprinter};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::groups::GroupKind;
+use crate::pictures::{Candidate, PictureFile, PictureReader};
 use crate::terminal::progress::Bars;
 
 /// Files per item of work.
 const CHUNK_FILES: usize = 32;
 
-/// The texts among the files, and how many files are something else.
+/// The texts and pictures among the files, and how many files are something else.
 pub(super) struct ScannedFiles<F> {
     /// Sorted by path.
     pub(super) texts: Vec<TextFile<F>>,
+    /// Sorted by path.
+    pub(super) pictures: Vec<PictureFile>,
+    /// Pictures of which there is too little to see.
+    pub(super) num_plain: u64,
     /// Texts with too few tokens or features, or without any token.
     pub(super) num_short: u64,
     /// The number of texts that have no feature: only texts with the same tokens are near them.
     pub(super) num_featureless: usize,
-    /// What is no text.
+    /// What is neither.
     pub(super) left_out: LeftOut,
-    /// The size of the texts on disk.
+    /// The size of the texts and pictures on disk.
     pub(super) len_bytes: u64,
 }
 
@@ -39,6 +45,42 @@ pub(super) struct TextFile<F> {
     /// Empty if they are not compared.
     pub(super) features: Features,
     pub(super) content: Content,
+}
+
+/// A file of a group.
+pub(super) trait GroupedFile {
+    fn path(&self) -> &Path;
+    fn content(&self) -> Content;
+    /// Width and height, if it is a picture.
+    fn pixels(&self) -> Option<(usize, usize)>;
+}
+
+impl<F> GroupedFile for TextFile<F> {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn content(&self) -> Content {
+        self.content
+    }
+
+    fn pixels(&self) -> Option<(usize, usize)> {
+        None
+    }
+}
+
+impl GroupedFile for PictureFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn content(&self) -> Content {
+        Content { len_bytes: self.stamp.size_bytes, hash: self.hash }
+    }
+
+    fn pixels(&self) -> Option<(usize, usize)> {
+        Some((self.width, self.height))
+    }
 }
 
 /// What a file has, as far as exact copies can be known by it.
@@ -54,7 +96,15 @@ impl<F> ScannedFiles<F> {
     /// The number of files that were found.
     pub(super) fn num_files(&self) -> u64 {
         let left_out: u64 = self.left_out.files().iter().map(|(count, _)| count).sum();
-        self.texts.len() as u64 + self.num_short + left_out
+        (self.texts.len() + self.pictures.len()) as u64 + self.num_short + self.num_plain + left_out
+    }
+
+    /// A file of a group.
+    pub(super) fn file(&self, kind: GroupKind, index: usize) -> &dyn GroupedFile {
+        match kind {
+            GroupKind::Texts => &self.texts[index],
+            GroupKind::Pictures => &self.pictures[index],
+        }
     }
 }
 
@@ -74,8 +124,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         let _ = sink(chunks[chunk].iter().map(|file| reader.read(&file.path)).collect::<Vec<_>>());
         Ok::<(), nearprint_text::Error>(())
     };
-    let mut scanned =
-        ScannedFiles { texts: Vec::new(), num_short: 0, num_featureless: 0, left_out, len_bytes: 0 };
+    let mut scanned = ScannedFiles { left_out, ..ScannedFiles::default() };
     let mut rest = files.iter();
     parallel::ordered(
         threads,
@@ -94,6 +143,20 @@ pub(super) fn scan_all<F: Fingerprint>(
     Ok(scanned)
 }
 
+impl<F> Default for ScannedFiles<F> {
+    fn default() -> Self {
+        Self {
+            texts: Vec::new(),
+            pictures: Vec::new(),
+            num_plain: 0,
+            num_short: 0,
+            num_featureless: 0,
+            left_out: LeftOut::default(),
+            len_bytes: 0,
+        }
+    }
+}
+
 impl<F> ScannedFiles<F> {
     fn add(&mut self, path: &Path, kind: Result<FileKind<F>>) -> Result<()> {
         match kind {
@@ -102,6 +165,11 @@ impl<F> ScannedFiles<F> {
                 self.len_bytes += content.len_bytes;
                 self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, features, content });
             }
+            Ok(FileKind::Picture(picture)) => {
+                self.len_bytes += picture.stamp.size_bytes;
+                self.pictures.push(*picture);
+            }
+            Ok(FileKind::Plain) => self.num_plain += 1,
             Ok(FileKind::Short) => self.num_short += 1,
             Ok(FileKind::Binary) => self.left_out.num_binary += 1,
             Ok(FileKind::Empty) => self.left_out.num_empty += 1,
@@ -114,7 +182,15 @@ impl<F> ScannedFiles<F> {
 
 /// The kind of a file.
 enum FileKind<F> {
-    Text { fingerprint: F, features: Features, content: Content, has_features: bool },
+    Text {
+        fingerprint: F,
+        features: Features,
+        content: Content,
+        has_features: bool,
+    },
+    Picture(Box<PictureFile>),
+    /// A picture of which there is too little to see.
+    Plain,
     Short,
     Binary,
     Empty,
@@ -135,12 +211,19 @@ pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
     limits: Limits,
     confirm: Option<Confirm>,
+    /// Reads pictures, of this quality at least.
+    pictures: Option<(PictureReader, u8)>,
 }
 
 impl<F: Fingerprint> FileReader<F> {
     /// A file is too large, too, if `confirm` cannot compare it.
-    pub(super) fn new(fingerprinter: Fingerprinter<F>, limits: Limits, confirm: Option<Confirm>) -> Self {
-        Self { fingerprinter, limits, confirm }
+    pub(super) fn new(
+        fingerprinter: Fingerprinter<F>,
+        limits: Limits,
+        confirm: Option<Confirm>,
+        pictures: Option<(PictureReader, u8)>,
+    ) -> Self {
+        Self { fingerprinter, limits, confirm, pictures }
     }
 
     fn read(&mut self, path: &Path) -> Result<FileKind<F>> {
@@ -149,7 +232,7 @@ impl<F: Fingerprint> FileReader<F> {
             FileContent::Text { bytes, is_compressed, stamp } => (bytes, is_compressed, stamp),
             FileContent::Empty => return Ok(FileKind::Empty),
             FileContent::Large => return Ok(FileKind::Large),
-            _ => return Ok(FileKind::Binary),
+            _ => return self.read_picture(path),
         };
         let (text, _) = text_of_file(path, &bytes);
         if self.confirm.is_some_and(|confirm| !confirm.accepts(&text)) {
@@ -164,6 +247,17 @@ impl<F: Fingerprint> FileReader<F> {
         let content = Content { len_bytes: stamp.size_bytes, hash };
         let (fingerprint, has_features) = (found.stored(""), found.num_features > 0);
         Ok(FileKind::Text { fingerprint, features: found.features, content, has_features })
+    }
+
+    /// The kind of a file that is no text.
+    fn read_picture(&self, path: &Path) -> Result<FileKind<F>> {
+        let Some((reader, least)) = &self.pictures else { return Ok(FileKind::Binary) };
+        Ok(match reader.read(path)? {
+            Candidate::Picture(picture) if picture.quality < *least => FileKind::Plain,
+            Candidate::Picture(picture) => FileKind::Picture(picture),
+            Candidate::Large => FileKind::Large,
+            Candidate::Other => FileKind::Binary,
+        })
     }
 }
 

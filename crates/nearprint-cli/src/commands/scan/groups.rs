@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::files::TextFile;
+use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
@@ -24,13 +25,21 @@ pub(super) enum Decides {
     Texts(Confirm),
 }
 
+/// What is in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum GroupKind {
+    Texts,
+    Pictures,
+}
+
 /// Near-duplicate files.
 pub(super) struct FileGroup {
+    pub(super) kind: GroupKind,
     /// The bytes of the members that could go.
     pub(super) spare_bytes: u64,
     /// Whether all files have the same content.
     pub(super) is_exact: bool,
-    /// The first one has the smallest path. The others are sorted by (distance, path).
+    /// The first one has the smallest path, or is the best picture. The others are sorted by (distance, path).
     pub(super) members: Vec<GroupMember>,
 }
 
@@ -44,8 +53,8 @@ pub(super) struct GroupMember {
     /// Whether it could go: it is near the first one, and another file. In a chain, what is near other
     /// members only may differ from the first one in everything.
     pub(super) is_spare: bool,
-    /// The index of the text.
-    pub(super) text: usize,
+    /// The index of the text or picture.
+    pub(super) file: usize,
 }
 
 /// How near files make groups.
@@ -58,8 +67,7 @@ pub(super) enum Grouping {
     Chains,
 }
 
-/// Finds the groups of texts that are sorted by path. The groups are sorted by the bytes that could
-/// go, the most first, then by their first path.
+/// Finds the groups of texts that are sorted by path.
 pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
     recipe: &Recipe,
@@ -97,8 +105,45 @@ pub(super) fn find<F: Fingerprint>(
             bars.show(("comparing", "groups"), done, Some(clusters.len() as u64))
         },
     )?;
-    groups.sort_unstable_by_key(|group: &FileGroup| (Reverse(group.spare_bytes), group.members[0].text));
     Ok(groups)
+}
+
+/// Sorts groups by the bytes that could go, the most first, then texts before pictures, by their first file.
+pub(super) fn sort(groups: &mut [FileGroup]) {
+    groups.sort_unstable_by_key(|group| (Reverse(group.spare_bytes), group.kind, group.members[0].file));
+}
+
+/// Finds the groups of pictures, whose first one is the best.
+pub(super) fn find_pictures(
+    files: &[PictureFile],
+    k: u32,
+    grouping: Grouping,
+    options: &Options,
+) -> Result<Vec<FileGroup>> {
+    let order = best_first(files, |_| false);
+    let parts = pictures::group(files, &order, k, grouping == Grouping::Chains, options)?;
+    Ok(parts.iter().map(|part| picture_group(files, part, k)).collect())
+}
+
+/// The group of several pictures with their distances from the first one.
+fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGroup {
+    let first = part[0].0;
+    let member = |&(file, distance): &(usize, u32)| GroupMember {
+        distance,
+        similarity: 1.0 - f64::from(distance) / 256.0,
+        is_exact: files[file].is_copy_of(&files[first]),
+        is_spare: file != first && distance <= k,
+        file,
+    };
+    let mut members: Vec<GroupMember> = part.iter().map(member).collect();
+    members[1..].sort_unstable_by_key(|member| (member.distance, member.file));
+    let spare = members.iter().filter(|member| member.is_spare);
+    FileGroup {
+        kind: GroupKind::Pictures,
+        spare_bytes: spare.map(|member| files[member.file].stamp.size_bytes).sum(),
+        is_exact: members.iter().all(|member| member.is_exact),
+        members,
+    }
 }
 
 /// The similarity of two texts, and whether they are near.
@@ -167,13 +212,14 @@ impl<F: Fingerprint> Grouper<'_, F> {
             let (similarity, is_near) = if text == first { (1.0, true) } else { compare(text, first) };
             let is_exact = self.texts[text].content == self.texts[first].content;
             let distance = self.distance(text, first);
-            GroupMember { distance, similarity, is_exact, is_spare: text != first && is_near, text }
+            GroupMember { distance, similarity, is_exact, is_spare: text != first && is_near, file: text }
         };
         let mut members: Vec<GroupMember> = part.iter().map(member).collect();
-        members.sort_unstable_by_key(|member| (member.distance, member.text));
+        members.sort_unstable_by_key(|member| (member.distance, member.file));
         let spare = members.iter().filter(|member| member.is_spare);
         FileGroup {
-            spare_bytes: spare.map(|member| self.texts[member.text].content.len_bytes).sum(),
+            kind: GroupKind::Texts,
+            spare_bytes: spare.map(|member| self.texts[member.file].content.len_bytes).sum(),
             is_exact: members.iter().all(|member| member.is_exact),
             members,
         }

@@ -9,16 +9,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::args::values;
-use crate::args::{FolderArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, exactly, limit, note_left_out};
+use crate::args::{
+    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, exactly, limit,
+    note_left_out,
+};
 use crate::commands::fingerprint::fewer_than;
+use crate::pictures::PictureReader;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::plural;
+use crate::terminal::progress::Bars;
 use crate::typed::{TypedCommand, run_with_width};
 use files::{FileReader, Limits, ScannedFiles};
 use groups::{Decides, FileGroup, Grouping};
 use indicatif::DecimalBytes;
-use nearprint::Fingerprint;
+use nearprint::{Fingerprint, Options};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 use print::{GroupPrinter, Style};
@@ -31,9 +36,13 @@ use report::ScanReport;
 /// file, the path (relative to PATH if that is one folder), and the size on disk. A group of exact
 /// copies is one line: their number, the bytes, and the first path. Each file of a group is near the first
 /// one, and the others are what `dedup` of the same folders removes. Whole files are
-/// compared: similar sections of different files are not found. Compressed texts are read. Binary and
-/// empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the list of
-/// --ignore are left out.
+/// compared: similar sections of different files are not found. Compressed texts are read.
+///
+/// Pictures (JPEG, PNG, WebP, GIF, TIFF, BMP) are compared with each other by PDQ fingerprints. The first one of a
+/// group has the most pixels, then the most bytes; lines of pictures end with a column WIDTHxHEIGHT.
+///
+/// Other binary files, empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the
+/// list of --ignore are left out.
 ///
 /// To act on it: `nearprint dedup` of the same folders writes the list of files to keep.
 #[derive(Debug, clap::Args)]
@@ -42,6 +51,7 @@ Examples:
   nearprint scan .
   nearprint scan ~/.cargo/registry/src --similarity 0.8
   nearprint scan articles --report near.html
+  nearprint scan ~/Pictures --report near.html --rotated
   nearprint scan articles --min-tokens 100 --json | head -1")]
 pub(super) struct Args {
     /// Folders and files
@@ -67,6 +77,14 @@ pub(super) struct Args {
     max_size: usize,
     #[command(flatten)]
     folder: FolderArgs,
+    /// How near pictures have to be
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, num_args = 0..=1, default_missing_value = "default", require_equals = true, help_heading = "Picture options")]
+    images: PictureNear,
+    /// Leave out pictures
+    #[arg(long, conflicts_with = "images", help_heading = "Picture options")]
+    no_images: bool,
+    #[command(flatten)]
+    pictures: PictureArgs,
     /// Show a chain of near files as one group: each is near some other one, and the ends may differ in
     /// everything. By default, each file of a group is near the first one
     #[arg(long, help_heading = "Duplicate options")]
@@ -121,12 +139,13 @@ impl TypedCommand<&Recipe> for &Args {
             Decides::Features(_) => recipe.fingerprinter::<F>()?.with_features(),
             _ => recipe.fingerprinter::<F>()?,
         };
-        let reader = FileReader::new(fingerprinter, limits, self.confirm);
+        let pictures = PictureReader::new(self.max_size as u64, self.pictures.rotated);
+        let with_pictures = (!self.no_images).then(|| (pictures.clone(), self.pictures.quality));
+        let reader = FileReader::new(fingerprinter, limits, self.confirm, with_pictures);
         let rules = self.folder.rules();
         let scanned = files::scan_all(&self.paths, &rules, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;
-        let grouping = if self.chains { Grouping::Chains } else { Grouping::Centres };
-        let groups = groups::find(&scanned.texts, recipe, k, (decides, grouping), &options, &bars);
+        let groups = self.groups(&scanned, recipe, (k, decides), &options, &bars);
         bars.clear();
         let groups = groups?;
         let mut out = OutputStream::stdout();
@@ -135,15 +154,26 @@ impl TypedCommand<&Recipe> for &Args {
             Decides::Features(least) => exactly(least),
             _ => limit(recipe, k),
         };
-        let (paths, near_text) = (&self.paths, &near);
-        let report = ScanReport { paths, root, recipe, near: near_text, scanned: &scanned, groups: &groups };
-        self.report.write(|| report.head(), |out| report.write_groups(out))?;
+        let report = ScanReport {
+            paths: &self.paths,
+            root,
+            recipe,
+            near: &near,
+            near_pictures: &self.near_pictures(),
+            scanned: &scanned,
+            groups: &groups,
+            pictures: &pictures,
+        };
+        self.report.write(|| report.head(), |out| report.write_groups(out, options.get_threads()))?;
         let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
-        out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned.texts)))?;
+        out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned)))?;
         out.flush()?;
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
         global.note(format_args!("near: {near}"));
+        if !scanned.pictures.is_empty() {
+            global.note(format_args!("near pictures: {}", self.near_pictures()));
+        }
         if scanned.num_featureless > 0 {
             let count = scanned.num_featureless;
             global.note(format_args!(
@@ -152,8 +182,34 @@ impl TypedCommand<&Recipe> for &Args {
         }
         let too_short =
             format!("of fewer than {}", fewer_than(limits.min_tokens.max(1), limits.min_features));
-        note_left_out(global, &scanned.left_out, scanned.num_files(), scanned.num_short, &too_short);
+        let too_plain = format!("pictures of a quality below {}", self.pictures.quality);
+        let further = [(scanned.num_short, &*too_short), (scanned.num_plain, &*too_plain)];
+        note_left_out(global, &scanned.left_out, scanned.num_files(), &further);
         Ok(())
+    }
+}
+
+impl Args {
+    /// All groups, in the order in which they are shown.
+    fn groups<F: Fingerprint>(
+        &self,
+        scanned: &ScannedFiles<F>,
+        recipe: &Recipe,
+        (k, decides): (u32, Decides),
+        options: &Options,
+        bars: &Bars,
+    ) -> nearprint::Result<Vec<FileGroup>> {
+        let grouping = if self.chains { Grouping::Chains } else { Grouping::Centres };
+        let mut groups = groups::find(&scanned.texts, recipe, k, (decides, grouping), options, bars)?;
+        groups.extend(groups::find_pictures(&scanned.pictures, self.images.k(), grouping, options)?);
+        groups::sort(&mut groups);
+        Ok(groups)
+    }
+
+    /// When pictures are near, in words.
+    fn near_pictures(&self) -> String {
+        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
+        format!("PDQ within {} of 256 bits{turned}", self.images.k())
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use indicatif::DecimalBytes;
 
-use super::files::TextFile;
-use super::groups::{FileGroup, GroupMember};
+use super::files::ScannedFiles;
+use super::groups::{FileGroup, GroupKind, GroupMember};
 use crate::terminal::results::{escape, json};
 
 /// The format of printed groups.
@@ -56,9 +56,10 @@ impl<'a> GroupPrinter<'a> {
         &mut self,
         out: &mut dyn Write,
         group: &FileGroup,
-        texts: &[TextFile<F>],
+        files: &ScannedFiles<F>,
     ) -> io::Result<()> {
-        let FileGroup { spare_bytes, is_exact, members } = group;
+        let FileGroup { kind, spare_bytes, is_exact, members } = group;
+        let what = if *kind == GroupKind::Pictures { "pictures" } else { "files" };
         let (count, spare) = (members.len(), DecimalBytes(*spare_bytes).to_string());
         let is_line = *is_exact && !self.all;
         if self.was_line && !is_line && !matches!(self.style, Style::Json) {
@@ -66,18 +67,23 @@ impl<'a> GroupPrinter<'a> {
         }
         self.was_line = is_line;
         let path = |member: &GroupMember| {
-            let path = &texts[member.text].path;
+            let path = files.file(*kind, member.file).path();
             self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
         };
-        let bytes = |member: &GroupMember| texts[member.text].content.len_bytes;
+        let bytes = |member: &GroupMember| files.file(*kind, member.file).content().len_bytes;
+        let pixels = |member: &GroupMember| files.file(*kind, member.file).pixels();
         match self.style {
             Style::Plain if is_line => {
                 writeln!(out, "{count} copies\t{spare_bytes}\t{}", escape(&path(&members[0])))
             }
             Style::Plain => {
-                writeln!(out, "{count} files\t{spare_bytes}")?;
+                writeln!(out, "{count} {what}\t{spare_bytes}")?;
                 for member in members {
-                    writeln!(out, "{}\t{}\t{}", member.distance, escape(&path(member)), bytes(member))?;
+                    write!(out, "{}\t{}\t{}", member.distance, escape(&path(member)), bytes(member))?;
+                    match pixels(member) {
+                        Some((width, height)) => writeln!(out, "\t{width}x{height}")?,
+                        None => writeln!(out)?,
+                    }
                 }
                 writeln!(out)
             }
@@ -87,12 +93,16 @@ impl<'a> GroupPrinter<'a> {
                     let first = printable(&path(&members[0]));
                     return writeln!(out, "{bold}{spare:>9} could go{end}  {count} exact copies of {first}");
                 }
-                writeln!(out, "{bold}{spare:>9} could go{end}  {count} files")?;
+                writeln!(out, "{bold}{spare:>9} could go{end}  {count} {what}")?;
                 let shown = if self.all || count <= SHOWN { count } else { SHOWN - 1 };
                 for member in &members[..shown] {
                     let distance = if member.is_exact { "=".into() } else { member.distance.to_string() };
                     let (size, path) = (DecimalBytes(bytes(member)).to_string(), printable(&path(member)));
-                    writeln!(out, "{distance:>9} {size:>9}  {path}")?;
+                    let size_in_pixels = match pixels(member) {
+                        Some((width, height)) => format!("{:>11}  ", format!("{width}x{height}")),
+                        None => String::new(),
+                    };
+                    writeln!(out, "{distance:>9} {size:>9}  {size_in_pixels}{path}")?;
                 }
                 if count > shown {
                     writeln!(out, "                     … and {} more", count - shown)?;
@@ -103,12 +113,16 @@ impl<'a> GroupPrinter<'a> {
                 write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"exact":{is_exact},"files":["#)?;
                 for (index, member) in members.iter().enumerate() {
                     let comma = if index == 0 { "" } else { "," };
-                    let path = json(&texts[member.text].path.to_string_lossy());
+                    let path = json(&files.file(*kind, member.file).path().to_string_lossy());
                     let (distance, exact, bytes) = (member.distance, member.is_exact, bytes(member));
                     write!(
                         out,
-                        r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}}}"#
+                        r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}"#
                     )?;
+                    match pixels(member) {
+                        Some((width, height)) => write!(out, r#","width":{width},"height":{height}}}"#)?,
+                        None => write!(out, "}}")?,
+                    }
                 }
                 writeln!(out, "]}}")
             }
@@ -123,20 +137,21 @@ fn printable(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Content;
+    use super::super::files::{Content, TextFile};
     use super::*;
     use nearprint_text::recipe::Features;
 
     fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
         let content = |hash| Content { len_bytes: 1500, hash };
-        let texts: Vec<TextFile<u64>> = (0..40)
+        let texts = (0..40)
             .map(|n| TextFile {
                 path: format!("d/{n}\t\x1b\"x").into(),
-                fingerprint: 0,
+                fingerprint: 0_u64,
                 features: Features::default(),
                 content: content(0),
             })
             .collect();
+        let files = ScannedFiles { texts, ..ScannedFiles::default() };
         let mut printer = GroupPrinter::new(style, all, Some(Path::new("d")));
         let mut out = Vec::new();
         for are_exact in groups {
@@ -145,14 +160,15 @@ mod tests {
                 similarity: if is_exact { 1.0 } else { 0.95 },
                 is_exact,
                 is_spare: text > 0,
-                text,
+                file: text,
             };
             let group = FileGroup {
+                kind: GroupKind::Texts,
                 spare_bytes: 1500 * (are_exact.len() as u64 - 1),
                 is_exact: are_exact.iter().all(|&is_exact| is_exact),
                 members: are_exact.iter().enumerate().map(member).collect(),
             };
-            printer.write(&mut out, &group, &texts).unwrap();
+            printer.write(&mut out, &group, &files).unwrap();
         }
         String::from_utf8(out).unwrap()
     }

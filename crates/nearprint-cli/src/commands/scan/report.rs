@@ -2,14 +2,23 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::DecimalBytes;
+use nearprint::Fingerprint;
+use nearprint::internal::{self as parallel, Utc};
 use nearprint_text::recipe::Recipe;
 
-use super::files::{ScannedFiles, TextFile};
-use super::groups::{FileGroup, GroupMember};
+use super::files::ScannedFiles;
+use super::groups::{FileGroup, GroupKind, GroupMember};
 use crate::args::GroupWriter;
-use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
+use crate::pictures::{PictureFile, PictureReader};
+use crate::report::{Histogram, Report, ReportGroup, ReportMember, ReportPicture, read_text};
+
+/// The longest side of a shown picture, in pixels.
+const THUMBNAIL_SIDE: usize = 320;
+/// The pictures of a group that are shown.
+const MAX_THUMBNAILS: usize = 24;
 
 /// What was found.
 pub(super) struct ScanReport<'a, F> {
@@ -19,11 +28,15 @@ pub(super) struct ScanReport<'a, F> {
     pub(super) recipe: &'a Recipe,
     /// When files are near, in words.
     pub(super) near: &'a str,
+    /// When pictures are near, in words.
+    pub(super) near_pictures: &'a str,
     pub(super) scanned: &'a ScannedFiles<F>,
     pub(super) groups: &'a [FileGroup],
+    /// Makes small pictures.
+    pub(super) pictures: &'a PictureReader,
 }
 
-impl<F> ScanReport<'_, F> {
+impl<F: Fingerprint> ScanReport<'_, F> {
     /// The part of the page before its groups.
     pub(super) fn head(&self) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
@@ -33,10 +46,10 @@ impl<F> ScanReport<'_, F> {
         let num_spare = members().filter(|member| member.is_spare).count();
         let num_copies = members().filter(|member| member.is_exact).count();
         let spare_bytes = self.groups.iter().map(|group| group.spare_bytes).sum();
-        let ScannedFiles { texts, len_bytes, .. } = self.scanned;
-        let facts = vec![
+        let ScannedFiles { texts, pictures, len_bytes, .. } = self.scanned;
+        let mut facts = vec![
             fact("Scanned", paths.join(", ")),
-            fact("Texts", format!("{}, {}", texts.len(), DecimalBytes(*len_bytes))),
+            fact("Files", format!("{}, {}", texts.len() + pictures.len(), DecimalBytes(*len_bytes))),
             fact(
                 "Could go",
                 format!("{num_spare} files, {}; {num_copies} are exact copies", DecimalBytes(spare_bytes)),
@@ -45,36 +58,76 @@ impl<F> ScanReport<'_, F> {
             fact("Near", self.near.to_string()),
             fact("Recipe", self.recipe.to_string()),
         ];
+        if !pictures.is_empty() {
+            facts.push(fact("Pictures", pictures.len().to_string()));
+            facts.push(fact("Near pictures", self.near_pictures.to_string()));
+        }
         let sizes = Histogram::of_sizes(self.groups.iter().map(|group| group.members.len()));
         let similarities = members().map(|member| member.similarity);
         let histograms = vec![sizes, Histogram::of_similarities(similarities)];
         Report { title: "nearprint scan".into(), facts, histograms, charts: Vec::new() }
     }
 
-    /// Writes the groups. Texts are read again as long as the page has room for them; a file that
-    /// cannot be read any more is shown without.
-    pub(super) fn write_groups(&self, out: &mut GroupWriter) -> io::Result<()> {
-        for group in self.groups {
-            let with_texts = out.has_room_for_texts() && !group.is_exact;
-            let (kept, others) = (&group.members[0], &group.members[1..]);
-            let kept = ReportMember { distance: None, similarity: None, ..self.member(kept, with_texts) };
-            let other = |member: &GroupMember| self.member(member, with_texts && !member.is_exact);
-            let others = others.iter().map(other).collect();
-            out.group(&ReportGroup { kept, others, num_unlisted: 0 })?;
-        }
-        Ok(())
+    /// Writes the groups. Texts and pictures are read again, on all threads, as long as the page has room for them; a
+    /// file that cannot be read any more is shown without.
+    pub(super) fn write_groups(&self, out: &mut GroupWriter, threads: usize) -> io::Result<()> {
+        let has_room = AtomicBool::new(out.has_room_for_texts());
+        let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
+            // The sink fails only after an error of `group`, which `ordered` reports.
+            let _ = sink(self.group(&self.groups[at], has_room.load(Ordering::Relaxed)));
+            Ok(())
+        };
+        parallel::ordered(
+            threads,
+            self.groups.len(),
+            || (),
+            work,
+            |group| {
+                out.group(&group)?;
+                has_room.store(out.has_room_for_texts(), Ordering::Relaxed);
+                Ok(())
+            },
+        )
     }
 
-    fn member(&self, member: &GroupMember, with_text: bool) -> ReportMember {
-        let TextFile { path, content, .. } = &self.scanned.texts[member.text];
+    fn group(&self, group: &FileGroup, has_room: bool) -> ReportGroup {
+        let is_of_texts = group.kind == GroupKind::Texts;
+        let has_room = has_room && !(is_of_texts && group.is_exact);
+        let member = |(place, member): (usize, &GroupMember)| match group.kind {
+            GroupKind::Texts => self.text(member, has_room && (place == 0 || !member.is_exact)),
+            GroupKind::Pictures => self.picture(member, has_room && place < MAX_THUMBNAILS),
+        };
+        let mut members = group.members.iter().enumerate().map(member);
+        let kept = members.next().unwrap_or_default();
+        let kept = ReportMember { distance: None, similarity: None, ..kept };
+        ReportGroup { kept, others: members.collect(), num_unlisted: 0 }
+    }
+
+    fn text(&self, member: &GroupMember, with_text: bool) -> ReportMember {
+        let path = &self.scanned.texts[member.file].path;
+        let text = if with_text { read_text(path).ok() } else { None };
+        ReportMember { text, ..self.member(GroupKind::Texts, member) }
+    }
+
+    fn picture(&self, member: &GroupMember, is_shown: bool) -> ReportMember {
+        let PictureFile { path, stamp, width, height, .. } = &self.scanned.pictures[member.file];
+        let thumbnail = is_shown.then(|| self.pictures.thumbnail(path, THUMBNAIL_SIDE)).flatten();
+        let modified = Utc(u64::try_from(stamp.modified.0).unwrap_or(0)).to_string();
+        let picture = ReportPicture { width: *width, height: *height, modified, thumbnail };
+        ReportMember { picture: Some(picture), ..self.member(GroupKind::Pictures, member) }
+    }
+
+    fn member(&self, kind: GroupKind, member: &GroupMember) -> ReportMember {
+        let file = self.scanned.file(kind, member.file);
+        let path = file.path();
         let name = self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
         ReportMember {
             name: name.to_string_lossy().into_owned(),
-            bytes: Some(content.len_bytes),
+            bytes: Some(file.content().len_bytes),
             distance: Some(member.distance),
             similarity: Some(member.similarity),
             is_exact: member.is_exact,
-            text: if with_text { read_text(path).ok() } else { None },
+            ..ReportMember::default()
         }
     }
 }

@@ -1,0 +1,181 @@
+//! Reads files that are pictures.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nearprint::{Error, U256};
+use nearprint_image::{Limits, Picture, Recipe, Words, decoded_bytes, format_of, pdq, pdq_turned};
+use nearprint_text::Result;
+use nearprint_text::documents::{FileStamp, open_regular};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::memory::MemoryGate;
+
+/// The bytes that show the format of a picture.
+const HEAD_BYTES: u64 = 32;
+/// A decoder has the samples, coefficients of a progressive JPEG, or a copy that is turned.
+const COPIES: u64 = 3;
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PictureFile {
+    pub(crate) path: PathBuf,
+    /// The state of the file before it was read.
+    pub(crate) stamp: FileStamp,
+    /// XXH3 of its bytes on disk.
+    pub(crate) hash: u128,
+    /// The pixels, as the picture is shown.
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// Of PDQ, from 0 to 100.
+    pub(crate) quality: u8,
+    /// Its PDQ fingerprint, and with `--rotated` those of its seven rotations and reflections.
+    pub(crate) prints: Vec<U256>,
+}
+
+impl PictureFile {
+    /// The number of its pixels.
+    pub(crate) fn num_pixels(&self) -> usize {
+        self.width * self.height
+    }
+
+    /// The distance from another picture, or from the nearest of its rotations and reflections.
+    pub(crate) fn distance(&self, other: &Self) -> u32 {
+        use nearprint::Fingerprint;
+        let first = self.prints[0];
+        other.prints.iter().map(|&print| first.distance(print)).min().unwrap_or(u32::MAX)
+    }
+
+    /// Whether both files have the same bytes.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        (self.stamp.size_bytes, self.hash) == (other.stamp.size_bytes, other.hash)
+    }
+}
+
+/// The fingerprints of a picture: its own, and with `--rotated` those of its rotations and reflections.
+#[derive(Debug)]
+pub(crate) struct Prints {
+    pub(crate) words: Vec<Words>,
+    /// From 0 to 100.
+    pub(crate) quality: u8,
+}
+
+/// Whether a regular file is a picture by its first bytes.
+pub(crate) fn is_picture(path: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = open_regular(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut bytes));
+    read.is_ok() && format_of(&bytes).is_some()
+}
+
+/// Reads pictures on several threads, which share its memory.
+#[derive(Clone, Debug)]
+pub(crate) struct PictureReader {
+    limits: Limits,
+    /// The largest file.
+    max_bytes: u64,
+    /// Whether rotations and reflections get fingerprints.
+    is_rotated: bool,
+    memory: Arc<MemoryGate>,
+}
+
+/// A file that may be a picture.
+#[derive(Debug)]
+pub(crate) enum Candidate {
+    Picture(Box<PictureFile>),
+    /// It is a picture of more bytes than a file may have.
+    Large,
+    /// It is something else.
+    Other,
+}
+
+impl PictureReader {
+    pub(crate) fn new(max_bytes: u64, is_rotated: bool) -> Self {
+        Self { limits: Limits::default(), max_bytes, is_rotated, memory: Arc::default() }
+    }
+
+    /// Reads a regular file, and makes its fingerprints if it is a picture.
+    ///
+    /// # Errors
+    /// [`Error::Input`](nearprint_text::Error::Input) for a picture that cannot be decoded, and I/O errors.
+    pub(crate) fn read(&self, path: &Path) -> Result<Candidate> {
+        let Some((bytes, stamp)) = self.bytes(path)? else { return Ok(Candidate::Other) };
+        if bytes.is_empty() {
+            return Ok(Candidate::Large);
+        }
+        let hash = xxh3_128(&bytes);
+        let (prints, quality, (width, height)) = self.decoded(path, bytes, |picture| {
+            let size = (picture.width(), picture.height());
+            match self.is_rotated {
+                true => {
+                    let (prints, quality) = pdq_turned(picture);
+                    (prints.to_vec(), quality, size)
+                }
+                false => {
+                    let found = pdq(picture);
+                    (vec![found.hash], found.quality, size)
+                }
+            }
+        })?;
+        let path = path.to_path_buf();
+        let file = PictureFile { path, stamp, hash, width, height, quality, prints };
+        Ok(Candidate::Picture(Box::new(file)))
+    }
+
+    /// The fingerprints of a picture by any recipe. `None` if the file is no picture, or too large.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub(crate) fn fingerprint(&self, path: &Path, recipe: Recipe) -> Result<Option<Prints>> {
+        let Some((bytes, _)) = self.bytes(path)?.filter(|(bytes, _)| !bytes.is_empty()) else {
+            return Ok(None);
+        };
+        let prints = self.decoded(path, bytes, |picture| {
+            if let Some((words, quality)) = self.is_rotated.then(|| recipe.turned(picture)).flatten() {
+                return Prints { words: words.to_vec(), quality };
+            }
+            let (words, quality) = recipe.fingerprint(picture);
+            Prints { words: vec![words], quality }
+        })?;
+        Ok(Some(prints))
+    }
+
+    /// A small JPEG of a picture. `None` if the file cannot be read any more.
+    pub(crate) fn thumbnail(&self, path: &Path, side: usize) -> Option<Vec<u8>> {
+        let (bytes, _) = self.bytes(path).ok()??;
+        self.decoded(path, bytes, |picture| nearprint_image::thumbnail(picture, side).ok()).ok()?
+    }
+
+    /// The bytes of a picture; none if there are too many of them. `None` if the file is something else.
+    fn bytes(&self, path: &Path) -> Result<Option<(Vec<u8>, FileStamp)>> {
+        let read = || {
+            let mut file = open_regular(path)?;
+            let stamp = FileStamp::from(&file.metadata()?);
+            let mut bytes = Vec::new();
+            file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
+            if format_of(&bytes).is_none() {
+                return Ok(None);
+            }
+            match stamp.size_bytes > self.max_bytes {
+                true => bytes.clear(),
+                false => drop(file.take(self.max_bytes).read_to_end(&mut bytes)?),
+            }
+            Ok(Some((bytes, stamp)))
+        };
+        Ok(read().map_err(Error::io("read", path))?)
+    }
+
+    /// What `of` makes of a decoded picture.
+    fn decoded<T>(&self, path: &Path, bytes: Vec<u8>, of: impl FnOnce(&Picture<'_>) -> T) -> Result<T> {
+        let place = || path.to_string_lossy().into_owned();
+        let wrong = |error: nearprint_image::Error| nearprint_text::Error::Input {
+            place: place(),
+            why: error.to_string(),
+        };
+        let needed = decoded_bytes(&bytes, &self.limits).map_err(wrong)?;
+        let _share = self.memory.enter(COPIES * needed + bytes.len() as u64);
+        let picture = Picture::decode(&bytes, &self.limits).map_err(wrong)?;
+        drop(bytes);
+        Ok(of(&picture))
+    }
+}

@@ -1,0 +1,141 @@
+//! Groups of near pictures.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use nearprint::internal::UnionFind;
+use nearprint::{Error, Options, Result, Row};
+
+use super::file::PictureFile;
+
+/// The indexes of pictures, the best first: those for which `is_first` holds, then by pixels, bytes and path.
+pub(crate) fn best_first(files: &[PictureFile], is_first: impl Fn(&PictureFile) -> bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_cached_key(|&at| {
+        let file = &files[at];
+        let size = (Reverse(file.num_pixels()), Reverse(file.stamp.size_bytes));
+        (!is_first(file), size, file.path.clone())
+    });
+    order
+}
+
+/// Groups of two pictures or more, as indexes with the distance from the first one.
+///
+/// In the given order, a picture belongs to the nearest of the pictures that are first in a group and within `k`
+/// bits of it, or is the first in a new group. With `chains`, a group is all pictures that are connected by steps
+/// of at most `k` bits.
+pub(crate) fn group(
+    files: &[PictureFile],
+    order: &[usize],
+    k: u32,
+    chains: bool,
+    options: &Options,
+) -> Result<Vec<Vec<(usize, u32)>>> {
+    let mut groups = Vec::new();
+    for part in connected(files, order, k, options)? {
+        let part: Vec<usize> = part.into_iter().map(|place| order[place]).collect();
+        if chains {
+            let first = &files[part[0]];
+            groups.push(part.iter().map(|&at| (at, first.distance(&files[at]))).collect());
+        } else {
+            groups.extend(around_centres(files, &part, k));
+        }
+    }
+    Ok(groups)
+}
+
+/// The parts of two pictures or more that are connected by near ones, as places in the order.
+fn connected(files: &[PictureFile], order: &[usize], k: u32, options: &Options) -> Result<Vec<Vec<usize>>> {
+    let rows = (0..)
+        .zip(order)
+        .flat_map(|(id, &at)| files[at].prints.iter().map(move |&fingerprint| Row { fingerprint, id }));
+    let mut sets = UnionFind::new(order.len());
+    nearprint::list::visit_row_clusters(rows.collect(), k, options, |cluster| {
+        let place = |row: &Row<_>| u32::try_from(row.id).unwrap_or(u32::MAX);
+        cluster.windows(2).for_each(|pair| {
+            sets.unite(place(&pair[0]), place(&pair[1]));
+        });
+        Ok::<(), Error>(())
+    })?;
+    let mut parts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for place in 0..order.len() {
+        let root = sets.root(u32::try_from(place).unwrap_or(u32::MAX));
+        parts.entry(root).or_default().push(place);
+    }
+    Ok(parts.into_values().filter(|part| part.len() > 1).collect())
+}
+
+fn around_centres(files: &[PictureFile], part: &[usize], k: u32) -> Vec<Vec<(usize, u32)>> {
+    let mut groups: Vec<Vec<(usize, u32)>> = Vec::new();
+    for &at in part {
+        let distances = groups.iter().map(|group| files[group[0].0].distance(&files[at]));
+        match (0..).zip(distances).min_by_key(|&(_, distance)| distance) {
+            Some((place, distance)) if distance <= k => {
+                let group: &mut Vec<_> = &mut groups[place];
+                group.push((at, distance));
+            }
+            _ => groups.push(vec![(at, 0)]),
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use nearprint::U256;
+    use proptest::prelude::*;
+
+    use super::*;
+    use nearprint_text::documents::FileStamp;
+
+    fn file(number: usize, prints: Vec<u64>) -> PictureFile {
+        let stamp = FileStamp { size_bytes: (number * 7 % 5) as u64, modified: (0, 0), id: (0, 0) };
+        PictureFile {
+            path: format!("{number}").into(),
+            stamp,
+            hash: number as u128,
+            width: 1 + number % 3,
+            height: 1,
+            quality: 100,
+            prints: prints.into_iter().map(|word| U256::from_words([word, 0, 0, 0])).collect(),
+        }
+    }
+
+    proptest! {
+        /// Brute force: each picture against all before it, and sets that grow until nothing is near them.
+        #[test]
+        fn groups_are_those_of_brute_force(prints in prop::collection::vec(prop::collection::vec(0..512_u64, 1..4), 0..40), k in 0..4_u32) {
+            let files: Vec<PictureFile> = prints.into_iter().enumerate().map(|(n, p)| file(n, p)).collect();
+            let order = best_first(&files, |file| file.hash % 11 == 3);
+            for pair in order.windows(2) {
+                let key = |at: usize| (files[at].hash % 11 != 3, Reverse(files[at].num_pixels()), Reverse(files[at].stamp.size_bytes));
+                prop_assert!(key(pair[0]) <= key(pair[1]));
+            }
+            let mut expected: Vec<Vec<(usize, u32)>> = Vec::new();
+            for &at in &order {
+                let near = expected.iter_mut().map(|group| (files[group[0].0].distance(&files[at]), group));
+                match near.min_by_key(|(distance, _)| *distance) {
+                    Some((distance, group)) if distance <= k => group.push((at, distance)),
+                    _ => expected.push(vec![(at, 0)]),
+                }
+            }
+            expected.retain(|group| group.len() > 1);
+            let found = group(&files, &order, k, false, &Options::new()).unwrap();
+            let sorted = |groups: Vec<Vec<(usize, u32)>>| groups.into_iter().collect::<BTreeSet<_>>();
+            prop_assert_eq!(sorted(found), sorted(expected));
+
+            let chains = group(&files, &order, k, true, &Options::new()).unwrap();
+            let of = |at: usize| chains.iter().position(|group| group.iter().any(|&(member, _)| member == at));
+            for a in 0..files.len() {
+                for b in 0..a {
+                    if files[a].distance(&files[b]) <= k {
+                        prop_assert!(of(a).is_some() && of(a) == of(b));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Decodes the bytes of files.
+
+use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader};
+
+use crate::error::{Error, Result};
+use crate::picture::Picture;
+
+/// What a picture may have. What its header declares is checked before anything is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The largest number of pixels.
+    pub max_pixels: u64,
+    /// The most memory for the decoded samples, and for what the decoder allocates, in bytes.
+    pub max_bytes: u64,
+}
+
+/// 120 million pixels, 512 MiB.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_pixels: 120_000_000, max_bytes: 512 << 20 }
+    }
+}
+
+/// Formats that are known and have no decoder here: the place of their mark, the mark, and their name.
+const UNSUPPORTED: [(usize, &[u8], &str); 11] = [
+    (4, b"ftypheic", "HEIC"),
+    (4, b"ftypheix", "HEIC"),
+    (4, b"ftyphevc", "HEIC"),
+    (4, b"ftypmif1", "HEIF"),
+    (4, b"ftypmsf1", "HEIF"),
+    (4, b"ftypavif", "AVIF"),
+    (4, b"ftypavis", "AVIF"),
+    (4, b"ftypcrx ", "CR3"),
+    (0, b"\xff\x0a", "JPEG XL"),
+    (4, b"JXL \r\n\x87\n", "JPEG XL"),
+    (0, b"8BPS", "Photoshop"),
+];
+
+/// The name of the format of a picture by the first bytes of its file; 32 are enough. `None` if it is no picture
+/// that is known here. [`Picture::decode`] refuses some of the formats: HEIC, AVIF and others.
+#[must_use]
+pub fn format_of(start: &[u8]) -> Option<&'static str> {
+    match format(start) {
+        Ok(ImageFormat::Jpeg) => Some("JPEG"),
+        Ok(ImageFormat::Png) => Some("PNG"),
+        Ok(ImageFormat::WebP) => Some("WebP"),
+        Ok(ImageFormat::Gif) => Some("GIF"),
+        Ok(ImageFormat::Tiff) => Some("TIFF"),
+        Ok(_) => Some("BMP"),
+        Err(Error::Unsupported { format }) => Some(format),
+        Err(_) => None,
+    }
+}
+
+fn format(start: &[u8]) -> Result<ImageFormat> {
+    let has = |&(at, mark, _): &(usize, &[u8], _)| start.get(at..).is_some_and(|rest| rest.starts_with(mark));
+    if let Some((_, _, format)) = UNSUPPORTED.iter().find(|entry| has(entry)) {
+        return Err(Error::Unsupported { format });
+    }
+    match image::guess_format(start) {
+        // Two letters; then sizes, of which the upper two bytes of the reserved ones are zero.
+        Ok(ImageFormat::Bmp) if start.get(6..10) != Some(&[0; 4]) => Err(Error::NotAPicture),
+        Ok(format) if format.reading_enabled() => Ok(format),
+        _ => Err(Error::NotAPicture),
+    }
+}
+
+impl Picture<'static> {
+    /// Decodes JPEG, PNG, WebP, the first frame of GIF, TIFF and BMP, turned as EXIF data say. Transparent pixels
+    /// are shown on white. Samples of more than 8 bits are rounded; colour profiles are ignored.
+    ///
+    /// # Errors
+    /// [`Error::NotAPicture`], [`Error::Unsupported`], [`Error::TooLarge`] and [`Error::Damaged`]. A decoder that
+    /// panics is [`Error::Damaged`], too.
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
+        let format = format(bytes)?;
+        // Nothing outlives a panic but the bytes, which are only read.
+        catch_unwind(AssertUnwindSafe(|| decode(bytes, format, limits)))
+            .unwrap_or_else(|_| Err(Error::Damaged { why: "its decoder failed".into() }))
+    }
+}
+
+/// The memory in bytes that [`Picture::decode`] needs for a picture beside its file: of what its header declares.
+///
+/// # Errors
+/// Those of [`Picture::decode`].
+pub fn decoded_bytes(bytes: &[u8], limits: &Limits) -> Result<u64> {
+    let format = format(bytes)?;
+    catch_unwind(AssertUnwindSafe(|| Ok(opened(bytes, format, limits)?.total_bytes())))
+        .unwrap_or_else(|_| Err(Error::Damaged { why: "its decoder failed".into() }))
+}
+
+/// A decoder of a picture that is within its limits.
+fn opened<'b>(bytes: &'b [u8], format: ImageFormat, limits: &Limits) -> Result<impl ImageDecoder + use<'b>> {
+    let damaged = |error: ImageError| Error::Damaged { why: error.to_string() };
+    let mut allowed = image::Limits::no_limits();
+    allowed.max_alloc = Some(limits.max_bytes);
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    reader.limits(allowed.clone());
+    let mut decoder = reader.into_decoder().map_err(damaged)?;
+    let (width, height) = decoder.dimensions();
+    let too_large = Error::TooLarge { width, height };
+    if u64::from(width) * u64::from(height) > limits.max_pixels || decoder.total_bytes() > limits.max_bytes {
+        return Err(too_large);
+    }
+    match decoder.set_limits(allowed) {
+        Err(ImageError::Limits(_)) => Err(too_large),
+        set => set.map(|()| decoder).map_err(damaged),
+    }
+}
+
+fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Picture<'static>> {
+    let mut decoder = opened(bytes, format, limits)?;
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let (width, height) = decoder.dimensions();
+    let decoded = DynamicImage::from_decoder(decoder).map_err(|error| match error {
+        ImageError::Limits(_) => Error::TooLarge { width, height },
+        error => Error::Damaged { why: error.to_string() },
+    })?;
+    let mut image = without_transparency(decoded);
+    image.apply_orientation(orientation);
+    let (width, height) = (image.width() as usize, image.height() as usize);
+    match image {
+        DynamicImage::ImageLuma8(grey) => Picture::grey(width, height, grey.into_raw()),
+        other => Picture::rgb(width, height, other.into_rgb8().into_raw()),
+    }
+}
+
+/// The picture on white, in grey or RGB of 8 bits.
+fn without_transparency(image: DynamicImage) -> DynamicImage {
+    match image {
+        DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_) => image,
+        DynamicImage::ImageLuma16(_) => DynamicImage::ImageLuma8(image.into_luma8()),
+        image if !image.color().has_alpha() => DynamicImage::ImageRgb8(image.into_rgb8()),
+        image => {
+            let (width, height) = (image.width(), image.height());
+            let mut samples = image.into_rgba8().into_raw();
+            // Each pixel is moved to its place in what is left.
+            for at in 0..samples.len() / 4 {
+                let alpha = u16::from(samples[4 * at + 3]);
+                for channel in 0..3 {
+                    let over = u16::from(samples[4 * at + channel]) * alpha + 255 * (255 - alpha);
+                    samples[3 * at + channel] = u8::try_from((over + 127) / 255).unwrap_or(255);
+                }
+            }
+            samples.truncate(samples.len() / 4 * 3);
+            let rgb = image::RgbImage::from_raw(width, height, samples);
+            DynamicImage::ImageRgb8(rgb.unwrap_or_default())
+        }
+    }
+}

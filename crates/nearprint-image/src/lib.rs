@@ -1,0 +1,44 @@
+//! Fingerprints of pictures for [`nearprint`]: edited copies of a picture have fingerprints that differ in few
+//! bits.
+//!
+//! - [`Picture`] is decoded from the bytes of a file within [`Limits`], or made of grey or RGB samples.
+//! - [`pdq`] makes PDQ fingerprints of 256 bits with a quality, and [`pdq_turned`] all eight rotations and
+//!   reflections from one transform.
+//! - [`dhash`] and [`phash`] make fingerprints of 64 bits.
+//! - [`Recipe`] names the three, as databases and command lines do.
+//! - [`thumbnail`] makes a small JPEG for a page.
+//!
+//! ```
+//! use nearprint::Fingerprint;
+//! use nearprint_image::{Picture, pdq};
+//!
+//! let samples: Vec<u8> = (0..128 * 128).map(|at: u32| (at % 128 * (at / 128) / 64) as u8).collect();
+//! let halves: Vec<u8> = samples.iter().map(|sample| sample / 2).collect();
+//! let (one, darker) = (pdq(&Picture::grey(128, 128, &samples)?), pdq(&Picture::grey(128, 128, &halves)?));
+//! assert!(one.hash.distance(darker.hash) <= 31);
+//! # Ok::<(), nearprint_image::Error>(())
+//! ```
+
+mod decode;
+mod error;
+mod pdq;
+mod picture;
+mod recipe;
+mod sample;
+mod small;
+#[cfg(test)]
+mod tests;
+mod thumbnail;
+
+pub use decode::{Limits, decoded_bytes, format_of};
+pub use error::{Error, Result};
+pub use pdq::{Pdq, Turn, pdq, pdq_turned};
+pub use picture::Picture;
+pub use recipe::{Recipe, UnknownRecipe, Words};
+pub use small::{dhash, phash};
+pub use thumbnail::thumbnail;
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
