@@ -8,37 +8,46 @@ use nearprint::{Error, Options, Result, Row};
 
 use super::file::PictureFile;
 
-/// The indexes of pictures, the best first: those for which `is_first` holds, then by pixels, bytes and path.
-pub(crate) fn best_first(files: &[PictureFile], is_first: impl Fn(&PictureFile) -> bool) -> Vec<usize> {
+/// How pictures make groups.
+#[derive(Clone, Copy)]
+pub(crate) struct Grouping<'a> {
+    /// The largest distance of near pictures.
+    pub(crate) k: u32,
+    /// Whether a group is all pictures that are connected by steps between near ones.
+    pub(crate) chains: bool,
+    /// Whether the picture with an index is kept, and so is first in a group.
+    pub(crate) is_kept: &'a dyn Fn(usize) -> bool,
+}
+
+/// The indexes of pictures, the best first: those that are kept, then by pixels, bytes and path.
+pub(crate) fn best_first(files: &[PictureFile], is_kept: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_cached_key(|&at| {
         let file = &files[at];
         let size = (Reverse(file.num_pixels()), Reverse(file.stamp.size_bytes));
-        (!is_first(file), size, file.path.clone())
+        (!is_kept(at), size, file.path.clone())
     });
     order
 }
 
 /// Groups of two pictures or more, as indexes with the distance from the first one.
 ///
-/// In the given order, a picture belongs to the nearest of the pictures that are first in a group and within `k`
-/// bits of it, or is the first in a new group. With `chains`, a group is all pictures that are connected by steps
-/// of at most `k` bits.
+/// In the given order, a picture belongs to the nearest of the pictures that are first in a group and near it, or is
+/// the first in a new group.
 pub(crate) fn group(
     files: &[PictureFile],
     order: &[usize],
-    k: u32,
-    chains: bool,
+    grouping: Grouping<'_>,
     options: &Options,
 ) -> Result<Vec<Vec<(usize, u32)>>> {
     let mut groups = Vec::new();
-    for part in connected(files, order, k, options)? {
+    for part in connected(files, order, grouping.k, options)? {
         let part: Vec<usize> = part.into_iter().map(|place| order[place]).collect();
-        if chains {
+        if grouping.chains {
             let first = &files[part[0]];
             groups.push(part.iter().map(|&at| (at, first.distance(&files[at]))).collect());
         } else {
-            groups.extend(around_centres(files, &part, k));
+            groups.extend(around_centres(files, &part, grouping));
         }
     }
     Ok(groups)
@@ -65,12 +74,12 @@ fn connected(files: &[PictureFile], order: &[usize], k: u32, options: &Options) 
     Ok(parts.into_values().filter(|part| part.len() > 1).collect())
 }
 
-fn around_centres(files: &[PictureFile], part: &[usize], k: u32) -> Vec<Vec<(usize, u32)>> {
+fn around_centres(files: &[PictureFile], part: &[usize], grouping: Grouping<'_>) -> Vec<Vec<(usize, u32)>> {
     let mut groups: Vec<Vec<(usize, u32)>> = Vec::new();
     for &at in part {
         let distances = groups.iter().map(|group| files[group[0].0].distance(&files[at]));
         match (0..).zip(distances).min_by_key(|&(_, distance)| distance) {
-            Some((place, distance)) if distance <= k => {
+            Some((place, distance)) if distance <= grouping.k && !(grouping.is_kept)(at) => {
                 let group: &mut Vec<_> = &mut groups[place];
                 group.push((at, distance));
             }
@@ -109,25 +118,28 @@ mod tests {
         #[test]
         fn groups_are_those_of_brute_force(prints in prop::collection::vec(prop::collection::vec(0..512_u64, 1..4), 0..40), k in 0..4_u32) {
             let files: Vec<PictureFile> = prints.into_iter().enumerate().map(|(n, p)| file(n, p)).collect();
-            let order = best_first(&files, |file| file.hash % 11 == 3);
+            let is_kept = |at: usize| at % 11 == 3;
+            let order = best_first(&files, is_kept);
             for pair in order.windows(2) {
-                let key = |at: usize| (files[at].hash % 11 != 3, Reverse(files[at].num_pixels()), Reverse(files[at].stamp.size_bytes));
+                let key = |at: usize| (!is_kept(at), Reverse(files[at].num_pixels()), Reverse(files[at].stamp.size_bytes));
                 prop_assert!(key(pair[0]) <= key(pair[1]));
             }
             let mut expected: Vec<Vec<(usize, u32)>> = Vec::new();
             for &at in &order {
                 let near = expected.iter_mut().map(|group| (files[group[0].0].distance(&files[at]), group));
                 match near.min_by_key(|(distance, _)| *distance) {
-                    Some((distance, group)) if distance <= k => group.push((at, distance)),
+                    Some((distance, group)) if distance <= k && !is_kept(at) => group.push((at, distance)),
                     _ => expected.push(vec![(at, 0)]),
                 }
             }
             expected.retain(|group| group.len() > 1);
-            let found = group(&files, &order, k, false, &Options::new()).unwrap();
+            let grouping = Grouping { k, chains: false, is_kept: &is_kept };
+            let found = group(&files, &order, grouping, &Options::new()).unwrap();
             let sorted = |groups: Vec<Vec<(usize, u32)>>| groups.into_iter().collect::<BTreeSet<_>>();
             prop_assert_eq!(sorted(found), sorted(expected));
 
-            let chains = group(&files, &order, k, true, &Options::new()).unwrap();
+            let chains = Grouping { chains: true, ..grouping };
+            let chains = group(&files, &order, chains, &Options::new()).unwrap();
             let of = |at: usize| chains.iter().position(|group| group.iter().any(|&(member, _)| member == at));
             for a in 0..files.len() {
                 for b in 0..a {

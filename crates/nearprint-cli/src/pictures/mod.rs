@@ -1,13 +1,15 @@
 //! Pictures among the files that commands read: fingerprints of files, and groups of near ones.
 
+mod collection;
 mod each;
 mod file;
 mod groups;
 mod memory;
 
+pub(crate) use collection::{KnownPictures, PictureStore};
 pub(crate) use each::each_picture;
 pub(crate) use file::{Candidate, PictureFile, PictureReader, is_picture};
-pub(crate) use groups::{best_first, group};
+pub(crate) use groups::{Grouping, best_first, group};
 
 /// The largest file of a picture where no option says it.
 pub(crate) const MAX_PICTURE_BYTES: u64 = 256 << 20;

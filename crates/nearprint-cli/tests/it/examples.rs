@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray};
 
 use super::formats::write_parquet;
+use super::pictures::scene;
 use crate::cli::succeeds;
 
 /// Programs of the examples that need not be there.
@@ -85,7 +86,12 @@ fn prepare(at: &Path) {
         write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n").as_bytes());
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
+    for (seed, name) in (0..).zip(["new.jpg", "Pictures/a.png", "photos/a.jpg", "photos/b.jpg"]) {
+        fs::create_dir_all(at.join(name).parent().unwrap()).unwrap();
+        scene(seed, 120, 80).save(at.join(name)).unwrap();
+    }
     for line in [
+        "dedup --images photos --db pictures.np",
         "build corpus.np prints.txt",
         "build monday.np prints.txt",
         "build tuesday.np prints.txt",

@@ -10,7 +10,7 @@ use crate::cli::{fails, nearprint, succeeds};
 use testkit::Random;
 
 /// A picture of random colours that run into each other.
-fn scene(seed: u32, width: u32, height: u32) -> DynamicImage {
+pub fn scene(seed: u32, width: u32, height: u32) -> DynamicImage {
     let mut random = Random(u64::from(seed) + 1);
     let spots = RgbImage::from_fn(40, 30, |_, _| image::Rgb([(); 3].map(|()| random.below(256) as u8)));
     DynamicImage::from(spots).resize_exact(width, height, FilterType::CatmullRom)
@@ -129,6 +129,92 @@ fn pictures_are_looked_up() {
     let bad = nearprint(at, "fingerprint d/0.png d/bomb.png d/words.jpg --recipe pdq", b"");
     assert_eq!((bad.code, bad.out.lines().count()), (5, 1), "{}", bad.err);
     assert!(bad.err.contains("2 of 3 files") && bad.err.contains("words.jpg: not a picture"), "{}", bad.err);
+}
+
+/// The numbers of pictures, decoded ones and near ones of a summary.
+fn numbers(err: &str) -> [usize; 3] {
+    let line = err.lines().find(|line| line.contains("decoded now")).unwrap_or_else(|| panic!("{err}"));
+    let number =
+        |before: &str| line.split(before).next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    [number(" pictures,"), number(" decoded now"), number(" near a kept one")]
+}
+
+#[test]
+fn pictures_are_decoded_once_and_compared_with_all() {
+    let home = home();
+    let at = home.path();
+    let dedup = |line: &str| {
+        let outcome = nearprint(at, line, b"");
+        assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
+        (outcome.out, numbers(&outcome.err))
+    };
+    let (dry, counts) = dedup("dedup --images d --db p.np --dry-run");
+    assert_eq!((dry, counts, at.join("p.np").exists()), (String::new(), [11, 11, 2], false));
+    let (out, counts) = dedup("dedup --images d --db p.np");
+    assert_eq!(counts, [11, 11, 2]);
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!((lines[0][0], lines[0][1], lines[0][2]), ("d/copy.png", "d/1.png", "0"));
+    assert_eq!((lines[1][0], lines[1][1]), ("d/sub/half.jpg", "d/0.png"));
+    // The same again, without decoding.
+    assert_eq!(dedup("dedup --images d --db p.np"), (out, [11, 0, 2]));
+    // With rotations, each is decoded once more.
+    let (rotated, counts) = dedup("dedup --images d --db p.np --rotated");
+    assert_eq!(counts, [11, 11, 4], "{rotated}");
+    assert_eq!(dedup("dedup --images d --db p.np --rotated"), (rotated, [11, 0, 4]));
+    assert_eq!(dedup("dedup --images d --db p.np").1, [11, 0, 2]);
+
+    // Another folder: what is remembered is kept, however good the new ones are.
+    fs::create_dir(at.join("new")).unwrap();
+    scene(2, 320, 240).resize_exact(640, 480, FilterType::Triangle).save(at.join("new/large.png")).unwrap();
+    scene(77, 320, 240).save(at.join("new/other.png")).unwrap();
+    let (out, counts) = dedup("dedup --images new --db p.np -o kept.txt --duplicates gone.tsv");
+    assert_eq!((out.as_str(), counts), ("", [2, 2, 1]));
+    assert_eq!(fs::read_to_string(at.join("kept.txt")).unwrap(), "new/other.png\n");
+    let gone = fs::read_to_string(at.join("gone.tsv")).unwrap();
+    assert!(gone.starts_with("new/large.png\t/") && gone.contains("/d/2.png\t"), "{gone}");
+    // Without what is not there any more.
+    fs::remove_file(at.join("d/2.png")).unwrap();
+    assert_eq!(dedup("dedup --images d --db p.np").1, [10, 0, 2]);
+    assert_eq!(dedup("dedup --images new --db p.np").1, [2, 0, 0]);
+    // A changed file is decoded.
+    scene(88, 100, 100).save(at.join("d/1.png")).unwrap();
+    assert_eq!(dedup("dedup --images d --db p.np").1, [10, 1, 1]);
+    // The commands for fingerprints show paths as keys.
+    let found = succeeds(at, "query p.np d/sub/half.jpg", b"");
+    assert!(found.lines().next().unwrap().ends_with("/d/sub/half.jpg"), "{found}");
+    let clusters = succeeds(at, "clusters p.np", b"");
+    assert!(clusters.contains("/d/0.png") && clusters.contains("/d/sub/half.jpg"), "{clusters}");
+    assert!(succeeds(at, "export p.np", b"").contains("/d/0.png"));
+    for line in ["pairs p.np", "cross p.np p.np", "verify p.np"] {
+        succeeds(at, line, b"");
+    }
+    fails(at, "dedup d -o x --db p.np", b"", 2, &["p.np"]);
+    succeeds(at, "create t.np --recipe minhash --keys", b"");
+    fails(at, "dedup --images d --db t.np", b"", 2, &["no database of pictures"]);
+}
+
+#[test]
+fn pictures_are_moved_and_come_back() {
+    let home = home();
+    let at = home.path();
+    let before = succeeds(at, "dedup --images d --duplicates before.tsv -o kept.txt", b"");
+    assert_eq!(before, "");
+    let planned = succeeds(at, "dedup --images d --move-to gone --dry-run", b"");
+    assert!(planned.starts_with("move\t") && planned.lines().count() == 2, "{planned}");
+    assert!(at.join("d/copy.png").exists());
+    succeeds(at, "dedup --images d --db p.np --move-to gone", b"");
+    assert!(at.join("gone/d/copy.png").exists() && !at.join("d/copy.png").exists());
+    assert!(at.join("gone/d/sub/half.jpg").exists() && at.join("d/0.png").exists());
+    succeeds(at, "undo gone/nearprint-undo.tsv", b"");
+    assert!(at.join("d/copy.png").exists());
+    succeeds(at, "dedup --images d --hardlink --undo-list links.tsv", b"");
+    let inode = |name: &str| std::os::unix::fs::MetadataExt::ino(&fs::metadata(at.join(name)).unwrap());
+    assert!(inode("d/copy.png") == inode("d/1.png") && at.join("d/sub/half.jpg").exists());
+    // References stay, also inside an input, and however small they are.
+    let out = succeeds(at, "dedup --images d --reference d/sub", b"");
+    assert!(out.starts_with("d/0.png\td/sub/half.jpg\t"), "{out}");
+    fails(at, "dedup --images d --delete --report x.html", b"", 2, &["cannot be used with"]);
+    fails(at, "dedup d --delete --db seen.np", b"", 2, &["cannot be used with"]);
 }
 
 /// Keeps a page for the browser.

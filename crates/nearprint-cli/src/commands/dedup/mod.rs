@@ -1,6 +1,7 @@
 //! `nearprint dedup`
 
 mod action;
+mod pictures;
 mod report;
 mod summary;
 
@@ -8,7 +9,9 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, WriterArgs};
+use crate::args::{
+    DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, WriterArgs,
+};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -46,6 +49,8 @@ use summary::summarize;
 /// written without repeated ones: menus, licences, footers. By default, only paragraphs with the
 /// same words are repeated ones.
 ///
+/// With --images, pictures are compared.
+///
 /// The summary counts exact copies (the same words in the same order) apart from other
 /// near-duplicates, and all of them by similarity: the exact one, or with --confirm the similarity of the texts.
 /// With -k, simhash or --evidence none, fingerprints estimate it: Jaccard's for MinHash, the cosine
@@ -57,6 +62,7 @@ Examples:
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
   nearprint dedup articles --move-to gone --dry-run
+  nearprint dedup --images photos --db pictures.np --move-to gone --dry-run
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
@@ -68,12 +74,12 @@ pub(super) struct Args {
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
     /// The file for kept documents, or for the paths of kept files of folders; - for standard output
-    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action"])]
+    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action", "images"])]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
-    #[arg(long, value_name = "DB", conflicts_with = "action", help_heading = "Database options")]
+    #[arg(long, value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
     /// End each path in the list of kept files, and in --rejects, with a zero byte: for `xargs -0`, and for
     /// names with line feeds
@@ -93,6 +99,15 @@ pub(super) struct Args {
     reference: Vec<PathBuf>,
     #[command(flatten)]
     action: ActionArgs,
+    /// Compare the pictures of folders instead of texts, by PDQ fingerprints, and keep the best one of several near
+    /// ones: the one with the most pixels, then the most bytes. HOW is strict (15 of 256 bits), default (31) or
+    /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
+    /// those of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
+    /// --duplicates
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "summary", "path", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
+    images: Option<PictureNear>,
+    #[command(flatten)]
+    pictures: PictureArgs,
     /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
@@ -214,6 +229,9 @@ fn share(text: &str) -> Result<f64, String> {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        if let Some(near) = self.images {
+            return self.run_pictures(near, global);
+        }
         let started = Instant::now();
         let recipe = self.recipe_or_stored()?;
         let (k, similarity) = self.near.of_documents(&recipe)?;
@@ -225,6 +243,10 @@ impl Args {
         dedup.min_features = self.min_features;
         dedup.engine = self.writer.options(global);
         let plan = self.action.plan(&self.inputs)?;
+        if plan.is_some() && self.db.is_some() {
+            let why = "--db cannot be used with an action on files, unless --images is given";
+            return Err(Failure::Usage(why.into()));
+        }
         // Without a file for it, the list of kept files goes nowhere, and has room for every name.
         let nul_ended = self.null || self.output.is_none();
         let output = self.output.unwrap_or_else(|| "/dev/null".into());

@@ -121,7 +121,9 @@ pub(super) fn find_pictures(
     options: &Options,
 ) -> Result<Vec<FileGroup>> {
     let order = best_first(files, |_| false);
-    let parts = pictures::group(files, &order, k, grouping == Grouping::Chains, options)?;
+    let chains = grouping == Grouping::Chains;
+    let grouping = pictures::Grouping { k, chains, is_kept: &|_| false };
+    let parts = pictures::group(files, &order, grouping, options)?;
     Ok(parts.iter().map(|part| picture_group(files, part, k)).collect())
 }
 

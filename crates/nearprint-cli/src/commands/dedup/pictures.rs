@@ -1,0 +1,272 @@
+//! `nearprint dedup --images`: near-duplicate pictures of folders.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use indicatif::DecimalBytes;
+use nearprint::internal as parallel;
+use nearprint::{Options, Width};
+use nearprint_text::Result;
+use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
+use nearprint_text::documents::{FileStamp, FolderRules, InputFile, LeftOut, check_outputs, list_files};
+
+use super::Args;
+use crate::args::{GlobalArgs, PictureNear, note_left_out};
+use crate::pictures::{
+    Candidate, Grouping, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader, PictureStore,
+    best_first, group,
+};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::plural;
+use crate::terminal::progress::Bars;
+use crate::terminal::results::escape;
+
+/// The pictures among the files.
+#[derive(Default)]
+struct Found {
+    pictures: Vec<PictureFile>,
+    left_out: LeftOut,
+    num_files: u64,
+    /// Those that were decoded now.
+    num_decoded: u64,
+}
+
+/// A picture that is near a kept one: their indexes and distance.
+struct Near {
+    picture: usize,
+    kept: usize,
+    distance: u32,
+}
+
+impl Args {
+    /// Finds near-duplicate pictures, writes lists of them, and acts on them.
+    pub(super) fn run_pictures(self, near: PictureNear, global: GlobalArgs) -> Result<(), Failure> {
+        let started = Instant::now();
+        let k = self.near.k(None, Width::W256)?.unwrap_or(near.k());
+        self.check_picture_outputs()?;
+        let plan = self.action.plan(&self.inputs)?;
+        let bars = global.bars();
+        let options = self.writer.options(global).progress(bars.clone());
+        let writing = self.db.as_deref().filter(|_| !self.dry_run);
+        let mut store = writing.map(|db| PictureStore::open(db, &options)).transpose()?;
+        let read = |db: &Path| KnownPictures::of(db, &options, self.pictures.rotated);
+        let known = self.db.as_deref().map(read).transpose()?.unwrap_or_default();
+        let finder = Finder {
+            reader: PictureReader::new(MAX_PICTURE_BYTES, self.pictures.rotated),
+            known: &known,
+            is_rotated: self.pictures.rotated,
+            threads: options.get_threads(),
+            bars: &bars,
+        };
+        let mut rules = self.documents.folder_rules();
+        let references = finder.find(&self.reference, &rules, store.as_mut())?;
+        rules.read_elsewhere.clone_from(&self.reference);
+        let inputs = finder.find(&self.inputs, &rules, store.as_mut())?;
+        bars.clear();
+        let folders = [&self.inputs[..], &self.reference[..]].concat();
+        let elsewhere = known.outside(&folders);
+        let (num_inputs, num_files) = (inputs.pictures.len(), inputs.num_files);
+        let mut pictures = inputs.pictures;
+        pictures.extend(references.pictures);
+        let num_here = pictures.len();
+        pictures.extend(elsewhere);
+        let near = self.near_pictures(&pictures, num_inputs, k, &options)?;
+        let gone = known.gone(&pictures[..num_here], &folders);
+        store.map_or(Ok(()), |store| store.finish(&gone))?;
+        let files = duplicate_files(&pictures, num_here, &near);
+        self.write_lists(&pictures[..num_inputs], &files, plan.is_some())?;
+        let num_decoded = inputs.num_decoded + references.num_decoded;
+        summarize(global, &pictures[..num_inputs], &near, num_decoded, started);
+        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
+        global.note(format_args!("near: PDQ within {k} of 256 bits{turned}"));
+        let plain = pictures[..num_inputs].iter().filter(|picture| !self.is_compared(picture)).count();
+        if plain > 0 {
+            let quality = self.pictures.quality;
+            global.note(format_args!("kept without a comparison: {plain} of a quality below {quality}"));
+        }
+        note_left_out(global, &inputs.left_out, num_files, &[]);
+        plan.map_or(Ok(()), |plan| plan.run(&files, self.dry_run, global))
+    }
+
+    fn check_picture_outputs(&self) -> Result<(), Failure> {
+        let outputs = [("output", self.output.as_deref()), ("duplicates", self.duplicates.as_deref())];
+        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
+        let databases: Vec<&Path> = self.db.iter().map(PathBuf::as_path).collect();
+        Ok(check_outputs(outputs, &inputs, &databases)?)
+    }
+
+    fn is_compared(&self, picture: &PictureFile) -> bool {
+        picture.quality >= self.pictures.quality
+    }
+
+    /// The pictures among the first `num_inputs` that are near a kept one. The others are all kept, and compared
+    /// with first.
+    fn near_pictures(
+        &self,
+        pictures: &[PictureFile],
+        num_inputs: usize,
+        k: u32,
+        options: &Options,
+    ) -> Result<Vec<Near>, Failure> {
+        let is_kept = |at: usize| at >= num_inputs;
+        let mut order = best_first(pictures, is_kept);
+        order.retain(|&at| self.is_compared(&pictures[at]));
+        let groups = group(pictures, &order, Grouping { k, chains: false, is_kept: &is_kept }, options)?;
+        let mut near: Vec<Near> = groups
+            .iter()
+            .flat_map(|group| {
+                group[1..].iter().map(|&(picture, distance)| Near { picture, kept: group[0].0, distance })
+            })
+            .collect();
+        near.sort_unstable_by_key(|near| near.picture);
+        Ok(near)
+    }
+
+    /// Writes the paths of kept pictures and the near-duplicates, these to standard output if nothing else is done.
+    fn write_lists(
+        &self,
+        pictures: &[PictureFile],
+        files: &DuplicateFiles,
+        has_plan: bool,
+    ) -> Result<(), Failure> {
+        if self.dry_run {
+            return Ok(());
+        }
+        if let Some(output) = &self.output {
+            let gone: HashMap<&Path, ()> =
+                files.duplicates.iter().map(|file| (file.path.as_path(), ())).collect();
+            let end = if self.null { '\0' } else { '\n' };
+            let mut out = OutputStream::create(Some(output))?;
+            let mut kept = pictures.iter().filter(|picture| !gone.contains_key(picture.path.as_path()));
+            out.write(|out| {
+                kept.try_for_each(|picture| write!(out, "{}{end}", picture.path.to_string_lossy()))
+            })?;
+            out.finish()?;
+        }
+        let wanted = self.duplicates.is_some() || self.output.is_none() && !has_plan;
+        if wanted {
+            let mut out = OutputStream::create(self.duplicates.as_deref())?;
+            out.write(|out| {
+                if self.duplicates_header {
+                    writeln!(out, "key\tduplicate_of\tdistance\tsimilarity\tcluster")?;
+                }
+                files.duplicates.iter().try_for_each(|file| {
+                    let [path, kept] = [&file.path, &file.kept].map(|path| path.to_string_lossy());
+                    let (path, kept) = (escape(&path), escape(&kept));
+                    let distance = (256.0 * (1.0 - file.similarity)).round();
+                    writeln!(out, "{path}\t{kept}\t{distance}\t{:.4}\t{kept}", file.similarity)
+                })
+            })?;
+            out.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the pictures of folders.
+struct Finder<'a> {
+    reader: PictureReader,
+    known: &'a KnownPictures,
+    is_rotated: bool,
+    threads: usize,
+    bars: &'a Bars,
+}
+
+impl Finder<'_> {
+    /// The pictures below some paths, sorted by path. What is known is not decoded; what is decoded is stored.
+    fn find(
+        &self,
+        paths: &[PathBuf],
+        rules: &FolderRules,
+        mut store: Option<&mut PictureStore>,
+    ) -> Result<Found> {
+        let (files, left_out) = list_files(paths, rules)?;
+        let mut found = Found { left_out, ..Found::default() };
+        let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
+            // The sink fails only after an interrupt, which `ordered` reports.
+            let _ = sink(self.read(&files[at]));
+            Ok::<(), nearprint_text::Error>(())
+        };
+        let (mut done, total) = (0, files.len() as u64);
+        parallel::ordered(
+            self.threads,
+            files.len(),
+            || (),
+            work,
+            |read| {
+                match read {
+                    Ok((Candidate::Picture(picture), is_known)) => {
+                        if !is_known {
+                            found.num_decoded += 1;
+                            store.as_mut().map_or(Ok(()), |store| store.remember(&picture))?;
+                        }
+                        found.pictures.push(*picture);
+                    }
+                    Ok((Candidate::Large, _)) => found.left_out.num_large += 1,
+                    Ok((Candidate::Other, _)) => found.left_out.num_binary += 1,
+                    Err(error) => found.left_out.add_unreadable(error)?,
+                }
+                done += 1;
+                Ok(self.bars.show(("reading", "files"), done, Some(total))?)
+            },
+        )?;
+        let left_out: u64 = found.left_out.files().iter().map(|(count, _)| count).sum();
+        found.num_files = found.pictures.len() as u64 + left_out;
+        Ok(found)
+    }
+
+    /// What a file is, and whether this was known.
+    fn read(&self, file: &InputFile) -> Result<(Candidate, bool)> {
+        let known = file.stamp.and_then(|stamp| {
+            let known = self.known.get(&file.path, &stamp, self.is_rotated)?;
+            Some(PictureFile { path: file.path.clone(), stamp, ..known.clone() })
+        });
+        match known {
+            Some(picture) => Ok((Candidate::Picture(Box::new(picture)), true)),
+            None => Ok((self.reader.read(&file.path)?, false)),
+        }
+    }
+}
+
+/// What the actions need. The kept picture may be one that only a database remembers: it has to be there still.
+fn duplicate_files(pictures: &[PictureFile], num_here: usize, near: &[Near]) -> DuplicateFiles {
+    let mut stamps: HashMap<PathBuf, FileStamp> =
+        pictures[..num_here].iter().map(|picture| (picture.path.clone(), picture.stamp)).collect();
+    let mut duplicates = Vec::new();
+    for &Near { picture, kept, distance } in near {
+        let (picture, other) = (&pictures[picture], &pictures[kept]);
+        if kept >= num_here
+            && let Ok(stamp) = FileStamp::of(&other.path)
+            && (stamp.size_bytes, stamp.modified) == (other.stamp.size_bytes, other.stamp.modified)
+        {
+            stamps.insert(other.path.clone(), stamp);
+        }
+        duplicates.push(DuplicateFile {
+            path: picture.path.clone(),
+            kept: other.path.clone(),
+            similarity: 1.0 - f64::from(distance) / 256.0,
+            is_copy: picture.is_copy_of(other),
+        });
+    }
+    DuplicateFiles { duplicates, stamps }
+}
+
+fn summarize(
+    global: GlobalArgs,
+    pictures: &[PictureFile],
+    near: &[Near],
+    num_decoded: u64,
+    started: Instant,
+) {
+    let bytes = near.iter().map(|near| pictures[near.picture].stamp.size_bytes).sum();
+    global.note(format_args!(
+        "{}, {num_decoded} decoded now, {:.1} s: {} near a kept one, {}",
+        plural(pictures.len() as u64, "picture"),
+        started.elapsed().as_secs_f64(),
+        near.len(),
+        DecimalBytes(bytes),
+    ));
+}

@@ -1,0 +1,149 @@
+//! Pictures that a database remembers: by path, size and time, so that they are decoded once.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use nearprint::{Error, Fingerprint, KeyStorage, NewRow, Options, Schema, U256, Width, Writer, width_of};
+use nearprint_image::Recipe;
+use nearprint_text::documents::FileStamp;
+
+use super::file::PictureFile;
+use crate::terminal::failure::Failure;
+
+/// Pictures are durable after so many that were decoded.
+const COMMIT_PICTURES: u64 = 1000;
+
+/// The pictures that a database remembers, by absolute path.
+#[derive(Default)]
+pub(crate) struct KnownPictures(HashMap<PathBuf, PictureFile>);
+
+/// Stores pictures in a database. A row has the PDQ fingerprint of a picture; its key is the absolute path, and the
+/// text beside it has the other fields in a line.
+pub(crate) struct PictureStore {
+    writer: Writer<U256>,
+    num_pending: u64,
+}
+
+impl KnownPictures {
+    /// Reads a database, which need not exist. Rotations are left out unless they are needed.
+    pub(crate) fn of(path: &Path, options: &Options, is_rotated: bool) -> Result<Self, Failure> {
+        let mut known = Self::default();
+        if !path.exists() {
+            return Ok(known);
+        }
+        let refused = || {
+            let why = format!("{}: is no database of pictures as `dedup --images` makes it", path.display());
+            Failure::Usage(why)
+        };
+        if width_of(path)? != Width::W256 {
+            return Err(refused());
+        }
+        let snapshot = options.open::<U256>(path)?.snapshot()?;
+        if snapshot.recipe() != Some(Recipe::Pdq.name()) || !snapshot.key_storage().has_texts() {
+            return Err(refused());
+        }
+        snapshot.visit_rows(|row| {
+            for key in snapshot.keys_of(row)? {
+                // A row that another program has stored has no line, and nothing is compared with it.
+                if let Some(mut file) = parsed(&key.key, row.fingerprint, &key.text) {
+                    file.prints.truncate(if is_rotated { usize::MAX } else { 1 });
+                    known.0.insert(file.path.clone(), file);
+                }
+            }
+            Ok::<(), Error>(())
+        })?;
+        Ok(known)
+    }
+
+    /// A picture that is remembered with this state, and with its rotations if they are needed.
+    pub(crate) fn get(&self, path: &Path, stamp: &FileStamp, is_rotated: bool) -> Option<&PictureFile> {
+        let found = self.0.get(&absolute(path)?)?;
+        let is_same = (found.stamp.size_bytes, found.stamp.modified) == (stamp.size_bytes, stamp.modified);
+        (is_same && (!is_rotated || found.prints.len() > 1)).then_some(found)
+    }
+
+    /// The pictures outside of some folders, by path.
+    pub(crate) fn outside(&self, folders: &[PathBuf]) -> Vec<PictureFile> {
+        let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| absolute(folder)).collect();
+        let is_outside = |file: &&PictureFile| !folders.iter().any(|folder| file.path.starts_with(folder));
+        let mut outside: Vec<PictureFile> = self.0.values().filter(is_outside).cloned().collect();
+        outside.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        outside
+    }
+
+    /// The paths below some folders where there is none of the files any more.
+    pub(crate) fn gone(&self, files: &[PictureFile], folders: &[PathBuf]) -> Vec<&str> {
+        let mut gone: HashSet<&Path> = self.0.keys().map(PathBuf::as_path).collect();
+        let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| absolute(folder)).collect();
+        gone.retain(|path| folders.iter().any(|folder| path.starts_with(folder)));
+        for path in files.iter().filter_map(|file| absolute(&file.path)) {
+            gone.remove(&*path);
+        }
+        gone.into_iter().filter_map(Path::to_str).collect()
+    }
+}
+
+impl PictureStore {
+    /// Opens a database for writing, or creates it.
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Failure> {
+        if !path.exists() {
+            let k = Recipe::Pdq.default_k();
+            let schema = Schema::new().k(k).keys(KeyStorage::KeysAndTexts).recipe(Recipe::Pdq.name());
+            options.create::<U256>(path, &schema)?;
+        }
+        Ok(Self { writer: options.open::<U256>(path)?.writer()?, num_pending: 0 })
+    }
+
+    /// Stores a picture that was decoded now. A path that is no text is not stored.
+    pub(crate) fn remember(&mut self, file: &PictureFile) -> Result<(), Error> {
+        let Some(path) = absolute(&file.path) else { return Ok(()) };
+        let Some(key) = path.to_str() else { return Ok(()) };
+        let line = line(file);
+        self.writer.upsert(NewRow { text: line.as_bytes(), ..NewRow::keyed(file.prints[0], key) })?;
+        self.num_pending += 1;
+        if self.num_pending == COMMIT_PICTURES {
+            self.num_pending = 0;
+            self.writer.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Forgets paths, and makes everything durable.
+    pub(crate) fn finish(mut self, gone: &[&str]) -> Result<(), Error> {
+        if !gone.is_empty() {
+            self.writer.delete_keys(gone)?;
+        }
+        self.writer.commit()?;
+        self.writer.close()
+    }
+}
+
+/// An absolute path without `.` in it.
+fn absolute(path: &Path) -> Option<PathBuf> {
+    Some(std::path::absolute(path).ok()?.components().collect())
+}
+
+/// Size, seconds, nanoseconds, width, height, quality, hash, and the fingerprints of the seven turned pictures.
+fn line(file: &PictureFile) -> String {
+    let PictureFile { stamp, width, height, quality, hash, prints, .. } = file;
+    let (seconds, nanoseconds) = stamp.modified;
+    let size = stamp.size_bytes;
+    let mut line = format!("{size} {seconds} {nanoseconds} {width} {height} {quality} {hash:032x}");
+    prints.iter().skip(1).for_each(|print| line.push_str(&format!(" {print}")));
+    line
+}
+
+/// What [`line`] has made.
+fn parsed(key: &str, print: U256, text: &[u8]) -> Option<PictureFile> {
+    let mut fields = std::str::from_utf8(text).ok()?.split(' ');
+    let mut number = || fields.next()?.parse::<u64>().ok();
+    let size_bytes = number()?;
+    let modified = (i64::try_from(number()?).ok()?, i64::try_from(number()?).ok()?);
+    let [width, height] = [usize::try_from(number()?).ok()?, usize::try_from(number()?).ok()?];
+    let quality = u8::try_from(number()?).ok()?;
+    let hash = u128::from_str_radix(fields.next()?, 16).ok()?;
+    let turned = fields.map(U256::parse).collect::<Result<Vec<U256>, _>>().ok()?;
+    let prints = std::iter::once(print).chain(turned).collect();
+    let stamp = FileStamp { size_bytes, modified, id: (0, 0) };
+    Some(PictureFile { path: key.into(), stamp, hash, width, height, quality, prints })
+}
