@@ -350,6 +350,7 @@ fn with_sparse_log(path: &Path, len_bytes: u64) {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows fills the holes of files")]
 fn regression_a_log_of_absurd_length_is_damage_and_not_allocated() {
     let home = tempfile::tempdir().unwrap();
     for len_bytes in [8 << 30, 1 << 40] {
@@ -503,6 +504,7 @@ impl Schedule {
 /// Writers and readers of one path, while databases are created there, moved away and back, and
 /// removed: nothing acknowledged to a database is lost, and nothing reaches another one.
 #[test]
+#[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn random_schedules_of_writers_and_folders_lose_nothing_acknowledged() {
     for seed in 0..short_or_full(20, 1000) {
         let (mut schedule, mut random) = (Schedule::new(), Random(seed));

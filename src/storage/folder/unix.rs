@@ -40,6 +40,10 @@ pub(crate) struct Permissions {
     file: Mode,
 }
 
+/// What keeps others from made folders.
+#[derive(Debug)]
+pub(in crate::storage) struct Alone;
+
 /// Files in a folder of a local file system.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
@@ -86,8 +90,8 @@ impl Folder {
     }
 
     /// Nothing: whoever has the lock of a marker is alone with its folder.
-    pub(in crate::storage) fn alone(&self) -> io::Result<()> {
-        Ok(())
+    pub(in crate::storage) fn alone(&self) -> io::Result<Alone> {
+        Ok(Alone)
     }
 
     /// Makes a folder in this one, for its owner only.

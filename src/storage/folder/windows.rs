@@ -18,13 +18,12 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use winapi_util::sysinfo::{ComputerNameKind, get_computer_name};
 
 use super::super::names;
 use crate::error::{Error, Result};
-use crate::util::file;
+use crate::util::file::{self, RENAME_TRIES, patiently};
 use crate::util::process::Process;
 
 /// What others may do with an open file: read, write, remove and rename it.
@@ -39,24 +38,18 @@ const NO_LINK: u32 = 0x0020_0000;
 /// `FILE_FLAG_DELETE_ON_CLOSE`: removes the file when it is closed.
 const REMOVE_ON_CLOSE: u32 = 0x0400_0000;
 
-const ACCESS_DENIED: i32 = 5;
 const SHARING_VIOLATION: i32 = 32;
-/// What file systems answer that cannot sync a folder: `ERROR_INVALID_FUNCTION`, `ERROR_NOT_SUPPORTED`
-/// and `ERROR_INVALID_PARAMETER`.
-const UNSUPPORTED: [i32; 3] = [1, 50, 87];
-
-/// The first pause before something is tried again. Each pause is twice as long as the one before.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// How often a file is opened or made: 127 ms.
 const TRIES: u32 = 7;
 /// How often a lock is tried: 3 ms. A look at the lock has it for a moment.
 const LOCK_TRIES: u32 = 3;
-/// How often an open file is replaced: 8 s. A reader has the manifest open for less than a millisecond.
-const RENAME_TRIES: u32 = 13;
-
 /// Files have the permissions that their folder hands down.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Permissions;
+
+/// What keeps others from made folders: an open file.
+#[derive(Debug)]
+pub(in crate::storage) struct Alone(#[expect(dead_code, reason = "it is closed when this is dropped")] File);
 
 /// Files in a folder of a local file system.
 #[derive(Clone, Debug)]
@@ -105,11 +98,11 @@ impl Folder {
     /// the removal of its folder.
     ///
     /// The file that shows this has a name for that long only, also where its process is killed.
-    pub(in crate::storage) fn alone(&self) -> io::Result<File> {
+    pub(in crate::storage) fn alone(&self) -> io::Result<Alone> {
         let path = self.absolute.join(names::BUSY);
         let mut options = OpenOptions::new();
         options.write(true).create(true).share_mode(0).custom_flags(REMOVE_ON_CLOSE);
-        patiently(RENAME_TRIES, || options.open(&path))
+        patiently(RENAME_TRIES, || options.open(&path)).map(Alone)
     }
 
     /// Makes a folder in this one. Its permissions are those that this folder hands down.
@@ -210,16 +203,13 @@ impl Folder {
     }
 
     /// Renames a file or a folder, and replaces any file with the new name, or an empty folder.
-    ///
-    /// Current versions of NTFS replace a file that is open, as unix does. Others refuse that until its
-    /// readers have closed it.
     pub(in crate::storage) fn rename_to(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to) = (self.absolute.join(from), self.absolute.join(to));
         let is_over_folder = fs::symlink_metadata(&to).is_ok_and(|found| found.is_dir());
         if is_over_folder && fs::symlink_metadata(&from)?.is_dir() {
             fs::remove_dir(&to)?;
         }
-        patiently(RENAME_TRIES, || fs::rename(&from, &to))
+        file::rename(&from, &to)
     }
 
     /// Renames a folder in this one, and replaces nothing.
@@ -248,12 +238,7 @@ impl Folder {
 
     /// Makes creations, renames and removals durable, where the file system does that for folders.
     pub(in crate::storage) fn sync(&self) -> io::Result<()> {
-        let folder = OpenOptions::new().read(true).write(true).custom_flags(FOLDER).open(&self.absolute);
-        match folder.and_then(|folder| folder.sync_all()) {
-            Err(error) if is_busy(&error) => Ok(()),
-            Err(error) if error.raw_os_error().is_some_and(|code| UNSUPPORTED.contains(&code)) => Ok(()),
-            other => other,
-        }
+        file::sync_folder(&self.absolute)
     }
 
     /// Creates a file for writing. Fails if it exists.
@@ -362,23 +347,6 @@ fn pin(absolute: &Path, flags: u32) -> io::Result<File> {
         OpenOptions::new().read(true).share_mode(share).custom_flags(flags).open(absolute)
     })?;
     if pin.metadata()?.is_dir() { Ok(pin) } else { Err(io::ErrorKind::NotADirectory.into()) }
-}
-
-/// Repeats what fails because another process has a file open, or has just removed one of that name.
-fn patiently<T>(tries: u32, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let mut pause = FIRST_PAUSE;
-    for _ in 1..tries {
-        match attempt() {
-            Err(error) if is_busy(&error) => std::thread::sleep(pause),
-            other => return other,
-        }
-        pause *= 2;
-    }
-    attempt()
-}
-
-fn is_busy(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION))
 }
 
 /// A file that could be opened. `None` if another process has it open, and does not share it.

@@ -6,9 +6,11 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub use unix::{identity, identity_of, is_removed, read_at, read_exact_at, write_all_at};
+pub use unix::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
 #[cfg(windows)]
-pub use windows::{identity, identity_of, is_removed, read_at, read_exact_at, write_all_at};
+pub(crate) use windows::{RENAME_TRIES, patiently};
+#[cfg(windows)]
+pub use windows::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
 
 /// What distinguishes a file from every other one that exists: the number of its file system, and its
 /// own number there.

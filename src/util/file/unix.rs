@@ -15,14 +15,6 @@ pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<(
     file.read_exact_at(bytes, offset)
 }
 
-/// Reads bytes from an offset, fewer than there is room for perhaps. Returns how many.
-///
-/// # Errors
-/// Those of the system.
-pub fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    file.read_at(bytes, offset)
-}
-
 /// Writes bytes at an offset.
 ///
 /// # Errors
@@ -53,4 +45,20 @@ pub fn identity_of(path: &Path) -> io::Result<Identity> {
 #[must_use]
 pub fn is_removed(file: &File) -> bool {
     file.metadata().map_or(0, |metadata| metadata.nlink()) == 0
+}
+
+/// Renames a file, and replaces any file with the new name.
+///
+/// # Errors
+/// Those of the system.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// Makes creations, renames and removals in a folder durable.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }

@@ -22,7 +22,7 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `escape`, `compression`, `format`, `output_file`, `regular`,
+//! Each of the modules uses only those before it: `system`, `escape`, `compression`, `format`, `output_file`, `regular`,
 //! `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `text`, `csv`, `json`,
 //! `parquet`; `file_content`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
 
@@ -50,6 +50,7 @@ mod record;
 mod regular;
 mod stamp;
 mod stdin;
+mod system;
 mod text;
 mod writer;
 
