@@ -97,6 +97,7 @@ pub mod internal {
     pub use crate::kernel::use_kernel;
     pub use crate::query::union_find::UnionFind;
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
+    pub use crate::util::file;
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
     pub use crate::util::time::Utc;
 }

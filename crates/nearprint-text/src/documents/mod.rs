@@ -22,8 +22,9 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `escape`, `compression`, `format`, `output_file`, `regular`,
-//! `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `json_values`, `text`, `csv`, `json`,
+//! Each of the modules uses only those before it: `system`, `escape`, `compression`, `format`, `output_file`,
+//! `regular`, `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`,
+//! `json_values`, `text`, `csv`, `json`,
 //! `parquet`; `file_content`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
 
 mod added;
@@ -51,6 +52,7 @@ mod record;
 mod regular;
 mod stamp;
 mod stdin;
+mod system;
 mod text;
 mod writer;
 

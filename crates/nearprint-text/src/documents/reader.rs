@@ -1,10 +1,11 @@
 //! Reads the records of all inputs in order.
 
 use std::collections::VecDeque;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use nearprint::internal::file;
 
 use super::csv::CsvColumns;
 use super::fields::Fields;
@@ -250,7 +251,7 @@ impl Reader {
     /// Whether a file is one of the inputs, under the same name or another.
     #[must_use]
     pub fn reads(&self, path: &Path) -> bool {
-        let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+        let identity = |path: &Path| file::identity_of(path).ok();
         let wanted = identity(path);
         let same = |input: &InputFile| !input.is_stdin() && identity(&input.path) == wanted;
         wanted.is_some() && self.inputs.iter().any(same)
