@@ -16,6 +16,7 @@ The array of fingerprints carries its recipe, MinHash, so that the database comp
 from a ``similarity`` on. Numbers of other origin, such as hashes of images, are near within ``k`` bits.
 """
 
+from . import images
 from ._carried import Fingerprints
 from ._corpus import against, clusters, pairs
 from ._database import Database, open
@@ -74,6 +75,7 @@ __all__ = [
     "find_all",
     "find_clusters",
     "fingerprint",
+    "images",
     "open",
     "pairs",
     "recipe_line",

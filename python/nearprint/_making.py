@@ -65,7 +65,7 @@ def create(
     width = check_width(width or of_kind or 64)
     warn_of_open_kind(width, recipe, kind, layout)
     settings = settings_of(
-        k_of_layout(k, similarity, layout, width),
+        k_of_layout(k, similarity, layout, width, line),
         width,
         layout,
         line,
@@ -168,7 +168,7 @@ def build(
     rows, width = next(batches, NOTHING).native(width, of_kind or 64, signed)
     warn_of_open_kind(width, recipe, kind, layout)
     settings = settings_of(
-        k_of_layout(k, similarity, layout_of_kind, width),
+        k_of_layout(k, similarity, layout_of_kind, width, line),
         width,
         layout_of_kind,
         line,

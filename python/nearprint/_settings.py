@@ -114,12 +114,20 @@ def check_similarity(similarity: Any) -> float:
     return number
 
 
-def k_of_layout(k: Optional[int], similarity: Optional[float], layout: str, width: int) -> int:
+#: The recipes of pictures.
+PICTURE_RECIPES = ("pdq", "dhash", "phash")
+
+
+def k_of_layout(
+    k: Optional[int], similarity: Optional[float], layout: str, width: int, recipe: Optional[str] = None
+) -> int:
     """The distance that a new database is tuned for."""
     bands = layout[len("bands:") :] if layout.startswith("bands:") else None
     if k is None and similarity is None and bands is not None:
         similarity = DEFAULT_SIMILARITY
     chosen = distance_of(k, similarity, bands, width)
+    if chosen is None and recipe in PICTURE_RECIPES:
+        return _nearprint.default_k(recipe)
     return DEFAULT_K if chosen is None else chosen
 
 

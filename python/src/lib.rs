@@ -17,6 +17,7 @@ mod errors;
 mod file_job;
 mod folders;
 mod handle;
+mod images;
 mod kept;
 mod lists;
 mod numbers;
@@ -52,6 +53,8 @@ mod _nearprint {
     use crate::file_job::dedup_files;
     #[pymodule_export]
     use crate::folders::{repair, width_of};
+    #[pymodule_export]
+    use crate::images::fingerprint_pictures;
     #[pymodule_export]
     use crate::kept::KeptFingerprints;
     #[pymodule_export]

@@ -35,16 +35,22 @@ fn parse(py: Python<'_>, recipe: &str) -> PyResult<Recipe> {
     recipe.parse().map_err(|why: RecipeError| input_error(py, &why.to_string()))
 }
 
-/// The recipe as a database stores it, the width of its fingerprints, and their bands.
+/// The recipe as a database stores it, the width of its fingerprints, and their bands. Also of recipes of pictures.
 #[pyfunction]
 pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32, Option<String>)> {
+    if let Ok(recipe) = recipe.parse::<nearprint_image::Recipe>() {
+        return Ok((recipe.to_string(), recipe.width().bits(), None));
+    }
     let recipe = parse(py, recipe)?;
     Ok((recipe.to_string(), recipe.width().bits(), recipe.bands().map(|bands| bands.to_string())))
 }
 
-/// The distance of near-duplicates by a recipe.
+/// The distance of near-duplicates by a recipe. Also by recipes of pictures.
 #[pyfunction]
 pub(crate) fn default_k(py: Python<'_>, recipe: &str) -> PyResult<u32> {
+    if let Ok(recipe) = recipe.parse::<nearprint_image::Recipe>() {
+        return Ok(recipe.default_k());
+    }
     Ok(parse(py, recipe)?.default_k())
 }
 

@@ -1,0 +1,134 @@
+"""Fingerprints of pictures: edited copies of a picture have fingerprints that differ in few bits.
+
+::
+
+    import nearprint.images
+
+    prints = nearprint.images.fingerprint(paths, missing="drop", min_quality=50)
+    with nearprint.build("pictures.np", prints) as database:
+        found = database.query_batch(nearprint.images.fingerprint(["new.jpg"]))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sized
+from itertools import islice
+from typing import Any, Literal, Optional
+
+import numpy as np
+
+from . import _nearprint
+from ._arrays import check_threads
+from ._carried import Fingerprints, carrying
+from ._errors import InputError
+from ._progress import Progress, listening
+from ._settings import check_count
+
+#: The pictures of each thread that are in memory at a time.
+_PER_THREAD = 8
+
+
+def fingerprint(
+    pictures: Iterable[Any],
+    recipe: str = "pdq",
+    *,
+    min_quality: int = 0,
+    threads: Optional[int] = None,
+    missing: Literal["raise", "keep", "drop"] = "raise",
+    progress: Progress = None,
+) -> Fingerprints:
+    """The fingerprints of pictures, computed on all cores.
+
+    ``pictures`` is an iterable of paths, of ``bytes`` with the content of files, of images of Pillow, or of arrays of
+    ``uint8``: grey of shape (height, width), or RGB of shape (height, width, 3). Files are JPEG, PNG, WebP, GIF (the
+    first frame), TIFF and BMP, of at most 120 million pixels. They, and images of Pillow, are turned as EXIF data say,
+    and transparent pixels are white.
+
+    ``recipe`` is ``pdq`` (256 bits; pictures within 31 bits are the same one), ``dhash`` or ``phash`` (64 bits).
+    Returns uint64 of shape (n, 4) or (n,), the least significant word first. The array carries its recipe.
+
+    PDQ has a quality from 0 to 100. Pictures of less than ``min_quality`` and those that cannot be decoded are
+    missing: with ``missing="keep"`` returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"drop"`` leaves
+    them out. The authors of PDQ recommend a quality of at least 50.
+
+    Raises ``InputError`` for a missing picture, unless missing ones are kept or dropped, and for another recipe;
+    ``TypeError`` for an item that is no picture.
+    """
+    least = check_count(min_quality, "min_quality")
+    if missing not in ("raise", "keep", "drop"):
+        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+    if isinstance(pictures, (str, bytes, os.PathLike)):
+        raise TypeError("pictures: an iterable of pictures is wanted, not a single one")
+    count = check_threads(threads)
+    made: list[Any] = []
+    absent: list[int] = []
+    done = 0
+    total = len(pictures) if isinstance(pictures, Sized) else None
+    items = _items(pictures)
+    with listening(progress) as listener:
+        while chunk := list(islice(items, count * _PER_THREAD)):
+            words, qualities, failed = _nearprint.fingerprint_pictures(chunk, recipe, count)
+            if failed and missing == "raise":
+                index, why = failed[0]
+                ways = "missing='keep' masks such pictures, and missing='drop' leaves them out"
+                raise InputError(f"item {done + index}: {why}; {ways}")
+            low = {int(index) for index in np.flatnonzero(qualities < least)} | {index for index, _ in failed}
+            absent.extend(done + index for index in sorted(low))
+            made.append(words)
+            done += len(chunk)
+            if listener is not None:
+                listener("fingerprinting", done, total)
+    if not made:
+        made.append(_nearprint.fingerprint_pictures([], recipe, 1)[0])
+    carried = carrying(np.concatenate(made), recipe)
+    if missing == "drop":
+        return carrying(np.delete(np.asarray(carried), absent, axis=0), recipe)
+    if missing == "raise":
+        if absent:
+            raise InputError(f"{len(absent)} pictures have a quality below {least}, the first at {absent[0]}")
+        return carried
+    mask = np.zeros(carried.shape, bool)
+    mask[absent] = True
+    masked: Any = np.ma.MaskedArray(carried, mask)
+    masked.recipe = recipe
+    result: Fingerprints = masked
+    return result
+
+
+def _items(pictures: Iterable[Any]) -> Iterator[Any]:
+    """Pictures as the native module takes them."""
+    for index, picture in enumerate(pictures):
+        if isinstance(picture, (str, os.PathLike, bytes)):
+            yield picture
+        elif isinstance(picture, (bytearray, memoryview)):
+            yield bytes(picture)
+        else:
+            yield _samples(_array(picture, index), index)
+
+
+def _array(picture: Any, index: int) -> Any:
+    """An image of Pillow as an array; anything else is one already, or no picture."""
+    if not (hasattr(picture, "getbands") and hasattr(picture, "convert")):
+        return picture
+    from PIL import Image, ImageOps
+
+    upright = ImageOps.exif_transpose(picture)
+    if upright.mode == "L":
+        return np.asarray(upright)
+    if "A" in upright.getbands() or "transparency" in upright.info:
+        clear = upright.convert("RGBA")
+        upright = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear)
+    return np.asarray(upright.convert("RGB"))
+
+
+def _samples(array: Any, index: int) -> tuple[int, int, int, bytes]:
+    shape = getattr(array, "shape", None)
+    if shape is None or getattr(array, "dtype", None) != np.uint8:
+        kind = type(array).__name__
+        raise TypeError(f"item {index}: {kind} is no picture: a path, bytes, an image or an array of uint8 is wanted")
+    if len(shape) == 2:
+        return shape[0], shape[1], 1, np.ascontiguousarray(array).tobytes()
+    if len(shape) == 3 and shape[2] == 3:
+        return shape[0], shape[1], 3, np.ascontiguousarray(array).tobytes()
+    raise InputError(f"item {index}: an array of shape {shape}; (height, width) or (height, width, 3) is wanted")

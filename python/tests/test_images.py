@@ -1,0 +1,134 @@
+"""Fingerprints of pictures: files, bytes, images of Pillow and arrays."""
+
+import io
+import pathlib
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import nearprint
+from nearprint import images
+
+
+def scene(seed: int, width: int = 320, height: int = 240) -> Image.Image:
+    """Random colours that run into each other."""
+    spots = np.random.default_rng(seed).integers(0, 256, (30, 40, 3), np.uint8)
+    return Image.fromarray(spots).resize((width, height), Image.Resampling.BICUBIC)
+
+
+def encoded(image: Image.Image, kind: str, **how: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, kind, **how)
+    return file.getvalue()
+
+
+def distance(one: Any, other: Any) -> int:
+    return sum(bin(a ^ b).count("1") for a, b in zip(one.tolist(), other.tolist()))
+
+
+def test_all_kinds_of_pictures_have_the_same_fingerprint(tmp_path: pathlib.Path) -> None:
+    image = scene(1)
+    path = tmp_path / "a.png"
+    image.save(path)
+    array = np.asarray(image)
+    items: list[Any] = [
+        path,
+        str(path),
+        path.read_bytes(),
+        bytearray(path.read_bytes()),
+        image,
+        array,
+        array[:, ::-1][:, ::-1],
+    ]
+    prints = images.fingerprint(items)
+    assert prints.shape == (7, 4) and prints.dtype == np.uint64 and prints.recipe == "pdq"
+    assert (np.asarray(prints) == np.asarray(prints[0])).all()
+    assert images.fingerprint(iter(items), threads=1).tolist() == prints.tolist()
+    for recipe in ["dhash", "phash"]:
+        small = images.fingerprint(items, recipe)
+        assert small.shape == (7,) and len(set(small.tolist())) == 1
+
+
+def test_edits_are_near_and_others_far() -> None:
+    image = scene(2)
+    edits = [image.resize((160, 120)), encoded(image, "JPEG", quality=75), image.convert("L"), np.asarray(image) // 2]
+    prints = images.fingerprint([image, *edits, scene(3)])
+    assert max(distance(prints[0], edit) for edit in prints[1:5]) <= 31
+    assert distance(prints[0], prints[5]) > 80
+
+
+def test_orientation_and_transparency() -> None:
+    image = scene(4)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    jpeg = encoded(image, "JPEG", quality=95, exif=exif)
+    upright = image.transpose(Image.Transpose.ROTATE_270)
+    prints = images.fingerprint([jpeg, Image.open(io.BytesIO(jpeg)), upright, image])
+    assert distance(prints[0], prints[2]) <= 10 and distance(prints[1], prints[2]) <= 10
+    assert distance(prints[0], prints[3]) > 60
+    clear = image.copy()
+    clear.putalpha(Image.linear_gradient("L").resize(image.size))
+    flat = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear).convert("RGB")
+    prints = images.fingerprint([clear, encoded(clear, "PNG"), flat])
+    assert distance(prints[0], prints[2]) <= 4 and distance(prints[1], prints[2]) <= 4
+
+
+def test_missing_pictures(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+    items: list[Any] = [
+        scene(5),
+        tmp_path / "text.jpg",
+        Image.new("RGB", (90, 90)),
+        tmp_path / "absent.png",
+        b"",
+        scene(6),
+    ]
+    with pytest.raises(nearprint.InputError, match=r"item 1: .*text\.jpg: not a picture"):
+        images.fingerprint(items)
+    kept: Any = images.fingerprint(items, missing="keep", min_quality=50)
+    assert kept.mask[:, 0].tolist() == [False, True, True, True, True, False]
+    dropped = images.fingerprint(items, missing="drop", min_quality=50)
+    assert dropped.tolist() == images.fingerprint([items[0], items[5]]).tolist() and dropped.recipe == "pdq"
+    with pytest.raises(nearprint.InputError, match="1 pictures have a quality below 50, the first at 1"):
+        images.fingerprint([items[0], items[2]], min_quality=50)
+    assert images.fingerprint([]).shape == (0, 4)
+    bad: list[Any] = [5, None, np.zeros((3, 3))]
+    for item in bad:
+        with pytest.raises(TypeError, match="item 0"):
+            images.fingerprint([item])
+    with pytest.raises(TypeError):
+        images.fingerprint("a.jpg")
+    with pytest.raises(nearprint.InputError, match="shape"):
+        images.fingerprint([np.zeros((3, 3, 4), np.uint8)])
+    with pytest.raises(nearprint.InputError, match="pdq, dhash or phash"):
+        images.fingerprint([scene(1)], "minhash")
+
+
+def test_databases_of_pictures(tmp_path: pathlib.Path) -> None:
+    prints = images.fingerprint([scene(seed) for seed in range(8)])
+    with nearprint.build(tmp_path / "p.np", prints, keys=[f"{seed}.png" for seed in range(8)]) as database:
+        assert database.recipe == "pdq"
+        found = database.query_batch(images.fingerprint([scene(3).resize((160, 120))]))
+        assert found["key"].tolist() == ["3.png"]
+        with pytest.raises(nearprint.InputError):
+            database.find("a text")
+
+
+def test_other_threads_run_meanwhile() -> None:
+    seen: list[Any] = []
+    work = [scene(seed, 1200, 900) for seed in range(6)]
+    ended = threading.Event()
+
+    def count() -> None:
+        while not ended.wait(0.001):
+            seen.append("turn")
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    images.fingerprint(work, threads=2, progress=lambda *reached: seen.append(reached))
+    ended.set()
+    counter.join()
+    assert ("fingerprinting", 6, 6) in seen and "turn" in seen
