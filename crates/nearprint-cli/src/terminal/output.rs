@@ -21,7 +21,7 @@ pub(crate) struct OutputStream {
     limit: Option<(u64, u64)>,
 }
 
-/// Counts the lines that are written, and fails at the first one that is too many.
+/// Counts the lines that are written, and fails at the first byte of one that is too many.
 struct Counted<'a> {
     inner: &'a mut dyn Write,
     most: u64,
@@ -31,9 +31,10 @@ struct Counted<'a> {
 impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let too_many =
-            || io::Error::other(format!("more than {} lines, the limit of --max-output", self.most));
-        *self.left = self.left.checked_sub(lines).ok_or_else(too_many)?;
+        if lines > *self.left || *self.left == 0 && !bytes.is_empty() {
+            return Err(io::Error::other(format!("more than {} lines, the limit of --max-output", self.most)));
+        }
+        *self.left -= lines;
         self.inner.write_all(bytes)?;
         Ok(bytes.len())
     }
