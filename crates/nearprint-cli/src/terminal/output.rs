@@ -32,7 +32,10 @@ impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
         if lines > *self.left || *self.left == 0 && !bytes.is_empty() {
-            return Err(io::Error::other(format!("more than {} lines, the limit of --max-output", self.most)));
+            return Err(io::Error::other(format!(
+                "more than {} lines, the limit of --max-output",
+                self.most
+            )));
         }
         *self.left -= lines;
         self.inner.write_all(bytes)?;
