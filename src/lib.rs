@@ -27,6 +27,7 @@ mod build;
 mod database;
 pub mod erased;
 mod error;
+mod event;
 mod fingerprint;
 mod format;
 mod kernel;
@@ -58,6 +59,7 @@ pub use database::writer::shared::{Commit, SharedWriter};
 pub use database::{Database, width_of, width_of_damaged};
 pub use erased::{AnyDatabase, DatabaseVisitor};
 pub use error::{Corruption, Error, ErrorKind, Holder, HolderPlace, Result};
+pub use event::Event;
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
@@ -95,6 +97,7 @@ pub mod internal {
     pub use crate::kernel::use_kernel;
     pub use crate::query::union_find::UnionFind;
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
+    pub use crate::util::file;
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
     pub use crate::util::time::Utc;
 }

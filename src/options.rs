@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::event::{Event, Listener};
 use crate::progress::{Progress, Stage};
 
 /// How a handle on a database works: threads, memory, progress. None of them is stored: stored
@@ -30,11 +31,15 @@ pub struct Options {
     pub(crate) threads: usize,
     pub(crate) memtable_rows: usize,
     pub(crate) background_merges: bool,
+    /// Whether the run of a sealed log is made when a commit waits for it: what a thread does at any
+    /// time is done at a known one.
+    pub(crate) deferred_flushes: bool,
     pub(crate) merges: bool,
     /// 0 for any.
     pub(crate) merge_bytes_per_second: u64,
     pub(crate) lock_wait: Duration,
     pub(crate) progress: Option<Arc<dyn Progress>>,
+    pub(crate) listener: Listener,
 }
 
 /// The least rate of merges, in bytes per second: 1 MiB. A writer that is dropped waits for a write.
@@ -62,10 +67,12 @@ impl Options {
             threads: *CORES.get_or_init(cores),
             memtable_rows: 1 << 16,
             background_merges: true,
+            deferred_flushes: false,
             merges: true,
             merge_bytes_per_second: 0,
             lock_wait: Duration::ZERO,
             progress: None,
+            listener: Listener::default(),
         }
     }
 
@@ -91,10 +98,18 @@ impl Options {
         self
     }
 
-    /// Whether a writer merges runs on a thread of its own (the default) or inside of its flushes.
+    /// Whether a writer flushes and merges on threads of its own (the default), or inside of its
+    /// commits. With threads of its own a commit waits only when a second memtable is full before the
+    /// first one is a run, or when there are many runs to merge.
     #[must_use]
     pub fn background_merges(mut self, background: bool) -> Self {
         self.background_merges = background;
+        self
+    }
+
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn deferred_flushes(mut self) -> Self {
+        self.deferred_flushes = true;
         self
     }
 
@@ -128,6 +143,14 @@ impl Options {
     #[must_use]
     pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
+        self
+    }
+
+    /// What is called when a writer has flushed, merged or dropped runs, or had to wait: by the thread
+    /// that calls the writer, before its call returns.
+    #[must_use]
+    pub fn on_event(mut self, listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listener = Listener::new(listen);
         self
     }
 
@@ -190,6 +213,7 @@ impl fmt::Debug for Options {
             .field("merges", &self.merges)
             .field("merge_bytes_per_second", &self.merge_bytes_per_second)
             .field("lock_wait", &self.lock_wait)
+            .field("listener", &self.listener)
             .finish_non_exhaustive()
     }
 }

@@ -32,13 +32,28 @@ case $profile in
   *) built=${CARGO_TARGET_DIR:-target}/$profile ;;
 esac
 libraries=$root$libdir
-install -D -m 644 "$built/libnearprint_c.a" "$libraries/libnearprint.a"
+# The static library is one object, which defines the functions of the header and nothing else. What it is made of must
+# not take the place of what a program has under the same names, such as another version of zstd.
+mkdir -p "$libraries"
+if [ "$(uname -s)" = Linux ]; then
+  object=$(mktemp -d)/nearprint.o
+  ld -r --whole-archive "$built/libnearprint_c.a" -o "$object"
+  # Bitcode of LLVM is of use to nobody here, and plugins of other versions of LLVM stumble over it.
+  objcopy --wildcard --keep-global-symbol='nearprint_*' --remove-section=.llvmbc --remove-section=.llvmcmd "$object"
+  rm -f "$libraries/libnearprint.a"
+  ar crsD "$libraries/libnearprint.a" "$object"
+  rm -r "$(dirname "$object")"
+  chmod 644 "$libraries/libnearprint.a"
+else
+  install -m 644 "$built/libnearprint_c.a" "$libraries/libnearprint.a"
+fi
 install -D -m 755 "$built/libnearprint_c.so" "$libraries/libnearprint.so.$library_version"
 ln -sf "libnearprint.so.$library_version" "$libraries/libnearprint.so.${library_version%%.*}"
 ln -sf "libnearprint.so.$library_version" "$libraries/libnearprint.so"
 
 (cd "$here/include" && find . -type f -exec install -D -m 644 {} "$root$prefix/include/{}" \;)
 (cd "$here/cmake" && find . -type f -exec install -D -m 644 {} "$root$prefix/share/cmake/nearprint/{}" \;)
+install -D -m 644 "$here/nearprint.supp" "$root$prefix/share/nearprint/nearprint.supp"
 documents=$root$prefix/share/doc/nearprint
 install -D -m 644 -t "$documents" LICENSE-APACHE LICENSE-MIT
 tools/third_party.py nearprint-c "$(rustc -vV | sed -n 's/^host: //p')" > "$documents/THIRD-PARTY.txt"
@@ -53,5 +68,16 @@ Description: nearprint for C and C++: a shared and a static library with their h
 Version: $version
 Libs: -L\${libdir} -lnearprint
 Cflags: -I\${includedir}
-Libs.private: -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
+Libs.private: -lpthread -lm -ldl
+EOF
+cat > "$libraries/pkgconfig/nearprint-static.pc" << EOF
+prefix=$prefix
+libdir=$libdir
+includedir=\${prefix}/include
+
+Name: nearprint-static
+Description: nearprint for C and C++, linked from its static library even where there is a shared one
+Version: $version
+Libs: \${libdir}/libnearprint.a -lpthread -lm -ldl
+Cflags: -I\${includedir}
 EOF

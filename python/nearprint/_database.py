@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, Literal, Optional, Union, overload
 
@@ -19,7 +20,7 @@ from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, IfNew, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
-from ._settings import check_count, check_similarity, distance_of, settings_of
+from ._settings import Listener, check_count, check_similarity, distance_of, settings_of
 from ._sources import Texts
 from ._text_rows import rows_of
 from ._texts import stored_fingerprints
@@ -39,14 +40,21 @@ def open(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    merges: bool = True,
+    merge_rate: Optional[int] = None,
+    on_event: Listener = None,
     wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
     """Opens a database. This takes about a millisecond, whatever the size.
 
     ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in
-    bytes (1 GiB; at least 1 MiB). A commit writes a run after ``memtable_rows`` rows (65,536).
-    Without ``background_merges``, flushes wait for merges. The first write waits at most ``wait`` seconds
+    bytes (1 GiB; at least 1 MiB). A run is made of each ``memtable_rows`` rows (65,536). Without
+    ``background_merges``, commits wait for runs and for merges; without ``merges``, runs are merged by
+    :meth:`Database.compact` only; ``merge_rate`` limits the bytes that a merge writes in a second (at least
+    1 MiB). ``on_event`` is called with a dictionary for each ``flush``, ``merge``, ``expiry`` and ``stall``
+    (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in which it was noticed. The
+    first write waits at most ``wait`` seconds
     while another process writes. ``progress`` is for all long operations: a
     callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of the
     callable cancels the operation.
@@ -59,6 +67,9 @@ def open(
         memory=memory,
         memtable_rows=memtable_rows,
         background_merges=background_merges,
+        merges=merges,
+        merge_rate=merge_rate,
+        on_event=on_event,
         wait=wait,
     )
     check_progress(progress)
@@ -426,6 +437,15 @@ class Database:
         if self._is_exact(k) and other._is_exact(k):
             return Blocks(self._open().similar_cross(other._open(), _checked(similarity), ids, listener))
         return Blocks(self._open().cross(other._open(), self._k_of(k, similarity), ids, listener))
+
+    def activity(self) -> dict[str, Any]:
+        """Who writes to the database just now, and when it was written to last.
+
+        ``locked`` says whether a writer has it, in any process; ``writer`` is its process, host and time, if
+        they could be read; ``last_commit`` is a ``datetime`` in UTC.
+        """
+        locked, writer, seconds = self._open().activity()
+        return {"locked": locked, "writer": writer, "last_commit": datetime.fromtimestamp(seconds, timezone.utc)}
 
     def rows(self) -> Blocks:
         """All rows by (fingerprint, id), as an iterator of tables.

@@ -41,6 +41,9 @@ def dedup_files(
     evidence: Optional[Literal["features", "texts", "none"]] = None,
     keep: str = "first",
     unit: Optional[Literal["paragraph", "line"]] = None,
+    min_repeats: int = 2,
+    min_left: float = 0.0,
+    keep_hollow: bool = False,
     min_tokens: Optional[int] = None,
     min_features: int = 0,
     annotate: bool = False,
@@ -79,7 +82,9 @@ def dedup_files(
     With ``unit``, paragraphs (lines between blank ones) or lines are compared instead of whole documents, and
     documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
     ``similarity`` or ``k`` is given, and units with fewer than ``min_tokens`` words stay where they are; that is 5 for
-    units, and 0 for documents, which are set aside. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
+    units, and 0 for documents, which are set aside. Units are removed from the document with the number
+    ``min_repeats`` on that has them. A document is left out, or with ``keep_hollow`` written whole, if earlier ones
+    leave less than the share ``min_left`` of its text. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
     ``keep`` than ``first``.
 
     A text without features, which are the shingles or keywords that the recipe compares, is a duplicate only of a text
@@ -116,6 +121,9 @@ def dedup_files(
         evidence=evidence,
         keep=keep,
         unit=unit,
+        min_repeats=check_count(min_repeats, "min_repeats", 2),
+        min_left=_check_share(min_left),
+        keep_hollow=keep_hollow,
         exclude=_patterns("exclude", exclude),
         ext=_patterns("ext", ext),
         no_ignore=no_ignore,
@@ -145,9 +153,15 @@ def dedup_files(
     units, completed = found.pop("units"), found.pop("completed")
     return Deduplication(
         **found,
-        units=UnitCounts(*units),
+        units=UnitCounts(*units[0], tuple(units[1])),
         completed=None if completed is None else datetime.fromtimestamp(completed, timezone.utc),
     )
+
+
+def _check_share(share: float) -> float:
+    if not 0 <= share <= 1:
+        raise InputError(f"min_left = {share}: a number from 0 to 1 is wanted")
+    return float(share)
 
 
 def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
@@ -168,7 +182,8 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
     defaults |= {"keep_fields": [], "exclude": [], "ext": [], "against": [], "threads": None, "memory": None}
     defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
-    defaults |= dict.fromkeys(("no_ignore", "null", "within"), False)
+    defaults |= dict.fromkeys(("no_ignore", "null", "within", "keep_hollow"), False)
+    defaults |= {"min_repeats": 2, "min_left": 0.0}
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:

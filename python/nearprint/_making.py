@@ -14,7 +14,7 @@ from ._errors import InputError
 from ._progress import Progress, check_progress, listening
 from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows
-from ._settings import Duration, check_count, k_of_layout, kind_of, line_and_width, settings_of
+from ._settings import Duration, Listener, check_count, k_of_layout, kind_of, line_and_width, settings_of
 from ._sources import Texts
 from ._text_rows import are_texts, rows_of, storage_of
 
@@ -37,6 +37,9 @@ def create(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    merges: bool = True,
+    merge_rate: Optional[int] = None,
+    on_event: Listener = None,
     wait: float = 0.0,
     progress: Progress = None,
 ) -> Database:
@@ -75,6 +78,9 @@ def create(
         memory=memory,
         memtable_rows=memtable_rows,
         background_merges=background_merges,
+        merges=merges,
+        merge_rate=merge_rate,
+        on_event=on_event,
         wait=wait,
     )
     check_progress(progress)

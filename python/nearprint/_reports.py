@@ -118,8 +118,14 @@ class UnitCounts:
     removed: int
     #: The texts of all documents, in bytes of UTF-8.
     text_bytes: int
-    #: The texts of removed units, in bytes of UTF-8.
+    #: The texts of removed units, and what else is in hollow documents that are left out, in bytes of UTF-8.
     removed_bytes: int
+    #: Removed units that repeat a part of their own document.
+    within: int
+    #: Documents of which earlier ones leave less than ``min_left``.
+    hollow: int
+    #: Documents that lost units, by the share of their text that is left: below 0.2, below 0.4, …, from 0.8 on.
+    by_left: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from datetime import timedelta
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 from . import _nearprint
 from ._arrays import check_k, check_threads
@@ -13,6 +13,8 @@ from ._errors import InputError
 
 #: A time, or seconds.
 Duration = Union[timedelta, float]
+#: Is called with the fields of each event.
+Listener = Optional[Callable[[dict[str, Any]], object]]
 
 DEFAULT_K = 3
 DEFAULT_SIMILARITY = 0.7
@@ -153,12 +155,17 @@ def settings_of(
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
+    merges: bool = True,
+    merge_rate: Optional[int] = None,
+    on_event: Listener = None,
     wait: float = 0.0,
     first_id: int = 0,
 ) -> dict[str, Any]:
     """The settings for the native module."""
     if not isinstance(layout, str):
         raise TypeError(f"layout: a str is wanted, not {type(layout).__name__}")
+    if on_event is not None and not callable(on_event):
+        raise TypeError("on_event: a callable is wanted")
     return {
         "k": check_count(k, "k", 0, width),
         "layout": layout,
@@ -170,6 +177,9 @@ def settings_of(
         "memory": None if memory is None else check_count(memory, "memory"),
         "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),
         "background_merges": bool(background_merges),
+        "merges": bool(merges),
+        "merge_rate": 0 if merge_rate is None else check_count(merge_rate, "merge_rate", 1, 2**64 - 1),
+        "on_event": on_event,
         "wait": check_seconds(wait, "wait"),
         "first_id": check_count(first_id, "first_id", 0, 2**64 - 1),
     }

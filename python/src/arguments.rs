@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use nearprint::erased::NewRows;
-use nearprint::{KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
+use nearprint::{Event, KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
 
 use crate::errors::input_error;
 
@@ -27,6 +28,11 @@ pub(crate) struct Settings {
     memory: Option<usize>,
     memtable_rows: Option<usize>,
     background_merges: bool,
+    merges: bool,
+    /// In bytes a second; 0 for any.
+    merge_rate: u64,
+    /// Called with a dictionary for each event.
+    on_event: Option<Py<PyAny>>,
     /// In seconds.
     wait: f64,
     pub(crate) first_id: u64,
@@ -52,6 +58,11 @@ impl Settings {
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new().background_merges(self.background_merges);
         options = options.lock_wait(Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX));
+        options = options.merges(self.merges).merge_rate(self.merge_rate);
+        if let Some(listener) = &self.on_event {
+            let listener = Python::attach(|py| listener.clone_ref(py));
+            options = options.on_event(move |event| Python::attach(|py| tell(py, &listener, event)));
+        }
         if let Some(threads) = self.threads {
             options = options.threads(threads);
         }
@@ -62,6 +73,33 @@ impl Settings {
             options = options.memtable_rows(rows);
         }
         options
+    }
+}
+
+/// Calls a listener. Its exception is printed: the event has happened.
+fn tell(py: Python<'_>, listener: &Py<PyAny>, event: &Event) {
+    let (name, runs, size, took) = match *event {
+        Event::Flush { rows, bytes, took } => ("flush", None, Some((rows, Some(bytes))), Some(took)),
+        Event::Merge { runs, rows, bytes, took } => {
+            ("merge", Some(runs), Some((rows, Some(bytes))), Some(took))
+        }
+        Event::Expiry { runs, rows } => ("expiry", Some(runs), Some((rows, None)), None),
+        Event::Stall { took } => ("stall", None, None, Some(took)),
+        _ => return,
+    };
+    let called = || {
+        let fields = PyDict::new(py);
+        fields.set_item("event", name)?;
+        runs.map_or(Ok(()), |runs| fields.set_item("runs", runs))?;
+        if let Some((rows, bytes)) = size {
+            fields.set_item("rows", rows)?;
+            bytes.map_or(Ok(()), |bytes| fields.set_item("bytes", bytes))?;
+        }
+        took.map_or(Ok(()), |took| fields.set_item("seconds", took.as_secs_f64()))?;
+        listener.call1(py, (fields,)).map(drop)
+    };
+    if let Err(error) = called() {
+        error.write_unraisable(py, Some(listener.bind(py)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use nearprint::erased::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
 use nearprint::{Query, Result, Width};
@@ -150,6 +151,14 @@ impl Core {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = run(py, || Ok(self.handle.snapshot()?.stats()))?;
         dicts::stats(py, &stats)
+    }
+
+    /// Whether a writer has the database, that writer, and the time of the last commit in seconds since
+    /// 1970.
+    fn activity(&self, py: Python<'_>) -> PyResult<(bool, Option<String>, f64)> {
+        let found = run(py, || self.handle.database.activity())?;
+        let since = found.last_commit.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok((found.is_locked, found.writer.map(|writer| writer.to_string()), since.as_secs_f64()))
     }
 
     /// The text, and a dict for each run.

@@ -33,6 +33,9 @@ pub(crate) struct Description {
     confirm: Option<String>,
     keep: String,
     unit: Option<String>,
+    min_repeats: u64,
+    min_left: f64,
+    keep_hollow: bool,
     against: Vec<PathBuf>,
     within: bool,
     exclude: Vec<String>,
@@ -96,6 +99,9 @@ impl Description {
         job.nul_ended = self.null;
         job.keep = keep;
         job.units = unit;
+        job.unit_rules.min_repeats = self.min_repeats;
+        job.unit_rules.min_left = self.min_left;
+        job.unit_rules.keeps_hollow = self.keep_hollow;
         job.database = self.database;
         job.within = self.within || self.against.is_empty();
         job.against = self.against;
@@ -217,9 +223,10 @@ fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
     }
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
-    let UnitCounts { compared, removed, text_bytes, removed_bytes, .. } = counts.units;
-    let units = [compared, removed, text_bytes, removed_bytes];
-    dict.set_item("units", units)?;
+    let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } =
+        counts.units;
+    let units = [compared, removed, text_bytes, removed_bytes, within, hollow];
+    dict.set_item("units", (units, by_left))?;
     dict.set_item("completed", report.completed.map(UtcTime::seconds))?;
     let groups: Vec<(String, u64)> =
         report.largest.into_iter().map(|group| (group.name, group.size)).collect();

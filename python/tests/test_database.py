@@ -9,6 +9,7 @@ import pickle
 import tempfile
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -559,3 +560,40 @@ def test_batches_have_a_limit_for_each_query(tmp_path: Path) -> None:
         assert (found["query"].tolist(), found["id"].tolist()) == ([0, 0, 1, 1], [0, 1, 0, 1])
         with pytest.raises(nearprint.InputError, match="limit"):
             database.query_batch([7], 3, limit=-1)
+
+
+def test_events_add_up_to_what_is_stored(tmp_path):
+    seen = []
+    with nearprint.create(tmp_path / "db", memtable_rows=100, background_merges=False, on_event=seen.append) as db:
+        for first in range(0, 1000, 50):
+            db.add(np.arange(first, first + 50, dtype=np.uint64) << np.uint64(40))
+            db.commit()
+    flushes = [event for event in seen if event["event"] == "flush"]
+    merges = [event for event in seen if event["event"] == "merge"]
+    assert sum(event["rows"] for event in flushes) == 1000 == len(nearprint.open(tmp_path / "db"))
+    assert all(event["bytes"] > 0 and event["seconds"] > 0 for event in flushes + merges)
+    assert merges and all(event["runs"] > 1 for event in merges)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_exception_of_a_listener_loses_nothing(tmp_path):
+    def listen(event):
+        raise ValueError("no room for events")
+
+    with nearprint.create(tmp_path / "db", merges=False, merge_rate=1, on_event=listen) as db:
+        db.add([1, 2, 3])
+        db.flush()
+    assert len(nearprint.open(tmp_path / "db")) == 3
+    with pytest.raises(TypeError, match="on_event: a callable"):
+        nearprint.open(tmp_path / "db", on_event=3)
+
+
+def test_activity_names_the_writer(tmp_path):
+    before = datetime.now(timezone.utc) - timedelta(seconds=5)
+    with nearprint.create(tmp_path / "db") as db:
+        assert db.activity()["locked"] is False
+        db.add([1])
+        db.commit()
+        found = nearprint.open(tmp_path / "db").activity()
+        assert found["locked"] and f"process {os.getpid()}" in found["writer"]
+        assert before < found["last_commit"] < datetime.now(timezone.utc) + timedelta(seconds=5)

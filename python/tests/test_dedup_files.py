@@ -54,6 +54,8 @@ def lines_of(page: Path) -> list[str]:
         {"unit": "paragraph", "min_tokens": 0},
         {"unit": "paragraph", "similarity": 0.5},
         {"unit": "line", "min_tokens": 3, "recipe": "simhash", "confirm": "jaccard:0.9"},
+        {"unit": "line", "min_repeats": 3, "min_left": 0.2},
+        {"unit": "line", "min_left": 0.5, "keep_hollow": True},
         {"unit": "line", "keep_fields": ["url", "text"], "cleaned": "clean", "duplicates_header": True},
         {"keep_fields": ["site"], "old_id": "was", "cleaned": "text", "add_fingerprint": "print"},
         {"keep_fields": ["url", "none"], "keep": "longest", "annotate": True},
@@ -84,7 +86,8 @@ def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
     done = nearprint.dedup_files(pages, output, key_field="url", unit="paragraph", recipe="exact clean=html,nfc,lower")
     texts = [json.loads(line)["text"] for line in pages.read_text().splitlines()]
     removed_bytes = len(BODIES[2]) + 3 * len(FOOTER)
-    assert done.units == nearprint.UnitCounts(8, 4, sum(map(len, texts)), removed_bytes)
+    assert done.units == nearprint.UnitCounts(8, 4, sum(map(len, texts)), removed_bytes, 0, 0, done.units.by_left)
+    assert sum(done.units.by_left) == 2
     assert (done.documents, done.kept, done.duplicates, done.copies) == (4, 3, 1, 4)
     assert sum(done.by_similarity) == 4
     assert done.largest == [(FOOTER.upper(), 4), (BODIES[2], 2)]

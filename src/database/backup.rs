@@ -84,7 +84,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// The manifest of the copy, without its runs.
     fn manifest_in_runs(&self) -> Manifest {
         let next_run = self.runs().map(|run| run.record.run + 1).max().unwrap_or(0);
-        let mut manifest = Manifest { runs: Vec::new(), live_wal: None, ..self.manifest().clone() };
+        let mut manifest =
+            Manifest { runs: Vec::new(), live_wal: None, sealed_wal: None, ..self.manifest().clone() };
         manifest.next_run = manifest.next_run.max(next_run);
         manifest.expiry = manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
         manifest

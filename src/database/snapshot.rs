@@ -19,6 +19,7 @@ use crate::options::Options;
 use crate::progress::{Progress, ProgressFn};
 use crate::query::batch::Workers;
 use crate::query::merged::MergedView;
+use crate::query::prepare::Searchable;
 use crate::query::view::View;
 use crate::run::{Identities, Run, Verification, verify};
 use crate::storage::Storage;
@@ -38,7 +39,7 @@ struct Shared<F> {
     manifest: Manifest,
     /// The identities of ingested runs. Only copies need them, and the files may be removed.
     identities: Arc<[Identities]>,
-    /// What was read of the log.
+    /// What was read of the logs. `None` in a snapshot of a writer.
     unflushed: Option<Unflushed<F>>,
     options: Options,
     kernel: Kernel,
@@ -68,11 +69,10 @@ impl<F: Fingerprint> Snapshot<F> {
             let unflushed = Unflushed::read(&**storage, &mut noted, options, read)?;
             let now = storage.now();
             noted.drop_expired(now);
-            let live = unflushed.as_ref().filter(|_| !noted.is_log_expired(now));
+            let live = Some(&unflushed).filter(|_| !noted.is_log_expired(now));
             let live: Vec<_> = live.into_iter().flat_map(Unflushed::runs).cloned().collect();
             if let Some(same) = same
-                && unflushed.as_ref().map(Unflushed::end)
-                    == same.shared.unflushed.as_ref().map(Unflushed::end)
+                && read.is_some_and(|read| read.ends().eq(unflushed.ends()))
                 && same.view().searchables().len() == noted.runs.len() + live.len()
             {
                 return Ok(same.clone());
@@ -84,7 +84,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 published: Some(Arc::new(manifest)),
                 manifest: noted,
                 identities,
-                unflushed,
+                unflushed: Some(unflushed),
                 options: options.clone(),
                 kernel: Kernel::detect(),
                 view,
@@ -93,20 +93,24 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// A snapshot of runs and unflushed changes, which may be uncommitted.
+    /// A snapshot of runs and unflushed changes, older ones first, which may be uncommitted.
     pub(crate) fn with_changes(
         storage: Arc<dyn Storage>,
         mut manifest: Manifest,
         options: Options,
         view: &View<F>,
-        changes: &ChangeSet<F>,
+        changes: &[&ChangeSet<F>],
     ) -> Result<Self> {
-        changes.note_in(&mut manifest);
+        changes.iter().for_each(|changes| changes.note_in(&mut manifest));
         let identities = Identities::open_all(&*storage, &manifest)?.into();
-        let newest = changes.to_run(&manifest, std::iter::empty(), &options)?;
+        let mut newest: Vec<Arc<Searchable<F>>> = Vec::new();
+        for changes in changes {
+            let older = newest.iter().map(|run| &run.run.record);
+            newest.extend(changes.to_run(&manifest, older, &options)?);
+        }
         let now = storage.now();
         manifest.drop_expired(now);
-        let newest = newest.filter(|_| !manifest.is_log_expired(now));
+        newest.retain(|_| !manifest.is_log_expired(now));
         let view = View::open(&*storage, &manifest, Some(view))?.and(newest.into_iter());
         let kernel = Kernel::detect();
         let shared =
@@ -304,16 +308,14 @@ pub(crate) fn verify_all<F: Fingerprint>(
     options: &Options,
 ) -> Result<Verification> {
     let mut report = verify::<F>(storage, manifest, options)?;
-    if manifest.live_wal.is_some() {
+    for header in manifest.wal_headers() {
         report.files += 1;
-        let checked = Log::open(storage, manifest).and_then(|log| {
-            log.map_or(Ok(()), |log| {
-                let len_bytes = log.len_bytes()?;
-                report.bytes += len_bytes;
-                let frames = log.read(log.start())?;
-                report.ignored_log_bytes = len_bytes.saturating_sub(frames.end().offset);
-                frames.visit::<F>(&mut |_| ())
-            })
+        let checked = Log::open(storage, manifest, header).and_then(|log| {
+            let len_bytes = log.len_bytes()?;
+            report.bytes += len_bytes;
+            let frames = log.read(log.start())?;
+            report.ignored_log_bytes += len_bytes.saturating_sub(frames.end().offset);
+            frames.visit::<F>(&mut |_| ())
         });
         match checked {
             Err(Error::Corrupt(damage)) => report.damage.push(*damage),

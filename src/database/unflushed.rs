@@ -1,4 +1,4 @@
-//! The unflushed rows that a reader finds in the log, as runs in memory.
+//! The unflushed rows that a reader finds in the logs, as runs in memory.
 //!
 //! A refresh reads the frames that were added since, and makes a small run of them. Small runs are
 //! replaced by larger ones as they become many: a refresh costs what was added, and a query meets few
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::wal::LogPlace;
-use crate::log::wal::{Log, LogFrames};
+use crate::log::wal::Log;
 use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
 use crate::query::prepare::Searchable;
@@ -22,9 +22,16 @@ const SMALL_BYTES: u64 = 4096;
 /// A run is replaced once the frames behind its own have a part of their bytes: one of so many.
 const PARTS: u64 = 4;
 
-/// Runs of consecutive frames of a log, and where the log was read up to.
+/// What was read of the logs.
 #[derive(Clone, Debug)]
 pub(crate) struct Unflushed<F> {
+    /// Older first.
+    logs: Vec<ReadLog<F>>,
+}
+
+/// Runs of consecutive frames of a log, and where the log was read up to.
+#[derive(Clone, Debug)]
+struct ReadLog<F> {
     salt: u64,
     end: LogPlace,
     /// Oldest first.
@@ -40,46 +47,58 @@ struct Part<F> {
 }
 
 impl<F: Fingerprint> Unflushed<F> {
-    /// Reads the live log. `None` if there is none. `known` is what was read before of the log that
-    /// the same manifest names. Notes everything but rows in `manifest`.
+    /// Reads the logs. `known` is what was read before of the logs that the same manifest names. Notes
+    /// everything but rows in `manifest`.
     pub(crate) fn read(
         storage: &dyn Storage,
         manifest: &mut Manifest,
         options: &Options,
         known: Option<&Self>,
-    ) -> Result<Option<Self>> {
-        let Some(log) = Log::open(storage, manifest)? else { return Ok(None) };
-        let len_bytes = log.len_bytes()?;
-        // Another log may have taken the place of the one that was read.
-        let known = known.filter(|known| known.salt == log.salt() && known.end.offset <= len_bytes);
-        let fresh = Self { salt: log.salt(), end: log.start(), parts: Vec::new() };
-        let mut unflushed = known.cloned().unwrap_or(fresh);
-        if len_bytes > unflushed.end.offset {
-            unflushed.read_on(&log, len_bytes, manifest, options)?;
+    ) -> Result<Self> {
+        let mut read = Self { logs: Vec::new() };
+        for log in Log::open_all(storage, manifest)? {
+            let len_bytes = log.len_bytes()?;
+            let mut known = known.iter().flat_map(|known| &known.logs);
+            // Another log may have taken the place of the one that was read.
+            let known = known.find(|known| known.salt == log.salt() && known.end.offset <= len_bytes);
+            let fresh = ReadLog { salt: log.salt(), end: log.start(), parts: Vec::new() };
+            let mut newest = known.cloned().unwrap_or(fresh);
+            if len_bytes > newest.end.offset {
+                newest.read_on(&log, (len_bytes, &read), manifest, options)?;
+            }
+            read.logs.push(newest);
         }
-        Ok(Some(unflushed))
+        Ok(read)
     }
 
-    /// The bytes and the frames of the log up to where it was read.
+    /// The bytes and the frames of the logs up to where they were read.
     pub(crate) fn size(&self) -> (u64, u64) {
-        let first = self.parts.first().map_or(self.end, |part| part.start);
-        (self.end.offset, self.end.frame - first.frame)
+        let frames =
+            |log: &ReadLog<F>| log.end.frame - log.parts.first().map_or(log.end, |part| part.start).frame;
+        (self.logs.iter().map(|log| log.end.offset).sum(), self.logs.iter().map(frames).sum())
     }
 
-    /// The log, and where it was read up to.
-    pub(crate) fn end(&self) -> (u64, LogPlace) {
-        (self.salt, self.end)
+    /// The logs, and where they were read up to.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (u64, LogPlace)> {
+        self.logs.iter().map(|log| (log.salt, log.end))
     }
 
     /// The runs, oldest first.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &Arc<Searchable<F>>> {
+        self.logs.iter().flat_map(ReadLog::runs)
+    }
+}
+
+impl<F: Fingerprint> ReadLog<F> {
+    fn runs(&self) -> impl Iterator<Item = &Arc<Searchable<F>>> {
         self.parts.iter().filter_map(|part| part.run.as_ref())
     }
 
+    /// Reads a log up to a length. `older` are the logs before it.
     fn read_on(
         &mut self,
         log: &Log,
-        len_bytes: u64,
+        (len_bytes, older): (u64, &Unflushed<F>),
         manifest: &mut Manifest,
         options: &Options,
     ) -> Result<()> {
@@ -93,25 +112,14 @@ impl<F: Fingerprint> Unflushed<F> {
             self.parts.pop();
         }
         let frames = log.read(start)?;
-        let run = self.run_of(&frames, manifest, options)?;
+        let mut changes = ChangeSet::new();
+        frames.visit(&mut |operation| changes.apply(operation))?;
+        changes.note_in(manifest);
+        let others = older.runs().chain(self.runs()).map(|run| &run.run.record);
+        let run = changes.to_run(manifest, others, options)?;
         self.end = frames.end();
         self.parts.push(Part { start, run });
         Ok(())
-    }
-
-    /// A run of frames that come after all parts.
-    fn run_of(
-        &self,
-        frames: &LogFrames<'_>,
-        manifest: &mut Manifest,
-        options: &Options,
-    ) -> Result<Option<Arc<Searchable<F>>>> {
-        let mut changes = ChangeSet::new();
-        frames.visit(&mut |operation| {
-            changes.apply(operation);
-        })?;
-        changes.note_in(manifest);
-        changes.to_run(manifest, self.runs().map(|run| &run.run.record), options)
     }
 }
 

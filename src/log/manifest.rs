@@ -27,6 +27,7 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         largest_id: None,
         runs_only: false,
         live_wal: None,
+        sealed_wal: None,
         next_wal: 1,
         next_frame: 1,
         runs: Vec::new(),
@@ -139,14 +140,20 @@ impl Manifest {
         Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone(), lifetime }
     }
 
-    /// The expected header of the live log.
-    pub(crate) fn wal_header(&self) -> Option<WalHeader> {
-        self.live_wal.map(|live| self.header_of(live))
+    /// The expected headers of the logs, older first.
+    pub(crate) fn wal_headers(&self) -> impl Iterator<Item = WalHeader> {
+        let sealed = self.sealed_wal.map(|sealed| self.header_of(sealed.wal, sealed.first_frame));
+        sealed.into_iter().chain(self.live_wal.map(|live| self.header_of(live, self.next_frame)))
     }
 
-    /// The header of the live log, or of the next one.
-    pub(crate) fn header_of(&self, LiveWal { number, salt }: LiveWal) -> WalHeader {
-        let Self { database_id, width, next_frame: first_frame, .. } = *self;
+    /// The number behind the last frame of a sealed log.
+    pub(crate) fn sealed_at(&self, number: u64) -> Option<u64> {
+        self.sealed_wal.filter(|sealed| sealed.wal.number == number).map(|_| self.next_frame)
+    }
+
+    /// The header of a log.
+    pub(crate) fn header_of(&self, LiveWal { number, salt }: LiveWal, first_frame: u64) -> WalHeader {
+        let Self { database_id, width, .. } = *self;
         WalHeader { database_id, width, number, salt, first_frame }
     }
 
@@ -188,7 +195,8 @@ impl Manifest {
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
         let ingested = self.ingested.iter().map(|file| names::identities(file.number));
         let runs = self.runs.iter().flat_map(RunRecord::file_names);
-        whole.into_iter().chain(self.live_wal.map(|live| names::wal(live.number))).chain(ingested).chain(runs)
+        let logs = self.wal_headers().map(|header| names::wal(header.number));
+        whole.into_iter().chain(logs).chain(ingested).chain(runs)
     }
 
     /// Returns an error for another database than the one with this id, if one is given.

@@ -33,7 +33,7 @@ impl Wal {
         let live = LiveWal { number: manifest.next_wal, salt };
         let name = names::wal(live.number);
         let path = storage.path(&name);
-        let header = manifest.header_of(live);
+        let header = manifest.header_of(live, manifest.next_frame);
         let mut file = storage.create(&name).map_err(Error::io("create", &path))?;
         file.write_all_at(&header.encode(), 0)
             .map_err(Error::io("write", &path))
@@ -45,6 +45,11 @@ impl Wal {
     /// Whether a frame fits into a log: this one, or a new one if there is none.
     pub(crate) fn has_room(log: Option<&Self>, content: &Content) -> bool {
         log.map_or(HEADER_BYTES as u64, |log| log.end) + content.frame_len_bytes() <= MAX_LOG_BYTES
+    }
+
+    /// The length of the file.
+    pub(crate) fn len_bytes(&self) -> u64 {
+        self.end
     }
 
     /// Appends one frame and makes it durable.
@@ -78,14 +83,20 @@ pub(crate) struct Log {
     path: PathBuf,
     file: Box<dyn ReadFile>,
     header: WalHeader,
+    /// The number behind its last frame, of a sealed log.
+    sealed_at: Option<u64>,
     /// Whether the database has keys.
     keyed: bool,
 }
 
 impl Log {
-    /// Opens the log that a manifest names, and checks its header. `None` if it names none.
-    pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<Self>> {
-        let Some(header) = manifest.wal_header() else { return Ok(None) };
+    /// Opens the logs that a manifest names, older first, and checks their headers.
+    pub(crate) fn open_all(storage: &dyn Storage, manifest: &Manifest) -> Result<Vec<Self>> {
+        manifest.wal_headers().map(|header| Self::open(storage, manifest, header)).collect()
+    }
+
+    /// Opens the log with a header that a manifest names.
+    pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, header: WalHeader) -> Result<Self> {
         let name = names::wal(header.number);
         let path = storage.path(&name);
         let file = storage.open(&name).map_err(|error| {
@@ -105,7 +116,8 @@ impl Log {
         let bytes = &mut bytes[..to_usize(len_bytes)];
         file.read_exact_at(bytes, 0).map_err(io)?;
         header.check(bytes).map_err(|problem| problem.of(&path))?;
-        Ok(Some(Self { path, file, header, keyed: manifest.keys.is_some() }))
+        let (sealed_at, keyed) = (manifest.sealed_at(header.number), manifest.keys.is_some());
+        Ok(Self { path, file, header, sealed_at, keyed })
     }
 
     /// What distinguishes this log from every other one.
@@ -133,7 +145,11 @@ impl Log {
             bytes = self.read_bytes(from)?;
             frames = Frames::scan(&bytes, from, self.header.salt);
         }
-        match frames.damage.take() {
+        let missing = self.sealed_at.filter(|&next| next != frames.end.frame).map(|next| {
+            let found = format!("a log that ends before frame {}", frames.end.frame);
+            Flaw::new("frame", frames.end.offset, format!("all frames before {next}"), found)
+        });
+        match frames.damage.take().or(missing) {
             Some(flaw) => Err(flaw.of(&self.path)),
             None => Ok(LogFrames { log: self, bytes, from, frames }),
         }

@@ -1,7 +1,7 @@
 //! Net effect of unflushed operations: the inserted rows, and the ids deleted from older runs.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::build::{KeySource, RowCounts, RunContent, Target, write_run};
 use crate::error::Result;
@@ -28,7 +28,7 @@ pub(crate) struct ChangeSet<F> {
     deleted: BTreeMap<u64, usize>,
     /// The ids that were inserted since they were last deleted. Collected when they are first needed:
     /// most writers only insert.
-    inserted_ids: Option<HashSet<u64>>,
+    inserted_ids: OnceLock<HashSet<u64>>,
     operations: usize,
     /// The id of the last operation, if that was a deletion.
     just_deleted: Option<u64>,
@@ -128,12 +128,12 @@ impl<F: Fingerprint> ChangeSet<F> {
     }
 
     /// Whether a row with this id was inserted and not deleted since.
-    pub(crate) fn holds(&mut self, id: u64) -> bool {
-        let ids = self.inserted_ids.take().unwrap_or_else(|| {
+    pub(crate) fn holds(&self, id: u64) -> bool {
+        let ids = self.inserted_ids.get_or_init(|| {
             let live = (0..self.inserted.len()).filter(|&index| self.is_live(index));
             live.map(|index| self.inserted[index].id).collect()
         });
-        self.inserted_ids.insert(ids).contains(&id)
+        ids.contains(&id)
     }
 
     /// All inserted rows, also those that were deleted since.
@@ -166,7 +166,7 @@ impl<F: Fingerprint> ChangeSet<F> {
             Operation::Delete(id) => {
                 self.just_deleted = Some(id);
                 self.deleted.insert(id, self.inserted.len());
-                self.inserted_ids.iter_mut().for_each(|ids| _ = ids.remove(&id));
+                self.inserted_ids.get_mut().into_iter().for_each(|ids| _ = ids.remove(&id));
             }
             Operation::Checkpoint(bytes) => self.checkpoint = Some(bytes.to_vec()),
             Operation::History(bytes) => self.history = Some(bytes.to_vec()),
@@ -175,7 +175,7 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     fn insert(&mut self, row: Row<F>) {
         self.largest_id = self.largest_id.max(Some(row.id));
-        self.inserted_ids.iter_mut().for_each(|ids| _ = ids.insert(row.id));
+        self.inserted_ids.get_mut().into_iter().for_each(|ids| _ = ids.insert(row.id));
         self.inserted.push(row);
     }
 

@@ -6,7 +6,9 @@ use std::io;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
+#[cfg(unix)]
+use memmap2::Advice;
+use memmap2::{Mmap, MmapMut, MmapOptions};
 
 use crate::util::cast::to_usize;
 
@@ -38,10 +40,7 @@ impl Bytes {
         // map intact: this crate never opens a published file for writing. Another program that
         // overwrites or truncates a file breaks the database in any case.
         let map = unsafe { MmapOptions::new().map(file)? };
-        map.advise(match access {
-            Access::Random => Advice::Random,
-            Access::Sequential => Advice::Sequential,
-        })?;
+        advise(&map, access)?;
         Ok(Self(Inner::Map(map)))
     }
 
@@ -61,8 +60,7 @@ impl Bytes {
             && range.end <= map.len()
             && !range.is_empty()
         {
-            // Only a hint. If it fails, the bytes are read page by page.
-            let _ = map.advise_range(Advice::WillNeed, range.start, range.len());
+            start_reading(map, range);
         }
     }
 
@@ -78,6 +76,30 @@ impl Bytes {
         Self(Inner::Heap { words, len_bytes })
     }
 }
+
+#[cfg(unix)]
+fn advise(map: &Mmap, access: Access) -> io::Result<()> {
+    map.advise(match access {
+        Access::Random => Advice::Random,
+        Access::Sequential => Advice::Sequential,
+    })
+}
+
+#[cfg(unix)]
+fn start_reading(map: &Mmap, range: Range<usize>) {
+    // Only a hint. If it fails, the bytes are read page by page.
+    let _ = map.advise_range(Advice::WillNeed, range.start, range.len());
+}
+
+/// Windows finds out by itself how a map is read.
+#[cfg(windows)]
+fn advise(_: &Mmap, _: Access) -> io::Result<()> {
+    Ok(())
+}
+
+/// Bytes are read page by page.
+#[cfg(windows)]
+fn start_reading(_: &Mmap, _: Range<usize>) {}
 
 impl Deref for Bytes {
     type Target = [u8];

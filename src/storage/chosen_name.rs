@@ -6,7 +6,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -37,7 +36,7 @@ pub(super) fn random(parent: &Folder, number: u64) -> io::Result<OsString> {
 
 /// The name that a folder has until it is ready for its own name.
 pub(super) fn before(parent: &Folder, name: &OsStr) -> io::Result<OsString> {
-    random(parent, xxh3_64(name.as_bytes()))
+    random(parent, xxh3_64(name.as_encoded_bytes()))
 }
 
 /// Whether nearprint has chosen this name for a folder in `parent`.

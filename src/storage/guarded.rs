@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::bytes::{Access, Bytes};
-use super::interface::{Lock, Permissions, ReadFile, Storage, WriteFile};
+use super::folder::Permissions;
+use super::interface::{Lock, ReadFile, Storage, WriteFile};
 use super::pace::Pace;
 use crate::error::Result;
 use crate::util::sabotage;

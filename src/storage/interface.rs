@@ -7,9 +7,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::Mode;
-
 use super::bytes::{Access, Bytes};
+use super::folder::Permissions;
 use crate::error::Result;
 use crate::util::cast::to_usize;
 use crate::util::time::Time;
@@ -54,14 +53,6 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn permissions(&self) -> io::Result<Option<Permissions>> {
         Ok(None)
     }
-}
-
-/// The permissions of a database.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Permissions {
-    pub(super) folder: Mode,
-    /// Those that all files have.
-    pub(super) file: Mode,
 }
 
 /// A held lock.

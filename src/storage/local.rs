@@ -3,18 +3,15 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{OFlags, SeekFrom};
-use rustix::io::Errno;
-
 use super::bytes::{Access, Bytes};
-use super::folder::Folder;
-use super::interface::{Lock, Permissions, ReadFile, Storage, WriteFile};
+use super::folder::{Folder, Permissions, data_from};
+use super::interface::{Lock, ReadFile, Storage, WriteFile};
 use super::lock::LockFile;
 use crate::error::{Error, Result};
+use crate::util::file;
 
 impl Storage for Folder {
     fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
@@ -22,11 +19,11 @@ impl Storage for Folder {
     }
 
     fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
-        Bytes::map(&self.open_regular(name, OFlags::RDONLY)?, access)
+        Bytes::map(&self.open_regular(name)?, access)
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        Ok(Box::new(self.open_regular(name, OFlags::RDONLY)?))
+        Ok(Box::new(self.open_regular(name)?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -68,7 +65,7 @@ impl Storage for Folder {
 
 impl WriteFile for File {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        FileExt::write_all_at(self, bytes, offset)
+        file::write_all_at(self, bytes, offset)
     }
 
     fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
@@ -87,15 +84,10 @@ impl ReadFile for File {
     }
 
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        FileExt::read_exact_at(self, bytes, offset)
+        file::read_exact_at(self, bytes, offset)
     }
 
     fn data_from(&self, offset: u64) -> u64 {
-        match rustix::fs::seek(self, SeekFrom::Data(offset)) {
-            Ok(found) => found,
-            // There is none up to the end.
-            Err(Errno::NXIO) => u64::MAX,
-            Err(_) => offset,
-        }
+        data_from(self, offset)
     }
 }

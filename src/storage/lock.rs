@@ -7,20 +7,18 @@
 //! The lock belongs to the open file, which the child of a fork shares with its parent. A child that
 //! unlocked it would release the lock of its parent.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-
-use super::folder::Folder;
+use super::folder::{Folder, host};
 use super::interface::{Lock, Storage};
 use super::names;
 use crate::error::{Error, Holder, HolderPlace, Replaced, Result};
 use crate::options::Options;
 use crate::progress::Stage;
+use crate::util::file;
 use crate::util::process::Process;
 use crate::util::time::Utc;
 
@@ -48,13 +46,9 @@ pub(super) struct LockFile {
 impl Lock for LockFile {
     fn check(&self) -> io::Result<()> {
         self.check_process()?;
-        let locked = self.file.metadata()?;
-        match self.folder.look_at_path(names::LOCK) {
-            Ok(found) if (found.dev(), found.ino()) == (locked.dev(), locked.ino()) => Ok(()),
-            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Err(error)
-            }
-            _ => Err(io::Error::other(Replaced { path: self.folder.path_of("") })),
+        match self.folder.leads_to(names::LOCK, &self.file)? {
+            true => Ok(()),
+            false => Err(io::Error::other(Replaced { path: self.folder.path_of("") })),
         }
     }
 
@@ -68,7 +62,7 @@ impl LockFile {
     /// locked file, no longer exists.
     pub(super) fn take(folder: &Folder) -> Result<Option<Self>> {
         let path = folder.path_of(names::LOCK);
-        let file = match folder.open_regular(names::LOCK, OFlags::RDWR | OFlags::CREATE) {
+        let opened = match folder.open_lock(names::LOCK) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 // It holds no data, so a repair would be the wrong advice.
@@ -77,9 +71,10 @@ impl LockFile {
             }
             other => other.map_err(Error::io("open", &path))?,
         };
-        if !try_lock(&file).map_err(Error::io("lock", &path))? {
+        let locked = opened.map(|file| Ok(try_lock(&file)?.then_some(file))).transpose();
+        let Some(file) = locked.map_err(Error::io("lock", &path))?.flatten() else {
             return Err(Error::Locked { path: folder.path_of(""), holder: holder(folder) });
-        }
+        };
         let mut lock = Self { file, folder: folder.clone(), is_named: false, process: Process::current() };
         if lock.check().is_err() {
             return Ok(None);
@@ -88,8 +83,10 @@ impl LockFile {
         if read_text(&lock.file).is_some_and(|text| text.is_empty() || parse(&text).is_some()) {
             // On a full disk the write fails. Other processes then cannot read who has the lock, but
             // this one can still free space.
-            let written =
-                lock.file.set_len(0).and_then(|()| lock.file.write_all_at(&text_of_this_process(), 0));
+            let written = lock
+                .file
+                .set_len(0)
+                .and_then(|()| file::write_all_at(&lock.file, &text_of_this_process(), 0));
             lock.is_named = written.is_ok();
         }
         Ok(Some(lock))
@@ -115,11 +112,10 @@ impl Drop for LockFile {
 /// the second try decides.
 fn try_lock(file: &File) -> io::Result<bool> {
     for pause in [Some(HOLDER_PAUSE), None] {
-        match file.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::WouldBlock) => pause.into_iter().for_each(std::thread::sleep),
-            Err(TryLockError::Error(error)) => return Err(error),
+        if Folder::try_lock(file)? {
+            return Ok(true);
         }
+        pause.into_iter().for_each(std::thread::sleep);
     }
     Ok(false)
 }
@@ -137,18 +133,14 @@ impl LockState {
     pub(crate) fn of(folder: &Folder) -> Result<Self> {
         let free = Self { is_locked: false, holder: None };
         let path = folder.path_of(names::LOCK);
-        let file = match folder.open_regular(names::LOCK, OFlags::RDONLY) {
+        let file = match folder.open_regular(names::LOCK) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(free),
             other => other.map_err(Error::io("open", &path))?,
         };
-        match file.try_lock_shared() {
-            // Children of other threads have copies of the file: closing it may release nothing.
-            Ok(()) => file.unlock().map(|()| free).map_err(Error::io("unlock", &path)),
-            Err(TryLockError::WouldBlock) => {
-                Ok(Self { is_locked: true, holder: read_text(&file).as_deref().and_then(parse) })
-            }
-            Err(TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
+        if folder.is_locked(names::LOCK, &file).map_err(Error::io("lock", &path))? {
+            return Ok(Self { is_locked: true, holder: read_text(&file).as_deref().and_then(parse) });
         }
+        Ok(free)
     }
 }
 
@@ -179,9 +171,7 @@ fn read_text(file: &File) -> Option<String> {
 }
 
 fn text_of_this_process() -> Vec<u8> {
-    let system = rustix::system::uname();
-    let host = system.nodename().to_string_lossy();
-    format!("{}\n{host}\n{}\n", std::process::id(), Utc::now()).into_bytes()
+    format!("{}\n{}\n{}\n", std::process::id(), host(), Utc::now()).into_bytes()
 }
 
 /// Whom the content of a lock file names. `None` for anything that no writer writes.
@@ -205,7 +195,7 @@ fn holder(folder: &Folder) -> Option<Holder> {
         if attempt > 0 {
             std::thread::sleep(HOLDER_PAUSE);
         }
-        parse(&read_text(&folder.open_regular(names::LOCK, OFlags::RDONLY).ok()?)?)
+        parse(&read_text(&folder.open_regular(names::LOCK).ok()?)?)
     })
 }
 

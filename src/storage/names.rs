@@ -9,6 +9,11 @@ pub(crate) const MANIFEST_NEW: &str = "MANIFEST.tmp";
 /// Marks a folder that a process has made and not completed. It is no file of a database.
 pub(crate) const MARKER: &str = "NEARPRINT-FOLDER";
 
+/// Shows that a process makes, renames or removes a folder of its own beside this file. On Windows only,
+/// and gone after that.
+#[cfg(windows)]
+pub(crate) const BUSY: &str = ".nearprint-busy";
+
 /// Ends the name of the folder in which a database is prepared.
 pub(crate) const BUILDING: &str = ".building";
 

@@ -16,19 +16,16 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use rustix::fs::OFlags;
-
 use super::chosen_name;
-use super::folder::Folder;
+use super::folder::{Folder, release, retake};
 use super::names::{self, MARKER};
 use crate::error::{Error, Holder, Result};
+use crate::util::file;
 use crate::util::random::random_bytes;
 
 /// More than the longest marker.
@@ -115,6 +112,7 @@ impl OwnFolder {
         published: Option<&OsStr>,
     ) -> Result<Self> {
         let path = parent.path_of("").join(name);
+        let _alone = parent.alone().map_err(Error::io("create", &path))?;
         let making = chosen_name::before(parent, name).map_err(Error::io("look at", &path))?;
         let (folder, id, lock) = loop {
             let (folder, id, lock) = loop {
@@ -123,17 +121,24 @@ impl OwnFolder {
                     None => make_free(parent, &making, contents, None)?,
                 }
             };
+            let mut lock = Some(lock);
+            release(&folder, &mut lock);
             match rename_to_free(parent, &making, name, contents, published) {
-                Ok(()) => break (folder, id, lock),
-                // Before it was locked, another process took it for one that a killed process left.
+                Ok(()) => {
+                    let folder = folder.moved_to(parent, name);
+                    if let Some(lock) = retake(&folder, lock).map_err(Error::io("lock", &path))? {
+                        break (folder, id, lock);
+                    }
+                }
+                // While it was not locked, another process took it for one that a killed process left.
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    let _ = remove(parent, &making, &folder, contents);
+                    let _ = remove(parent, &making, &folder, contents, &mut lock);
                     return Err(error);
                 }
             }
         };
-        let (folder, lock) = (folder.moved_to(parent, name), Mutex::new(Some(lock)));
+        let lock = Mutex::new(Some(lock));
         let made = Arc::new(Made { parent: parent.clone(), name: name.into(), id, folder, contents, lock });
         let mut all = locked(&MADE);
         all.retain(|made| made.strong_count() > 0);
@@ -148,7 +153,9 @@ impl OwnFolder {
     /// Leaves the folder as the end of a killed process does.
     #[cfg(test)]
     pub(super) fn leave(&self) {
-        drop(locked(&self.0.lock).take());
+        let mut lock = locked(&self.0.lock);
+        release(&self.0.folder, &mut lock);
+        *lock = None;
     }
 
     /// Gives the folder its final name, durably. It holds no marker from then on, and stays.
@@ -167,13 +174,18 @@ impl OwnFolder {
         let text =
             marker_text(COMPLETE, id, std::process::id(), folder, marker, &self.0.name, self.0.contents);
         let written = text.and_then(|text| {
-            marker.write_all_at(&text, 0)?;
+            file::write_all_at(marker, &text, 0)?;
             marker.set_len(text.len() as u64)?;
             marker.sync_data()
         });
         written.map_err(Error::io("write", folder.path_of(MARKER)))?;
         folder.sync().map_err(Error::io("sync", &path))?;
-        rename(parent, &self.0.name, folder, name).map_err(Error::io("rename", &path))?;
+        let _alone = parent.alone().map_err(Error::io("rename", &path))?;
+        release(folder, &mut lock);
+        if let Err(error) = rename(parent, &self.0.name, folder, name) {
+            *lock = retake(folder, lock.take()).unwrap_or(None);
+            return Err(Error::io("rename", &path)(error));
+        }
         *lock = None;
         Ok(())
     }
@@ -183,6 +195,7 @@ impl OwnFolder {
 fn rename(parent: &Folder, from: &OsStr, folder: &Folder, to: &OsStr) -> io::Result<()> {
     parent.rename_to(from, to)?;
     parent.sync()?;
+    let folder = folder.clone().moved_to(parent, to);
     folder.unlink(MARKER)?;
     folder.sync()
 }
@@ -211,11 +224,15 @@ impl Made {
             // Unlocking would release the lock of the parent.
             return;
         }
-        if self.check_place().is_ok() {
-            let _ = remove(&self.parent, &self.name, &self.folder, self.contents);
+        // If others are busy for long, the next one removes it.
+        let alone = self.parent.alone();
+        let is_here = alone.is_ok() && self.check_place().is_ok();
+        let mut lock = Some(lock);
+        if is_here {
+            let _ = remove(&self.parent, &self.name, &self.folder, self.contents, &mut lock);
         }
         // A child that has just been forked has a copy of the file, until it runs its own program.
-        let _ = lock.unlock();
+        lock.iter().for_each(|lock| drop(lock.unlock()));
     }
 }
 
@@ -280,20 +297,21 @@ pub(super) fn look_at(
         Ok(None) => return look_at_unmarked(parent, name, &folder).map_err(Error::io("remove", &path)),
         Err(error) => return Err(Error::io("read", folder.path_of(MARKER))(error)),
     };
-    if !try_lock(&marker).map_err(Error::io("lock", folder.path_of(MARKER)))? {
-        return Ok(Some(Existing::InUse { pid: Some(pid) }));
-    }
+    let locked = folder.lock_marker(MARKER, marker).map_err(Error::io("lock", folder.path_of(MARKER)))?;
+    let Some(marker) = locked else { return Ok(Some(Existing::InUse { pid: Some(pid) })) };
     // The process that had it until now may have removed or published it.
-    if is_unlinked(&marker) {
+    if file::is_removed(&marker) {
         return Ok(None);
     }
     let is_complete = read_marker(&folder, name, contents).map_err(Error::io("read", &path))?;
+    let mut lock = Some(marker);
     if let Some(published) = published.filter(|_| is_complete.is_some_and(|(_, _, complete)| complete)) {
+        release(&folder, &mut lock);
         // The caller has found the name free. A rename replaces nothing but an empty folder.
         rename(parent, name, &folder, published).map_err(Error::io("rename", &path))?;
         return Ok(Some(Existing::Published));
     }
-    let removed = remove(parent, name, &folder, contents).map_err(Error::io("remove", &path))?;
+    let removed = remove(parent, name, &folder, contents, &mut lock).map_err(Error::io("remove", &path))?;
     Ok(Some(removed.map_or(Existing::Removed, |by| Existing::Occupied { by })))
 }
 
@@ -319,32 +337,26 @@ fn look_at_unmarked(parent: &Folder, name: &OsStr, folder: &Folder) -> io::Resul
 
 /// Removes a folder that holds a marker at most. `false` if a process has locked that.
 fn remove_unmarked(parent: &Folder, name: &OsStr, folder: &Folder) -> io::Result<bool> {
-    // It is locked until the folder is gone.
-    let marker = match folder.open_regular(MARKER, OFlags::RDONLY) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        other => Some(other?),
-    };
-    if let Some(marker) = &marker {
-        if !try_lock(marker)? {
-            return Ok(false);
-        }
-        folder.unlink(MARKER)?;
+    let mut lock = None;
+    match folder.open_regular(MARKER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        other => match folder.lock_marker(MARKER, other?)? {
+            Some(marker) => lock = Some(marker),
+            None => return Ok(false),
+        },
     }
-    parent.remove_folder(name)?;
+    remove_emptied(parent, name, folder, &mut lock)?;
     Ok(true)
 }
 
-/// Locks a marker, unless a process has locked it.
-fn try_lock(marker: &File) -> io::Result<bool> {
-    match marker.try_lock() {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
+/// Removes a folder that holds a marker at most, which the caller has locked. It stays locked until the
+/// folder is gone, where that is not in the way.
+fn remove_emptied(parent: &Folder, name: &OsStr, folder: &Folder, lock: &mut Option<File>) -> io::Result<()> {
+    match folder.unlink(MARKER) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => release(folder, lock),
     }
-}
-
-fn is_unlinked(marker: &File) -> bool {
-    marker.metadata().map_or(0, |metadata| metadata.nlink()) == 0
+    parent.remove_folder(name)
 }
 
 /// What a folder without a marker looks like.
@@ -394,12 +406,9 @@ fn make_marked(
 /// Writes and locks the marker of a new folder. `None` if the folder has been removed.
 fn mark(folder: &Folder, id: &str, name: &OsStr, contents: Contents) -> io::Result<Option<File>> {
     let marker = folder.create_file(MARKER)?;
-    marker.lock()?;
-    if is_unlinked(&marker) {
-        return Ok(None);
-    }
+    let Some(marker) = folder.lock_new(marker)? else { return Ok(None) };
     let text = marker_text(UNFINISHED, id, std::process::id(), folder, &marker, name, contents)?;
-    marker.write_all_at(&text, 0)?;
+    file::write_all_at(&marker, &text, 0)?;
     // After a power cut, too, the folder can be recognized.
     marker.sync_data()?;
     Ok(Some(marker))
@@ -415,16 +424,16 @@ fn marker_text(
     name: &OsStr,
     contents: Contents,
 ) -> io::Result<Vec<u8>> {
-    let (folder, marker, kind) = (folder.inode()?, marker.metadata()?.ino(), contents.kind);
+    let (folder, marker, kind) = (folder.inode()?, file::identity(marker)?.1, contents.kind);
     let numbers = format!("inode of the folder: {folder}\ninode of this file: {marker}\n");
     let text = format!("{first_line}\nid: {id}\nprocess: {pid}\nkind: {kind}\n{numbers}name: ");
-    Ok([text.as_bytes(), name.as_bytes()].concat())
+    Ok([text.as_bytes(), name.as_encoded_bytes()].concat())
 }
 
 /// The marker of a folder, the process that wrote it, and whether the folder is complete. `None` if
 /// there is none, or it is not the one of this folder.
 fn read_marker(folder: &Folder, name: &OsStr, contents: Contents) -> io::Result<Option<(File, u32, bool)>> {
-    let file = match folder.open_regular(MARKER, OFlags::RDONLY) {
+    let file = match folder.open_regular(MARKER) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
             return Ok(None);
         }
@@ -452,7 +461,13 @@ struct Listing {
 
 /// Removes a folder whose marker the caller has locked. If it holds anything else, nothing is removed
 /// and the result is what it is.
-fn remove(parent: &Folder, name: &OsStr, folder: &Folder, contents: Contents) -> io::Result<Option<PathBuf>> {
+fn remove(
+    parent: &Folder,
+    name: &OsStr,
+    folder: &Folder,
+    contents: Contents,
+    lock: &mut Option<File>,
+) -> io::Result<Option<PathBuf>> {
     let listing = match list(folder, contents)? {
         Ok(listing) => listing,
         Err(occupant) => {
@@ -467,10 +482,7 @@ fn remove(parent: &Folder, name: &OsStr, folder: &Folder, contents: Contents) ->
     listing.files.iter().try_for_each(|file| folder.unlink(file))?;
     // Another thread may have added files. They need the marker to be removed later.
     if folder.names()?.iter().all(|name| name == MARKER) {
-        match folder.unlink(MARKER) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => parent.remove_folder(name)?,
-        }
+        remove_emptied(parent, name, folder, lock)?;
     }
     Ok(None)
 }

@@ -3,17 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::Folder;
-use super::interface::{Permissions, Storage};
+use super::folder::{Folder, Permissions};
+use super::interface::Storage;
 use super::names;
 use super::own_folder::{Contents, OwnFolder};
 use crate::error::{Error, Result};
+use crate::util::file;
 
 /// Rejects a destination for a new database inside the folder of another database.
 pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
@@ -108,17 +107,33 @@ impl Staging {
 /// The name of the staging folder for a database of this name. If that would be too long, the end of
 /// the name gives way to a hash of the whole name.
 fn staging_name(name: &OsStr) -> OsString {
-    let bytes = name.as_bytes();
+    let bytes = name.as_encoded_bytes();
     if bytes.len() + names::BUILDING.len() <= MAX_NAME_BYTES {
-        return OsString::from_vec([bytes, names::BUILDING.as_bytes()].concat());
+        return [name, names::BUILDING.as_ref()].into_iter().collect();
     }
     let end = format!("-{:016x}{}", xxh3_64(bytes), names::BUILDING);
-    let mut start = MAX_NAME_BYTES - end.len();
-    // A character stays whole, where the name is text.
-    while start > 0 && name.to_str().is_some_and(|name| !name.is_char_boundary(start)) {
-        start -= 1;
-    }
-    OsString::from_vec([&bytes[..start], end.as_bytes()].concat())
+    let mut start = start_of(name, MAX_NAME_BYTES - end.len());
+    start.push(end);
+    start
+}
+
+/// The first bytes of a name. A character stays whole, where the name is text.
+fn start_of(name: &OsStr, most_bytes: usize) -> OsString {
+    let Some(text) = name.to_str() else { return start_of_no_text(name, most_bytes) };
+    let end = (0..=most_bytes).rev().find(|&end| text.is_char_boundary(end));
+    text[..end.unwrap_or(0)].into()
+}
+
+#[cfg(unix)]
+fn start_of_no_text(name: &OsStr, most_bytes: usize) -> OsString {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(&name.as_bytes()[..most_bytes]).into()
+}
+
+/// Halves of characters cannot be told from a part of one, so none stays. The hash distinguishes names.
+#[cfg(windows)]
+fn start_of_no_text(_: &OsStr, _: usize) -> OsString {
+    OsString::new()
 }
 
 /// Rejects a destination that is neither free nor an empty folder.
@@ -128,10 +143,7 @@ fn refuse_existing(target: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io("look at", target)(error)),
         Ok(metadata) if !metadata.is_dir() => Err(exists()),
-        Ok(metadata)
-            if metadata.dev()
-                != fs::metadata(parent(target)).map_err(Error::io("look at", target))?.dev() =>
-        {
+        Ok(_) if is_mount_point(target).map_err(Error::io("look at", target))? => {
             Err(Error::MountPoint { path: target.to_path_buf() })
         }
         Ok(_) => match fs::read_dir(target).map_err(Error::io("read", target))?.next() {
@@ -139,6 +151,11 @@ fn refuse_existing(target: &Path) -> Result<()> {
             Some(_) => Err(exists()),
         },
     }
+}
+
+/// Whether a folder is in another file system than the folder that contains it.
+fn is_mount_point(target: &Path) -> io::Result<bool> {
+    Ok(file::identity_of(target)?.0 != file::identity_of(parent(target))?.0)
 }
 
 /// The folder that contains a path: `.` for a bare name.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use testkit::files::{can_link, mode, set_mode, symlink};
+use testkit::{Need, skip};
 
 use super::*;
 use crate::error::Error;
@@ -115,6 +117,14 @@ fn regression_only_the_folder_of_a_killed_build_is_removed() {
     ];
     fs::create_dir(home.path().join("elsewhere")).unwrap();
     for (number, (expected, make)) in foreign.into_iter().enumerate() {
+        if expected == "not a folder" && !can_link() {
+            skip(
+                Need::Links,
+                "regression_only_the_folder_of_a_killed_build_is_removed",
+                "a link as the folder",
+            );
+            continue;
+        }
         make();
         let before = tree(home.path());
         let refused = Staging::begin(&target);
@@ -291,9 +301,8 @@ fn regression_names_of_255_bytes_can_be_built() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no mode bits")]
 fn a_database_has_the_permissions_of_its_source_and_its_owner_can_use_it() {
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let home = tempfile::tempdir().unwrap();
     let source = home.path().join("source");
     database(&source);
@@ -302,14 +311,14 @@ fn a_database_has_the_permissions_of_its_source_and_its_owner_can_use_it() {
             .into_iter()
             .enumerate()
     {
-        fs::read_dir(&source).unwrap().for_each(|entry| set(&entry.unwrap().path(), file));
-        set(&source, folder);
+        fs::read_dir(&source).unwrap().for_each(|entry| set_mode(&entry.unwrap().path(), file));
+        set_mode(&source, folder);
         let target = home.path().join(number.to_string());
         let mut staging = Staging::begin(&target).unwrap();
         staging.copy_permissions(&Folder::open(&source).unwrap()).unwrap();
         staging.publish().unwrap();
         assert_eq!((mode(&target), mode(&target.join(names::LOCK))), expected);
-        set(&source, 0o700);
+        set_mode(&source, 0o700);
     }
 }
 
@@ -331,7 +340,8 @@ fn work_folders_are_private_and_those_of_killed_processes_are_removed() {
     let home = tempfile::tempdir().unwrap();
     let count = || fs::read_dir(home.path()).unwrap().count();
     let first = full(home.path());
-    assert_eq!(first.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    #[cfg(unix)]
+    assert_eq!(mode(first.path()), 0o700);
     let killed = full(home.path());
     killed.folder.leave();
     let second = work_folder(home.path());
@@ -349,6 +359,9 @@ fn work_folders_are_private_and_those_of_killed_processes_are_removed() {
 
 #[test]
 fn regression_work_folders_of_others_stay() {
+    if !can_link() {
+        return skip(Need::Links, "regression_work_folders_of_others_stay", "links in place of folders");
+    }
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
     database(&at("nearprint-corpus"));
@@ -391,6 +404,7 @@ fn regression_work_folders_of_others_stay() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows does not move a folder in use")]
 fn a_moved_work_folder_stays() {
     let home = tempfile::tempdir().unwrap();
     let folder = full(home.path());

@@ -45,6 +45,7 @@ impl WorkFolder {
 
 /// Removes the work folders of processes that have ended. Failures are left to the next call.
 fn remove_abandoned(home: &Folder, contents: Contents) {
+    let Ok(_alone) = home.alone() else { return };
     for name in home.names().unwrap_or_default() {
         if chosen_name::is_chosen(home, &name).unwrap_or(false) {
             let _ = look_at(home, &name, contents, None);

@@ -135,7 +135,7 @@ impl History {
 }
 
 fn options() -> Options {
-    Options::new().threads(1).memtable_rows(4).background_merges(false)
+    Options::new().threads(1).memtable_rows(4).background_merges(false).deferred_flushes()
 }
 
 fn fresh() -> SimulatedDisk {
@@ -421,8 +421,49 @@ fn small_programs() -> Vec<History> {
             Delete(1),
             Compact,
         ],
+        sealing_program(),
     ];
     programs.into_iter().map(History::of).collect()
+}
+
+/// Commits small enough that the log is sealed, twice, and deletions of rows that are in it.
+fn sealing_program() -> Vec<Step> {
+    use Step::{Checkpoint, Commit, Delete, Insert, Upsert};
+    let operations = [
+        Insert(row(1, 1)),
+        Insert(row(2, 2)),
+        Checkpoint(1),
+        Insert(row(3, 3)),
+        Delete(2),
+        Upsert(row(4, 1)),
+        Checkpoint(2),
+        Insert(row(2, 2)),
+        Delete(3),
+        Insert(row(5, 5)),
+    ];
+    operations.into_iter().flat_map(|operation| [operation, Commit]).collect()
+}
+
+#[test]
+fn commits_go_on_beside_a_sealed_log() {
+    let program = History::of(sealing_program());
+    let (disk, reached) = (fresh(), Mutex::new(Reached::default()));
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let log = seen.clone();
+    disk.on_call(move |frozen, _| {
+        let manifest = manifest::of::<u64>(frozen).unwrap();
+        let frames = |number| frozen.file_bytes(&crate::storage::names::wal(number)).unwrap().len();
+        log.lock().unwrap().extend(
+            manifest
+                .sealed_wal
+                .map(|sealed| (sealed.wal.number, manifest.live_wal.map(|live| frames(live.number)))),
+        );
+    });
+    assert!(run(&disk, &program, &reached).is_empty());
+    let seen = seen.lock().unwrap();
+    let sealed: BTreeSet<u64> = seen.iter().map(|&(number, _)| number).collect();
+    assert!(sealed.len() > 1, "{sealed:?}");
+    assert!(seen.len() > 2 * sealed.len(), "the live log grows: {seen:?}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn program(seed: u64, len: u64) -> Vec<Step> {
 }
 
 fn options() -> Options {
-    Options::new().threads(1).memtable_rows(5).background_merges(false)
+    Options::new().threads(1).memtable_rows(5).background_merges(false).deferred_flushes()
 }
 
 fn fresh() -> SimulatedDisk {

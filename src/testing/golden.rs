@@ -13,7 +13,7 @@ use crate::layout::{BandLayout, Layout, MAX_TABLES, bands, cost};
 use crate::log::manifest as log;
 use crate::testing::simulated::SimulatedDisk;
 use crate::util::time::Time;
-use crate::{Database, Fingerprint, KeyStorage, NewRow, Options, Row, Schema, U256, Writer};
+use crate::{Database, Error, Fingerprint, KeyStorage, NewRow, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
 type Golden<F> = (&'static str, &'static str, Vec<Row<F>>);
@@ -136,6 +136,56 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
         assert_eq!(snapshot.verify().unwrap().damage, []);
         assert_eq!(snapshot.stats().largest_id, Some(1100));
     }
+}
+
+/// A database in the middle of a flush: a sealed log, and a live one.
+fn write_sealed(path: &Path) {
+    crate::util::random::fixed::fix_ids();
+    let options = Options::new().background_merges(false).memtable_rows(4).deferred_flushes();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap());
+    let mut writer = options.create::<u64>(path, &schema).unwrap().writer().unwrap();
+    for id in 0..6 {
+        writer.insert(Row { fingerprint: crate::fingerprint::mix64(id), id }).unwrap();
+        writer.commit().unwrap();
+    }
+    writer.delete(2).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+#[test]
+fn a_golden_database_in_the_middle_of_a_flush_is_read_and_recovered() {
+    let golden = folder("sealed");
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(&golden);
+        write_sealed(&golden);
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("again");
+    write_sealed(&again);
+    assert!(files(&again) == files(&golden), "it is no longer written as it was");
+    let rows = |path: &Path| Database::<u64>::open(path).unwrap().snapshot().unwrap().all_rows();
+    let mut expected: Vec<Row<u64>> =
+        [0, 1, 3, 4, 5].map(|id| Row { fingerprint: crate::fingerprint::mix64(id), id }).into();
+    expected.sort_unstable();
+    assert_eq!(rows(&golden), expected);
+    assert_eq!(Database::<u64>::open(&golden).unwrap().verify().unwrap().damage, []);
+    Database::<u64>::open(&again).unwrap().writer().unwrap().close().unwrap();
+    assert_eq!(rows(&again), expected);
+    // The log that was sealed is whole, or damaged: a frame that is gone was durable.
+    let log = golden.join("wal-00000001.log");
+    let home = tempfile::tempdir().unwrap();
+    for file in fs::read_dir(&golden).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), home.path().join(file.file_name())).unwrap();
+    }
+    let len_bytes = fs::metadata(log).unwrap().len();
+    let copy = fs::OpenOptions::new().write(true).open(home.path().join("wal-00000001.log")).unwrap();
+    copy.set_len(len_bytes - 8).unwrap();
+    let database = Database::<u64>::open(home.path()).unwrap();
+    assert!(matches!(database.snapshot(), Err(Error::Corrupt(_))));
+    assert_eq!(database.verify().unwrap().damage.len(), 1);
 }
 
 /// A database with keys and texts: a run, a younger run with tombstones, a history, and a log with

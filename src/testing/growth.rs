@@ -64,7 +64,7 @@ const UNREADABLE: [Later; 4] = [
     ("needed-to-read", |bytes| bytes[24] = 1),
     ("record", |bytes| add_record(bytes, b"LATE")),
     ("layout", |bytes| bytes[72] = 6),
-    ("flag", |bytes| bytes[84] |= 0x80),
+    ("flag", |bytes| bytes[85] |= 1),
 ];
 /// A log with a batch of an unknown kind.
 const LOG: &str = "log";

@@ -2,6 +2,7 @@
 
 pub(crate) mod cast;
 pub(crate) mod channel;
+pub mod file;
 pub(crate) mod parallel;
 pub(crate) mod process;
 pub(crate) mod random;

@@ -1,11 +1,12 @@
 //! Copies of a database, made while it changes.
 
 use std::fs;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nearprint::internal::file::{read_exact_at, write_all_at};
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot};
+use testkit::files::{self, set_mode};
 use testkit::{Shape, all_rows, build, for_each_width, insert_all, low, rows};
 
 for_each_width!(
@@ -81,7 +82,7 @@ fn a_copy_shares_the_files_that_an_earlier_copy_has<F: Fingerprint>() {
         assert!(all_rows(&copied.snapshot().unwrap()) == all_rows(&snapshot), "{dest}");
         shared
     };
-    let inode = |folder: &str, file: &str| fs::metadata(at(folder).join(file)).unwrap().ino();
+    let inode = |folder: &str, file: &str| files::inode(&at(folder).join(file));
     let (table, postings) = ("00000001-t0.seg", "00000001.rows");
     let is_shared = |folder: &str, file: &str| inode(folder, file) == inode("monday", file);
     let of_run = snapshot.stats().runs[0].bytes;
@@ -100,13 +101,15 @@ fn a_copy_shares_the_files_that_an_earlier_copy_has<F: Fingerprint>() {
 
     // What is damaged, has other permissions or is of another database is copied.
     let damaged = fs::OpenOptions::new().write(true).open(at("monday").join(table)).unwrap();
-    damaged.write_all_at(b"?", 8200).unwrap();
+    write_all_at(&damaged, b"?", 8200).unwrap();
     assert_eq!(backup("healed", "monday"), 0);
     build(&at("other"), &rows, schema());
     assert_eq!(backup("of another", "other"), 0);
-    fs::set_permissions(at("healed").join(postings), fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(backup("readable", "healed") < of_run);
-    assert_eq!(fs::metadata(at("healed").join(postings)).unwrap().permissions().mode() & 0o777, 0o600);
+    if cfg!(unix) {
+        set_mode(&at("healed").join(postings), 0o600);
+        assert!(backup("readable", "healed") < of_run);
+        assert_eq!(files::mode(&at("healed").join(postings)), 0o600);
+    }
     assert!(snapshot.backup_with(at("no base"), Some(at("nowhere"))).is_err());
     assert!(!at("no base").exists());
 }
@@ -248,13 +251,13 @@ fn a_damaged_database_is_not_copied<F: Fingerprint>() {
         // Header and footer are rewritten from the data that the snapshot has checked.
         for page in 1..pages - 1 {
             let mut byte = [0];
-            file.read_exact_at(&mut byte, page * 8192 + 40).unwrap();
-            file.write_all_at(&[byte[0] ^ 1], page * 8192 + 40).unwrap();
+            read_exact_at(&file, &mut byte, page * 8192 + 40).unwrap();
+            write_all_at(&file, &[byte[0] ^ 1], page * 8192 + 40).unwrap();
             let error = snapshot.backup(&dest).unwrap_err();
             let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
             assert_eq!((&damage.file, damage.offset / 8192), (&path, page));
             assert!(!dest.exists() && !home.path().join("copy.building").exists());
-            file.write_all_at(&byte, page * 8192 + 40).unwrap();
+            write_all_at(&file, &byte, page * 8192 + 40).unwrap();
         }
     }
     copy(&snapshot, &dest);

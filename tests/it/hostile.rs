@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nearprint::{Database, Error, Options, Row, Schema, Writer};
+use testkit::files::{can_link, give_to, mode, owner, symlink};
 use testkit::{Need, Random, all_rows, insert_all, short_or_full, skip};
 
 fn row(number: u64) -> Row<u64> {
@@ -42,6 +42,7 @@ fn change(path: &Path, change: Change) {
 type Work = fn(&mut Writer<u64>) -> nearprint::Result<()>;
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn regression_a_writer_whose_database_was_replaced_changes_nothing_and_says_so() {
     let works: [(&str, Work); 6] = [
         ("commit", |writer| insert_all(writer, &[row(7)]).and_then(|()| writer.commit().map(drop))),
@@ -85,6 +86,7 @@ fn regression_a_writer_whose_database_was_replaced_changes_nothing_and_says_so()
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn regression_a_background_merge_does_not_touch_the_database_that_replaced_its_own() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.np");
@@ -111,6 +113,7 @@ fn regression_a_background_merge_does_not_touch_the_database_that_replaced_its_o
 
 /// A handle answered from whatever database stood at its path.
 #[test]
+#[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn regression_a_handle_is_one_database() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.np");
@@ -145,6 +148,7 @@ fn regression_a_handle_is_one_database() {
 /// A backup has the id of its database. Put in its place, everything is read from it, also where its
 /// manifest and its log have the generation and the length of those that were read before.
 #[test]
+#[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn regression_a_backup_in_the_place_of_its_database_is_read_anew() {
     let home = tempfile::tempdir().unwrap();
     let (path, copy) = (home.path().join("x.np"), home.path().join("copy.np"));
@@ -185,6 +189,9 @@ fn check_victim(path: &Path) {
 
 #[test]
 fn regression_lock_is_no_link_and_no_pipe() {
+    if !can_link() {
+        return skip(Need::Links, "regression_lock_is_no_link_and_no_pipe", "links in place of files");
+    }
     let home = tempfile::tempdir().unwrap();
     let (path, victim) = (home.path().join("x.np"), victim(home.path()));
     begin(&path).close().unwrap();
@@ -218,6 +225,9 @@ fn regression_lock_is_no_link_and_no_pipe() {
 
 #[test]
 fn regression_staging_follows_no_link() {
+    if !can_link() {
+        return skip(Need::Links, "regression_staging_follows_no_link", "links in place of files");
+    }
     let home = tempfile::tempdir().unwrap();
     let (path, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
     let victim = victim(home.path());
@@ -246,23 +256,24 @@ fn regression_staging_follows_no_link() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "folders of Windows have no number of a user")]
 fn regression_staging_of_another_user_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let building = home.path().join("x.np.building");
     fs::create_dir(&building).unwrap();
     let nobody = 65534;
-    if let Err(error) = std::os::unix::fs::chown(&building, Some(nobody), None) {
+    if let Err(error) = give_to(&building, nobody) {
         return skip(Need::Root, "regression_staging_of_another_user_is_refused", &error.to_string());
     }
     let created = Database::<u64>::create(home.path().join("x.np"), &Schema::new());
     assert!(matches!(created, Err(Error::NotStaging { found: "belongs to another user", .. })));
-    assert_eq!(fs::metadata(&building).unwrap().uid(), nobody);
+    assert_eq!(owner(&building), nobody);
     assert_eq!(fs::read_dir(&building).unwrap().count(), 0);
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no mode bits")]
 fn regression_only_the_owner_can_read_a_database_before_it_is_published() {
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let home = tempfile::tempdir().unwrap();
     let (path, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
     let options = Options::new().memory_bytes(1 << 20);
@@ -288,6 +299,13 @@ fn regression_only_the_owner_can_read_a_database_before_it_is_published() {
 
 #[test]
 fn regression_a_link_in_place_of_a_file_is_damage() {
+    if !can_link() {
+        return skip(
+            Need::Links,
+            "regression_a_link_in_place_of_a_file_is_damage",
+            "links in place of files",
+        );
+    }
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.np");
     let mut writer = begin(&path);
@@ -332,6 +350,7 @@ fn with_sparse_log(path: &Path, len_bytes: u64) {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows fills the holes of files")]
 fn regression_a_log_of_absurd_length_is_damage_and_not_allocated() {
     let home = tempfile::tempdir().unwrap();
     for len_bytes in [8 << 30, 1 << 40] {
@@ -485,6 +504,7 @@ impl Schedule {
 /// Writers and readers of one path, while databases are created there, moved away and back, and
 /// removed: nothing acknowledged to a database is lost, and nothing reaches another one.
 #[test]
+#[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn random_schedules_of_writers_and_folders_lose_nothing_acknowledged() {
     for seed in 0..short_or_full(20, 1000) {
         let (mut schedule, mut random) = (Schedule::new(), Random(seed));

@@ -12,6 +12,7 @@ mod builds;
 mod cross;
 mod damage;
 mod erased;
+mod events;
 mod forge;
 mod hostile;
 mod ingest;

@@ -26,7 +26,11 @@ static nearprint_status open_or_create(const char *path, nearprint_database **da
 static nearprint_status check(nearprint_writer *writer, uint64_t fingerprint, nearprint_error *error) {
   uint64_t id;
   uint32_t distance;
-  nearprint_columns nearest = {.capacity = 1, .ids = &id, .distances = &distance};
+  nearprint_columns nearest;
+  nearprint_columns_init(&nearest);
+  nearest.capacity = 1;
+  nearest.ids = &id;
+  nearest.distances = &distance;
   size_t count;
   nearprint_status status = nearprint_writer_query(writer, &fingerprint, K, &nearest, &count, error);
   if (status != NEARPRINT_OK) return status;

@@ -10,126 +10,95 @@
  * library; if memory runs out, the process ends.
  *
  * Handles. A function with an out parameter `nearprint_X **` makes a handle, and sets it to null if
- * it fails. nearprint_X_free() ends each handle and cannot fail. Handles need each other for
- * nothing: they may be freed in any order. What must reach the disk has a function of its own that
- * can fail: nearprint_writer_commit() and nearprint_writer_close(), nearprint_builder_finish().
- * Freeing a writer or builder without it discards the changes.
+ * it fails. nearprint_X_free() ends each handle, cannot fail, and accepts null. Handles need each
+ * other for nothing: they may be freed in any order. What must reach the disk has a function of its
+ * own that can fail: nearprint_writer_commit() and nearprint_writer_close(),
+ * nearprint_builder_finish(). Freeing a writer or builder without it discards the changes.
  *
- * Threads. Databases and snapshots may be used by any number of threads at once. A writer, builder,
- * stream or fingerprinter works for one thread at a time; a second one gets NEARPRINT_BUSY. A handle
- * may be freed by any thread once no other uses it. In the child of a fork, the writers, builders and
- * streams of its parent fail with NEARPRINT_FORKED, and freeing them changes nothing on disk.
+ * Structures. The first field of each, struct_size, is its size in the header of the program.
+ * nearprint_X_init() sets it and the defaults, for structures that are filled and for those that
+ * receive results. Later versions add fields at the end only. They read and write no byte beyond the
+ * size that the program gave.
  *
- * Strings have lengths in bytes and need no null byte at the end. Texts are UTF-8, paths any bytes.
+ * Threads. Each section says how many may use a handle at once. A handle may be freed by any thread
+ * once no other uses it. In the child of a fork, the writers, builders and streams of its parent fail
+ * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
+ *
+ * Strings have lengths in bytes and need no null byte at the end. Texts and keys are UTF-8, paths any
+ * bytes.
  *
  * Memory. Results go to arrays of the caller. A function with a capacity writes at most that many
  * items, and reports the number of all.
  *
- * Callbacks return 0 to go on. They must not throw, and must not free the handle that calls them.
+ * Callbacks return 0 to go on. They must return: no exception, longjmp() or end of the thread may
+ * leave them. An exception that does ends the process. They must not free the handle that calls them.
+ *
+ * Example:
+ *
+ *     #include <nearprint.h>
+ *     #include <stdio.h>
+ *     #include <string.h>
+ *
+ *     int main(int argc, char **argv) {
+ *       const char *path = argc > 1 ? argv[1] : "seen.np";
+ *       const uint64_t fingerprints[] = {0x1f3a, 0x1f3b, 0xffff0000};
+ *       uint64_t ids[8];
+ *       uint32_t distances[8];
+ *       size_t count = 0;
+ *       nearprint_error *error = nearprint_error_new();
+ *       nearprint_database *database = NULL;
+ *       nearprint_writer *writer = NULL;
+ *       nearprint_snapshot *snapshot = NULL;
+ *       nearprint_columns near;
+ *       nearprint_columns_init(&near);
+ *       near.capacity = 8;
+ *       near.ids = ids;
+ *       near.distances = distances;
+ *
+ *       nearprint_status status = nearprint_database_create(path, strlen(path), NULL, NULL, &database, error);
+ *       if (status == NEARPRINT_OK) status = nearprint_writer_open(database, &writer, error);
+ *       if (status == NEARPRINT_OK) status = nearprint_writer_insert(writer, fingerprints, NULL, 3, NULL, error);
+ *       if (status == NEARPRINT_OK) status = nearprint_writer_close(writer, error);
+ *       if (status == NEARPRINT_OK) status = nearprint_snapshot_take(database, &snapshot, error);
+ *       if (status == NEARPRINT_OK) status = nearprint_snapshot_query(snapshot, fingerprints, 3, &near, &count, error);
+ *       for (size_t row = 0; row < count && row < near.capacity; row++) {
+ *         printf("row %llu, distance %u\n", (unsigned long long)ids[row], (unsigned)distances[row]);
+ *       }
+ *       if (status != NEARPRINT_OK) {
+ *         fprintf(stderr, "%s: %s\n", nearprint_status_name(status), nearprint_error_message(error, NULL));
+ *       }
+ *       nearprint_snapshot_free(snapshot);
+ *       nearprint_writer_free(writer);
+ *       nearprint_database_free(database);
+ *       nearprint_error_free(error);
+ *       return status == NEARPRINT_OK ? 0 : 1;
+ *     }
  */
 
 #ifndef NEARPRINT_H
 #define NEARPRINT_H
 
-/* Generated from crates/nearprint-c/src by cbindgen. */
+/* Generated from crates/nearprint-c/src by header.py and cbindgen. */
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // Version of the binary interface. It grows with every change that existing programs would notice;
 // the name of the shared library contains it.
 #define NEARPRINT_ABI_VERSION 1
 
-// What a function returns: NEARPRINT_OK, or why it failed.
-//
-// Codes are never renumbered. Later versions may return further ones.
-typedef enum {
-  // Success.
-  NEARPRINT_OK = 0,
-  // An argument that no call accepts: a null pointer, a length that cannot be, text that is not
-  // UTF-8, a layout or a distance that no database of the width can have.
-  NEARPRINT_INVALID_ARGUMENT = 1,
-  // The handle was closed or finished. Builds with debug assertions also return it for handles
-  // that were freed.
-  NEARPRINT_CLOSED = 2,
-  // Another thread, or the function that called back, is using this handle.
-  NEARPRINT_BUSY = 3,
-  // A callback returned another value than 0. What was begun has been removed.
-  NEARPRINT_STOPPED = 4,
-  // A bug of nearprint. The handle may be freed and does nothing else.
-  NEARPRINT_BUG = 5,
-  // A system call failed.
-  NEARPRINT_IO = 6,
-  // The disk is full. Nothing was lost; retry when there is space.
-  NEARPRINT_DISK_FULL = 7,
-  // A sync failed, so the state on disk is unknown. The writer refuses further operations;
-  // opening the database again recovers everything that was committed.
-  NEARPRINT_POISONED = 8,
-  // The database was moved, removed or replaced while a writer had it open.
-  NEARPRINT_REPLACED = 9,
-  // There is no database at the path.
-  NEARPRINT_NOT_A_DATABASE = 10,
-  // The path of a new database exists already.
-  NEARPRINT_ALREADY_EXISTS = 11,
-  // The path cannot name a new database: it has no last component, is a mount point, lies in a
-  // database, or nearprint did not make what stands at `NAME.building`.
-  NEARPRINT_BAD_PLACE = 12,
-  // A valid file of a newer format version, or with something that only a newer program knows.
-  NEARPRINT_NEWER_VERSION = 13,
-  // A file is damaged. nearprint_error_damage() says where.
-  NEARPRINT_CORRUPT = 14,
-  // Another writer holds the lock.
-  NEARPRINT_LOCKED = 15,
-  // Fingerprints of another width, or databases with different definitions of distance.
-  NEARPRINT_MISMATCH = 16,
-  // A key or a text, where the database stores none.
-  NEARPRINT_NOT_STORED = 17,
-  // A recipe that does not exist, or that the database does not have.
-  NEARPRINT_RECIPE = 18,
-  // A number would not fit the format.
-  NEARPRINT_LIMIT = 19,
-  // A reason without a code in this version of the interface. The message has it.
-  NEARPRINT_OTHER = 20,
-  // The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
-  // changed.
-  NEARPRINT_FORKED = 21,
-} nearprint_status;
+// Version of nearprint that the header belongs to: 1,000,000 times the major, 1,000 times the minor
+// and the patch version, such as 1000 for 0.1.0.
+#define NEARPRINT_VERSION_NUMBER 1000
 
-// Whether a database stores a key beside each row, such as a URL, and what with each key.
-typedef enum {
-  // Rows have ids only.
-  NEARPRINT_NO_KEYS = 0,
-  // Rows have keys.
-  NEARPRINT_KEYS = 1,
-  // Rows have keys, and keys have texts.
-  NEARPRINT_KEYS_AND_TEXTS = 2,
-  // Rows have keys, and keys have hashes of texts, of at most 32 bytes.
-  NEARPRINT_KEYS_AND_HASHES = 3,
-  // Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
-  NEARPRINT_KEYS_AND_FEATURES = 4,
-} nearprint_keys;
-
-// What a long operation is doing.
-typedef enum {
-  // Something that this version of the interface has no name for.
-  NEARPRINT_STAGE_OTHER = 0,
-  // Taking rows in. Counted in rows.
-  NEARPRINT_STAGE_READING = 1,
-  // Sorting or merging rows. Counted in rows.
-  NEARPRINT_STAGE_MERGING = 2,
-  // Writing tables. Counted in fingerprints, over all tables.
-  NEARPRINT_STAGE_TABLES = 3,
-  // Comparing fingerprints with each other. Counted in fingerprints, over all tables.
-  NEARPRINT_STAGE_JOINING = 4,
-  // Checking files. Counted in files.
-  NEARPRINT_STAGE_VERIFYING = 5,
-  // Copying. Counted in bytes.
-  NEARPRINT_STAGE_COPYING = 6,
-  // Answering queries. Counted in queries.
-  NEARPRINT_STAGE_ANSWERING = 7,
-  // Waiting for another writer to end. Counted in milliseconds.
-  NEARPRINT_STAGE_WAITING = 8,
-} nearprint_stage;
+// -------------------------------------------------------------------------------------------------
+// Handles
+// -------------------------------------------------------------------------------------------------
 
 // A database under construction: any number of rows, sorted in bounded memory. The path does not
 // exist until nearprint_builder_finish() succeeds.
@@ -159,8 +128,102 @@ typedef struct nearprint_stream nearprint_stream;
 // a commit, and whenever something is to be made durable. Freeing it there changes nothing.
 typedef struct nearprint_writer nearprint_writer;
 
+// -------------------------------------------------------------------------------------------------
+// Versions and codes
+//
+// Any thread.
+// -------------------------------------------------------------------------------------------------
+
+// What a function returns: NEARPRINT_OK, or why it failed.
+//
+// A number of 32 bits. Codes are never renumbered. Later versions may return further ones.
+typedef int32_t nearprint_status;
+
+// Success.
+#define NEARPRINT_OK 0
+
+// An argument that no call accepts: a null pointer, a length that cannot be, text that is not
+// UTF-8, a layout or a distance that no database of the width can have.
+#define NEARPRINT_INVALID_ARGUMENT 1
+
+// The handle was closed or finished. Builds with debug assertions also return it for handles
+// that were freed.
+#define NEARPRINT_CLOSED 2
+
+// Another thread, or the function that called back, is using this handle.
+#define NEARPRINT_BUSY 3
+
+// A callback returned another value than 0. What was begun has been removed.
+#define NEARPRINT_STOPPED 4
+
+// A bug of nearprint. The handle may be freed and does nothing else.
+#define NEARPRINT_BUG 5
+
+// A system call failed.
+#define NEARPRINT_IO 6
+
+// The disk is full. Nothing was lost; retry when there is space.
+#define NEARPRINT_DISK_FULL 7
+
+// A sync failed, so the state on disk is unknown. The writer refuses further operations;
+// opening the database again recovers everything that was committed.
+#define NEARPRINT_POISONED 8
+
+// The database was moved, removed or replaced while a writer had it open.
+#define NEARPRINT_REPLACED 9
+
+// There is no database at the path.
+#define NEARPRINT_NOT_A_DATABASE 10
+
+// The path of a new database exists already.
+#define NEARPRINT_ALREADY_EXISTS 11
+
+// The path cannot name a new database: it has no last component, is a mount point, lies in a
+// database, or nearprint did not make what stands at `NAME.building`.
+#define NEARPRINT_BAD_PLACE 12
+
+// A valid file of a newer format version, or with something that only a newer program knows.
+#define NEARPRINT_NEWER_VERSION 13
+
+// A file is damaged. nearprint_error_damage() says where.
+#define NEARPRINT_CORRUPT 14
+
+// Another writer holds the lock.
+#define NEARPRINT_LOCKED 15
+
+// Fingerprints of another width, or databases with different definitions of distance.
+#define NEARPRINT_MISMATCH 16
+
+// A key or a text, where the database stores none.
+#define NEARPRINT_NOT_STORED 17
+
+// A recipe that does not exist, or that the database does not have.
+#define NEARPRINT_RECIPE 18
+
+// A number would not fit the format.
+#define NEARPRINT_LIMIT 19
+
+// A reason without a code in this version of the interface. The message has it.
+#define NEARPRINT_OTHER 20
+
+// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
+// changed.
+#define NEARPRINT_FORKED 21
+
+// The name of a code, such as `NEARPRINT_CORRUPT`, with a null byte at the end; `NEARPRINT_UNKNOWN`
+// for a number that is none. It lives forever.
+const char *nearprint_status_name(nearprint_status status);
+
+// -------------------------------------------------------------------------------------------------
+// Errors
+//
+// One thread at a time for each error object. A program needs one for each thread.
+// -------------------------------------------------------------------------------------------------
+
 // Where a file is damaged. All strings end with a null byte that their length does not count.
 typedef struct {
+  // The size of this structure in the header of the program: nearprint_damage_init() sets it.
+  size_t struct_size;
   // The file.
   const char *file;
   // Its length in bytes.
@@ -181,16 +244,72 @@ typedef struct {
   size_t found_len;
 } nearprint_damage;
 
+// Makes an error object.
+nearprint_error *nearprint_error_new(void);
+
+// Frees an error object, and the strings that came from it. Null is allowed.
+void nearprint_error_free(nearprint_error *error);
+
+// The code of the last failed call; NEARPRINT_OK if none has failed, or for null.
+nearprint_status nearprint_error_code(const nearprint_error *error);
+
+// The message of the last failed call: a sentence for users, which names the file or argument at
+// fault. UTF-8, with a null byte at the end. Empty if no call has failed, or for null.
+//
+// It lives until the error object is passed to another function. `len` receives the length in
+// bytes without the null byte, and may be null.
+const char *nearprint_error_message(const nearprint_error *error, size_t *len);
+
+// Where a file is damaged, if the last failed call returned NEARPRINT_CORRUPT. Returns 1 and fills
+// `damage` in that case, and 0 otherwise. `damage` may be null; 0 is also returned where its size was
+// not set, as nearprint_damage_init() does.
+//
+// The strings live until the error object is passed to another function.
+int32_t nearprint_error_damage(const nearprint_error *error,
+                               nearprint_damage *damage);
+
+// Sets the size of the structure, and 0 in all other fields.
+static inline void nearprint_damage_init(nearprint_damage *damage) {
+  memset(damage, 0, sizeof *damage);
+  damage->struct_size = sizeof *damage;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Settings
+//
+// Any thread.
+// -------------------------------------------------------------------------------------------------
+
+// Whether a database stores a key beside each row, such as a URL, and what with each key.
+typedef int32_t nearprint_keys;
+
+// Rows have ids only.
+#define NEARPRINT_NO_KEYS 0
+
+// Rows have keys.
+#define NEARPRINT_KEYS 1
+
+// Rows have keys, and keys have texts.
+#define NEARPRINT_KEYS_AND_TEXTS 2
+
+// Rows have keys, and keys have hashes of texts, of at most 32 bytes.
+#define NEARPRINT_KEYS_AND_HASHES 3
+
+// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
+#define NEARPRINT_KEYS_AND_FEATURES 4
+
 // What a new database is. It is stored with the database and never changes.
 //
 // Start from nearprint_schema_init(), which sets the defaults.
 typedef struct {
+  // The size of this structure in the header of the program: nearprint_schema_init() sets it.
+  size_t struct_size;
   // The width of fingerprints in bits: 64, 128 or 256. Default: 64.
   uint32_t width;
   // The distance in bits that the layout is tuned for. Queries may use any other. Default: 3.
   uint32_t k;
-  // A nearprint_keys. Default: NEARPRINT_NO_KEYS.
-  int32_t keys;
+  // What is stored beside rows. Default: NEARPRINT_NO_KEYS.
+  nearprint_keys keys;
   // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
   // Default: null, an automatic layout.
   const char *layout;
@@ -202,18 +321,53 @@ typedef struct {
   size_t recipe_len;
 } nearprint_schema;
 
+// What a long operation is doing.
+typedef int32_t nearprint_stage;
+
+// Something that this version of the interface has no name for.
+#define NEARPRINT_STAGE_OTHER 0
+
+// Taking rows in. Counted in rows.
+#define NEARPRINT_STAGE_READING 1
+
+// Sorting or merging rows. Counted in rows.
+#define NEARPRINT_STAGE_MERGING 2
+
+// Writing tables. Counted in fingerprints, over all tables.
+#define NEARPRINT_STAGE_TABLES 3
+
+// Comparing fingerprints with each other. Counted in fingerprints, over all tables.
+#define NEARPRINT_STAGE_JOINING 4
+
+// Checking files. Counted in files.
+#define NEARPRINT_STAGE_VERIFYING 5
+
+// Copying. Counted in bytes.
+#define NEARPRINT_STAGE_COPYING 6
+
+// Answering queries. Counted in queries.
+#define NEARPRINT_STAGE_ANSWERING 7
+
+// Waiting for another writer to end. Counted in milliseconds.
+#define NEARPRINT_STAGE_WAITING 8
+
 // Receives the progress of long operations: `done` of `total` units of a nearprint_stage. `total`
 // is UINT64_MAX while it is unknown. Another value than 0 cancels the operation, which then
 // returns NEARPRINT_STOPPED.
 //
 // Called from several threads at once. It must not throw, and must not use the handle that the
 // operation works with.
-typedef int32_t (*nearprint_progress_fn)(void *context, int32_t stage, uint64_t done, uint64_t total);
+typedef int32_t (*nearprint_progress_fn)(void *context,
+                                         nearprint_stage stage,
+                                         uint64_t done,
+                                         uint64_t total);
 
 // How the handles of a database work. Nothing of it is stored.
 //
 // Start from nearprint_options_init(), which sets the defaults.
 typedef struct {
+  // The size of this structure in the header of the program: nearprint_options_init() sets it.
+  size_t struct_size;
   // The number of threads of one operation. Results do not depend on it. Default: 0, all cores.
   size_t threads;
   // The memory of a build in bytes, mapped files aside: 1 MiB or more. Default: 0, 1 GiB.
@@ -232,8 +386,106 @@ typedef struct {
   void *progress_context;
 } nearprint_options;
 
+// What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
+void nearprint_schema_init_sized(nearprint_schema *schema, size_t struct_size);
+
+// What nearprint_options_init() calls: sets the defaults in a structure of `struct_size` bytes.
+void nearprint_options_init_sized(nearprint_options *options, size_t struct_size);
+
+// Sets the size of the structure, and the defaults.
+static inline void nearprint_schema_init(nearprint_schema *schema) {
+  nearprint_schema_init_sized(schema, sizeof *schema);
+}
+
+// Sets the size of the structure, and the defaults.
+static inline void nearprint_options_init(nearprint_options *options) {
+  nearprint_options_init_sized(options, sizeof *options);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Columns of results
+//
+// A structure belongs to the call that it is passed to.
+// -------------------------------------------------------------------------------------------------
+
+// Where results go: arrays of the caller, one value a row. A column that is null is not filled.
+//
+// Not every result has every column: the function that makes the result says which. A column that
+// the result does not have must be null.
+typedef struct {
+  // The size of this structure in the header of the program: nearprint_columns_init() sets it.
+  size_t struct_size;
+  // The number of rows that each column has space for.
+  size_t capacity;
+  // The number of the query or of the cluster that the row belongs to, from 0.
+  uint64_t *groups;
+  // Fingerprints: width / 64 words a row, the least significant word first.
+  uint64_t *fingerprints;
+  // Ids.
+  uint64_t *ids;
+  // The number of bits in which the fingerprint differs from the query, or from the other one.
+  uint32_t *distances;
+  // The second fingerprints of pairs, in the form of the first ones.
+  uint64_t *other_fingerprints;
+  // The ids of the second rows of pairs.
+  uint64_t *other_ids;
+  // The exact similarities of documents, from 0 to 1.
+  double *similarities;
+} nearprint_columns;
+
+// Sets the size of the structure, and 0 in all other fields.
+static inline void nearprint_columns_init(nearprint_columns *columns) {
+  memset(columns, 0, sizeof *columns);
+  columns->struct_size = sizeof *columns;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Fingerprints as text
+//
+// Any thread.
+// -------------------------------------------------------------------------------------------------
+
+// The version of the binary interface of the library that the program runs with. A program works
+// with it if it was compiled with the same NEARPRINT_ABI_VERSION.
+uint32_t nearprint_abi_version(void);
+
+// The version of the library that the program runs with, as NEARPRINT_VERSION_NUMBER is of the header.
+uint32_t nearprint_version_number(void);
+
+// The version of nearprint, such as `0.1.0`, with a null byte at the end. It lives forever.
+const char *nearprint_version(void);
+
+// Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
+// or an even number of them behind `0x`, for 128 and 256 bits. `fingerprint` receives width / 64
+// words.
+nearprint_status nearprint_parse(uint32_t width,
+                                 const char *text,
+                                 size_t text_len,
+                                 uint64_t *fingerprint,
+                                 nearprint_error *error);
+
+// Writes a fingerprint as text: decimal for 64 bits, `0x` and all hexadecimal digits for wider
+// ones. 66 bytes are enough.
+//
+// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
+// length.
+nearprint_status nearprint_format(uint32_t width,
+                                  const uint64_t *fingerprint,
+                                  char *buffer,
+                                  size_t capacity,
+                                  size_t *len,
+                                  nearprint_error *error);
+
+// -------------------------------------------------------------------------------------------------
+// Databases
+//
+// Any number of threads may use a database at once.
+// -------------------------------------------------------------------------------------------------
+
 // The result of nearprint_database_verify().
 typedef struct {
+  // The size of this structure in the header of the program: nearprint_verification_init() sets it.
+  size_t struct_size;
   // The number of checked files.
   uint64_t files;
   // The bytes of the files that could be opened.
@@ -246,8 +498,105 @@ typedef struct {
 // the list.
 typedef int32_t (*nearprint_damage_fn)(void *context, const nearprint_damage *damage);
 
+// Makes an empty database and opens it. The path must not exist, or be an empty folder.
+//
+// `schema` and `options` may be null for the defaults. `database` receives the handle.
+nearprint_status nearprint_database_create(const char *path,
+                                           size_t path_len,
+                                           const nearprint_schema *schema,
+                                           const nearprint_options *options,
+                                           nearprint_database **database,
+                                           nearprint_error *error);
+
+// Opens a database. Reads a few pages, whatever the size.
+//
+// `options` may be null for the defaults. `database` receives the handle.
+nearprint_status nearprint_database_open(const char *path,
+                                         size_t path_len,
+                                         const nearprint_options *options,
+                                         nearprint_database **database,
+                                         nearprint_error *error);
+
+// The width of the fingerprints in bits: 64, 128 or 256. A fingerprint has width / 64 words.
+// Returns 0 for null.
+uint32_t nearprint_database_width(const nearprint_database *database);
+
+// Reads and checks every byte of a database. Damage is not a failure: `verification` counts it, and
+// `visit` receives each place. `visit` may be null.
+nearprint_status nearprint_database_verify(const nearprint_database *database,
+                                           nearprint_verification *verification,
+                                           nearprint_damage_fn visit,
+                                           void *context,
+                                           nearprint_error *error);
+
+// Frees the handle. Handles that came from it live on. Null is allowed.
+void nearprint_database_free(nearprint_database *database);
+
+// Sets the size of the structure, and 0 in all other fields.
+static inline void nearprint_verification_init(nearprint_verification *verification) {
+  memset(verification, 0, sizeof *verification);
+  verification->struct_size = sizeof *verification;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Builders
+//
+// One thread at a time for each builder; others get NEARPRINT_BUSY.
+// -------------------------------------------------------------------------------------------------
+
+// Begins a database. The path must not exist, or be an empty folder.
+//
+// `first_id` is the id of the first row that comes without one. `schema` and `options` may be null
+// for the defaults. `builder` receives the handle.
+nearprint_status nearprint_builder_new(const char *path,
+                                       size_t path_len,
+                                       const nearprint_schema *schema,
+                                       const nearprint_options *options,
+                                       uint64_t first_id,
+                                       nearprint_builder **builder,
+                                       nearprint_error *error);
+
+// Adds `count` rows. `fingerprints` has width / 64 words for each. `ids` has one id for each, or is
+// null: then ids are assigned, each 1 + the largest so far. `assigned` receives the id of the first
+// row, and may be null.
+//
+// After a failure, some of the rows may have been added.
+nearprint_status nearprint_builder_push(nearprint_builder *builder,
+                                        const uint64_t *fingerprints,
+                                        const uint64_t *ids,
+                                        size_t count,
+                                        uint64_t *assigned,
+                                        nearprint_error *error);
+
+// Adds a row with a key, and with a text where the database stores texts. `id` points to the id, or
+// is null: then the id is the 64-bit xxh3 of the key. `assigned` receives the id, and may be null.
+nearprint_status nearprint_builder_push_keyed(nearprint_builder *builder,
+                                              const uint64_t *fingerprint,
+                                              const uint64_t *id,
+                                              const char *key,
+                                              size_t key_len,
+                                              const char *text,
+                                              size_t text_len,
+                                              uint64_t *assigned,
+                                              nearprint_error *error);
+
+// Sorts, writes and syncs everything. On success the database is at its path. After a failure it is
+// removed. The builder takes no more rows in either case.
+nearprint_status nearprint_builder_finish(nearprint_builder *builder, nearprint_error *error);
+
+// Frees the handle. A database that was not finished is removed. Null is allowed.
+void nearprint_builder_free(nearprint_builder *builder);
+
+// -------------------------------------------------------------------------------------------------
+// Snapshots
+//
+// Any number of threads may use a snapshot at once.
+// -------------------------------------------------------------------------------------------------
+
 // Counts and sizes of a database.
 typedef struct {
+  // The size of this structure in the header of the program: nearprint_stats_init() sets it.
+  size_t struct_size;
   // The width of the fingerprints in bits.
   uint32_t width;
   // The distance that the layout is tuned for.
@@ -268,28 +617,86 @@ typedef struct {
   uint64_t bytes;
 } nearprint_stats;
 
-// Where results go: arrays of the caller, one value a row. A column that is null is not filled.
+// Takes a snapshot: everything that was committed so far in any process. `snapshot` receives the
+// handle.
+nearprint_status nearprint_snapshot_take(const nearprint_database *database,
+                                         nearprint_snapshot **snapshot,
+                                         nearprint_error *error);
+
+// Takes a newer snapshot of the same database. Reuses open files, so it costs little if little has
+// changed. `newer` receives a handle of its own.
+nearprint_status nearprint_snapshot_refresh(const nearprint_snapshot *snapshot,
+                                            nearprint_snapshot **newer,
+                                            nearprint_error *error);
+
+// Frees the handle. Streams that came from it live on. Null is allowed.
+void nearprint_snapshot_free(nearprint_snapshot *snapshot);
+
+// Counts and sizes. Reads nothing.
+nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
+                                          nearprint_stats *stats,
+                                          nearprint_error *error);
+
+// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
+// `bands:BxN`.
 //
-// Not every result has every column: the function that makes the result says which. A column that
-// the result does not have must be null.
-typedef struct {
-  // The number of rows that each column has space for.
-  size_t capacity;
-  // The number of the query or of the cluster that the row belongs to, from 0.
-  uint64_t *groups;
-  // Fingerprints: width / 64 words a row, the least significant word first.
-  uint64_t *fingerprints;
-  // Ids.
-  uint64_t *ids;
-  // The number of bits in which the fingerprint differs from the query, or from the other one.
-  uint32_t *distances;
-  // The second fingerprints of pairs, in the form of the first ones.
-  uint64_t *other_fingerprints;
-  // The ids of the second rows of pairs.
-  uint64_t *other_ids;
-  // The exact similarities of documents, from 0 to 1.
-  double *similarities;
-} nearprint_columns;
+// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
+// length.
+nearprint_status nearprint_snapshot_layout(const nearprint_snapshot *snapshot,
+                                           char *buffer,
+                                           size_t capacity,
+                                           size_t *len,
+                                           nearprint_error *error);
+
+// The recipe of the fingerprints; empty if the database stores none. The buffer is as in
+// nearprint_snapshot_layout().
+nearprint_status nearprint_snapshot_recipe(const nearprint_snapshot *snapshot,
+                                           char *buffer,
+                                           size_t capacity,
+                                           size_t *len,
+                                           nearprint_error *error);
+
+// How queries at `k` are answered, at what cost and why, as text for people. The buffer is as in
+// nearprint_snapshot_layout().
+nearprint_status nearprint_snapshot_explain(const nearprint_snapshot *snapshot,
+                                            uint32_t k,
+                                            char *buffer,
+                                            size_t capacity,
+                                            size_t *len,
+                                            nearprint_error *error);
+
+// Copies the database as the snapshot has it to a new path, which must not exist, or be an empty
+// folder.
+nearprint_status nearprint_snapshot_backup(const nearprint_snapshot *snapshot,
+                                           const char *path,
+                                           size_t path_len,
+                                           nearprint_error *error);
+
+// The Jaccard similarity of two texts whose MinHash sketches differ in `distance` bits, as they
+// suggest it: 0 to 1. NEARPRINT_MISMATCH for a database without bands.
+nearprint_status nearprint_snapshot_similarity_of(const nearprint_snapshot *snapshot,
+                                                  uint32_t distance,
+                                                  double *similarity,
+                                                  nearprint_error *error);
+
+// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
+// NEARPRINT_MISMATCH for a database without bands.
+nearprint_status nearprint_snapshot_distance_of(const nearprint_snapshot *snapshot,
+                                                double similarity,
+                                                uint32_t *distance,
+                                                nearprint_error *error);
+
+// Sets the size of the structure, and 0 in all other fields.
+static inline void nearprint_stats_init(nearprint_stats *stats) {
+  memset(stats, 0, sizeof *stats);
+  stats->struct_size = sizeof *stats;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Queries
+//
+// Any number of threads may use a snapshot at once.
+// -------------------------------------------------------------------------------------------------
 
 // Receives the matches of query number `query`, by distance, fingerprint and id. The arrays live
 // until the function returns; `fingerprints` has width / 64 words a match. Another value than 0
@@ -327,281 +734,11 @@ typedef int32_t (*nearprint_key_fn)(void *context,
                                     const char *text,
                                     size_t text_len);
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
-// Makes an error object.
-//
-// Threads: any.
-nearprint_error *nearprint_error_new(void);
-
-// Frees an error object, and the strings that came from it. Null is allowed.
-//
-// Threads: one at a time for each error object.
-void nearprint_error_free(nearprint_error *error);
-
-// The code of the last failed call; NEARPRINT_OK if none has failed, or for null.
-//
-// Threads: one at a time for each error object.
-nearprint_status nearprint_error_code(const nearprint_error *error);
-
-// The message of the last failed call: a sentence for users, which names the file or argument at
-// fault. UTF-8, with a null byte at the end. Empty if no call has failed, or for null.
-//
-// It lives until the error object is passed to another function. `len` receives the length in
-// bytes without the null byte, and may be null.
-//
-// Threads: one at a time for each error object.
-const char *nearprint_error_message(const nearprint_error *error, size_t *len);
-
-// Where a file is damaged, if the last failed call returned NEARPRINT_CORRUPT. Returns 1 and fills
-// `damage` in that case, and 0 otherwise.
-//
-// The strings live until the error object is passed to another function.
-//
-// Threads: one at a time for each error object.
-int32_t nearprint_error_damage(const nearprint_error *error, nearprint_damage *damage);
-
-// Sets the defaults: 64 bits, k = 3, an automatic layout, no keys, no recipe.
-//
-// Threads: any.
-void nearprint_schema_init(nearprint_schema *schema);
-
-// Sets the defaults: all cores, 1 GiB, merges on a thread of their own, no progress.
-//
-// Threads: any.
-void nearprint_options_init(nearprint_options *options);
-
-// The version of the binary interface of the library that the program runs with. A program works
-// with it if it was compiled with the same NEARPRINT_ABI_VERSION.
-//
-// Threads: any.
-uint32_t nearprint_abi_version(void);
-
-// The version of nearprint, such as `0.1.0`, with a null byte at the end. It lives forever.
-//
-// Threads: any.
-const char *nearprint_version(void);
-
-// Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
-// or an even number of them behind `0x`, for 128 and 256 bits. `fingerprint` receives width / 64
-// words.
-//
-// Threads: any.
-nearprint_status nearprint_parse(uint32_t width,
-                                 const char *text,
-                                 size_t text_len,
-                                 uint64_t *fingerprint,
-                                 nearprint_error *error);
-
-// Writes a fingerprint as text: decimal for 64 bits, `0x` and all hexadecimal digits for wider
-// ones. 66 bytes are enough.
-//
-// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
-// length.
-//
-// Threads: any.
-nearprint_status nearprint_format(uint32_t width,
-                                  const uint64_t *fingerprint,
-                                  char *buffer,
-                                  size_t capacity,
-                                  size_t *len,
-                                  nearprint_error *error);
-
-// Makes an empty database and opens it. The path must not exist, or be an empty folder.
-//
-// `schema` and `options` may be null for the defaults. `database` receives the handle.
-//
-// Threads: any.
-nearprint_status nearprint_database_create(const char *path,
-                                           size_t path_len,
-                                           const nearprint_schema *schema,
-                                           const nearprint_options *options,
-                                           nearprint_database **database,
-                                           nearprint_error *error);
-
-// Opens a database. Reads a few pages, whatever the size.
-//
-// `options` may be null for the defaults. `database` receives the handle.
-//
-// Threads: any.
-nearprint_status nearprint_database_open(const char *path,
-                                         size_t path_len,
-                                         const nearprint_options *options,
-                                         nearprint_database **database,
-                                         nearprint_error *error);
-
-// The width of the fingerprints in bits: 64, 128 or 256. A fingerprint has width / 64 words.
-// Returns 0 for null.
-//
-// Threads: any.
-uint32_t nearprint_database_width(const nearprint_database *database);
-
-// Reads and checks every byte of a database. Damage is not a failure: `verification` counts it, and
-// `visit` receives each place. `visit` may be null.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_database_verify(const nearprint_database *database,
-                                           nearprint_verification *verification,
-                                           nearprint_damage_fn visit,
-                                           void *context,
-                                           nearprint_error *error);
-
-// Frees the handle. Handles that came from it live on. Null is allowed.
-//
-// Threads: any, once no other call uses the handle.
-void nearprint_database_free(nearprint_database *database);
-
-// Begins a database. The path must not exist, or be an empty folder.
-//
-// `first_id` is the id of the first row that comes without one. `schema` and `options` may be null
-// for the defaults. `builder` receives the handle.
-//
-// Threads: any.
-nearprint_status nearprint_builder_new(const char *path,
-                                       size_t path_len,
-                                       const nearprint_schema *schema,
-                                       const nearprint_options *options,
-                                       uint64_t first_id,
-                                       nearprint_builder **builder,
-                                       nearprint_error *error);
-
-// Adds `count` rows. `fingerprints` has width / 64 words for each. `ids` has one id for each, or is
-// null: then ids are assigned, each 1 + the largest so far. `assigned` receives the id of the first
-// row, and may be null.
-//
-// After a failure, some of the rows may have been added.
-//
-// Threads: one at a time for each builder; NEARPRINT_BUSY otherwise.
-nearprint_status nearprint_builder_push(nearprint_builder *builder,
-                                        const uint64_t *fingerprints,
-                                        const uint64_t *ids,
-                                        size_t count,
-                                        uint64_t *assigned,
-                                        nearprint_error *error);
-
-// Adds a row with a key, and with a text where the database stores texts. `id` points to the id, or
-// is null: then the id is the 64-bit xxh3 of the key. `assigned` receives the id, and may be null.
-//
-// Threads: one at a time for each builder; NEARPRINT_BUSY otherwise.
-nearprint_status nearprint_builder_push_keyed(nearprint_builder *builder,
-                                              const uint64_t *fingerprint,
-                                              const uint64_t *id,
-                                              const char *key,
-                                              size_t key_len,
-                                              const char *text,
-                                              size_t text_len,
-                                              uint64_t *assigned,
-                                              nearprint_error *error);
-
-// Sorts, writes and syncs everything. On success the database is at its path. After a failure it is
-// removed. The builder takes no more rows in either case.
-//
-// Threads: one at a time for each builder; NEARPRINT_BUSY otherwise.
-nearprint_status nearprint_builder_finish(nearprint_builder *builder, nearprint_error *error);
-
-// Frees the handle. A database that was not finished is removed. Null is allowed.
-//
-// Threads: any, once no other call uses the handle.
-void nearprint_builder_free(nearprint_builder *builder);
-
-// Takes a snapshot: everything that was committed so far in any process. `snapshot` receives the
-// handle.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_take(const nearprint_database *database,
-                                         nearprint_snapshot **snapshot,
-                                         nearprint_error *error);
-
-// Takes a newer snapshot of the same database. Reuses open files, so it costs little if little has
-// changed. `newer` receives a handle of its own.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_refresh(const nearprint_snapshot *snapshot,
-                                            nearprint_snapshot **newer,
-                                            nearprint_error *error);
-
-// Frees the handle. Streams that came from it live on. Null is allowed.
-//
-// Threads: any, once no other call uses the handle.
-void nearprint_snapshot_free(nearprint_snapshot *snapshot);
-
-// Counts and sizes. Reads nothing.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
-                                          nearprint_stats *stats,
-                                          nearprint_error *error);
-
-// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
-// `bands:BxN`.
-//
-// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
-// length.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_layout(const nearprint_snapshot *snapshot,
-                                           char *buffer,
-                                           size_t capacity,
-                                           size_t *len,
-                                           nearprint_error *error);
-
-// The recipe of the fingerprints; empty if the database stores none. The buffer is as in
-// nearprint_snapshot_layout().
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_recipe(const nearprint_snapshot *snapshot,
-                                           char *buffer,
-                                           size_t capacity,
-                                           size_t *len,
-                                           nearprint_error *error);
-
-// How queries at `k` are answered, at what cost and why, as text for people. The buffer is as in
-// nearprint_snapshot_layout().
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_explain(const nearprint_snapshot *snapshot,
-                                            uint32_t k,
-                                            char *buffer,
-                                            size_t capacity,
-                                            size_t *len,
-                                            nearprint_error *error);
-
-// Copies the database as the snapshot has it to a new path, which must not exist, or be an empty
-// folder.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_backup(const nearprint_snapshot *snapshot,
-                                           const char *path,
-                                           size_t path_len,
-                                           nearprint_error *error);
-
-// The Jaccard similarity of two texts whose MinHash sketches differ in `distance` bits, as they
-// suggest it: 0 to 1. NEARPRINT_MISMATCH for a database without bands.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_similarity_of(const nearprint_snapshot *snapshot,
-                                                  uint32_t distance,
-                                                  double *similarity,
-                                                  nearprint_error *error);
-
-// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
-// NEARPRINT_MISMATCH for a database without bands.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_distance_of(const nearprint_snapshot *snapshot,
-                                                double similarity,
-                                                uint32_t *distance,
-                                                nearprint_error *error);
-
 // Finds every row within `k` bits of a fingerprint, by distance, fingerprint and id. Of a database
 // of bands, rows with an equal band whose sketch is within `k` bits.
 //
 // Columns: fingerprints, ids, distances. `count` receives the number of matches. If it exceeds the
 // capacity, the first ones were written.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_query(const nearprint_snapshot *snapshot,
                                           const uint64_t *fingerprint,
                                           uint32_t k,
@@ -614,8 +751,6 @@ nearprint_status nearprint_snapshot_query(const nearprint_snapshot *snapshot,
 //
 // Columns: fingerprints, ids, distances. `count` receives the number of matches, at most the
 // capacity.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_nearest(const nearprint_snapshot *snapshot,
                                             const uint64_t *fingerprint,
                                             uint32_t max_k,
@@ -629,8 +764,6 @@ nearprint_status nearprint_snapshot_nearest(const nearprint_snapshot *snapshot,
 //
 // Columns: groups (the number of the query), fingerprints, ids, distances. `count` receives the
 // number of matches. If it exceeds the capacity, the first ones were written.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_query_batch(const nearprint_snapshot *snapshot,
                                                 const uint64_t *fingerprints,
                                                 size_t queries,
@@ -642,8 +775,6 @@ nearprint_status nearprint_snapshot_query_batch(const nearprint_snapshot *snapsh
 
 // Finds the nearest rows of many fingerprints on all threads: for each one, the `limit` nearest rows
 // within `max_k` bits. Otherwise as nearprint_snapshot_query_batch().
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_nearest_batch(const nearprint_snapshot *snapshot,
                                                   const uint64_t *fingerprints,
                                                   size_t queries,
@@ -655,8 +786,6 @@ nearprint_status nearprint_snapshot_nearest_batch(const nearprint_snapshot *snap
 
 // Answers queries as nearprint_snapshot_query_batch() does, and passes the matches of each one to
 // `visit`, in the order of the queries.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_visit_matches(const nearprint_snapshot *snapshot,
                                                   const uint64_t *fingerprints,
                                                   size_t queries,
@@ -668,8 +797,6 @@ nearprint_status nearprint_snapshot_visit_matches(const nearprint_snapshot *snap
 
 // Answers queries as nearprint_snapshot_query_batch() does, and passes each match to `visit` with
 // each of its keys, in the order of the queries. `limit` counts rows, not keys.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_visit_keyed_matches(const nearprint_snapshot *snapshot,
                                                         const uint64_t *fingerprints,
                                                         size_t queries,
@@ -680,8 +807,6 @@ nearprint_status nearprint_snapshot_visit_keyed_matches(const nearprint_snapshot
                                                         nearprint_error *error);
 
 // Passes the keys of a row to `visit`, ascending.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_visit_keys(const nearprint_snapshot *snapshot,
                                                const uint64_t *fingerprint,
                                                uint64_t id,
@@ -693,8 +818,6 @@ nearprint_status nearprint_snapshot_visit_keys(const nearprint_snapshot *snapsho
 // looked up; otherwise all keys are read once.
 //
 // At most `capacity` ids are written to `ids`. `count` receives the number of all.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_ids_of_key(const nearprint_snapshot *snapshot,
                                                const char *key,
                                                size_t key_len,
@@ -708,8 +831,6 @@ nearprint_status nearprint_snapshot_ids_of_key(const nearprint_snapshot *snapsho
 //
 // At most `capacity` fingerprints are written to `fingerprints`, width / 64 words each. `count`
 // receives the number of all.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_fingerprints_of(const nearprint_snapshot *snapshot,
                                                     uint64_t id,
                                                     uint64_t *fingerprints,
@@ -717,11 +838,16 @@ nearprint_status nearprint_snapshot_fingerprints_of(const nearprint_snapshot *sn
                                                     size_t *count,
                                                     nearprint_error *error);
 
+// -------------------------------------------------------------------------------------------------
+// Streams
+//
+// Any number of threads may use a snapshot at once. A stream is read by one thread at a time;
+// others get NEARPRINT_BUSY.
+// -------------------------------------------------------------------------------------------------
+
 // All rows, by fingerprint and id. `stream` receives the handle.
 //
 // Columns: fingerprints, ids.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_rows(const nearprint_snapshot *snapshot,
                                          nearprint_stream **stream,
                                          nearprint_error *error);
@@ -730,8 +856,6 @@ nearprint_status nearprint_snapshot_rows(const nearprint_snapshot *snapshot,
 // `stream` receives the handle. A thread of its own is a few thousand rows ahead.
 //
 // Columns: fingerprints, other_fingerprints, distances.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_pairs(const nearprint_snapshot *snapshot,
                                           uint32_t k,
                                           nearprint_stream **stream,
@@ -741,8 +865,6 @@ nearprint_status nearprint_snapshot_pairs(const nearprint_snapshot *snapshot,
 // nearprint_snapshot_pairs().
 //
 // Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_row_pairs(const nearprint_snapshot *snapshot,
                                               uint32_t k,
                                               nearprint_stream **stream,
@@ -753,8 +875,6 @@ nearprint_status nearprint_snapshot_row_pairs(const nearprint_snapshot *snapshot
 // receives the handle.
 //
 // Columns: groups (the number of the cluster), fingerprints, ids.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_clusters(const nearprint_snapshot *snapshot,
                                              uint32_t k,
                                              nearprint_stream **stream,
@@ -764,8 +884,6 @@ nearprint_status nearprint_snapshot_clusters(const nearprint_snapshot *snapshot,
 // first. `stream` receives the handle.
 //
 // Columns: fingerprints, other_fingerprints, distances.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_cross(const nearprint_snapshot *snapshot,
                                           const nearprint_snapshot *other,
                                           uint32_t k,
@@ -776,8 +894,6 @@ nearprint_status nearprint_snapshot_cross(const nearprint_snapshot *snapshot,
 // nearprint_snapshot_cross().
 //
 // Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_cross_rows(const nearprint_snapshot *snapshot,
                                                const nearprint_snapshot *other,
                                                uint32_t k,
@@ -788,17 +904,19 @@ nearprint_status nearprint_snapshot_cross_rows(const nearprint_snapshot *snapsho
 // more once it is 0.
 //
 // A failure ends the stream; the rows before it come first. The capacity is 1 or more.
-//
-// Threads: one at a time for each stream; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_stream_next(nearprint_stream *stream,
                                        const nearprint_columns *columns,
                                        size_t *count,
                                        nearprint_error *error);
 
 // Frees a stream. The rest of its work is cancelled. Null is allowed.
-//
-// Threads: any, once no other call uses the stream.
 void nearprint_stream_free(nearprint_stream *stream);
+
+// -------------------------------------------------------------------------------------------------
+// Documents
+//
+// Any number of threads may use a snapshot at once.
+// -------------------------------------------------------------------------------------------------
 
 // All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
 // features. `stream` receives the handle.
@@ -809,8 +927,6 @@ void nearprint_stream_free(nearprint_stream *stream);
 // several keys follows once for each two similar documents.
 //
 // Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snapshot,
                                                   double similarity,
                                                   nearprint_stream **stream,
@@ -821,8 +937,6 @@ nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snap
 // cluster, which may be smaller than `similarity`. Otherwise as nearprint_snapshot_similar_pairs().
 //
 // Columns: groups (the number of the cluster), fingerprints, ids, similarities.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_similar_clusters(const nearprint_snapshot *snapshot,
                                                      double similarity,
                                                      nearprint_stream **stream,
@@ -832,8 +946,6 @@ nearprint_status nearprint_snapshot_similar_clusters(const nearprint_snapshot *s
 // nearprint_snapshot_similar_pairs(), of both databases; NEARPRINT_MISMATCH for another recipe.
 //
 // Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_similar_cross(const nearprint_snapshot *snapshot,
                                                   const nearprint_snapshot *other,
                                                   double similarity,
@@ -845,8 +957,6 @@ nearprint_status nearprint_snapshot_similar_cross(const nearprint_snapshot *snap
 //
 // Columns: fingerprints, ids, distances, similarities. `count` receives the number of documents. If it
 // exceeds the capacity, the first ones were written.
-//
-// Threads: any, several at once.
 nearprint_status nearprint_snapshot_find_text(const nearprint_snapshot *snapshot,
                                               const char *text,
                                               size_t text_len,
@@ -855,9 +965,15 @@ nearprint_status nearprint_snapshot_find_text(const nearprint_snapshot *snapshot
                                               size_t *count,
                                               nearprint_error *error);
 
+// -------------------------------------------------------------------------------------------------
+// Writers
+//
+// One thread at a time for each writer; others get NEARPRINT_BUSY.
+// -------------------------------------------------------------------------------------------------
+
 // Opens a database for writing, and recovers what a crash left. `writer` receives the handle.
 //
-// Threads: any, several at once. While there is another writer: NEARPRINT_LOCKED.
+// NEARPRINT_LOCKED while there is another writer.
 nearprint_status nearprint_writer_open(const nearprint_database *database,
                                        nearprint_writer **writer,
                                        nearprint_error *error);
@@ -868,8 +984,6 @@ nearprint_status nearprint_writer_open(const nearprint_database *database,
 //
 // Rows are a set: inserting an existing row changes nothing. After a failure, some of the rows may
 // have been inserted. Rows are durable after nearprint_writer_commit().
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_insert(nearprint_writer *writer,
                                          const uint64_t *fingerprints,
                                          const uint64_t *ids,
@@ -878,8 +992,6 @@ nearprint_status nearprint_writer_insert(nearprint_writer *writer,
                                          nearprint_error *error);
 
 // Replaces all rows of each of `count` ids by one row. `fingerprints` has width / 64 words for each.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_upsert(nearprint_writer *writer,
                                          const uint64_t *fingerprints,
                                          const uint64_t *ids,
@@ -889,8 +1001,6 @@ nearprint_status nearprint_writer_upsert(nearprint_writer *writer,
 // Inserts a row with a key, and with a text where the database stores texts. `id` points to the id,
 // or is null: then the id is the 64-bit xxh3 of the key. `assigned` receives the id, and may be
 // null.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_insert_keyed(nearprint_writer *writer,
                                                const uint64_t *fingerprint,
                                                const uint64_t *id,
@@ -902,8 +1012,6 @@ nearprint_status nearprint_writer_insert_keyed(nearprint_writer *writer,
                                                nearprint_error *error);
 
 // Replaces all rows of an id by a row with a key. Otherwise as nearprint_writer_insert_keyed().
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_upsert_keyed(nearprint_writer *writer,
                                                const uint64_t *fingerprint,
                                                const uint64_t *id,
@@ -915,8 +1023,6 @@ nearprint_status nearprint_writer_upsert_keyed(nearprint_writer *writer,
                                                nearprint_error *error);
 
 // Deletes all rows of `count` ids. Unknown ids are no failure.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_delete(nearprint_writer *writer,
                                          const uint64_t *ids,
                                          size_t count,
@@ -924,8 +1030,6 @@ nearprint_status nearprint_writer_delete(nearprint_writer *writer,
 
 // Deletes a key, and the rows that had no other one. `deleted` receives their number, and may be
 // null. Reads all keys.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_delete_key(nearprint_writer *writer,
                                              const char *key,
                                              size_t key_len,
@@ -933,8 +1037,6 @@ nearprint_status nearprint_writer_delete_key(nearprint_writer *writer,
                                              nearprint_error *error);
 
 // Finds every row within `k` bits, including uncommitted ones, as nearprint_snapshot_query() does.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_query(nearprint_writer *writer,
                                         const uint64_t *fingerprint,
                                         uint32_t k,
@@ -943,38 +1045,32 @@ nearprint_status nearprint_writer_query(nearprint_writer *writer,
                                         nearprint_error *error);
 
 // Takes a snapshot that includes uncommitted operations. `snapshot` receives the handle.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_snapshot(nearprint_writer *writer,
                                            nearprint_snapshot **snapshot,
                                            nearprint_error *error);
 
 // Makes all operations durable, and visible to new snapshots in every process. After
 // NEARPRINT_DISK_FULL nothing is lost, and the commit can be repeated.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_commit(nearprint_writer *writer, nearprint_error *error);
 
 // Commits, and writes all unflushed rows as a run.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_flush(nearprint_writer *writer, nearprint_error *error);
 
 // Merges all runs into one without deleted rows.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_compact(nearprint_writer *writer, nearprint_error *error);
 
 // Commits, flushes, waits for merges, and releases the lock. After a failure the writer is still
 // open, and the call can be repeated. A closed writer does nothing more and is still to be freed.
-//
-// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_writer_close(nearprint_writer *writer, nearprint_error *error);
 
 // Frees the handle. What was not committed is discarded. Null is allowed.
-//
-// Threads: any, once no other call uses the handle.
 void nearprint_writer_free(nearprint_writer *writer);
+
+// -------------------------------------------------------------------------------------------------
+// Lists in memory
+//
+// Any thread. A stream is read by one thread at a time.
+// -------------------------------------------------------------------------------------------------
 
 // Finds all pairs of distinct values of an array within `k` bits, each once, the smaller value
 // first. A thread searches a copy of the array, a few thousand pairs ahead of the caller: memory does
@@ -985,8 +1081,6 @@ void nearprint_writer_free(nearprint_writer *writer);
 // be null. `stream` receives the handle.
 //
 // Columns: fingerprints, other_fingerprints, distances.
-//
-// Threads: any.
 nearprint_status nearprint_find_all(uint32_t width,
                                     const uint64_t *fingerprints,
                                     size_t count,
@@ -1001,8 +1095,6 @@ nearprint_status nearprint_find_all(uint32_t width,
 // Clusters are numbered from 0 by their smallest value. Otherwise as nearprint_find_all().
 //
 // Columns: groups (the number of the cluster), fingerprints.
-//
-// Threads: any.
 nearprint_status nearprint_find_clusters(uint32_t width,
                                          const uint64_t *fingerprints,
                                          size_t count,
@@ -1013,26 +1105,26 @@ nearprint_status nearprint_find_clusters(uint32_t width,
                                          nearprint_stream **stream,
                                          nearprint_error *error);
 
+// -------------------------------------------------------------------------------------------------
+// Fingerprints of texts
+//
+// One thread at a time for each fingerprinter; others get NEARPRINT_BUSY.
+// -------------------------------------------------------------------------------------------------
+
 // Makes a fingerprinter. A recipe is a name, such as `minhash`, `simhash` or `seomoz-cpp`, parts, or
 // a name and parts, such as `simhash shingle=2 width=128`. `fingerprinter` receives the handle.
-//
-// Threads: any.
 nearprint_status nearprint_fingerprinter_new(const char *recipe,
                                              size_t recipe_len,
                                              nearprint_fingerprinter **fingerprinter,
                                              nearprint_error *error);
 
 // The width of the fingerprints in bits. Returns 0 for null.
-//
-// Threads: any.
 uint32_t nearprint_fingerprinter_width(const nearprint_fingerprinter *fingerprinter);
 
 // The recipe as a database should store it in its schema: equal recipes have equal texts.
 //
 // At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 // length.
-//
-// Threads: any.
 nearprint_status nearprint_fingerprinter_recipe(const nearprint_fingerprinter *fingerprinter,
                                                 char *buffer,
                                                 size_t capacity,
@@ -1041,8 +1133,6 @@ nearprint_status nearprint_fingerprinter_recipe(const nearprint_fingerprinter *f
 
 // The layout that a database of such fingerprints needs in its schema: `bands:NxB` for MinHash,
 // `auto` otherwise. The buffer is as in nearprint_fingerprinter_recipe().
-//
-// Threads: any.
 nearprint_status nearprint_fingerprinter_layout(const nearprint_fingerprinter *fingerprinter,
                                                 char *buffer,
                                                 size_t capacity,
@@ -1050,14 +1140,10 @@ nearprint_status nearprint_fingerprinter_layout(const nearprint_fingerprinter *f
                                                 nearprint_error *error);
 
 // The distance within which texts count as near-duplicates by default. Returns 0 for null.
-//
-// Threads: any.
 uint32_t nearprint_fingerprinter_default_k(const nearprint_fingerprinter *fingerprinter);
 
 // Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
 // for a text without features, see nearprint_fingerprinter_count_features().
-//
-// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fingerprinter,
                                                      const char *text,
                                                      size_t text_len,
@@ -1070,8 +1156,6 @@ nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fi
 // All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
 // others such texts would be near each other, so a program should not store or look up their
 // fingerprints.
-//
-// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_fingerprinter_count_features(nearprint_fingerprinter *fingerprinter,
                                                         const char *text,
                                                         size_t text_len,
@@ -1079,12 +1163,10 @@ nearprint_status nearprint_fingerprinter_count_features(nearprint_fingerprinter 
                                                         nearprint_error *error);
 
 // Frees the handle. Null is allowed.
-//
-// Threads: any, once no other call uses the handle.
 void nearprint_fingerprinter_free(nearprint_fingerprinter *fingerprinter);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}
+#endif
 
-#endif  /* NEARPRINT_H */
+#endif /* NEARPRINT_H */

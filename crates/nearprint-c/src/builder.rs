@@ -26,8 +26,6 @@ impl Handle for nearprint_builder {
 ///
 /// `first_id` is the id of the first row that comes without one. `schema` and `options` may be null
 /// for the defaults. `builder` receives the handle.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_builder_new(
     path: *const c_char,
@@ -55,8 +53,6 @@ pub unsafe extern "C" fn nearprint_builder_new(
 /// row, and may be null.
 ///
 /// After a failure, some of the rows may have been added.
-///
-/// Threads: one at a time for each builder; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_builder_push(
     builder: *mut nearprint_builder,
@@ -79,8 +75,6 @@ pub unsafe extern "C" fn nearprint_builder_push(
 
 /// Adds a row with a key, and with a text where the database stores texts. `id` points to the id, or
 /// is null: then the id is the 64-bit xxh3 of the key. `assigned` receives the id, and may be null.
-///
-/// Threads: one at a time for each builder; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_builder_push_keyed(
     builder: *mut nearprint_builder,
@@ -105,8 +99,6 @@ pub unsafe extern "C" fn nearprint_builder_push_keyed(
 
 /// Sorts, writes and syncs everything. On success the database is at its path. After a failure it is
 /// removed. The builder takes no more rows in either case.
-///
-/// Threads: one at a time for each builder; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_builder_finish(
     builder: *mut nearprint_builder,
@@ -119,8 +111,6 @@ pub unsafe extern "C" fn nearprint_builder_finish(
 }
 
 /// Frees the handle. A database that was not finished is removed. Null is allowed.
-///
-/// Threads: any, once no other call uses the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_builder_free(builder: *mut nearprint_builder) {
     // SAFETY: The contract of the header.

@@ -9,8 +9,7 @@ use std::{ptr, slice, str};
 
 use crate::error::{Failure, Outcome, nearprint_error};
 use crate::handle::{self, Handle};
-use crate::status::nearprint_status;
-use crate::status::nearprint_status::NEARPRINT_OK;
+use crate::status::{NEARPRINT_OK, nearprint_status};
 
 /// Proof that the caller keeps the contract of the header for every pointer of one call. Its
 /// methods check what can be checked: null, alignment, lengths, text.
@@ -243,7 +242,7 @@ mod tests {
         nearprint_error_code, nearprint_error_free, nearprint_error_message, nearprint_error_new,
     };
     use crate::handle::Guarded;
-    use crate::status::nearprint_status::{NEARPRINT_BUG, NEARPRINT_BUSY, NEARPRINT_CLOSED, NEARPRINT_OK};
+    use crate::status::{NEARPRINT_BUG, NEARPRINT_BUSY, NEARPRINT_CLOSED, NEARPRINT_OK};
 
     #[test]
     fn a_panic_becomes_a_code_and_a_message() {

@@ -1,10 +1,13 @@
 //! Columns of the caller that results go to.
 
+use std::ptr;
+
 use nearprint::Result;
 use nearprint::erased::{AnyRow, Columns, Shape, Sink};
 
 use crate::call::{Call, Output};
 use crate::error::{Failure, Outcome};
+use crate::growing::Growing;
 
 /// Where results go: arrays of the caller, one value a row. A column that is null is not filled.
 ///
@@ -13,6 +16,8 @@ use crate::error::{Failure, Outcome};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nearprint_columns {
+    /// The size of this structure in the header of the program: nearprint_columns_init() sets it.
+    pub struct_size: usize,
     /// The number of rows that each column has space for.
     pub capacity: usize,
     /// The number of the query or of the cluster that the row belongs to, from 0.
@@ -29,6 +34,23 @@ pub struct nearprint_columns {
     pub other_ids: *mut u64,
     /// The exact similarities of documents, from 0 to 1.
     pub similarities: *mut f64,
+}
+
+// SAFETY: The size is the first field; the others are a number and pointers.
+unsafe impl Growing for nearprint_columns {
+    const NAME: &'static str = "nearprint_columns";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self {
+        struct_size: size_of::<Self>(),
+        capacity: 0,
+        groups: ptr::null_mut(),
+        fingerprints: ptr::null_mut(),
+        ids: ptr::null_mut(),
+        distances: ptr::null_mut(),
+        other_fingerprints: ptr::null_mut(),
+        other_ids: ptr::null_mut(),
+        similarities: ptr::null_mut(),
+    };
 }
 
 /// The columns of the matches of one query.
@@ -55,7 +77,7 @@ impl<'c> Outputs<'c> {
         shape: Shape,
         words: usize,
     ) -> Outcome<Self> {
-        let Some(&given) = call.structure(columns, "columns")? else {
+        let Some(given) = call.growing(columns, "columns")? else {
             return Err(Failure::argument("columns", "a null pointer"));
         };
         let rows = given.capacity;

@@ -6,6 +6,7 @@ use nearprint::AnyDatabase;
 
 use crate::call::Call;
 use crate::error::{DamageTexts, Outcome, nearprint_damage, nearprint_error};
+use crate::growing::Growing;
 use crate::handle::{self, Handle};
 use crate::settings::{self, nearprint_options, nearprint_schema};
 use crate::status::nearprint_status;
@@ -25,12 +26,21 @@ impl Handle for nearprint_database {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nearprint_verification {
+    /// The size of this structure in the header of the program: nearprint_verification_init() sets it.
+    pub struct_size: usize,
     /// The number of checked files.
     pub files: u64,
     /// The bytes of the files that could be opened.
     pub bytes: u64,
     /// The number of damaged places; 0 for a sound database.
     pub damaged: u64,
+}
+
+// SAFETY: The size is the first field; the others are numbers.
+unsafe impl Growing for nearprint_verification {
+    const NAME: &'static str = "nearprint_verification";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self { struct_size: size_of::<Self>(), files: 0, bytes: 0, damaged: 0 };
 }
 
 /// Receives a damaged place. Its strings live until the function returns. Another value than 0 ends
@@ -41,8 +51,6 @@ pub type nearprint_damage_fn =
 /// Makes an empty database and opens it. The path must not exist, or be an empty folder.
 ///
 /// `schema` and `options` may be null for the defaults. `database` receives the handle.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_create(
     path: *const c_char,
@@ -67,8 +75,6 @@ pub unsafe extern "C" fn nearprint_database_create(
 /// Opens a database. Reads a few pages, whatever the size.
 ///
 /// `options` may be null for the defaults. `database` receives the handle.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_open(
     path: *const c_char,
@@ -89,8 +95,6 @@ pub unsafe extern "C" fn nearprint_database_open(
 
 /// The width of the fingerprints in bits: 64, 128 or 256. A fingerprint has width / 64 words.
 /// Returns 0 for null.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_width(database: *const nearprint_database) -> u32 {
     // SAFETY: The contract of the header.
@@ -100,8 +104,6 @@ pub unsafe extern "C" fn nearprint_database_width(database: *const nearprint_dat
 
 /// Reads and checks every byte of a database. Damage is not a failure: `verification` counts it, and
 /// `visit` receives each place. `visit` may be null.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_verify(
     database: *const nearprint_database,
@@ -112,10 +114,15 @@ pub unsafe extern "C" fn nearprint_database_verify(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
-        let mut verification = call.output(verification, "verification")?;
+        let verification = call.growing_output(verification, "verification")?;
         let report = call.handle(database, "database")?.inner.verify()?;
         let damaged = report.damage.len() as u64;
-        verification.set(nearprint_verification { files: report.files, bytes: report.bytes, damaged });
+        verification.set(nearprint_verification {
+            files: report.files,
+            bytes: report.bytes,
+            damaged,
+            ..nearprint_verification::DEFAULT
+        });
         let Some(visit) = visit else { return Ok(()) };
         report.damage.iter().try_for_each(|damage| -> Outcome {
             let texts = DamageTexts::new(damage);
@@ -128,8 +135,6 @@ pub unsafe extern "C" fn nearprint_database_verify(
 }
 
 /// Frees the handle. Handles that came from it live on. Null is allowed.
-///
-/// Threads: any, once no other call uses the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_free(database: *mut nearprint_database) {
     // SAFETY: The contract of the header.

@@ -10,8 +10,7 @@ use crate::call::Call;
 use crate::columns::{Outputs, nearprint_columns};
 use crate::error::{Failure, Outcome, nearprint_error};
 use crate::snapshot::nearprint_snapshot;
-use crate::status::nearprint_status;
-use crate::status::nearprint_status::NEARPRINT_MISMATCH;
+use crate::status::{NEARPRINT_MISMATCH, nearprint_status};
 use crate::stream::{begin, nearprint_stream};
 
 /// All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
@@ -23,8 +22,6 @@ use crate::stream::{begin, nearprint_stream};
 /// several keys follows once for each two similar documents.
 ///
 /// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similar_pairs(
     snapshot: *const nearprint_snapshot,
@@ -45,8 +42,6 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_pairs(
 /// cluster, which may be smaller than `similarity`. Otherwise as nearprint_snapshot_similar_pairs().
 ///
 /// Columns: groups (the number of the cluster), fingerprints, ids, similarities.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similar_clusters(
     snapshot: *const nearprint_snapshot,
@@ -66,8 +61,6 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_clusters(
 /// nearprint_snapshot_similar_pairs(), of both databases; NEARPRINT_MISMATCH for another recipe.
 ///
 /// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similar_cross(
     snapshot: *const nearprint_snapshot,
@@ -90,8 +83,6 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_cross(
 ///
 /// Columns: fingerprints, ids, distances, similarities. `count` receives the number of documents. If it
 /// exceeds the capacity, the first ones were written.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_find_text(
     snapshot: *const nearprint_snapshot,

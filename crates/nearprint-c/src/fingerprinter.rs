@@ -24,8 +24,6 @@ impl Handle for nearprint_fingerprinter {
 
 /// Makes a fingerprinter. A recipe is a name, such as `minhash`, `simhash` or `seomoz-cpp`, parts, or
 /// a name and parts, such as `simhash shingle=2 width=128`. `fingerprinter` receives the handle.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_new(
     recipe: *const c_char,
@@ -44,8 +42,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_new(
 }
 
 /// The width of the fingerprints in bits. Returns 0 for null.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_width(fingerprinter: *const nearprint_fingerprinter) -> u32 {
     // SAFETY: The contract of the header.
@@ -57,8 +53,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_width(fingerprinter: *const nea
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
     fingerprinter: *const nearprint_fingerprinter,
@@ -76,8 +70,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
 
 /// The layout that a database of such fingerprints needs in its schema: `bands:NxB` for MinHash,
 /// `auto` otherwise. The buffer is as in nearprint_fingerprinter_recipe().
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_layout(
     fingerprinter: *const nearprint_fingerprinter,
@@ -95,8 +87,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_layout(
 }
 
 /// The distance within which texts count as near-duplicates by default. Returns 0 for null.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_default_k(
     fingerprinter: *const nearprint_fingerprinter,
@@ -108,8 +98,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_default_k(
 
 /// Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
 /// for a text without features, see nearprint_fingerprinter_count_features().
-///
-/// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
     fingerprinter: *mut nearprint_fingerprinter,
@@ -136,8 +124,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
 /// All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
 /// others such texts would be near each other, so a program should not store or look up their
 /// fingerprints.
-///
-/// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_count_features(
     fingerprinter: *mut nearprint_fingerprinter,
@@ -159,8 +145,6 @@ pub unsafe extern "C" fn nearprint_fingerprinter_count_features(
 }
 
 /// Frees the handle. Null is allowed.
-///
-/// Threads: any, once no other call uses the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_free(fingerprinter: *mut nearprint_fingerprinter) {
     // SAFETY: The contract of the header.

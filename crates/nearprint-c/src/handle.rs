@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::error::{Failure, Outcome};
-use crate::status::nearprint_status::{NEARPRINT_BUG, NEARPRINT_BUSY, NEARPRINT_CLOSED};
+use crate::status::{NEARPRINT_BUG, NEARPRINT_BUSY, NEARPRINT_CLOSED};
 
 /// A type whose values callers own by pointer, and may use from several threads.
 pub(crate) trait Handle: Send + Sync {

@@ -20,8 +20,6 @@ use crate::stream::nearprint_stream;
 /// be null. `stream` receives the handle.
 ///
 /// Columns: fingerprints, other_fingerprints, distances.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_find_all(
     width: u32,
@@ -43,8 +41,6 @@ pub unsafe extern "C" fn nearprint_find_all(
 /// Clusters are numbered from 0 by their smallest value. Otherwise as nearprint_find_all().
 ///
 /// Columns: groups (the number of the cluster), fingerprints.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_find_clusters(
     width: u32,

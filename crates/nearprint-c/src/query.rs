@@ -66,8 +66,6 @@ pub type nearprint_key_fn = Option<
 ///
 /// Columns: fingerprints, ids, distances. `count` receives the number of matches. If it exceeds the
 /// capacity, the first ones were written.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_query(
     snapshot: *const nearprint_snapshot,
@@ -89,8 +87,6 @@ pub unsafe extern "C" fn nearprint_snapshot_query(
 ///
 /// Columns: fingerprints, ids, distances. `count` receives the number of matches, at most the
 /// capacity.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_nearest(
     snapshot: *const nearprint_snapshot,
@@ -115,8 +111,6 @@ pub unsafe extern "C" fn nearprint_snapshot_nearest(
 ///
 /// Columns: groups (the number of the query), fingerprints, ids, distances. `count` receives the
 /// number of matches. If it exceeds the capacity, the first ones were written.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_query_batch(
     snapshot: *const nearprint_snapshot,
@@ -139,8 +133,6 @@ pub unsafe extern "C" fn nearprint_snapshot_query_batch(
 
 /// Finds the nearest rows of many fingerprints on all threads: for each one, the `limit` nearest rows
 /// within `max_k` bits. Otherwise as nearprint_snapshot_query_batch().
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_nearest_batch(
     snapshot: *const nearprint_snapshot,
@@ -164,8 +156,6 @@ pub unsafe extern "C" fn nearprint_snapshot_nearest_batch(
 
 /// Answers queries as nearprint_snapshot_query_batch() does, and passes the matches of each one to
 /// `visit`, in the order of the queries.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_visit_matches(
     snapshot: *const nearprint_snapshot,
@@ -196,8 +186,6 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_matches(
 
 /// Answers queries as nearprint_snapshot_query_batch() does, and passes each match to `visit` with
 /// each of its keys, in the order of the queries. `limit` counts rows, not keys.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_visit_keyed_matches(
     snapshot: *const nearprint_snapshot,
@@ -232,8 +220,6 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_keyed_matches(
 }
 
 /// Passes the keys of a row to `visit`, ascending.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_visit_keys(
     snapshot: *const nearprint_snapshot,
@@ -262,8 +248,6 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_keys(
 /// looked up; otherwise all keys are read once.
 ///
 /// At most `capacity` ids are written to `ids`. `count` receives the number of all.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_ids_of_key(
     snapshot: *const nearprint_snapshot,
@@ -291,8 +275,6 @@ pub unsafe extern "C" fn nearprint_snapshot_ids_of_key(
 ///
 /// At most `capacity` fingerprints are written to `fingerprints`, width / 64 words each. `count`
 /// receives the number of all.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_fingerprints_of(
     snapshot: *const nearprint_snapshot,

@@ -10,22 +10,21 @@ use nearprint::{KeyStorage, LayoutChoice, Options, Progress, Schema, Stage, Widt
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome};
+use crate::growing::Growing;
 
 /// Whether a database stores a key beside each row, such as a URL, and what with each key.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum nearprint_keys {
-    /// Rows have ids only.
-    NEARPRINT_NO_KEYS = 0,
-    /// Rows have keys.
-    NEARPRINT_KEYS = 1,
-    /// Rows have keys, and keys have texts.
-    NEARPRINT_KEYS_AND_TEXTS = 2,
-    /// Rows have keys, and keys have hashes of texts, of at most 32 bytes.
-    NEARPRINT_KEYS_AND_HASHES = 3,
-    /// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
-    NEARPRINT_KEYS_AND_FEATURES = 4,
-}
+pub type nearprint_keys = i32;
+
+/// Rows have ids only.
+pub const NEARPRINT_NO_KEYS: nearprint_keys = 0;
+/// Rows have keys.
+pub const NEARPRINT_KEYS: nearprint_keys = 1;
+/// Rows have keys, and keys have texts.
+pub const NEARPRINT_KEYS_AND_TEXTS: nearprint_keys = 2;
+/// Rows have keys, and keys have hashes of texts, of at most 32 bytes.
+pub const NEARPRINT_KEYS_AND_HASHES: nearprint_keys = 3;
+/// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
+pub const NEARPRINT_KEYS_AND_FEATURES: nearprint_keys = 4;
 
 /// What a new database is. It is stored with the database and never changes.
 ///
@@ -33,12 +32,14 @@ pub enum nearprint_keys {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nearprint_schema {
+    /// The size of this structure in the header of the program: nearprint_schema_init() sets it.
+    pub struct_size: usize,
     /// The width of fingerprints in bits: 64, 128 or 256. Default: 64.
     pub width: u32,
     /// The distance in bits that the layout is tuned for. Queries may use any other. Default: 3.
     pub k: u32,
-    /// A nearprint_keys. Default: NEARPRINT_NO_KEYS.
-    pub keys: i32,
+    /// What is stored beside rows. Default: NEARPRINT_NO_KEYS.
+    pub keys: nearprint_keys,
     /// How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
     /// Default: null, an automatic layout.
     pub layout: *const c_char,
@@ -51,28 +52,26 @@ pub struct nearprint_schema {
 }
 
 /// What a long operation is doing.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum nearprint_stage {
-    /// Something that this version of the interface has no name for.
-    NEARPRINT_STAGE_OTHER = 0,
-    /// Taking rows in. Counted in rows.
-    NEARPRINT_STAGE_READING = 1,
-    /// Sorting or merging rows. Counted in rows.
-    NEARPRINT_STAGE_MERGING = 2,
-    /// Writing tables. Counted in fingerprints, over all tables.
-    NEARPRINT_STAGE_TABLES = 3,
-    /// Comparing fingerprints with each other. Counted in fingerprints, over all tables.
-    NEARPRINT_STAGE_JOINING = 4,
-    /// Checking files. Counted in files.
-    NEARPRINT_STAGE_VERIFYING = 5,
-    /// Copying. Counted in bytes.
-    NEARPRINT_STAGE_COPYING = 6,
-    /// Answering queries. Counted in queries.
-    NEARPRINT_STAGE_ANSWERING = 7,
-    /// Waiting for another writer to end. Counted in milliseconds.
-    NEARPRINT_STAGE_WAITING = 8,
-}
+pub type nearprint_stage = i32;
+
+/// Something that this version of the interface has no name for.
+pub const NEARPRINT_STAGE_OTHER: nearprint_stage = 0;
+/// Taking rows in. Counted in rows.
+pub const NEARPRINT_STAGE_READING: nearprint_stage = 1;
+/// Sorting or merging rows. Counted in rows.
+pub const NEARPRINT_STAGE_MERGING: nearprint_stage = 2;
+/// Writing tables. Counted in fingerprints, over all tables.
+pub const NEARPRINT_STAGE_TABLES: nearprint_stage = 3;
+/// Comparing fingerprints with each other. Counted in fingerprints, over all tables.
+pub const NEARPRINT_STAGE_JOINING: nearprint_stage = 4;
+/// Checking files. Counted in files.
+pub const NEARPRINT_STAGE_VERIFYING: nearprint_stage = 5;
+/// Copying. Counted in bytes.
+pub const NEARPRINT_STAGE_COPYING: nearprint_stage = 6;
+/// Answering queries. Counted in queries.
+pub const NEARPRINT_STAGE_ANSWERING: nearprint_stage = 7;
+/// Waiting for another writer to end. Counted in milliseconds.
+pub const NEARPRINT_STAGE_WAITING: nearprint_stage = 8;
 
 /// Receives the progress of long operations: `done` of `total` units of a nearprint_stage. `total`
 /// is UINT64_MAX while it is unknown. Another value than 0 cancels the operation, which then
@@ -81,7 +80,7 @@ pub enum nearprint_stage {
 /// Called from several threads at once. It must not throw, and must not use the handle that the
 /// operation works with.
 pub type nearprint_progress_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, stage: i32, done: u64, total: u64) -> i32>;
+    Option<unsafe extern "C" fn(context: *mut c_void, stage: nearprint_stage, done: u64, total: u64) -> i32>;
 
 /// How the handles of a database work. Nothing of it is stored.
 ///
@@ -89,6 +88,8 @@ pub type nearprint_progress_fn =
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nearprint_options {
+    /// The size of this structure in the header of the program: nearprint_options_init() sets it.
+    pub struct_size: usize,
     /// The number of threads of one operation. Results do not depend on it. Default: 0, all cores.
     pub threads: usize,
     /// The memory of a build in bytes, mapped files aside: 1 MiB or more. Default: 0, 1 GiB.
@@ -107,24 +108,44 @@ pub struct nearprint_options {
     pub progress_context: *mut c_void,
 }
 
-/// Sets the defaults: 64 bits, k = 3, an automatic layout, no keys, no recipe.
-///
-/// Threads: any.
+/// What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nearprint_schema_init(schema: *mut nearprint_schema) {
+pub unsafe extern "C" fn nearprint_schema_init_sized(schema: *mut nearprint_schema, struct_size: usize) {
     // SAFETY: The contract of the header.
     let call = unsafe { Call::of(ptr::null_mut()) };
-    call.optional(schema).set(DEFAULT_SCHEMA);
+    call.init_growing(schema, struct_size);
 }
 
-/// Sets the defaults: all cores, 1 GiB, merges on a thread of their own, no progress.
-///
-/// Threads: any.
+/// What nearprint_options_init() calls: sets the defaults in a structure of `struct_size` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nearprint_options_init(options: *mut nearprint_options) {
+pub unsafe extern "C" fn nearprint_options_init_sized(options: *mut nearprint_options, struct_size: usize) {
     // SAFETY: The contract of the header.
     let call = unsafe { Call::of(ptr::null_mut()) };
-    call.optional(options).set(nearprint_options {
+    call.init_growing(options, struct_size);
+}
+
+// SAFETY: The size is the first field; the others are numbers and pointers.
+unsafe impl Growing for nearprint_schema {
+    const NAME: &'static str = "nearprint_schema";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self {
+        struct_size: size_of::<Self>(),
+        width: 64,
+        k: 3,
+        keys: NEARPRINT_NO_KEYS,
+        layout: ptr::null(),
+        layout_len: 0,
+        recipe: ptr::null(),
+        recipe_len: 0,
+    };
+}
+
+// SAFETY: The size is the first field; the others are numbers, a pointer and an optional function.
+unsafe impl Growing for nearprint_options {
+    const NAME: &'static str = "nearprint_options";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self {
+        struct_size: size_of::<Self>(),
         threads: 0,
         memory_bytes: 0,
         memtable_rows: 0,
@@ -132,29 +153,19 @@ pub unsafe extern "C" fn nearprint_options_init(options: *mut nearprint_options)
         lock_wait_milliseconds: 0,
         progress: None,
         progress_context: ptr::null_mut(),
-    });
+    };
 }
-
-const DEFAULT_SCHEMA: nearprint_schema = nearprint_schema {
-    width: 64,
-    k: 3,
-    keys: nearprint_keys::NEARPRINT_NO_KEYS as i32,
-    layout: ptr::null(),
-    layout_len: 0,
-    recipe: ptr::null(),
-    recipe_len: 0,
-};
 
 /// The width and the schema of a new database.
 pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(Width, Schema)> {
-    let given = *call.structure(schema, "schema")?.unwrap_or(&DEFAULT_SCHEMA);
+    let given = call.growing(schema, "schema")?.unwrap_or(nearprint_schema::DEFAULT);
     let width = width_of(given.width)?;
     let keys = match given.keys {
-        0 => KeyStorage::None,
-        1 => KeyStorage::Keys,
-        2 => KeyStorage::KeysAndTexts,
-        3 => KeyStorage::KeysAndHashes,
-        4 => KeyStorage::KeysAndFeatures,
+        NEARPRINT_NO_KEYS => KeyStorage::None,
+        NEARPRINT_KEYS => KeyStorage::Keys,
+        NEARPRINT_KEYS_AND_TEXTS => KeyStorage::KeysAndTexts,
+        NEARPRINT_KEYS_AND_HASHES => KeyStorage::KeysAndHashes,
+        NEARPRINT_KEYS_AND_FEATURES => KeyStorage::KeysAndFeatures,
         other => return Err(Failure::argument("schema.keys", format_args!("{other} is no nearprint_keys"))),
     };
     let mut schema = Schema::new().k(given.k).keys(keys);
@@ -175,7 +186,7 @@ pub(crate) fn width_of(bits: u32) -> Outcome<Width> {
 /// The options of new handles.
 pub(crate) fn options(call: &Call, options: *const nearprint_options) -> Outcome<Options> {
     let mut made = Options::new();
-    let Some(given) = call.structure(options, "options")? else { return Ok(made) };
+    let Some(given) = call.growing(options, "options")? else { return Ok(made) };
     if given.threads > 0 {
         made = made.threads(given.threads);
     }
@@ -207,18 +218,18 @@ unsafe impl Sync for CallerProgress {}
 impl Progress for CallerProgress {
     fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
         let stage = match stage {
-            Stage::Reading => nearprint_stage::NEARPRINT_STAGE_READING,
-            Stage::Merging => nearprint_stage::NEARPRINT_STAGE_MERGING,
-            Stage::Tables => nearprint_stage::NEARPRINT_STAGE_TABLES,
-            Stage::Joining => nearprint_stage::NEARPRINT_STAGE_JOINING,
-            Stage::Verifying => nearprint_stage::NEARPRINT_STAGE_VERIFYING,
-            Stage::Copying => nearprint_stage::NEARPRINT_STAGE_COPYING,
-            Stage::Answering => nearprint_stage::NEARPRINT_STAGE_ANSWERING,
-            Stage::Waiting => nearprint_stage::NEARPRINT_STAGE_WAITING,
-            _ => nearprint_stage::NEARPRINT_STAGE_OTHER,
+            Stage::Reading => NEARPRINT_STAGE_READING,
+            Stage::Merging => NEARPRINT_STAGE_MERGING,
+            Stage::Tables => NEARPRINT_STAGE_TABLES,
+            Stage::Joining => NEARPRINT_STAGE_JOINING,
+            Stage::Verifying => NEARPRINT_STAGE_VERIFYING,
+            Stage::Copying => NEARPRINT_STAGE_COPYING,
+            Stage::Answering => NEARPRINT_STAGE_ANSWERING,
+            Stage::Waiting => NEARPRINT_STAGE_WAITING,
+            _ => NEARPRINT_STAGE_OTHER,
         };
         // SAFETY: By the header, the function may be called from any thread with its context.
-        match unsafe { (self.progress)(self.context, stage as i32, done, total.unwrap_or(u64::MAX)) } {
+        match unsafe { (self.progress)(self.context, stage, done, total.unwrap_or(u64::MAX)) } {
             0 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }

@@ -7,9 +7,9 @@ use nearprint::erased::AnySnapshot;
 use crate::call::Call;
 use crate::database::nearprint_database;
 use crate::error::{Failure, nearprint_error};
+use crate::growing::Growing;
 use crate::handle::{self, Handle};
-use crate::status::nearprint_status;
-use crate::status::nearprint_status::NEARPRINT_MISMATCH;
+use crate::status::{NEARPRINT_MISMATCH, nearprint_status};
 
 /// A database as it stood at one moment. Any number of threads may use it at once.
 pub struct nearprint_snapshot {
@@ -31,6 +31,8 @@ impl Handle for nearprint_snapshot {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nearprint_stats {
+    /// The size of this structure in the header of the program: nearprint_stats_init() sets it.
+    pub struct_size: usize,
     /// The width of the fingerprints in bits.
     pub width: u32,
     /// The distance that the layout is tuned for.
@@ -51,10 +53,26 @@ pub struct nearprint_stats {
     pub bytes: u64,
 }
 
+// SAFETY: The size is the first field; the others are numbers.
+unsafe impl Growing for nearprint_stats {
+    const NAME: &'static str = "nearprint_stats";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self {
+        struct_size: size_of::<Self>(),
+        width: 0,
+        k: 0,
+        rows: 0,
+        fingerprints: 0,
+        tombstones: 0,
+        largest_id: 0,
+        generation: 0,
+        runs: 0,
+        bytes: 0,
+    };
+}
+
 /// Takes a snapshot: everything that was committed so far in any process. `snapshot` receives the
 /// handle.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_take(
     database: *const nearprint_database,
@@ -71,8 +89,6 @@ pub unsafe extern "C" fn nearprint_snapshot_take(
 
 /// Takes a newer snapshot of the same database. Reuses open files, so it costs little if little has
 /// changed. `newer` receives a handle of its own.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_refresh(
     snapshot: *const nearprint_snapshot,
@@ -88,8 +104,6 @@ pub unsafe extern "C" fn nearprint_snapshot_refresh(
 }
 
 /// Frees the handle. Streams that came from it live on. Null is allowed.
-///
-/// Threads: any, once no other call uses the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_free(snapshot: *mut nearprint_snapshot) {
     // SAFETY: The contract of the header.
@@ -97,8 +111,6 @@ pub unsafe extern "C" fn nearprint_snapshot_free(snapshot: *mut nearprint_snapsh
 }
 
 /// Counts and sizes. Reads nothing.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_stats(
     snapshot: *const nearprint_snapshot,
@@ -108,7 +120,7 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let found = call.handle(snapshot, "snapshot")?.inner.stats();
-        call.output(stats, "stats")?.set(nearprint_stats {
+        call.growing_output(stats, "stats")?.set(nearprint_stats {
             width: found.width.bits(),
             k: found.k,
             rows: found.rows,
@@ -118,6 +130,7 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
             generation: found.generation,
             runs: found.runs.len() as u64,
             bytes: found.bytes,
+            ..nearprint_stats::DEFAULT
         });
         Ok(())
     })
@@ -128,8 +141,6 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_layout(
     snapshot: *const nearprint_snapshot,
@@ -146,8 +157,6 @@ pub unsafe extern "C" fn nearprint_snapshot_layout(
 
 /// The recipe of the fingerprints; empty if the database stores none. The buffer is as in
 /// nearprint_snapshot_layout().
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_recipe(
     snapshot: *const nearprint_snapshot,
@@ -166,8 +175,6 @@ pub unsafe extern "C" fn nearprint_snapshot_recipe(
 
 /// How queries at `k` are answered, at what cost and why, as text for people. The buffer is as in
 /// nearprint_snapshot_layout().
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_explain(
     snapshot: *const nearprint_snapshot,
@@ -183,8 +190,6 @@ pub unsafe extern "C" fn nearprint_snapshot_explain(
 
 /// Copies the database as the snapshot has it to a new path, which must not exist, or be an empty
 /// folder.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_backup(
     snapshot: *const nearprint_snapshot,
@@ -201,8 +206,6 @@ pub unsafe extern "C" fn nearprint_snapshot_backup(
 
 /// The Jaccard similarity of two texts whose MinHash sketches differ in `distance` bits, as they
 /// suggest it: 0 to 1. NEARPRINT_MISMATCH for a database without bands.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similarity_of(
     snapshot: *const nearprint_snapshot,
@@ -220,8 +223,6 @@ pub unsafe extern "C" fn nearprint_snapshot_similarity_of(
 
 /// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
 /// NEARPRINT_MISMATCH for a database without bands.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_distance_of(
     snapshot: *const nearprint_snapshot,

@@ -24,8 +24,6 @@ impl Handle for nearprint_stream {
 /// All rows, by fingerprint and id. `stream` receives the handle.
 ///
 /// Columns: fingerprints, ids.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_rows(
     snapshot: *const nearprint_snapshot,
@@ -40,8 +38,6 @@ pub unsafe extern "C" fn nearprint_snapshot_rows(
 /// `stream` receives the handle. A thread of its own is a few thousand rows ahead.
 ///
 /// Columns: fingerprints, other_fingerprints, distances.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_pairs(
     snapshot: *const nearprint_snapshot,
@@ -57,8 +53,6 @@ pub unsafe extern "C" fn nearprint_snapshot_pairs(
 /// nearprint_snapshot_pairs().
 ///
 /// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_row_pairs(
     snapshot: *const nearprint_snapshot,
@@ -75,8 +69,6 @@ pub unsafe extern "C" fn nearprint_snapshot_row_pairs(
 /// receives the handle.
 ///
 /// Columns: groups (the number of the cluster), fingerprints, ids.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_clusters(
     snapshot: *const nearprint_snapshot,
@@ -92,8 +84,6 @@ pub unsafe extern "C" fn nearprint_snapshot_clusters(
 /// first. `stream` receives the handle.
 ///
 /// Columns: fingerprints, other_fingerprints, distances.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_cross(
     snapshot: *const nearprint_snapshot,
@@ -112,8 +102,6 @@ pub unsafe extern "C" fn nearprint_snapshot_cross(
 /// nearprint_snapshot_cross().
 ///
 /// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
-///
-/// Threads: any, several at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_cross_rows(
     snapshot: *const nearprint_snapshot,
@@ -134,8 +122,6 @@ pub unsafe extern "C" fn nearprint_snapshot_cross_rows(
 /// more once it is 0.
 ///
 /// A failure ends the stream; the rows before it come first. The capacity is 1 or more.
-///
-/// Threads: one at a time for each stream; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_stream_next(
     stream: *mut nearprint_stream,
@@ -159,8 +145,6 @@ pub unsafe extern "C" fn nearprint_stream_next(
 }
 
 /// Frees a stream. The rest of its work is cancelled. Null is allowed.
-///
-/// Threads: any, once no other call uses the stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_stream_free(stream: *mut nearprint_stream) {
     // SAFETY: The contract of the header.

@@ -7,21 +7,23 @@ use nearprint::erased::{self, NewRows};
 use crate::call::{Call, Output};
 use crate::error::{Failure, Outcome, nearprint_error};
 use crate::settings::width_of;
-use crate::status::NEARPRINT_ABI_VERSION;
-use crate::status::nearprint_status::{self, NEARPRINT_STOPPED};
+use crate::status::{NEARPRINT_ABI_VERSION, NEARPRINT_VERSION_NUMBER};
+use crate::status::{NEARPRINT_STOPPED, nearprint_status};
 
 /// The version of the binary interface of the library that the program runs with. A program works
 /// with it if it was compiled with the same NEARPRINT_ABI_VERSION.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn nearprint_abi_version() -> u32 {
     NEARPRINT_ABI_VERSION
 }
 
+/// The version of the library that the program runs with, as NEARPRINT_VERSION_NUMBER is of the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn nearprint_version_number() -> u32 {
+    NEARPRINT_VERSION_NUMBER
+}
+
 /// The version of nearprint, such as `0.1.0`, with a null byte at the end. It lives forever.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn nearprint_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
@@ -30,8 +32,6 @@ pub extern "C" fn nearprint_version() -> *const c_char {
 /// Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
 /// or an even number of them behind `0x`, for 128 and 256 bits. `fingerprint` receives width / 64
 /// words.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_parse(
     width: u32,
@@ -55,8 +55,6 @@ pub unsafe extern "C" fn nearprint_parse(
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_format(
     width: u32,

@@ -28,7 +28,7 @@ impl Handle for nearprint_writer {
 
 /// Opens a database for writing, and recovers what a crash left. `writer` receives the handle.
 ///
-/// Threads: any, several at once. While there is another writer: NEARPRINT_LOCKED.
+/// NEARPRINT_LOCKED while there is another writer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_open(
     database: *const nearprint_database,
@@ -51,8 +51,6 @@ pub unsafe extern "C" fn nearprint_writer_open(
 ///
 /// Rows are a set: inserting an existing row changes nothing. After a failure, some of the rows may
 /// have been inserted. Rows are durable after nearprint_writer_commit().
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_insert(
     writer: *mut nearprint_writer,
@@ -74,8 +72,6 @@ pub unsafe extern "C" fn nearprint_writer_insert(
 }
 
 /// Replaces all rows of each of `count` ids by one row. `fingerprints` has width / 64 words for each.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_upsert(
     writer: *mut nearprint_writer,
@@ -96,8 +92,6 @@ pub unsafe extern "C" fn nearprint_writer_upsert(
 /// Inserts a row with a key, and with a text where the database stores texts. `id` points to the id,
 /// or is null: then the id is the 64-bit xxh3 of the key. `assigned` receives the id, and may be
 /// null.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_insert_keyed(
     writer: *mut nearprint_writer,
@@ -116,8 +110,6 @@ pub unsafe extern "C" fn nearprint_writer_insert_keyed(
 }
 
 /// Replaces all rows of an id by a row with a key. Otherwise as nearprint_writer_insert_keyed().
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_upsert_keyed(
     writer: *mut nearprint_writer,
@@ -136,8 +128,6 @@ pub unsafe extern "C" fn nearprint_writer_upsert_keyed(
 }
 
 /// Deletes all rows of `count` ids. Unknown ids are no failure.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_delete(
     writer: *mut nearprint_writer,
@@ -155,8 +145,6 @@ pub unsafe extern "C" fn nearprint_writer_delete(
 
 /// Deletes a key, and the rows that had no other one. `deleted` receives their number, and may be
 /// null. Reads all keys.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_delete_key(
     writer: *mut nearprint_writer,
@@ -176,8 +164,6 @@ pub unsafe extern "C" fn nearprint_writer_delete_key(
 }
 
 /// Finds every row within `k` bits, including uncommitted ones, as nearprint_snapshot_query() does.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_query(
     writer: *mut nearprint_writer,
@@ -200,8 +186,6 @@ pub unsafe extern "C" fn nearprint_writer_query(
 }
 
 /// Takes a snapshot that includes uncommitted operations. `snapshot` receives the handle.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_snapshot(
     writer: *mut nearprint_writer,
@@ -220,8 +204,6 @@ pub unsafe extern "C" fn nearprint_writer_snapshot(
 
 /// Makes all operations durable, and visible to new snapshots in every process. After
 /// NEARPRINT_DISK_FULL nothing is lost, and the commit can be repeated.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_commit(
     writer: *mut nearprint_writer,
@@ -232,8 +214,6 @@ pub unsafe extern "C" fn nearprint_writer_commit(
 }
 
 /// Commits, and writes all unflushed rows as a run.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_flush(
     writer: *mut nearprint_writer,
@@ -244,8 +224,6 @@ pub unsafe extern "C" fn nearprint_writer_flush(
 }
 
 /// Merges all runs into one without deleted rows.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_compact(
     writer: *mut nearprint_writer,
@@ -257,8 +235,6 @@ pub unsafe extern "C" fn nearprint_writer_compact(
 
 /// Commits, flushes, waits for merges, and releases the lock. After a failure the writer is still
 /// open, and the call can be repeated. A closed writer does nothing more and is still to be freed.
-///
-/// Threads: one at a time for each writer; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_close(
     writer: *mut nearprint_writer,
@@ -273,8 +249,6 @@ pub unsafe extern "C" fn nearprint_writer_close(
 }
 
 /// Frees the handle. What was not committed is discarded. Null is allowed.
-///
-/// Threads: any, once no other call uses the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_free(writer: *mut nearprint_writer) {
     // SAFETY: The contract of the header.

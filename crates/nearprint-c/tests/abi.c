@@ -40,6 +40,23 @@ static const char *in_home(const char *name) {
 }
 #define TEXT(text) (text), strlen(text)
 
+/* Columns of all results. */
+static nearprint_columns columns_of(size_t capacity, uint64_t *groups, uint64_t *fingerprints, uint64_t *ids,
+                                    uint32_t *distances, uint64_t *others, uint64_t *other_ids,
+                                    double *similarities) {
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
+  columns.capacity = capacity;
+  columns.groups = groups;
+  columns.fingerprints = fingerprints;
+  columns.ids = ids;
+  columns.distances = distances;
+  columns.other_fingerprints = others;
+  columns.other_ids = other_ids;
+  columns.similarities = similarities;
+  return columns;
+}
+
 /* A deterministic random word (splitmix64). */
 static uint64_t mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
@@ -168,7 +185,7 @@ static void every_width(uint32_t width) {
 
   uint64_t found[FEW * MAX_WORDS], others[FEW * MAX_WORDS], ids[FEW], other_ids[FEW], groups[FEW];
   uint32_t distances[FEW];
-  nearprint_columns matches = {FEW, NULL, found, ids, distances, NULL, NULL, NULL};
+  nearprint_columns matches = columns_of(FEW, NULL, found, ids, distances, NULL, NULL, NULL);
 
   /* Queries: all at once, one by one, with too little space, and the nearest. */
   size_t count = 0, total = 0;
@@ -183,7 +200,7 @@ static void every_width(uint32_t width) {
     total += count;
   }
   CHECK(total == expected_batch);
-  nearprint_columns one = {1, NULL, NULL, ids, NULL, NULL, NULL, NULL};
+  nearprint_columns one = columns_of(1, NULL, NULL, ids, NULL, NULL, NULL, NULL);
   size_t first_count = 0;
   ids[1] = 77;
   OK(nearprint_snapshot_query(snapshot, fingerprints, 3, &matches, &first_count, error));
@@ -195,7 +212,7 @@ static void every_width(uint32_t width) {
   OK(nearprint_snapshot_nearest(snapshot, fingerprints, width, &one, &count, error));
   CHECK(count == 2 && ids[1] == second);
 
-  nearprint_columns batch = {ROWS * FEW, malloc(ROWS * FEW * 8), NULL, malloc(ROWS * FEW * 8), NULL, NULL, NULL, NULL};
+  nearprint_columns batch = columns_of(ROWS * FEW, malloc(ROWS * FEW * 8), NULL, malloc(ROWS * FEW * 8), NULL, NULL, NULL, NULL);
   OK(nearprint_snapshot_query_batch(snapshot, fingerprints, ROWS, 3, SIZE_MAX, &batch, &count, error));
   CHECK(count == total && batch.groups[count - 1] == ROWS - 1);
   OK(nearprint_snapshot_query_batch(snapshot, fingerprints, ROWS, 3, 1, &batch, &count, error));
@@ -220,9 +237,9 @@ static void every_width(uint32_t width) {
 
   /* Streams. They outlive their snapshot. */
   nearprint_stream *stream;
-  nearprint_columns pairs = {7, NULL, found, NULL, distances, others, NULL, NULL};
-  nearprint_columns both = {7, NULL, found, ids, distances, others, other_ids, NULL};
-  nearprint_columns grouped = {7, groups, found, ids, NULL, NULL, NULL, NULL};
+  nearprint_columns pairs = columns_of(7, NULL, found, NULL, distances, others, NULL, NULL);
+  nearprint_columns both = columns_of(7, NULL, found, ids, distances, others, other_ids, NULL);
+  nearprint_columns grouped = columns_of(7, groups, found, ids, NULL, NULL, NULL, NULL);
   OK(nearprint_snapshot_pairs(snapshot, 3, &stream, error));
   CHECK(drain(stream, words, pairs, 3) == distinct_pairs);
   OK(nearprint_snapshot_row_pairs(snapshot, 3, &stream, error));
@@ -257,12 +274,13 @@ static void every_width(uint32_t width) {
   OK(nearprint_stream_next(list, &pairs, &count, error));
   CHECK(count > 0);
   nearprint_stream_free(list);
-  nearprint_columns values = {7, groups, found, NULL, NULL, NULL, NULL, NULL};
+  nearprint_columns values = columns_of(7, groups, found, NULL, NULL, NULL, NULL, NULL);
   OK(nearprint_find_clusters(width, fingerprints, ROWS, 3, NULL, 0, NULL, &list, error));
   CHECK(drain(list, words, values, 3) > 0);
 
   /* What a snapshot says of itself. */
   nearprint_stats stats;
+  nearprint_stats_init(&stats);
   OK(nearprint_snapshot_stats(snapshot, &stats, error));
   CHECK(stats.width == width && stats.rows == ROWS && stats.k == 3 && stats.runs == 1 && stats.bytes > 0);
   CHECK(stats.largest_id == 1000 + ROWS - 1);
@@ -294,7 +312,7 @@ static void every_width(uint32_t width) {
   nearprint_snapshot_free(copy);
   nearprint_snapshot_free(other);
   nearprint_snapshot_free(snapshot);
-  nearprint_columns rows = {7, NULL, found, ids, NULL, NULL, NULL, NULL};
+  nearprint_columns rows = columns_of(7, NULL, found, ids, NULL, NULL, NULL, NULL);
   CHECK(drain(stream, words, rows, 3) == ROWS);
   free(fingerprints);
 
@@ -365,7 +383,7 @@ static void living(void) {
 
   uint64_t found[8];
   uint32_t distances[8];
-  nearprint_columns columns = {8, NULL, NULL, found, distances, NULL, NULL, NULL};
+  nearprint_columns columns = columns_of(8, NULL, NULL, found, distances, NULL, NULL, NULL);
   size_t count;
   OK(nearprint_writer_query(writer, prints, 1, &columns, &count, error));
   CHECK(count == 5 && distances[4] == 1 && found[4] == 11);
@@ -466,8 +484,9 @@ static void regression_a_handle_is_one_database(void) {
     FAILS(nearprint_snapshot_take(database, &newer, error), NEARPRINT_REPLACED, "one");
     FAILS(nearprint_writer_open(database, &writer, error), NEARPRINT_REPLACED, "one");
     nearprint_verification verification;
+    nearprint_verification_init(&verification);
     FAILS(nearprint_database_verify(database, &verification, NULL, NULL, error), NEARPRINT_REPLACED, "one");
-    nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    nearprint_columns columns = columns_of(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
     size_t count;
     OK(nearprint_snapshot_query(snapshot, &print, 0, &columns, &count, error));
     CHECK(count == 1);
@@ -492,6 +511,7 @@ static int32_t note_damage(void *context, const nearprint_damage *damage) {
 static void damage(void) {
   nearprint_database *database = open_database("copy64");
   nearprint_verification verification;
+  nearprint_verification_init(&verification);
   size_t places = 0;
   OK(nearprint_database_verify(database, &verification, note_damage, &places, error));
   CHECK(verification.files > 1 && verification.bytes > 0 && verification.damaged == 0 && places == 0);
@@ -508,6 +528,7 @@ static void damage(void) {
   FAILS(nearprint_snapshot_take(database, &snapshot, error), NEARPRINT_CORRUPT, "copy64");
   nearprint_database_free(database);
   nearprint_damage place;
+  nearprint_damage_init(&place);
   CHECK(nearprint_error_damage(error, &place) == 1);
   CHECK(strstr(place.file, "copy64") != NULL && place.found_len == strlen(place.found));
   size_t len;
@@ -538,7 +559,7 @@ static void refusals(void) {
   size_t count;
   const nearprint_status bad = NEARPRINT_INVALID_ARGUMENT;
   uint64_t words[MAX_WORDS] = {1, 2, 3, 4};
-  nearprint_columns columns = {1, NULL, NULL, words, NULL, NULL, NULL, NULL};
+  nearprint_columns columns = columns_of(1, NULL, NULL, words, NULL, NULL, NULL, NULL);
 
   FAILS(nearprint_database_open(NULL, 3, NULL, &database, error), bad, "path");
   FAILS(nearprint_database_open("a\0b", 3, NULL, &database, error), bad, "null byte");
@@ -669,7 +690,7 @@ static void texts(void) {
   nearprint_builder_free(builder);
 
   nearprint_snapshot *snapshot = snapshot_of("texts");
-  nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  nearprint_columns columns = columns_of(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
   size_t count;
   OK(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT("The quick brown fox jumps over the lazy DOG!"), print,
                                          error));

@@ -6,13 +6,14 @@ python3 abi.py LIBRARY FOLDER
 import ctypes
 import sys
 import threading
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 
 OK, STOPPED, NOT_A_DATABASE = 0, 4, 10
 
 
 class Columns(Structure):
     _fields_ = [
+        ("struct_size", c_size_t),
         ("capacity", c_size_t),
         ("groups", POINTER(c_uint64)),
         ("fingerprints", POINTER(c_uint64)),
@@ -69,13 +70,13 @@ def main():
     free("database", database)
 
     ids, distances, count = (c_uint64 * 8)(), (c_uint32 * 8)(), c_size_t()
-    columns = Columns(capacity=8, ids=ids, distances=distances)
+    columns = Columns(struct_size=sizeof(Columns), capacity=8, ids=ids, distances=distances)
     call("snapshot_query", snapshot, words(0x1F3A), c_uint32(3), byref(columns), byref(count))
     assert (list(ids[: count.value]), list(distances[: count.value])) == ([10, 12, 11], [0, 1, 1])
 
     call("snapshot_clusters", snapshot, c_uint32(3), byref(stream))
     groups = (c_uint64 * 2)()
-    columns = Columns(capacity=2, groups=groups, ids=ids)
+    columns = Columns(struct_size=sizeof(Columns), capacity=2, groups=groups, ids=ids)
     rows = []
     while True:
         call("stream_next", stream, byref(columns), byref(count))

@@ -56,7 +56,9 @@ static void insert(uint64_t part) {
 /* What a child does with the handles of its parent before it ends. */
 static void use(int way) {
   uint64_t print = 1;
-  nearprint_columns columns = {1, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
+  columns.capacity = 1;
   size_t count;
   switch (way) {
     case 0:
@@ -108,6 +110,7 @@ static uint64_t rows_of(const char *path) {
   nearprint_database *database;
   nearprint_snapshot *snapshot;
   nearprint_stats stats;
+  nearprint_stats_init(&stats);
   OK(nearprint_database_open(PATH(path), NULL, &database, error));
   OK(nearprint_snapshot_take(database, &snapshot, error));
   OK(nearprint_snapshot_stats(snapshot, &stats, error));

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Compiles the C and C++ examples and tests with gcc and clang, and runs them: as they are, under valgrind, and with
 # the address and undefined-behaviour sanitizers. Compares the header with the code, and the exported symbols and the
-# C++ wrapper with the header. Builds the examples against an installed library with pkg-config and with CMake.
+# C++ wrapper with the header, and the binary interface with layouts.txt. Builds the examples against an installed
+# library with pkg-config and with CMake.
 #
 #   crates/nearprint-c/tests/run.sh            runs everything
-#   crates/nearprint-c/tests/run.sh --write    rewrites the header
+#   crates/nearprint-c/tests/run.sh --write    rewrites the header, and adds what is new to layouts.txt
 #
 # With SIMHASH_CPP=FOLDER, a clone of https://github.com/seomoz/simhash-cpp, also compiles its tests against
 # simhash/simhash.h. They need Google Test. With cargo-deb 3.8, also makes the Debian packages. Without one of them,
@@ -22,31 +23,37 @@ if [ "$(cbindgen --version 2> /dev/null)" != "cbindgen $cbindgen_version" ]; the
   (cd / && env -u CARGO_TARGET_DIR -u RUSTFLAGS CARGO_PROFILE_RELEASE_OPT_LEVEL=0 \
     cargo install --locked --quiet "cbindgen@$cbindgen_version")
 fi
-header() { (cd "$here" && cbindgen --quiet --config cbindgen.toml .); }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$here/header.py" > "$work/nearprint.h"
 if [ "${1:-}" = --write ]; then
-  header > "$here/include/nearprint.h"
+  cp "$work/nearprint.h" "$here/include/nearprint.h"
+  "$here/tests/layouts.py" "$here/include/nearprint.h" --write
   exit
 fi
-diff -u "$here/include/nearprint.h" <(header)
+diff -u "$here/include/nearprint.h" "$work/nearprint.h"
+"$here/tests/layouts.py" "$here/include/nearprint.h"
 
 # With debug assertions, which recognize handles that were freed.
 cargo test --quiet --package nearprint-c --features capi --locked
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 PROFILE=test "$here/install.sh" "$prefix"
 if command -v cargo-cinstall > /dev/null; then
   cargo cinstall --profile test --locked --package nearprint-c --prefix "$prefix" --libdir "$prefix/lib" \
     --destdir "$work/cargo-c" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-  diff <(cd "$prefix" && find . ! -path './share/doc*' | sort) <(cd "$work/cargo-c$prefix" && find . | sort)
+  diff <(cd "$prefix" && find . ! -path './share/doc*' ! -name nearprint-static.pc | sort) \
+    <(cd "$work/cargo-c$prefix" && find . | sort)
 fi
 
-# The functions of the header are exported, with a version, and nothing else. The name of the library has the number
-# of the binary interface.
-functions=$(grep -o '\<nearprint_[a-z_]*(' "$here/include/nearprint.h" | grep -v '_fn(' | tr -d '(' | sort -u)
+# The shared library exports the functions of the header, each with its version of nearprint.map, and nothing else. The
+# static one defines nothing else. The name of the library has the number of the binary interface.
+functions=$(grep -o '\<nearprint_[a-z_]*(' "$here/include/nearprint.h" | grep -v '_\(fn\|init\)(' | tr -d '(' | sort -u)
 soname=libnearprint.so.$(sed -n 's/^#define NEARPRINT_ABI_VERSION //p' "$here/include/nearprint.h")
-diff <(nm -D --defined-only "$prefix/lib/libnearprint.so" | cut -d ' ' -f 2- | LC_ALL=C sort) \
-  <(echo "A $soname" && sed "s/.*/T &@@$soname/" <<< "$functions")
+versions=$(awk '/^NEARPRINT_/ { version = $1 } /^ *nearprint_/ { sub(";", ""); print $1 "@@" version }' "$here/nearprint.map")
+diff <(sed 's/@@.*//' <<< "$versions" | sort) <(echo "$functions")
+diff <(nm -D --defined-only "$prefix/lib/libnearprint.so" | cut -d ' ' -f 2- | grep -v '^A ' | LC_ALL=C sort) \
+  <(sed 's/^/T /' <<< "$versions" | LC_ALL=C sort)
+diff <(nm -g --defined-only "$prefix/lib/libnearprint.a" | sed -n 's/^[0-9a-f]* . //p' | sort) <(echo "$functions")
 [ "$(objdump -p "$prefix/lib/libnearprint.so" | sed -n 's/^ *SONAME *//p')" = "$soname" ]
 [ -e "$prefix/lib/$soname" ]
 
@@ -55,22 +62,23 @@ if grep -aoF -e "$PWD/" -e "${CARGO_HOME:-$HOME/.cargo}/" "$prefix"/lib/libnearp
   exit 1
 fi
 
-# The wrapper has all of them. It has the code of an error from the failed call.
+# The wrapper has all of them. It has the code of an error from the failed call, and sizes from the header.
 for function in $functions; do
-  [ "$function" = nearprint_error_code ] || grep -qrw "$function" "$here/include/nearprint" ||
+  [ "$function" = nearprint_error_code ] || [[ $function = *_init_sized ]] || grep -qrw "$function" "$here/include/nearprint" ||
     { echo "nearprint.hpp lacks $function"; exit 1; }
 done
 
-warnings=(-gdwarf-4 -O1 -Wall -Wextra -Wpedantic -Werror -I "$prefix/include")
+warnings=(-gdwarf-4 -O1 -Wall -Wextra -Wpedantic -Werror)
 # The files of a program are compiled by one compiler for one standard.
 compile() {
   local compiler=$1 standard=$2 output=$3
-  "$compiler" "-std=$standard" "${warnings[@]}" "${@:4}" -o "$work/$output"
+  "$compiler" "-std=$standard" "${warnings[@]}" "${@:4}" -I "$prefix/include" -o "$work/$output"
 }
 shared=("-L$prefix/lib" "-Wl,-rpath,$prefix/lib" -lnearprint)
 static=("$prefix/lib/libnearprint.a" -lpthread -ldl -lm)
 sanitizers=(-fsanitize=address,undefined -fno-sanitize-recover=all)
-leaks=(valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
+leaks=(valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite,possible
+  --errors-for-leak-kinds=definite,possible "--suppressions=$prefix/share/nearprint/nearprint.supp")
 
 # Runs a test in a new folder. What it says on success is the last line.
 runs=0
@@ -115,6 +123,10 @@ c_programs() {
   run "$work/abi"
   compile "$compiler" c99 abi-sanitized "${sanitizers[@]}" "$here/tests/abi.c" "${static[@]}"
   run "$work/abi-sanitized"
+  compile "$compiler" c99 older -I "$here/tests/older" "$here/tests/older.c" "${shared[@]}"
+  run "$work/older"
+  compile "$compiler" c99 older-sanitized -I "$here/tests/older" "${sanitizers[@]}" "$here/tests/older.c" "${static[@]}"
+  run "$work/older-sanitized"
   compile "$compiler" c99 fork "$here/tests/fork.c" "${shared[@]}"
   run "$work/fork"
   compile "$compiler" c99 check_stream "$here/examples/check_stream.c" "${shared[@]}"
@@ -164,6 +176,7 @@ run python3 "$here/tests/abi.py" "$prefix/lib/libnearprint.so"
 needs_shared() { objdump -p "$1" | grep -q "NEEDED *$soname"; }
 flags() { PKG_CONFIG_PATH="$1/lib/pkgconfig" pkg-config --define-variable="prefix=$1" \
   --define-variable="libdir=$1/lib" --cflags --libs "${@:2}" nearprint; }
+static_flags() { PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs nearprint-static; }
 mkdir -p "$work/static/lib"
 cp -r "$prefix/include" "$work/static"
 cp -r "$prefix/lib/"{libnearprint.a,pkgconfig} "$work/static/lib"
@@ -171,11 +184,24 @@ cp -r "$prefix/lib/"{libnearprint.a,pkgconfig} "$work/static/lib"
 {
   gcc -std=c99 "$here/examples/check_stream.c" $(flags "$prefix") -o "$work/with-shared"
   gcc -std=c99 "$here/examples/check_stream.c" $(flags "$work/static" --static) -o "$work/with-static"
+  # The static library is taken where there is a shared one, too; and the program may need no library at all.
+  gcc -std=c99 "$here/examples/check_stream.c" $(static_flags) -Wl,--gc-sections -o "$work/beside-shared"
+  gcc -std=c99 -static "$here/examples/check_stream.c" $(static_flags) -Wl,--gc-sections -o "$work/whole" 2> "$work/log"
 }
 needs_shared "$work/with-shared"
 fails needs_shared "$work/with-static"
+fails needs_shared "$work/beside-shared"
+fails grep -q NEEDED <(objdump -p "$work/whole")
+check_stream "$work/beside-shared"
+check_stream "$work/whole"
 LD_LIBRARY_PATH="$prefix/lib" check_stream "$work/with-shared"
 check_stream "$work/with-static"
+
+# What the documentation shows.
+"$here/tests/docs.sh" "$prefix"
+mkdir "$work/header"
+gcc -std=c99 -Wall -Wextra -Wpedantic -Werror "$here/examples/header.c" $(static_flags) -o "$work/header/program"
+[ "$("$work/header/program" "$work/header/seen.np")" = $'row 0, distance 0\nrow 1, distance 1' ]
 
 # CMake finds it, too, also in another folder, and refuses versions that it is not.
 cp -a "$prefix" "$work/moved"

@@ -142,7 +142,8 @@ void answers(const std::string& path) {
   CHECK(crossed == 2 * 2 + 1 + 1);
 
   std::vector<std::uint64_t> queries(16), found(16);
-  nearprint_columns columns = {};
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
   columns.capacity = queries.size();
   columns.groups = queries.data();
   columns.ids = found.data();
@@ -263,7 +264,8 @@ void texts(const std::string& path) {
   CHECK((keys == std::vector<std::string>{"again", "fox"} || keys == std::vector<std::string>{"fox", "again"}));
   CHECK(snapshot.similarity_of(0) == 1 && snapshot.distance_of(1) == 0 && snapshot.distance_of(0.5) > 0);
   std::uint64_t nearest[2];
-  nearprint_columns columns = {};
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
   columns.capacity = 2;
   columns.ids = nearest;
   CHECK(snapshot.nearest_columns(prints, 1, columns) == 2);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "for tests")]
 #![allow(clippy::should_implement_trait, reason = "an iterator would be no shorter")]
 
+pub mod files;
 mod skips;
 mod widths;
 

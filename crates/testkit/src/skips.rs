@@ -24,6 +24,8 @@ pub enum Need {
     Numpy,
     /// The sources of dependencies, where cargo stores them.
     Sources,
+    /// A system that makes links to files.
+    Links,
 }
 
 impl fmt::Display for Need {
@@ -35,6 +37,7 @@ impl fmt::Display for Need {
             Self::Strace => "strace",
             Self::Numpy => "numpy",
             Self::Sources => "sources",
+            Self::Links => "links",
         })
     }
 }
@@ -67,6 +70,10 @@ pub fn skip(need: Need, test: &str, reason: &str) {
     assert!(!is_required, "{test} needs {need}: {reason}; NEARPRINT_REQUIRE_ALL=1 allows no skips");
     let line = format!("{test} needs {need} ({})", reason.trim().replace('\n', " "));
     let _ = writeln!(std::io::stderr(), "skipped: {line}");
+    if cfg!(windows) {
+        // It has no shell that could collect lines.
+        return;
+    }
     let mut summarizer = SUMMARIZER.lock().unwrap_or_else(PoisonError::into_inner);
     let lines = summarizer.get_or_insert_with(start_summarizer);
     writeln!(lines, "{line}").unwrap();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::format::manifest::RunRecord;
 use crate::layout::cost::typical;
 use policy::RunSize;
-pub(crate) use worker::{MergeJob, MergePlan, Merged};
+pub(crate) use worker::{Made, MergeJob, MergePlan, Merged, RunJob};
 
 /// The next merge that the policy requests among the runs from `start` on. Only runs of one period
 /// merge; the runs of a past period become one.

@@ -1,9 +1,10 @@
-//! One merge, on a separate thread or on the calling one.
+//! Work on runs: a merge or a flush, on a separate thread or on the calling one.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::build::{Target, merge};
 use crate::error::Result;
@@ -17,12 +18,19 @@ use crate::query::prepare::Searchable;
 use crate::run::Run;
 use crate::storage::Storage;
 
+/// A run that was made, and how long that took. `None` if it would have no rows and no tombstones.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) record: Option<RunRecord>,
+    pub(crate) took: Duration,
+}
+
 /// A finished merge: the replaced runs, and the run that takes their place if any row is left.
 #[derive(Debug)]
 pub(crate) struct Merged {
     /// Numbers of neighbouring runs, oldest first.
     pub(crate) replaced: Vec<u64>,
-    pub(crate) record: Option<RunRecord>,
+    pub(crate) made: Made,
 }
 
 /// A planned merge.
@@ -37,15 +45,21 @@ pub(crate) struct MergePlan<F> {
     pub(crate) layout: Box<dyn Fn(u64) -> Result<Layout> + Send>,
 }
 
-/// A merge in the background.
+/// A run that is being made in the background.
 #[derive(Debug)]
-pub(crate) struct MergeJob {
-    thread: JoinHandle<Result<Option<RunRecord>>>,
-    pub(crate) replaces: Vec<u64>,
+pub(crate) struct RunJob {
+    thread: JoinHandle<Result<Made>>,
     stop: Arc<AtomicBool>,
 }
 
-/// Cancels a merge when the flag is set.
+/// A merge in the background.
+#[derive(Debug)]
+pub(crate) struct MergeJob {
+    pub(crate) job: RunJob,
+    pub(crate) replaces: Vec<u64>,
+}
+
+/// Cancels the work when the flag is set.
 struct StopFlag(Arc<AtomicBool>);
 
 impl Progress for StopFlag {
@@ -57,43 +71,75 @@ impl Progress for StopFlag {
 impl<F: Fingerprint> MergePlan<F> {
     /// Merges on the calling thread.
     pub(crate) fn run(self, options: &Options) -> Result<Merged> {
+        Ok(Merged { replaced: self.replaces(), made: Made::by(|| self.merge(options))? })
+    }
+
+    fn merge(&self, options: &Options) -> Result<Option<RunRecord>> {
         let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
-        let target = Target { storage: &self.storage, options, owner: self.owner };
-        let record = merge(target, &runs, self.has_older, &*self.layout)?;
-        Ok(Merged { replaced: self.replaces(), record })
+        let target = Target { storage: &self.storage, options, owner: self.owner.clone() };
+        merge(target, &runs, self.has_older, &*self.layout)
     }
 
     fn replaces(&self) -> Vec<u64> {
         self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
     }
 
-    /// Merges on a separate thread, with half of the threads of the options. `None` if the system
-    /// cannot start a thread.
+    /// Merges on a separate thread. `None` if the system cannot start one.
     pub(crate) fn spawn(self, options: &Options) -> Option<MergeJob> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let threads = (options.threads / 2).max(1);
-        let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
         let replaces = self.replaces();
-        let work = move || self.run(&options).map(|merged| merged.record);
-        let thread = std::thread::Builder::new().name("nearprint merge".into()).spawn(work).ok()?;
-        Some(MergeJob { thread, replaces, stop })
+        let work = move |options: &Options| self.merge(options);
+        Some(MergeJob { job: RunJob::spawn("nearprint merge", options, work)?, replaces })
     }
 }
 
-impl MergeJob {
+impl Made {
+    /// Makes a run on the calling thread.
+    pub(crate) fn by(work: impl FnOnce() -> Result<Option<RunRecord>>) -> Result<Self> {
+        let started = Instant::now();
+        Ok(Self { record: work()?, took: started.elapsed() })
+    }
+
+    /// The rows of the run, and the bytes of its files.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        self.record.as_ref().map_or((0, 0), |record| (record.rows, record.len_bytes()))
+    }
+}
+
+impl RunJob {
+    /// Works on a separate thread, with half of the threads of the options. `None` if the system
+    /// cannot start one.
+    pub(crate) fn spawn(
+        name: &str,
+        options: &Options,
+        work: impl FnOnce(&Options) -> Result<Option<RunRecord>> + Send + 'static,
+    ) -> Option<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (options.threads / 2).max(1);
+        let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
+        let thread =
+            std::thread::Builder::new().name(name.into()).spawn(move || Made::by(|| work(&options))).ok()?;
+        Some(Self { thread, stop })
+    }
+
     pub(crate) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits for the result.
-    pub(crate) fn wait(self) -> Result<Merged> {
-        let record = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Merged { replaced: self.replaces, record })
+    /// Waits for the run.
+    pub(crate) fn wait(self) -> Result<Made> {
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Cancels the merge and waits until it has removed its files.
+    /// Cancels the work and waits until it has removed its files.
     pub(crate) fn abandon(self) -> Result<Option<RunRecord>> {
         self.stop.store(true, Ordering::Relaxed);
-        self.wait().map(|merged| merged.record)
+        self.wait().map(|made| made.record)
+    }
+}
+
+impl MergeJob {
+    /// Waits for the result.
+    pub(crate) fn wait(self) -> Result<Merged> {
+        Ok(Merged { made: self.job.wait()?, replaced: self.replaces })
     }
 }

@@ -75,8 +75,9 @@ impl DamagedLog {
         report: &mut RepairReport,
     ) -> Result<Vec<Operation<'_, F>>> {
         let found = self.any_header();
+        let named = manifest.wal_headers().find(|header| names::wal(header.number) == self.name);
         // Without a manifest, logs with a damaged header are left out.
-        let Some(header) = manifest.wal_header().or(found) else { return Ok(Vec::new()) };
+        let Some(header) = named.or(found) else { return Ok(Vec::new()) };
         match found {
             None => report.add(FindingKind::Damaged, &self.name, "the header cannot be read"),
             Some(found) if found != header => {
@@ -86,7 +87,15 @@ impl DamagedLog {
             Some(_) => {}
         }
         let frames = sound_frames(&self.bytes, &header);
-        self.report_missing(&frames, header.first_frame, report);
+        let end = self.report_missing(&frames, header.first_frame, report);
+        if let Some(missing) =
+            manifest.sealed_at(header.number).and_then(|next| next.checked_sub(end)).filter(|&n| n > 0)
+        {
+            let what = format!(
+                "{missing} commits at its end: rows may be missing, and deleted ones may have come back"
+            );
+            report.add(FindingKind::Lost, &self.name, what);
+        }
         self.report_rest(&frames, report);
         let mut found = Vec::new();
         for frame in &frames {
@@ -103,8 +112,9 @@ impl DamagedLog {
         Ok(found)
     }
 
-    /// Reports lost frames before a sound one. The sound frame proves that they were durable.
-    fn report_missing(&self, frames: &[Frame<'_>], first: u64, report: &mut RepairReport) {
+    /// Reports lost frames before a sound one, which proves that they were durable. Returns the number
+    /// behind the last frame.
+    fn report_missing(&self, frames: &[Frame<'_>], first: u64, report: &mut RepairReport) -> u64 {
         let mut expected = first;
         for frame in frames {
             if frame.number > expected {
@@ -117,6 +127,7 @@ impl DamagedLog {
             }
             expected = frame.number.saturating_add(1);
         }
+        expected
     }
 
     /// Reports the bytes after the last sound frame. A damaged last commit looks the same as an

@@ -43,7 +43,7 @@ impl DamagedDatabase {
                 manifest.check_width(F::BITS, &storage.path(""))?;
                 manifest::check_writable(storage, &manifest)?;
                 return Ok(Self {
-                    logs: manifest.live_wal.iter().map(|live| live.number).collect(),
+                    logs: manifest.wal_headers().map(|header| header.number).collect(),
                     manifest,
                 });
             }

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::wal::Operation;
+use crate::memtable::Memtable;
 use crate::run::{Keys, NewerTombstones, Run};
 
 /// Selects records of keys.
@@ -25,9 +26,15 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Whether a deletion of an id may have an effect.
-    fn may_hold(&mut self, id: u64) -> Result<bool> {
-        let changes = &mut self.memtable.changes;
-        Ok(changes.holds(id) || !changes.deletes(id) && self.view.may_hold(id)?)
+    fn may_hold(&self, id: u64) -> Result<bool> {
+        let newest_first =
+            [&self.memtable].into_iter().chain(self.sealed.iter().map(|sealed| &*sealed.memtable));
+        for Memtable { changes, .. } in newest_first {
+            if changes.holds(id) || changes.deletes(id) {
+                return Ok(changes.holds(id));
+            }
+        }
+        self.view.may_hold(id)
     }
 
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
@@ -120,7 +127,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Makes runs of everything but deletions: what is deleted is searched in runs.
     fn flush_insertions(&mut self) -> Result<()> {
         self.check_poison()?;
-        if self.memtable.changes.inserted().is_empty() { Ok(()) } else { self.flush() }
+        let is_flushed = self.sealed.is_none() && self.memtable.changes.inserted().is_empty();
+        if is_flushed { Ok(()) } else { self.flush() }
     }
 
     /// Whether rows of a run with an id are live. `newer` are the tombstones that apply to the run.

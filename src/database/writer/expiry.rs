@@ -3,6 +3,7 @@
 use super::Writer;
 use crate::build::remove_run;
 use crate::error::Result;
+use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, Manifest};
 use crate::util::time::Time;
@@ -49,6 +50,8 @@ impl<F: Fingerprint> Writer<F> {
         if !dropped.is_empty() {
             self.publish(next)?;
             dropped.iter().for_each(|run| remove_run(&self.storage, run.run, run.segments.len()));
+            let rows = dropped.iter().map(|run| run.rows).sum();
+            self.options.listener.tell(&Event::Expiry { runs: dropped.len(), rows });
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::Writer;
 use super::expiry::with_log_expiry;
 use crate::build::Target;
+use crate::database::compaction::Made;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
@@ -12,7 +13,11 @@ use crate::storage::names;
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
-        let mut next = self.next_manifest();
+        self.publish_with_log(self.next_manifest())
+    }
+
+    /// Makes a new log the live one, in a new manifest.
+    pub(super) fn publish_with_log(&mut self, mut next: Manifest) -> Result<()> {
         let wal = self.create_log(&mut next)?;
         self.publish(next).inspect_err(|_| self.forget_log(wal.live.number))?;
         self.wal = Some(wal);
@@ -21,6 +26,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Creates a log, and names it in the next manifest.
     fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
+        next.next_frame = self.next_frame();
         let wal = Wal::create(&self.storage, next)?;
         self.counters.next_wal += 1;
         (next.live_wal, next.next_wal) = (Some(wal.live), self.counters.next_wal);
@@ -28,39 +34,42 @@ impl<F: Fingerprint> Writer<F> {
         Ok(wal)
     }
 
-    fn forget_log(&self, number: u64) {
+    /// The number of the first frame of the next log.
+    fn next_frame(&mut self) -> u64 {
+        self.counters.next_frame = self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame);
+        self.counters.next_frame
+    }
+
+    pub(super) fn forget_log(&self, number: u64) {
         self.forget(&names::wal(number));
     }
 
-    /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.
+    /// Writes the memtable as a run and drops the logs, whose operations it has; starts a new one unless
+    /// the writer closes.
     pub(super) fn flush_with(&mut self, start_log: bool) -> Result<()> {
-        let old = self.manifest.live_wal;
-        if self.memtable.changes.operations() == 0 && old.is_none() {
+        let old: Vec<u64> = self.manifest.wal_headers().map(|log| log.number).collect();
+        if self.memtable.changes.operations() == 0 && old.is_empty() {
             return Ok(());
         }
-        let record = self.write_memtable()?;
-        let run = record.as_ref().map(|record| (record.run, record.segments.len()));
-        let published = self.publish_flush(record, start_log);
-        if let (Err(_), Some((run, tables))) = (&published, run) {
-            self.forget_run(run, tables);
-        }
-        self.wal = published?;
-        old.iter().for_each(|log| self.forget_log(log.number));
+        let made = Made::by(|| self.write_memtable())?;
+        self.wal = self.publish_flush(&made, start_log)?;
+        old.into_iter().for_each(|log| self.forget_log(log));
         self.memtable.clear();
         self.pending.clear();
         Ok(())
     }
 
     /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
-    fn publish_flush(&mut self, record: Option<RunRecord>, start_log: bool) -> Result<Option<Wal>> {
-        self.counters.next_frame = self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame);
+    fn publish_flush(&mut self, made: &Made, start_log: bool) -> Result<Option<Wal>> {
         let mut next = self.next_manifest();
-        (next.live_wal, next.next_frame) = (None, self.counters.next_frame);
+        (next.sealed_wal, next.live_wal, next.next_frame) = (None, None, self.next_frame());
         next = with_log_expiry(next, None);
         self.memtable.changes.note_in(&mut next);
-        next.runs.extend(record);
-        let wal = start_log.then(|| self.create_log(&mut next)).transpose()?;
-        self.publish(next).inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
+        next.runs.extend(made.record.clone());
+        let wal = start_log.then(|| self.create_log(&mut next)).transpose();
+        let wal = wal.inspect_err(|_| self.forget_made(made))?;
+        self.publish_made(next, made)
+            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
         Ok(wal)
     }
 
@@ -76,7 +85,7 @@ impl<F: Fingerprint> Writer<F> {
             options: &options,
             owner: self.manifest.new_owner(run, self.expires)?,
         };
-        effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
+        effect.write(target, self.layout_of_new_run()).map(Some)
     }
 
     /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
@@ -104,7 +113,8 @@ impl<F: Fingerprint> Writer<F> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let log = Log::open(&self.storage, &self.manifest)?;
+        // What is sealed has no uncommitted operations.
+        let log = Log::open_all(&self.storage, &self.manifest)?.pop();
         let frames = log.as_ref().map(|log| log.read(log.start())).transpose()?;
         if let Some(frames) = &frames {
             // Nothing is given up before everything can be read.
@@ -115,15 +125,15 @@ impl<F: Fingerprint> Writer<F> {
         frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))
     }
 
-    /// Writes the content of the log as a run. Recovery never appends to a log.
+    /// Writes the content of the logs as a run. Recovery never appends to a log.
     pub(super) fn recover(&mut self) -> Result<()> {
-        if let Some(log) = Log::open(&self.storage, &self.manifest)? {
+        let logs = Log::open_all(&self.storage, &self.manifest)?;
+        for log in &logs {
             let frames = log.read(log.start())?;
             // The flush needs no index.
             frames.visit(&mut |operation| self.memtable.changes.apply(operation))?;
             self.counters.next_frame = frames.end().frame;
-            self.flush_with(false)?;
         }
-        Ok(())
+        if logs.is_empty() { Ok(()) } else { self.flush_with(false) }
     }
 }

@@ -3,11 +3,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Writer;
 use crate::build::remove_run;
-use crate::database::compaction::{MergeJob, MergePlan, Merged, due_merge, periods};
+use crate::database::compaction::{Made, MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
@@ -20,8 +22,9 @@ impl<F: Fingerprint> Writer<F> {
     pub(crate) fn merge_if_due(&mut self) -> Result<()> {
         while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge().filter(|_| self.options.merges) else { return Ok(()) };
-            let is_spawned = self.options.background_merges && self.options.threads > 1;
-            if is_spawned && let Some(job) = self.paced_plan(range.clone())?.spawn(&self.options) {
+            if self.options.background_merges
+                && let Some(job) = self.paced_plan(range.clone())?.spawn(&self.options)
+            {
                 self.merges.push(job);
                 continue;
             }
@@ -74,10 +77,17 @@ impl<F: Fingerprint> Writer<F> {
 
     /// The layout for a run of so many entries. Runs beside a larger one get its layout, so that
     /// both can be joined and merged table by table.
-    pub(super) fn layout_of(&self, entries: u64, holds_largest: bool) -> Result<Layout> {
-        match self.largest_run() {
-            Some(largest) if !holds_largest && largest.entries >= entries => Ok(largest.layout.clone()),
-            _ => self.manifest.layout_for(entries),
+    fn layout_of(&self, entries: u64, holds_largest: bool) -> Result<Layout> {
+        if holds_largest { self.manifest.layout_for(entries) } else { self.layout_of_new_run()(entries) }
+    }
+
+    /// The same for a run that is not made yet.
+    pub(super) fn layout_of_new_run(&self) -> impl FnOnce(u64) -> Result<Layout> + Send + use<F> {
+        let largest = self.largest_run().map(|largest| (largest.entries, largest.layout.clone()));
+        let (choice, k) = (self.manifest.layout, self.manifest.k);
+        move |entries| match largest {
+            Some((largest, layout)) if largest >= entries => Ok(layout),
+            _ => choice.of_run(F::BITS, k, entries),
         }
     }
 
@@ -103,7 +113,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Installs the results of finished merges.
     pub(super) fn take_finished_merge(&mut self) -> Result<()> {
-        while let Some(at) = self.merges.iter().position(MergeJob::is_finished) {
+        while let Some(at) = self.merges.iter().position(|merge| merge.job.is_finished()) {
             let merged = self.merges.remove(at).wait();
             if !self.take_over(merged)? {
                 return Ok(());
@@ -115,10 +125,19 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Waits for the merge of the youngest runs, which is the smallest, and installs its result.
     pub(super) fn wait_for_merge(&mut self) -> Result<bool> {
-        match self.merges.pop() {
-            Some(job) => self.take_over(job.wait()),
-            None => Ok(true),
+        let Some(job) = self.merges.pop() else { return Ok(true) };
+        let merged = self.timed(!job.job.is_finished(), || job.wait());
+        self.take_over(merged)
+    }
+
+    /// Does what may have to wait for a thread.
+    pub(super) fn timed<T>(&self, waits: bool, wait: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = wait();
+        if waits {
+            self.options.listener.tell(&Event::Stall { took: started.elapsed() });
         }
+        result
     }
 
     /// Installs the result of a merge that the policy requested.
@@ -134,7 +153,8 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Replaces the inputs of a merge by its result.
     pub(super) fn install_merge(&mut self, merged: Merged) -> Result<()> {
-        let Merged { replaced, record } = merged;
+        let Merged { replaced, made } = merged;
+        let ((rows, bytes), Made { record, took }) = (made.size(), made);
         let runs = &self.manifest.runs;
         let Some(start) = runs.iter().position(|run| Some(&run.run) == replaced.first()) else {
             // They have expired.
@@ -151,6 +171,7 @@ impl<F: Fingerprint> Writer<F> {
         self.publish(next)
             .inspect_err(|_| record.iter().for_each(|new| self.forget_run(new.run, new.segments.len())))?;
         inputs.iter().for_each(|input| remove_run(&self.storage, input.run, input.segments.len()));
+        self.options.listener.tell(&Event::Merge { runs: inputs.len(), rows, bytes, took });
         Ok(())
     }
 
@@ -162,7 +183,7 @@ impl<F: Fingerprint> Writer<F> {
             std::mem::forget(jobs);
             return;
         }
-        for record in jobs.into_iter().filter_map(|job| job.abandon().ok().flatten()) {
+        for record in jobs.into_iter().filter_map(|merge| merge.job.abandon().ok().flatten()) {
             self.forget_run(record.run, record.segments.len());
         }
     }

@@ -1,8 +1,9 @@
 //! The one writer of a database: inserts, deletes, commits, flushes, merges.
 //!
 //! Operations go to the memtable. A commit writes them to the log as one frame and returns when it
-//! is durable. When the memtable is full, a commit writes a run instead: replacing the manifest
-//! makes the operations durable, and a new log starts. FORMAT.md gives the order of every step.
+//! is durable. When the memtable is full, it and its log are sealed, and a thread makes a run of them.
+//! A large commit writes a run instead: replacing the manifest makes the operations durable. FORMAT.md
+//! gives the order of every step.
 
 pub(crate) mod checked;
 mod counters;
@@ -11,12 +12,14 @@ mod expiry;
 mod flush;
 mod merging;
 mod publish;
+mod sealed;
 pub(crate) mod shared;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::counters::Counters;
+use self::sealed::Sealed;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
 use crate::database::new_row::NewRow;
@@ -80,6 +83,8 @@ pub struct Writer<F: Fingerprint> {
     counters: Counters,
     /// The runs of the manifest.
     view: View<F>,
+    /// Rows that are older than the memtable, and in no run yet.
+    sealed: Option<Sealed<F>>,
     memtable: Memtable<F>,
     /// When the rows of the memtable expire. `None` where rows do not, and before the first one.
     expires: Option<Time>,
@@ -132,6 +137,7 @@ impl<F: Fingerprint> Writer<F> {
         let mut writer = Self {
             view: View::open(&storage, &manifest, None)?,
             counters: Counters::of(&manifest),
+            sealed: None,
             memtable: Memtable::new(options.memtable_rows, manifest.layout)?,
             path,
             options,
@@ -293,15 +299,21 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Corrupt`].
     pub fn keys_of(&self, row: Row<F>) -> Result<Vec<RowKey>> {
         let mut keys = Vec::new();
-        if !self.memtable.changes.deletes(row.id) {
+        let unflushed = self.unflushed();
+        if !unflushed.clone().any(|memtable| memtable.changes.deletes(row.id)) {
             self.view.keys_of(row, &mut keys)?;
         }
-        self.memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
+        for memtable in unflushed {
+            if memtable.changes.deletes(row.id) {
+                keys.clear()
+            }
+            memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
+        }
         Ok(RowKey::distinct(keys))
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
-    /// fdatasync, or writes a run if the memtable is full.
+    /// fdatasync; writes a run if it has more operations than the memtable takes.
     ///
     /// # Errors
     /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
@@ -310,16 +322,17 @@ impl<F: Fingerprint> Writer<F> {
     pub fn commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
+        self.finish_flush(false)?;
         self.take_finished_merge()?;
         self.drop_expired()?;
         if self.pending.is_empty() {
             return Ok(());
         }
         let changes = &self.memtable.changes;
-        if changes.operations() >= self.options.memtable_rows
+        let is_full = changes.operations() >= self.options.memtable_rows
             || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
-            || !Wal::has_room(self.wal.as_ref(), &self.pending)
-        {
+            || !Wal::has_room(self.wal.as_ref(), &self.pending);
+        if is_full && !self.seals() {
             return self.flush();
         }
         if self.wal.is_none() {
@@ -329,7 +342,11 @@ impl<F: Fingerprint> Writer<F> {
             wal.append(&self.pending)?;
         }
         self.pending.clear();
-        Ok(())
+        match if is_full { self.seal() } else { Ok(()) } {
+            // The operations are durable, and the next commit tries again.
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => Ok(()),
+            other => other,
+        }
     }
 
     /// Commits, and writes all unflushed rows as a run.
@@ -339,15 +356,21 @@ impl<F: Fingerprint> Writer<F> {
     pub fn flush(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
+        self.finish_flush(true)?;
         self.take_finished_merge()?;
         if self.memtable.changes.operations() == 0 {
             return Ok(());
         }
+        self.wait_for_few_runs()?;
+        self.flush_with(true)?;
+        self.merge_if_due()
+    }
+
+    fn wait_for_few_runs(&mut self) -> Result<()> {
         while self.manifest.runs.len() >= MOST_RUNS && !self.merges.is_empty() {
             self.wait_for_merge()?;
         }
-        self.flush_with(true)?;
-        self.merge_if_due()
+        Ok(())
     }
 
     /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
@@ -375,14 +398,16 @@ impl<F: Fingerprint> Writer<F> {
         let query = query.into();
         self.drop_expired()?;
         let is_expired = self.expires.is_some_and(|expires| expires <= self.storage.now());
-        let Self { view, searcher, memtable, kernel, .. } = self;
+        let Self { view, searcher, sealed, memtable, kernel, .. } = self;
         query.answer(view, |k| {
             let mut tagged = Vec::new();
             let _ = view.search(searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
-            let live = tagged.into_iter().map(|(_, found)| found);
-            let mut found: Vec<Match<F>> = live.filter(|found| !memtable.changes.deletes(found.id)).collect();
-            if !is_expired {
-                memtable.search(fingerprint, k, *kernel, &mut found);
+            let mut found: Vec<Match<F>> = tagged.into_iter().map(|(_, found)| found).collect();
+            for memtable in sealed.iter().map(|sealed| &*sealed.memtable).chain([&*memtable]) {
+                found.retain(|found| !memtable.changes.deletes(found.id));
+                if !is_expired {
+                    memtable.search(fingerprint, k, *kernel, &mut found);
+                }
             }
             found.sort_unstable();
             found.dedup();
@@ -402,8 +427,13 @@ impl<F: Fingerprint> Writer<F> {
             self.noted_expiry(),
             self.options.clone(),
             &self.view,
-            &self.memtable.changes,
+            &self.unflushed().map(|memtable| &memtable.changes).collect::<Vec<_>>(),
         )
+    }
+
+    /// The rows that are in no run yet, older ones first.
+    fn unflushed(&self) -> impl Iterator<Item = &Memtable<F>> + Clone {
+        self.sealed.iter().map(|sealed| &*sealed.memtable).chain([&self.memtable])
     }
 
     /// Commits, flushes, waits for all due merges that the disk has space for, and releases the
@@ -422,6 +452,7 @@ impl<F: Fingerprint> Writer<F> {
     pub fn wait_for_merges(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
+        self.finish_flush(true)?;
         self.take_finished_merge()?;
         self.flush_with(false)?;
         loop {
@@ -485,6 +516,7 @@ impl<F: Fingerprint> Writer<F> {
 
 impl<F: Fingerprint> Drop for Writer<F> {
     fn drop(&mut self) {
+        self.discard_flush();
         self.discard_merges();
     }
 }

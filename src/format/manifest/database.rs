@@ -26,6 +26,8 @@ const FLAG_HASHES: u32 = 16;
 const FLAG_FEATURES: u32 = 32;
 /// Bit 6 of the flags: rows expire.
 const FLAG_EXPIRES: u32 = 64;
+/// Bit 7 of the flags: a sealed log comes before the live one.
+const FLAG_SEALED: u32 = 128;
 /// The largest generation, and the largest number of the next run, log, frame or key. Counters that
 /// start here never overflow.
 pub(crate) const MAX_NUMBER: u64 = 1 << 63;
@@ -46,8 +48,10 @@ pub(crate) struct Manifest {
     pub(crate) largest_id: Option<u64>,
     /// Whether the folder holds runs for other databases to ingest. Such a folder has no writer.
     pub(crate) runs_only: bool,
-    /// The write-ahead log whose operations are in no run yet.
+    /// The write-ahead log that commits are appended to. Its operations are in no run yet.
     pub(crate) live_wal: Option<LiveWal>,
+    /// The log before it, while a run is made of its operations. Only with a live one.
+    pub(crate) sealed_wal: Option<SealedWal>,
     /// The number of the next write-ahead log.
     pub(crate) next_wal: u64,
     /// The number of the first frame of the live write-ahead log, or of the next one.
@@ -74,13 +78,21 @@ pub(crate) struct Manifest {
     pub(crate) skipped: Vec<([u8; 4], Vec<u8>)>,
 }
 
-/// The live write-ahead log.
+/// A write-ahead log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveWal {
     /// At least 1.
     pub(crate) number: u64,
     /// Random, and in the log's header. It distinguishes the log from the log of a copy.
     pub(crate) salt: u64,
+}
+
+/// A write-ahead log that is not written to any more. Its last frame is the one before the first frame
+/// of the live log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SealedWal {
+    pub(crate) wal: LiveWal,
+    pub(crate) first_frame: u64,
 }
 
 /// What a database stores besides its rows.
@@ -155,6 +167,9 @@ impl Manifest {
             lifetime.encode(body);
             body.u64(of_log.0);
         }
+        if let Some(SealedWal { wal: LiveWal { number, salt }, first_frame }) = self.sealed_wal {
+            body.u64(number).u64(first_frame).u64(salt);
+        }
     }
 
     fn flags(&self) -> u32 {
@@ -162,7 +177,8 @@ impl Manifest {
         let runs_only = if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
         let keys = self.keys.map_or(0, |keys| FLAG_KEYS | keys.beside.flag());
         let expires = if self.expiry.is_some() { FLAG_EXPIRES } else { 0 };
-        has_ids | runs_only | keys | expires
+        let sealed = if self.sealed_wal.is_some() { FLAG_SEALED } else { 0 };
+        has_ids | runs_only | keys | expires | sealed
     }
 
     /// Decodes the record. The fields of other records are empty.
@@ -191,6 +207,7 @@ impl Manifest {
         let (live_wal, next_wal, next_frame) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
         let next_sequence = if has(FLAG_KEYS) { body.u64()? } else { 0 };
         let expiry = has(FLAG_EXPIRES).then(|| decode_expiry(body, live_wal.is_some())).transpose()?;
+        let sealed_wal = has(FLAG_SEALED).then(|| decode_sealed(body, live_wal, next_frame)).transpose()?;
         body.end()?;
         let manifest = Self {
             generation,
@@ -202,6 +219,7 @@ impl Manifest {
             largest_id: has(FLAG_HAS_IDS).then_some(largest_id),
             runs_only: has(FLAG_RUNS_ONLY),
             live_wal,
+            sealed_wal,
             next_wal,
             next_frame,
             runs: vec![],
@@ -272,7 +290,7 @@ pub(in crate::format) fn decode_run_flags(
     fields: &mut Decoder<'_>,
 ) -> Result<(Option<KeysKept>, bool), Problem> {
     let (flags, beside) = decode_flags(fields)?;
-    if flags & (FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
+    if flags & (FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_SEALED) != 0 {
         return Err(fields.flaw("flags of a run", flags).into());
     }
     let keys = (flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 });
@@ -281,7 +299,7 @@ pub(in crate::format) fn decode_run_flags(
 
 /// The flags, and what they say is stored with each key.
 fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
-    const KNOWN: u32 = (FLAG_EXPIRES << 1) - 1;
+    const KNOWN: u32 = (FLAG_SEALED << 1) - 1;
     let flags = body.u32()?;
     if flags & !KNOWN != 0 {
         return Err(Problem::NewerFeature(format!("flag {}", (flags & !KNOWN).trailing_zeros())));
@@ -316,4 +334,17 @@ fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<LiveWa
         0 => Ok((None, next, next_frame)),
         number => Ok((Some(LiveWal { number, salt }), next, next_frame)),
     }
+}
+
+/// The sealed log of a manifest with a live one.
+fn decode_sealed(body: &mut Decoder<'_>, live: Option<LiveWal>, next_frame: u64) -> Result<SealedWal, Flaw> {
+    let (number, first_frame, salt) = (body.u64()?, body.u64()?, body.u64()?);
+    let live = live.map_or(0, |live| live.number);
+    if number == 0 || number >= live {
+        return Err(body.flaw("a sealed log below the live one", format!("{number} and {live}")));
+    }
+    if first_frame > next_frame {
+        return Err(body.flaw("a first frame before those of the live log", first_frame));
+    }
+    Ok(SealedWal { wal: LiveWal { number, salt }, first_frame })
 }

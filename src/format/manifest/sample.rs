@@ -34,6 +34,7 @@ pub(crate) fn sample() -> Manifest {
         largest_id: Some(u64::MAX),
         runs_only: false,
         live_wal: Some(LiveWal { number: 3, salt: 8 }),
+        sealed_wal: Some(SealedWal { wal: LiveWal { number: 2, salt: 7 }, first_frame: 16 }),
         next_wal: 4,
         next_frame: 17,
         runs: vec![run(7), run(2)],

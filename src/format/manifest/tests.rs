@@ -23,6 +23,7 @@ fn survives_the_round_trip() {
         ingested: vec![],
         automatic: IdRanges::default(),
         live_wal: None,
+        sealed_wal: None,
         runs_only: true,
         largest_id: None,
         layout: LayoutChoice::Auto,
@@ -47,16 +48,18 @@ fn unknown_flags_and_those_that_contradict_others_are_rejected() {
     const FLAGS: usize = PREFIX_BYTES + 8 + 44;
     let with_flags = |flags| {
         let mut bytes = sample().encode();
-        assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0x4d);
+        assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0xcd);
         Manifest::decode(&resealed(bytes))
     };
-    assert!([0x4d, 0x55, 0x65].into_iter().all(|flags| with_flags(flags).is_ok()));
-    for contradicting in [0x5d, 0x6d, 0x75] {
+    assert!([0xcd, 0xd5, 0xe5].into_iter().all(|flags| with_flags(flags).is_ok()));
+    for contradicting in [0xdd, 0xed, 0xf5] {
         assert!(matches!(with_flags(contradicting), Err(Problem::Flaw(_))));
     }
-    assert_eq!(with_flags(0xcd), Err(Problem::NewerFeature("flag 7".into())));
+    let mut bytes = sample().encode();
+    bytes[FLAGS + 1] = 1;
+    assert_eq!(Manifest::decode(&resealed(bytes)), Err(Problem::NewerFeature("flag 8".into())));
     let mut bytes = Manifest { keys: None, runs: vec![], ..sample() }.encode();
-    assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0x51), 0x41, "hashes of texts, and no keys");
+    assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0xd1), 0xc1, "hashes of texts, and no keys");
     assert!(Manifest::decode(&resealed(bytes)).is_err());
 }
 
@@ -76,7 +79,13 @@ fn manifests_that_no_writer_writes_are_rejected() {
         manifest.runs[1].keys = manifest.runs[1].keys.map(|keys| KeysRecord { count: 0, ..keys })
     });
     rejected(|manifest| manifest.runs[1].expires = Some(Time(72)));
-    rejected(|manifest| manifest.live_wal = None);
+    rejected(|manifest| (manifest.live_wal, manifest.expiry) = (None, None));
+    rejected(|manifest| (manifest.live_wal, manifest.sealed_wal) = (None, None));
+    for (number, first_frame) in [(0, 16), (3, 16), (2, 18)] {
+        let sealed_wal = Some(SealedWal { wal: LiveWal { number, salt: 7 }, first_frame });
+        let bytes = Manifest { sealed_wal, ..sample() }.encode();
+        assert!(matches!(Manifest::decode(&bytes), Err(Problem::Flaw(_))), "{number}, {first_frame}");
+    }
     for lifetime in [(0, 0), (9, 10), (9, 0), (9000, 1), (u64::MAX, u64::MAX)] {
         let lifetime = Lifetime { lifetime: lifetime.0, period: lifetime.1 };
         let expiry = Some(Expiry { lifetime, of_log: Time(99) });

@@ -6,5 +6,6 @@ use crate::util::random::fixed::fix_ids;
 /// Options for databases of a few hundred rows: one thread, and few operations per run.
 pub(super) fn options() -> Options {
     fix_ids();
-    Options::new().threads(1).background_merges(false).memory_bytes(1 << 20).memtable_rows(64)
+    let options = Options::new().threads(1).background_merges(false).deferred_flushes();
+    options.memory_bytes(1 << 20).memtable_rows(64)
 }

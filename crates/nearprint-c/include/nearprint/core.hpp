@@ -57,6 +57,9 @@ struct damage {
   std::string found;
 };
 
+/// The name of a code, such as `NEARPRINT_CORRUPT`.
+inline std::string_view status_name(nearprint_status code) { return nearprint_status_name(code); }
+
 /// Why a call failed.
 class error : public std::runtime_error {
  public:
@@ -100,6 +103,7 @@ void call(Function function, Arguments... arguments) {
   if (code == NEARPRINT_OK) return;
   std::optional<damage> place;
   nearprint_damage at;
+  nearprint_damage_init(&at);
   if (nearprint_error_damage(object.get(), &at) != 0) place = copy_of(at);
   std::size_t length = 0;
   const char* message = nearprint_error_message(object.get(), &length);
@@ -183,6 +187,9 @@ inline void check_lengths(std::size_t fingerprints, std::size_t ids) {
 
 /// The version of the library that the program runs with, such as `0.1.0`.
 inline std::string_view version() { return nearprint_version(); }
+
+/// The same as a number: 1,000,000 times the major, 1,000 times the minor and the patch version.
+inline std::uint32_t version_number() { return nearprint_version_number(); }
 
 /// The version of its binary interface. The program needs the NEARPRINT_ABI_VERSION that it was
 /// compiled with.

@@ -72,6 +72,7 @@ class database {
       return (*static_cast<callback*>(context))(*at);
     };
     nearprint_verification counts;
+    nearprint_verification_init(&counts);
     call.call(nearprint_database_verify, get(), &counts, +receive, static_cast<void*>(&call));
     result.files = counts.files;
     result.bytes = counts.bytes;

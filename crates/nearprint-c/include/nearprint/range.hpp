@@ -92,8 +92,17 @@ struct buffer {
   nearprint_columns columns() {
     const auto at = [](auto& column) { return column.empty() ? nullptr : column.data(); };
     const auto others = other_fingerprints.empty() ? nullptr : out(other_fingerprints.data());
-    return {capacity,      at(groups), out(fingerprints.data()), at(ids),
-            at(distances), others,     at(other_ids),            at(similarities)};
+    nearprint_columns columns;
+    nearprint_columns_init(&columns);
+    columns.capacity = capacity;
+    columns.groups = at(groups);
+    columns.fingerprints = out(fingerprints.data());
+    columns.ids = at(ids);
+    columns.distances = at(distances);
+    columns.other_fingerprints = others;
+    columns.other_ids = at(other_ids);
+    columns.similarities = at(similarities);
+    return columns;
   }
 };
 

@@ -222,6 +222,7 @@ class snapshot {
   /// Counts and sizes. Reads nothing.
   nearprint_stats stats() const {
     nearprint_stats stats;
+    nearprint_stats_init(&stats);
     detail::call(nearprint_snapshot_stats, get(), &stats);
     return stats;
   }

@@ -147,7 +147,8 @@ inline void find_all(const std::vector<hash_t>& hashes, size_t number_of_blocks,
   search.expect_ok(nearprint_find_all(64, hashes.data(), hashes.size(), static_cast<uint32_t>(different_bits), nullptr,
                                       0, nullptr, &search.stream, search.error));
   hash_t first[detail::ROWS_AT_ONCE], second[detail::ROWS_AT_ONCE];
-  nearprint_columns columns = nearprint_columns();
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
   columns.capacity = detail::ROWS_AT_ONCE;
   columns.fingerprints = first;
   columns.other_fingerprints = second;
@@ -177,7 +178,8 @@ inline clusters_t find_clusters(std::unordered_set<hash_t>& hashes, size_t numbe
   search.expect_ok(nearprint_find_clusters(64, values.data(), values.size(), static_cast<uint32_t>(different_bits),
                                            nullptr, 0, nullptr, &search.stream, search.error));
   hash_t numbers[detail::ROWS_AT_ONCE], members[detail::ROWS_AT_ONCE];
-  nearprint_columns columns = nearprint_columns();
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
   columns.capacity = detail::ROWS_AT_ONCE;
   columns.groups = numbers;
   columns.fingerprints = members;

@@ -5,9 +5,8 @@ use std::any::Any;
 use nearprint::{Corruption, ParseFingerprintError};
 use nearprint_text::recipe::RecipeError;
 
-use crate::status::nearprint_status;
-use crate::status::nearprint_status::{
-    NEARPRINT_BUG, NEARPRINT_CORRUPT, NEARPRINT_INVALID_ARGUMENT, NEARPRINT_RECIPE,
+use crate::status::{
+    self, NEARPRINT_BUG, NEARPRINT_CORRUPT, NEARPRINT_INVALID_ARGUMENT, NEARPRINT_RECIPE, nearprint_status,
 };
 
 /// Why a call fails.
@@ -42,7 +41,7 @@ impl Failure {
 
 impl From<nearprint::Error> for Box<Failure> {
     fn from(error: nearprint::Error) -> Self {
-        let (status, message) = (nearprint_status::of(error.kind()), error.to_string());
+        let (status, message) = (status::of(error.kind()), error.to_string());
         let damage = match error {
             nearprint::Error::Corrupt(damage) => Some(damage),
             _ => None,

@@ -8,23 +8,18 @@ use std::ptr;
 
 use crate::call::Call;
 use crate::handle;
-use crate::status::nearprint_status;
-use crate::status::nearprint_status::NEARPRINT_OK;
+use crate::status::{NEARPRINT_OK, nearprint_status};
 pub(crate) use failure::{Failure, Outcome};
 pub(crate) use object::DamageTexts;
 pub use object::{nearprint_damage, nearprint_error};
 
 /// Makes an error object.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn nearprint_error_new() -> *mut nearprint_error {
     handle::give(nearprint_error::new())
 }
 
 /// Frees an error object, and the strings that came from it. Null is allowed.
-///
-/// Threads: one at a time for each error object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_error_free(error: *mut nearprint_error) {
     // SAFETY: The contract of the header.
@@ -32,8 +27,6 @@ pub unsafe extern "C" fn nearprint_error_free(error: *mut nearprint_error) {
 }
 
 /// The code of the last failed call; NEARPRINT_OK if none has failed, or for null.
-///
-/// Threads: one at a time for each error object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_error_code(error: *const nearprint_error) -> nearprint_status {
     // SAFETY: The contract of the header.
@@ -48,8 +41,6 @@ pub unsafe extern "C" fn nearprint_error_code(error: *const nearprint_error) -> 
 ///
 /// It lives until the error object is passed to another function. `len` receives the length in
 /// bytes without the null byte, and may be null.
-///
-/// Threads: one at a time for each error object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_error_message(
     error: *const nearprint_error,
@@ -64,11 +55,10 @@ pub unsafe extern "C" fn nearprint_error_message(
 }
 
 /// Where a file is damaged, if the last failed call returned NEARPRINT_CORRUPT. Returns 1 and fills
-/// `damage` in that case, and 0 otherwise.
+/// `damage` in that case, and 0 otherwise. `damage` may be null; 0 is also returned where its size was
+/// not set, as nearprint_damage_init() does.
 ///
 /// The strings live until the error object is passed to another function.
-///
-/// Threads: one at a time for each error object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_error_damage(
     error: *const nearprint_error,
@@ -79,6 +69,11 @@ pub unsafe extern "C" fn nearprint_error_damage(
     let Some(texts) = call.handle(error, "error").ok().and_then(|error| error.damage.as_ref()) else {
         return 0;
     };
-    call.optional(damage).set(texts.view());
-    1
+    if damage.is_null() {
+        return 1;
+    }
+    call.growing_output(damage, "damage").map_or(0, |damage| {
+        damage.set(texts.view());
+        1
+    })
 }

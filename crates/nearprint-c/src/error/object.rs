@@ -1,10 +1,12 @@
 //! The caller's error object, and the strings in it.
 
 use std::ffi::c_char;
+use std::ptr;
 
 use nearprint::Corruption;
 
 use super::failure::Failure;
+use crate::growing::Growing;
 use crate::handle::Handle;
 
 /// Why the last failed call failed. An object of the caller: a program needs one for each thread.
@@ -35,7 +37,10 @@ impl nearprint_error {
 
 /// Where a file is damaged. All strings end with a null byte that their length does not count.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct nearprint_damage {
+    /// The size of this structure in the header of the program: nearprint_damage_init() sets it.
+    pub struct_size: usize,
     /// The file.
     pub file: *const c_char,
     /// Its length in bytes.
@@ -54,6 +59,24 @@ pub struct nearprint_damage {
     pub found: *const c_char,
     /// Its length in bytes.
     pub found_len: usize,
+}
+
+// SAFETY: The size is the first field; the others are numbers and pointers.
+unsafe impl Growing for nearprint_damage {
+    const NAME: &'static str = "nearprint_damage";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self {
+        struct_size: size_of::<Self>(),
+        file: ptr::null(),
+        file_len: 0,
+        section: ptr::null(),
+        section_len: 0,
+        offset: 0,
+        expected: ptr::null(),
+        expected_len: 0,
+        found: ptr::null(),
+        found_len: 0,
+    };
 }
 
 /// A string with a null byte at the end.
@@ -95,6 +118,7 @@ impl DamageTexts {
         let ((expected, expected_len), (found, found_len)) = (self.expected.parts(), self.found.parts());
         let offset = self.offset;
         nearprint_damage {
+            struct_size: size_of::<nearprint_damage>(),
             file,
             file_len,
             section,

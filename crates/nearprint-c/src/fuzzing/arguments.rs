@@ -95,6 +95,7 @@ impl Space {
             if there(bit) { pointer(input, at.as_ptr()).cast_mut() } else { ptr::null_mut() }
         };
         let mut columns = nearprint_columns {
+            struct_size: size_of::<nearprint_columns>(),
             capacity: ROWS,
             groups: column(0, groups),
             fingerprints: column(1, fingerprints),
@@ -108,6 +109,9 @@ impl Space {
             columns.distances = pointer(input, self.distances.as_ptr()).cast_mut();
         }
         columns.capacity = length(input, input_capacity(which));
+        if is_wrong(input) {
+            columns.struct_size = usize::from(input.byte()) % size_of::<nearprint_columns>();
+        }
         columns
     }
 

@@ -13,9 +13,12 @@ use crate::builder::{
 use crate::database::{
     nearprint_database_create, nearprint_database_open, nearprint_database_verify, nearprint_verification,
 };
-use crate::settings::{nearprint_options, nearprint_options_init, nearprint_schema, nearprint_schema_init};
+use crate::growing::Growing;
+use crate::settings::{
+    nearprint_options, nearprint_options_init_sized, nearprint_schema, nearprint_schema_init_sized,
+};
 use crate::snapshot::nearprint_snapshot_take;
-use crate::status::nearprint_status::NEARPRINT_OK;
+use crate::status::NEARPRINT_OK;
 use crate::writer::{
     nearprint_writer_close, nearprint_writer_commit, nearprint_writer_compact, nearprint_writer_delete,
     nearprint_writer_delete_key, nearprint_writer_flush, nearprint_writer_insert,
@@ -57,7 +60,7 @@ impl World {
                 self.snapshots.add(snapshot, status);
             }
             6 => {
-                let mut counts = nearprint_verification { files: 0, bytes: 0, damaged: 0 };
+                let mut counts = nearprint_verification::DEFAULT;
                 let database = self.databases.pick(input);
                 let counts_at = output(input, &mut counts);
                 let status =
@@ -125,7 +128,7 @@ impl World {
         let mut schema = std::mem::MaybeUninit::uninit();
         // SAFETY: The function sets the whole structure.
         let mut schema = unsafe {
-            nearprint_schema_init(schema.as_mut_ptr());
+            nearprint_schema_init_sized(schema.as_mut_ptr(), size_of::<nearprint_schema>());
             schema.assume_init()
         };
         schema.width = input.pick(&[64, 64, 64, 128, 256, 64, 65, u32::MAX]);
@@ -143,7 +146,7 @@ impl World {
         let mut options = std::mem::MaybeUninit::uninit();
         // SAFETY: The function sets the whole structure.
         let mut options = unsafe {
-            nearprint_options_init(options.as_mut_ptr());
+            nearprint_options_init_sized(options.as_mut_ptr(), size_of::<nearprint_options>());
             options.assume_init()
         };
         options.threads = input.pick(&[1, 2, 0]);

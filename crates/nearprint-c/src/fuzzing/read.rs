@@ -21,7 +21,7 @@ use crate::snapshot::{
     nearprint_snapshot_explain, nearprint_snapshot_layout, nearprint_snapshot_recipe,
     nearprint_snapshot_refresh, nearprint_snapshot_similarity_of,
 };
-use crate::status::nearprint_status::{NEARPRINT_OK, NEARPRINT_STOPPED};
+use crate::status::{NEARPRINT_OK, NEARPRINT_STOPPED};
 use crate::stream::{
     nearprint_snapshot_clusters, nearprint_snapshot_cross, nearprint_snapshot_cross_rows,
     nearprint_snapshot_pairs, nearprint_snapshot_row_pairs, nearprint_snapshot_rows, nearprint_stream_next,

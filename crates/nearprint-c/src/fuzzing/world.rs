@@ -12,7 +12,7 @@ use crate::error::{
 };
 use crate::fingerprinter::{nearprint_fingerprinter, nearprint_fingerprinter_free};
 use crate::snapshot::{nearprint_snapshot, nearprint_snapshot_free};
-use crate::status::nearprint_status::{self, NEARPRINT_BUG, NEARPRINT_OK};
+use crate::status::{NEARPRINT_BUG, NEARPRINT_OK, nearprint_status};
 use crate::stream::{nearprint_stream, nearprint_stream_free};
 use crate::writer::{nearprint_writer, nearprint_writer_free};
 use nearprint::testing::fuzzing::input::Input;

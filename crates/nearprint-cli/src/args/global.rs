@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::terminal::failure::Failure;
-use crate::terminal::log::LogFormat;
+use crate::terminal::log::{LogFormat, write_event};
 use crate::terminal::output::OutputStream;
 use crate::terminal::print_message;
 use crate::terminal::progress::Bars;
@@ -29,10 +29,12 @@ pub(crate) struct GlobalArgs {
 impl GlobalArgs {
     /// The options of the engine that these options set.
     pub(crate) fn options(self) -> Options {
-        match self.threads {
+        let options = match self.threads {
             Some(threads) => Options::new().threads(threads as usize),
             None => Options::new(),
-        }
+        };
+        let tells = self.log == LogFormat::Json && !self.quiet;
+        if tells { options.on_event(write_event) } else { options }
     }
 
     /// Progress bars for a command that prints nothing while it works.

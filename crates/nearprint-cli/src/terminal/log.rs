@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use nearprint::Event;
 use serde_json::{Value, json};
 
 use super::results::json_of;
@@ -19,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) enum LogFormat {
     /// Messages, and progress bars on a terminal
     Text,
-    /// Objects with a message, or with work, unit, done, total and seconds
+    /// Objects with a message, with work, unit, done, total and seconds, or with an event of a writer
     Json,
 }
 
@@ -35,6 +36,22 @@ pub(crate) fn is_json() -> bool {
 /// Writes a line. A failure to write it does not change the outcome of the command.
 pub(super) fn write(value: &Value) {
     let _ = writeln!(std::io::stderr(), "{}", json_of(value));
+}
+
+/// Writes what a writer did besides what it was called for.
+pub(crate) fn write_event(event: &Event) {
+    let seconds = |took: Duration| (took.as_secs_f64() * 1000.0).round() / 1000.0;
+    write(&match *event {
+        Event::Flush { rows, bytes, took } => {
+            json!({ "event": "flush", "rows": rows, "bytes": bytes, "seconds": seconds(took) })
+        }
+        Event::Merge { runs, rows, bytes, took } => {
+            json!({ "event": "merge", "runs": runs, "rows": rows, "bytes": bytes, "seconds": seconds(took) })
+        }
+        Event::Expiry { runs, rows } => json!({ "event": "expiry", "runs": runs, "rows": rows }),
+        Event::Stall { took } => json!({ "event": "stall", "seconds": seconds(took) }),
+        _ => return,
+    });
 }
 
 /// The progress of a command as lines: when some work begins, once a second, and when it is done.

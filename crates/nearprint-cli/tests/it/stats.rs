@@ -85,6 +85,10 @@ fn a_json_log_has_progress_and_messages() {
         assert!(line["done"].is_u64() && line["unit"].is_string() && line["seconds"].is_f64(), "{line}");
     }
     assert!(built.last().unwrap()["message"].as_str().unwrap().starts_with("built db: 20000 rows"));
+    let added = log("add db", b"20000\n", 0);
+    let flush = added.iter().find(|line| line["event"] == "flush").unwrap();
+    assert!(flush["rows"] == 1 && flush["bytes"].is_u64() && flush["seconds"].is_f64(), "{flush}");
+    assert!(log("--quiet add db", b"20001\n", 0).is_empty());
     let verified = log("verify db", b"", 0);
     let last = verified.last().unwrap();
     assert_eq!((&last["work"], &last["done"]), (&json!("verifying"), &last["total"]));

@@ -1,11 +1,13 @@
 //! `dedup --unit`, from outside.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, LargeStringArray, StringViewArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::{Value, json};
 
 use super::formats::write_parquet;
 use crate::cli::{fails, nearprint, succeeds};
@@ -112,4 +114,92 @@ fn units_exclude_what_is_for_whole_documents() {
         fails(at, &format!("dedup {options} -o out"), b"", 2, parts);
     }
     assert!(!at.join("out").exists());
+}
+
+/// What a rule for units does, document by document: the texts that are written, and hollow documents.
+fn by_rule(
+    documents: &[Vec<usize>],
+    min_repeats: usize,
+    min_left: f64,
+    keeps: bool,
+) -> (Vec<Vec<usize>>, usize) {
+    let mut had: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let (mut written, mut num_hollow) = (Vec::new(), 0);
+    for (number, units) in documents.iter().enumerate() {
+        let is_often = |had: &BTreeMap<usize, BTreeSet<usize>>, unit: usize| {
+            let others = had
+                .get(&unit)
+                .map_or(0, |in_documents| in_documents.iter().filter(|&&at| at != number).count());
+            others + 1 >= min_repeats
+        };
+        // All units, and the line ends between them, have one length.
+        let gone = units.iter().filter(|&&unit| is_often(&had, unit)).count();
+        let len = 40 * units.len() - 1;
+        let is_hollow = min_left > 0.0 && ((len - 39 * gone) as f64) < min_left * len as f64;
+        if is_hollow {
+            num_hollow += 1;
+            if keeps {
+                written.push(units.clone());
+                let before = had.clone();
+                for &unit in units.iter().filter(|&&unit| !is_often(&before, unit)) {
+                    had.entry(unit).or_default().insert(number);
+                }
+            }
+            continue;
+        }
+        let mut left = Vec::new();
+        for &unit in units {
+            let repeats_itself = min_repeats == 2 && had.get(&unit).is_some_and(|at| at.contains(&number));
+            if !is_often(&had, unit) && !repeats_itself {
+                left.push(unit);
+                had.entry(unit).or_default().insert(number);
+            }
+        }
+        written.extend((!left.is_empty()).then_some(left));
+    }
+    (written, num_hollow)
+}
+
+#[test]
+fn units_go_from_their_nth_document_on_and_hollow_documents_go_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    // Each 39 bytes long.
+    let line = |unit: usize| format!("the sentence with the number {unit:03} again.");
+    let text = |units: &[usize]| units.iter().map(|&unit| line(unit)).collect::<Vec<_>>().join("\n");
+    assert_eq!(line(7).len(), 39);
+    let mut dice = 7u64;
+    let mut roll = |sides: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) % sides
+    };
+    let documents: Vec<Vec<usize>> =
+        (0..300).map(|_| (0..1 + roll(8)).map(|_| (roll(30) * roll(30) / 4) as usize).collect()).collect();
+    let record = |units: &[usize]| json!({ "text": text(units) }).to_string() + "\n";
+    fs::write(at.join("in.jsonl"), documents.iter().map(|units| record(units)).collect::<String>()).unwrap();
+    for min_repeats in [2, 3, 5] {
+        for (min_left, keeps) in [(0.0, false), (0.3, false), (0.6, true), (1.0, false)] {
+            let (expected, num_hollow) = by_rule(&documents, min_repeats, min_left, keeps);
+            let mut options = format!("--min-repeats {min_repeats} --min-left {min_left}");
+            options += if keeps { " --keep-hollow" } else { "" };
+            let line = format!("dedup in.jsonl -o out.jsonl --unit line --summary done.json {options}");
+            succeeds(at, &line, b"");
+            let written: Vec<String> = fs::read_to_string(at.join("out.jsonl"))
+                .unwrap()
+                .lines()
+                .map(|line| {
+                    serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_string()
+                })
+                .collect();
+            let expected: Vec<String> = expected.iter().map(|units| text(units)).collect();
+            assert!(written == expected, "{options}: {} and {}", written.len(), expected.len());
+            let done: Value =
+                serde_json::from_str(&fs::read_to_string(at.join("done.json")).unwrap()).unwrap();
+            assert_eq!(done["units"]["hollow"], json!(num_hollow), "{options}");
+            let lost = done["units"]["by_share_left"].as_array().unwrap().iter().filter_map(Value::as_u64);
+            assert!(lost.sum::<u64>() > 0 || min_left == 1.0, "{options}");
+        }
+    }
+    let similar = "dedup in.jsonl -o out.jsonl --unit line --similarity 0.8 --min-repeats 3";
+    fails(at, similar, b"", 2, &["--min-repeats above 2"]);
 }

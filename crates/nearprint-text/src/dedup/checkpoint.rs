@@ -20,7 +20,7 @@ pub struct DocumentCounts {
     /// Documents kept.
     pub kept: u64,
     /// Near-duplicates of kept documents, copies included; with units, documents that lost all
-    /// their units.
+    /// their units, or were not written because they are [hollow](super::UnitRules::min_left).
     pub duplicates: u64,
     /// Malformed records.
     pub bad: u64,
@@ -55,8 +55,23 @@ pub struct UnitCounts {
     pub removed: u64,
     /// The texts of all documents, in bytes of UTF-8.
     pub text_bytes: u64,
-    /// The texts of removed units, in bytes of UTF-8.
+    /// The texts of removed units, and the rest of hollow documents that are not written, in bytes of UTF-8.
     pub removed_bytes: u64,
+    /// Removed units that repeat an earlier one of their own document.
+    pub within: u64,
+    /// Documents of which earlier ones leave [too little](super::UnitRules::min_left).
+    pub hollow: u64,
+    /// Documents that were written without some units, by the share of their text that is left: below 0.2,
+    /// below 0.4, …, from 0.8 on.
+    pub by_left: [u64; 5],
+}
+
+impl UnitCounts {
+    /// Counts a document of which a share is left.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 4")]
+    pub(super) fn push_left(&mut self, share: f64) {
+        self.by_left[((share * 5.0) as usize).min(4)] += 1;
+    }
 }
 
 impl DocumentCounts {

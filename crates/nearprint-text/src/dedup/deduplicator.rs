@@ -436,6 +436,25 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
     }
 
+    /// All kept documents within the distance of near ones, the earliest first. A read-only database precedes
+    /// the documents of this run.
+    pub(super) fn all_near(&mut self, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
+        let Self { known, writer, sets, outlines, .. } = self;
+        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        let mut fresh = FreshDocuments { writer, read, sets, outlines };
+        let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments<F>);
+        let mut found = Vec::new();
+        for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments<F>]) {
+            let start = found.len();
+            for row in kept.query(fingerprint, k)? {
+                found.extend(kept.candidates(row, document)?);
+            }
+            found[start..].sort_by_key(|candidate| candidate.sequence);
+        }
+        Ok(found)
+    }
+
     /// Whether the texts of a document and of a kept one have the same tokens.
     pub(super) fn is_copy(&mut self, document: Document<'_, F>, of: &Candidate) -> Result<bool> {
         of.is_copied_by(document, &mut self.fingerprinter)

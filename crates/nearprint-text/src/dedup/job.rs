@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::order::Keep;
-use super::units::Unit;
+use super::units::{Unit, UnitRules};
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
 use crate::recipe::Recipe;
@@ -101,6 +101,8 @@ pub struct FileJob {
     /// token, are not compared and stay. Needs inputs with fields. If texts are [cut](ReaderOptions::cut_after), a document that loses units is written with
     /// the text that was compared.
     pub units: Option<Unit>,
+    /// Which units are removed.
+    pub unit_rules: UnitRules,
     /// How documents are compared.
     pub dedup: DedupOptions,
 }
@@ -132,8 +134,18 @@ impl FileJob {
             again: false,
             keep: Keep::First,
             units: None,
+            unit_rules: UnitRules::default(),
             dedup,
         }
+    }
+
+    /// Checks that units are counted only where their distance says whether they are near.
+    pub(super) fn check_units(&self, measure: &Measure) -> Result<()> {
+        let is_exact = matches!(measure.judge, Judge::Distance) && measure.recipe.bands().is_none();
+        if self.units.is_some() && self.unit_rules.min_repeats > 2 && !is_exact {
+            return Err(OutputProblem::NotCounted.into());
+        }
+        Ok(())
     }
 
     /// Checks that no option for whole documents is set with units, and none for one job with a database.
@@ -220,6 +232,9 @@ impl FileJob {
         }
         if let Some(unit) = self.units {
             let _ = write!(identity, " units {}", unit.name());
+            if self.unit_rules != UnitRules::default() {
+                let _ = write!(identity, " {:?}", self.unit_rules);
+            }
         }
         if !self.against.is_empty() {
             let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();

@@ -62,4 +62,4 @@ pub use options::{DedupOptions, Evidence, recipe_of};
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use report::{DocumentsNear, DuplicateFile, DuplicateFiles, FileReport};
 pub(crate) use stored::{Stored, damaged};
-pub use units::Unit;
+pub use units::{Unit, UnitRules};

@@ -72,6 +72,7 @@ impl WidthVisitor for Run<'_> {
         let Self { job, report } = self;
         let mut input = JobInput::open(&job)?;
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
+        job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
             finished.check_files(&job)?;
             let deduplicator = &opened.deduplicator;

@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use nearprint::internal;
+use nearprint::internal::{self, file};
 
 use crate::documents::{Recording, Span, read_span};
 use crate::error::{Error, Result};
@@ -189,7 +188,7 @@ impl RecordFile {
     pub(super) fn set(&mut self, index: u64, record: &[u8]) -> Result<()> {
         let written = self.records.flush();
         let written =
-            written.and_then(|()| self.records.get_ref().write_all_at(record, index * self.len_bytes));
+            written.and_then(|()| file::write_all_at(self.records.get_ref(), record, index * self.len_bytes));
         written.map_err(Error::io("write", FILE))
     }
 }

@@ -12,6 +12,28 @@ pub enum Unit {
     Line,
 }
 
+/// Which units are removed, and what becomes of documents that lose most of their text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UnitRules {
+    /// A unit is removed from this document on, counted among the documents that have it; at least 2. With 2, it
+    /// is also removed where its own document repeats it. More are counted only by the distance of fingerprints, as
+    /// with the recipe `exact`.
+    pub min_repeats: u64,
+    /// The least share of its text, from 0 to 1, that earlier documents may leave of a document. With less it is
+    /// *hollow*.
+    pub min_left: f64,
+    /// Whether a hollow document is written whole. Otherwise it is not written, and none of its units is
+    /// remembered.
+    pub keeps_hollow: bool,
+}
+
+impl Default for UnitRules {
+    fn default() -> Self {
+        Self { min_repeats: 2, min_left: 0.0, keeps_hollow: false }
+    }
+}
+
 impl Unit {
     /// The least [tokens](super::DedupOptions::min_tokens) of a unit that is compared, unless another
     /// number is chosen: a few words recur by chance.
@@ -49,6 +71,11 @@ impl Unit {
     /// The key of the unit of a document with a number, from 1.
     pub(super) fn key(document: &str, number: u64) -> String {
         format!("{document}#{number}")
+    }
+
+    /// The key of the document that a unit with a key belongs to.
+    pub(super) fn document_of(key: &str) -> &str {
+        key.rsplit_once('#').map_or(key, |(document, _)| document)
     }
 
     /// Calls `visit` with the place of each unit of a text, without the line end behind it.

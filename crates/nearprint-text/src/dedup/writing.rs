@@ -1,5 +1,6 @@
 //! A job that reads and writes, and one that has written all.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use super::job_outputs::{JobOutputs, Original};
 use super::progress::Progress;
 use super::report::{DuplicateFile, DuplicateFiles, FileReport, Report, report_progress};
 use super::stored::Stored;
+use super::units::Unit;
 use crate::documents::{BadRecord, OutputFile, Position, Reader, Record, path_of_line};
 use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
@@ -198,6 +200,29 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         }
     }
 
+    /// What a unit repeats: the first of its kept occurrences in other documents, if there are enough of them.
+    /// Tells also whether its own document has it already.
+    pub(super) fn often_repeated(
+        &mut self,
+        unit: Document<'_, F>,
+        own: &str,
+        min_repeats: u64,
+    ) -> Result<(Option<Original>, bool)> {
+        self.counts.push_comparable(unit.comparable);
+        let near = self.deduplicator.all_near(unit)?;
+        let (own_ones, others): (Vec<_>, Vec<_>) =
+            near.into_iter().partition(|candidate| Unit::document_of(&candidate.key) == own);
+        let documents: BTreeSet<&str> =
+            others.iter().map(|candidate| Unit::document_of(&candidate.key)).collect();
+        let first = others.first().filter(|_| documents.len() as u64 + 1 >= min_repeats);
+        let original = first.map(|first| -> Result<Original> {
+            let similarity = self.deduplicator.recipe().similarity(first.distance);
+            let is_copy = self.deduplicator.is_copy(unit, first)?;
+            Ok(Original { key: first.key.clone(), distance: first.distance, similarity, is_copy })
+        });
+        Ok((original.transpose()?, !own_ones.is_empty()))
+    }
+
     /// Writes a document, and remembers it.
     pub(super) fn keep(
         &mut self,
@@ -267,6 +292,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     pub(super) fn remove_unit(&mut self, unit: Document<'_, F>, of: &Original) -> Result<()> {
         self.counts.units.removed += 1;
         self.counts.units.removed_bytes += unit.text.len() as u64;
+        self.counts.units.within += u64::from(Unit::document_of(&of.key) == Unit::document_of(unit.key));
         self.counts.push_similarity(of.similarity, of.is_copy);
         let shown = unit.text.char_indices().nth(GROUP_NAME_CHARS).map_or(unit.text.len(), |(end, _)| end);
         self.groups.push(&of.key, &unit.text[..shown])?;

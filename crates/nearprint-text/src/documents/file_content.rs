@@ -87,7 +87,7 @@ pub fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
 /// # Errors
 /// [`Error::Engine`] with an I/O error; [`Error::Input`] if compressed data are damaged.
 pub fn read_file(path: &Path, max_bytes: usize) -> Result<FileContent> {
-    let opened = open_regular(path).and_then(|file: File| Ok((FileStamp::from(&file.metadata()?), file)));
+    let opened = open_regular(path).and_then(|file: File| Ok((FileStamp::of_open(&file)?, file)));
     let (stamp, file) = opened.map_err(Error::io("read", path))?;
     let inner: Box<dyn Read + Send> = Box::new(file);
     let mut input = match InputBytes::of_open(inner, path, path.to_string_lossy().into(), &Arc::default()) {

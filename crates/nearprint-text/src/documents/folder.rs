@@ -2,19 +2,18 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::{FileType, Metadata};
+use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
-use rustix::io::Errno;
 
 use super::compression::Compression;
 use super::output_file::is_unfinished;
+use super::system::{self, identity_of_listed, is_special};
 use crate::error::{Error, InputSetProblem, Result};
 
 /// Folders of version control. They hold old versions of files, mostly compressed.
@@ -170,8 +169,8 @@ impl<'a> Walker<'a> {
     }
 
     /// Whether a file is seen for the first time.
-    pub(super) fn is_new(&mut self, file: &Metadata) -> bool {
-        self.visited.insert((file.dev(), file.ino()))
+    pub(super) fn is_new(&mut self, path: &Path, file: &Metadata) -> bool {
+        self.visited.insert(identity_of_listed(path, file))
     }
 
     /// Calls `visit` with each file below a folder that is a document, and adds the others to `left_out`.
@@ -222,7 +221,7 @@ impl<'a> Walker<'a> {
             left_out.num_ignored += 1;
         } else if !self.has_extension(&path) {
             left_out.num_excluded += 1;
-        } else if self.is_new(metadata) {
+        } else if self.is_new(&path, metadata) {
             visit(path, metadata);
         } else {
             left_out.num_further_names += 1;
@@ -247,10 +246,6 @@ impl<'a> Walker<'a> {
 
 fn is_version_control(entry: &DirEntry) -> bool {
     SKIPPED_FOLDERS.iter().any(|skipped| entry.file_name() == *skipped)
-}
-
-fn is_special(kind: FileType) -> bool {
-    kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device()
 }
 
 fn compiled<'p>(mut builder: GitignoreBuilder, patterns: impl Iterator<Item = &'p str>) -> Result<Gitignore> {
@@ -278,8 +273,7 @@ fn patterns_of(list: &str) -> impl Iterator<Item = &str> {
 fn is_shortage(error: &io::Error) -> bool {
     // A walk wraps the error of the system in one of its own.
     let wrapped = error.get_ref().and_then(|walk| walk.source()?.downcast_ref());
-    let errno = Errno::from_io_error(wrapped.unwrap_or(error));
-    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    system::is_shortage(wrapped.unwrap_or(error))
 }
 
 /// The error of something somewhere below `path`.
@@ -340,6 +334,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "needs links and a named pipe")]
     fn rules_leave_out_and_count() {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
@@ -358,9 +353,9 @@ mod tests {
             fs::write(at(name), "1").unwrap();
         }
         fs::write(at(".gitignore"), "*.log\n").unwrap();
-        std::os::unix::fs::symlink(at("a.md"), at("link")).unwrap();
+        testkit::files::symlink(at("a.md"), at("link")).unwrap();
         fs::hard_link(at("s/d.rs"), at("s/e.rs")).unwrap();
-        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        testkit::files::make_pipe(&at("pipe"));
         let mut rules = FolderRules { exclude: vec!["/out/".into()], ..FolderRules::default() };
         let (found, left_out) = walked(home.path(), &rules);
         let found: Vec<&str> = found.iter().map(|name| name.split('.').next_back().unwrap()).collect();

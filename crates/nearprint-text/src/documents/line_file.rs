@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use nearprint::internal::file::read_exact_at;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::compression::{Compression, Encoder};
@@ -124,7 +124,7 @@ impl LineFile {
         let (output, again) = with_second_handle(output, path)?;
         let mut last = *b"\n";
         if let Some(offset) = written.len_bytes.checked_sub(1) {
-            output.file().read_exact_at(&mut last, offset).map_err(Error::io("read", path))?;
+            read_exact_at(output.file(), &mut last, offset).map_err(Error::io("read", path))?;
         }
         let sink = Encoder::Plain(buffered(Box::new(again)));
         Ok(Self {
@@ -248,7 +248,7 @@ pub(super) fn is_stdout(path: &Path) -> bool {
 pub(crate) fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
     let len = usize::try_from(span.len_bytes).map_err(io::Error::other)?;
     let mut bytes = vec![0; len];
-    file.read_exact_at(&mut bytes, span.offset)?;
+    read_exact_at(file, &mut bytes, span.offset)?;
     Ok(bytes)
 }
 

@@ -41,12 +41,21 @@ pub(super) struct Splitter {
 impl Splitter {
     /// `delimiter` stands between the cells of CSV; without one every line is a record.
     pub(super) fn new(source: InputBytes, delimiter: Option<u8>, max_record_bytes: usize) -> Self {
-        let buffer = vec![0; BUFFER_BYTES];
+        Self::after(Vec::new(), source, delimiter, max_record_bytes)
+    }
+
+    /// The same for a source of which the first bytes were read.
+    pub(super) fn after(
+        read: Vec<u8>,
+        source: InputBytes,
+        delimiter: Option<u8>,
+        max_record_bytes: usize,
+    ) -> Self {
         Self {
             source,
-            buffer,
+            end: read.len(),
+            buffer: read,
             start: 0,
-            end: 0,
             source_ended: false,
             line: 1,
             offset: 0,

@@ -22,8 +22,9 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `escape`, `compression`, `format`, `output_file`, `regular`,
-//! `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `text`, `csv`, `json`,
+//! Each of the modules uses only those before it: `system`, `escape`, `compression`, `format`, `output_file`,
+//! `regular`, `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`,
+//! `json_values`, `text`, `csv`, `json`,
 //! `parquet`; `file_content`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
 
 mod added;
@@ -38,6 +39,7 @@ mod format;
 mod input_bytes;
 mod input_file;
 mod json;
+mod json_values;
 mod line_file;
 mod lines;
 mod output_file;
@@ -50,6 +52,7 @@ mod record;
 mod regular;
 mod stamp;
 mod stdin;
+mod system;
 mod text;
 mod writer;
 

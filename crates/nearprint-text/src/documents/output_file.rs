@@ -1,29 +1,19 @@
 //! A file that has its name only when it is complete.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-#[cfg(target_os = "linux")]
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-#[cfg(target_os = "linux")]
-use rustix::fs::{AtFlags, CWD, linkat};
-use rustix::fs::{OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr};
-#[cfg(target_os = "linux")]
-use rustix::io::Errno;
+use nearprint::internal::file::{self, identity, identity_of, sync_folder};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::system;
 use crate::error::{Error, OutputProblem, Result};
 
 /// Ends the name of an unfinished file.
 const SUFFIX: &str = ".partial";
 /// The longest name of a file, in bytes, on the usual file systems.
 const MAX_NAME_BYTES: usize = 255;
-/// The extended attribute that marks an unfinished file.
-const MARKER: &str = "user.nearprint.partial";
-/// The longest content of a marker, in bytes.
-const MAX_MARKER_BYTES: usize = 512;
 /// How many links a path may lead through.
 const MAX_LINKS: usize = 40;
 /// Bytes that are read at once.
@@ -122,7 +112,7 @@ impl OutputFile {
     /// [`create`](Self::create); [`Error::Engine`] with an I/O error.
     pub(super) fn resume(path: &Path, written: Written) -> Result<(Self, Xxh3)> {
         let failed = |action| Error::io(action, path);
-        if is_stream(path).map_err(failed("open"))? {
+        if system::is_stream(path).map_err(failed("open"))? {
             return Err(OutputProblem::NotResumable { path: path.to_path_buf() }.into());
         }
         let target = target_of(path).map_err(failed("open"))?;
@@ -195,7 +185,7 @@ impl OutputFile {
     /// [`Error::Engine`] with an I/O error.
     pub(crate) fn sync(&self) -> Result<()> {
         let Some(partial) = &self.partial else { return Ok(()) };
-        let synced = self.file.sync_all().and_then(|()| sync_folder(&partial.path));
+        let synced = self.file.sync_all().and_then(|()| sync_folder(folder_of(&partial.path)));
         synced.map_err(Error::io("write", &self.path))
     }
 
@@ -212,16 +202,16 @@ impl OutputFile {
         }
         let mut renamed = self.file.sync_all();
         if renamed.is_ok() {
-            renamed = fs::rename(&partial.path, &partial.target);
+            renamed = file::rename(&partial.path, &partial.target);
         }
         if let Err(error) = renamed {
             self.partial = Some(partial);
             return Err(Error::io("write", &self.path)(error));
         }
         // The marker names the unfinished file, so it is harmless if it stays after a crash.
-        let _ = fremovexattr(&self.file, MARKER);
-        let _ = self.file.unlock();
-        sync_folder(&partial.target).map_err(Error::io("write", &self.path))
+        system::remove_marker(&self.file);
+        system::unlock(&self.file);
+        sync_folder(folder_of(&partial.target)).map_err(Error::io("write", &self.path))
     }
 
     /// Gives the unfinished file the permissions and the owner of the file that it replaces.
@@ -229,12 +219,7 @@ impl OutputFile {
         let Some(replaced) = self.partial.as_ref().and_then(|partial| partial.target.metadata().ok()) else {
             return Ok(());
         };
-        let own = self.file.metadata()?;
-        if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
-            // Only root may give files away.
-            let _ = std::os::unix::fs::fchown(&self.file, Some(replaced.uid()), Some(replaced.gid()));
-        }
-        self.file.set_permissions(Permissions::from_mode(replaced.mode() & 0o7777))
+        system::take_mode(&self.file, &replaced)
     }
 }
 
@@ -247,21 +232,13 @@ impl Drop for OutputFile {
         if !partial.is_kept && is_at(&self.file, &partial.path) {
             let _ = fs::remove_file(&partial.path);
         }
-        let _ = self.file.unlock();
+        system::unlock(&self.file);
     }
-}
-
-/// How unfinished files are opened.
-fn options() -> OpenOptions {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(flags.bits().cast_signed());
-    options
 }
 
 /// Opens an existing regular file.
 fn open_regular(path: &Path) -> io::Result<File> {
-    let file = options().open(path)?;
+    let file = system::unfinished().open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
@@ -270,46 +247,38 @@ fn open_regular(path: &Path) -> io::Result<File> {
 /// Where the system can, the file has no name before it is marked: a process that is killed at any
 /// moment leaves no file that the next one does not recognize.
 fn create_marked(path: &Path) -> io::Result<File> {
-    #[cfg(target_os = "linux")]
-    if let Ok(file) = create_unnamed(path) {
+    if let Some(file) = system::create_unnamed(folder_of(path)) {
         mark(&file, path)?;
-        file.lock()?;
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        match linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW) {
-            Ok(()) => return Ok(file),
-            Err(Errno::EXIST) => return Err(io::ErrorKind::AlreadyExists.into()),
-            // There is no /proc.
-            Err(_) => {}
+        system::lock(&file)?;
+        if system::give_name(&file, path)? {
+            return Ok(file);
         }
     }
-    let file = options().create_new(true).open(path)?;
+    let file = system::unfinished().create_new(true).open(path)?;
     mark(&file, path)?;
-    file.lock()?;
+    system::lock(&file)?;
     Ok(file)
-}
-
-/// Creates a file without a name in the folder of a path.
-#[cfg(target_os = "linux")]
-fn create_unnamed(path: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE.bits().cast_signed();
-    OpenOptions::new().read(true).write(true).custom_flags(flags).open(folder_of(path))
 }
 
 /// Locks an unfinished file.
 fn lock(file: &File, path: &Path) -> Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(OutputProblem::PartialInUse { path: path.to_path_buf() }.into()),
-        Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
+    match system::try_lock(file).map_err(Error::io("lock", path))? {
+        true => Ok(()),
+        false => Err(in_use(path)),
     }
+}
+
+fn in_use(path: &Path) -> Error {
+    OutputProblem::PartialInUse { path: path.to_path_buf() }.into()
 }
 
 /// Takes over the unfinished file of a killed process, and empties it. `None` if it has been
 /// completed or removed meanwhile.
 fn take_abandoned(path: &Path) -> Result<Option<File>> {
     let foreign = || OutputProblem::PartialExists { path: path.to_path_buf() }.into();
-    let file = match options().open(path) {
+    let file = match system::unfinished().open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if system::is_in_use(&error) => return Err(in_use(path)),
         // A link, a folder, or a file of somebody else.
         Err(_) => return Err(foreign()),
         Ok(file) => file,
@@ -329,6 +298,7 @@ fn take_abandoned(path: &Path) -> Result<Option<File>> {
 fn open_unfinished(partial: &Path) -> Result<Option<File>> {
     let file = match open_regular(partial) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if system::is_in_use(&error) => return Err(in_use(partial)),
         other => other.map_err(Error::io("open", partial))?,
     };
     lock(&file, partial)?;
@@ -337,7 +307,7 @@ fn open_unfinished(partial: &Path) -> Result<Option<File>> {
 
 /// Whether a regular file has just this content.
 fn has_content(path: &Path, written: Written) -> bool {
-    let Ok(mut file) = options().write(false).open(path) else { return false };
+    let Ok(mut file) = system::unfinished().write(false).open(path) else { return false };
     let has_length = file.metadata().is_ok_and(|found| found.is_file() && found.len() == written.len_bytes);
     has_length && hash_of(&mut file).is_ok_and(|(_, hash)| hash.digest128() == written.digest)
 }
@@ -380,68 +350,56 @@ fn hash_of(stream: &mut impl Read) -> io::Result<(u64, Xxh3)> {
 /// Marks a file as unfinished. Where the file system has no extended attributes, a file that a
 /// kill leaves is not replaced by the next one.
 fn mark(file: &File, path: &Path) -> io::Result<()> {
-    let _ = fsetxattr(file, MARKER, marker(&file.metadata()?, path).as_bytes(), XattrFlags::empty());
+    system::set_marker(file, &marker(file, path)?);
     Ok(())
 }
 
 /// Whether a path is an unfinished output.
 pub(super) fn is_unfinished(path: &Path) -> bool {
     let has_suffix = path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
-    has_suffix && options().write(false).open(path).is_ok_and(|file| is_marked(&file, path))
+    has_suffix
+        && match system::unfinished().write(false).open(path) {
+            Ok(file) => is_marked(&file, path),
+            Err(error) => system::is_in_use(&error),
+        }
 }
 
 /// Whether a file is marked as unfinished, under this name. A copy of it, or the file under another
 /// name, is not.
 fn is_marked(file: &File, path: &Path) -> bool {
-    let mut found = [0; MAX_MARKER_BYTES];
-    let len = fgetxattr(file, MARKER, &mut found[..]);
-    let expected = file.metadata().map(|metadata| marker(&metadata, path));
-    len.is_ok_and(|len| expected.is_ok_and(|expected| expected.as_bytes() == &found[..len]))
+    marker(file, path).is_ok_and(|expected| system::has_marker(file, &expected))
 }
 
-fn marker(metadata: &Metadata, path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    format!("an unfinished output of nearprint: inode {}, name {:016x}\n", metadata.ino(), xxh3_64(name))
+fn marker(file: &File, path: &Path) -> io::Result<String> {
+    let name = xxh3_64(path.file_name().unwrap_or_default().as_encoded_bytes());
+    let (_, number) = identity(file)?;
+    Ok(format!("an unfinished output of nearprint: inode {number}, name {name:016x}\n"))
 }
 
 /// Whether a path leads to an open file.
 fn is_at(file: &File, path: &Path) -> bool {
-    let id = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    fs::symlink_metadata(path).is_ok_and(|found| file.metadata().is_ok_and(|own| id(own) == id(found)))
+    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    !is_link && identity_of(path).is_ok_and(|found| identity(file).is_ok_and(|own| own == found))
 }
 
 /// Opens what is no regular file, to be written directly. `None` for a regular file, and for a
 /// path that leads to nothing.
 fn open_stream(path: &Path) -> io::Result<Option<File>> {
-    if !is_stream(path)? {
-        return Ok(None);
-    }
-    // A standard stream may be a regular file with content.
-    OpenOptions::new().append(true).open(path).map(Some)
-}
-
-/// Whether a path is a pipe, a device, or a stream of a process such as `/dev/stdout`.
-fn is_stream(path: &Path) -> io::Result<bool> {
-    match path.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(metadata) => Ok(!metadata.is_file() || path.starts_with("/dev") || path.starts_with("/proc")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    if system::is_stream(path)? { system::open_stream(path).map(Some) } else { Ok(None) }
 }
 
 /// The file that a path leads to, through all links. It need not exist; its folder must.
 pub(super) fn target_of(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
-        if let Ok(found) = path.canonicalize() {
+        if let Ok(found) = system::canonical(&path) {
             return Ok(found);
         }
         match path.read_link() {
             Ok(next) => path = folder_of(&path).join(next),
             Err(_) => {
                 let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-                return Ok(folder_of(&path).canonicalize()?.join(name));
+                return Ok(system::canonical(folder_of(&path))?.join(name));
             }
         }
     }
@@ -466,9 +424,4 @@ fn partial_path(target: &Path) -> PathBuf {
 /// The folder of a path: `.` for a bare name.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Makes the name of a file durable.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(folder_of(path))?.sync_all()
 }

@@ -2,16 +2,14 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use nearprint::internal::file::Identity;
 
 use super::compression::Compression;
 use super::output_file::target_of;
+use super::system::{identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file};
 use crate::error::{Error, OutputProblem, Result};
-
-/// Device and inode of a regular file.
-type FileId = (u64, u64);
 
 /// Checks that no output overwrites an input, another output, or a file of a database. `-` is
 /// standard input or standard output. A file counts under each of its names.
@@ -38,15 +36,15 @@ pub fn check_outputs<'a>(
     inputs: &[&Path],
     databases: &[&Path],
 ) -> Result<()> {
-    let inputs: Vec<FileId> = inputs.iter().filter_map(|input| file_id(input, io::stdin().as_fd())).collect();
-    let used: Vec<FileId> = databases.iter().flat_map(|database| files_of(database)).collect();
+    let inputs: Vec<Identity> = inputs.iter().filter_map(|input| file_id(input, stdin_file)).collect();
+    let used: Vec<Identity> = databases.iter().flat_map(|database| files_of(database)).collect();
     let mut known: Vec<(PathBuf, &str)> = Vec::new();
     for (name, path) in outputs {
         if let Some(compression) = Compression::of(path).filter(|compression| !compression.is_written()) {
             let (path, compression) = (path.to_path_buf(), compression.name());
             return Err(OutputProblem::NotWritten { path, compression }.into());
         }
-        let id = file_id(path, io::stdout().as_fd());
+        let id = file_id(path, stdout_file);
         if id.is_some_and(|id| inputs.contains(&id)) {
             return Err(OutputProblem::IsInput { output: format!("{name} {}", path.display()) }.into());
         }
@@ -63,6 +61,7 @@ pub fn check_outputs<'a>(
             }
             // Several outputs may go to one device, such as /dev/null.
             Ok(metadata) if !metadata.is_file() => continue,
+            _ if cfg!(windows) && is_stream(path).unwrap_or(false) => continue,
             _ => {}
         }
         let resolved = target_of(path).map_err(Error::io("open", path))?;
@@ -98,20 +97,22 @@ pub(crate) fn is_database(folder: &Path) -> Result<bool> {
 }
 
 /// The identity of an existing file, or of a standard stream for `-`. `None` for devices and pipes.
-fn file_id(path: &Path, stream: BorrowedFd<'_>) -> Option<FileId> {
-    let metadata = if path == Path::new("-") {
-        File::from(stream.try_clone_to_owned().ok()?).metadata()
-    } else {
-        path.metadata()
-    };
-    metadata.ok().and_then(|metadata| id_of(&metadata))
+fn file_id(path: &Path, stream: fn() -> io::Result<File>) -> Option<Identity> {
+    if path == Path::new("-") {
+        let stream = stream().ok()?;
+        let found = stream.metadata().ok().filter(Metadata::is_file)?;
+        return identity_of_open(&stream, &found).ok();
+    }
+    let found = path.metadata().ok().filter(Metadata::is_file)?;
+    Some(identity_of_listed(path, &found))
 }
 
-fn id_of(metadata: &Metadata) -> Option<FileId> {
-    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
-}
-
-fn files_of(database: &Path) -> Vec<FileId> {
+fn files_of(database: &Path) -> Vec<Identity> {
     let entries = database.read_dir().into_iter().flatten().flatten();
-    entries.filter_map(|entry| id_of(&entry.metadata().ok()?)).collect()
+    entries
+        .filter_map(|entry| {
+            let found = entry.metadata().ok().filter(Metadata::is_file)?;
+            Some(identity_of_listed(&entry.path(), &found))
+        })
+        .collect()
 }

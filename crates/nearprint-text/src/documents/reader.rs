@@ -1,10 +1,11 @@
 //! Reads the records of all inputs in order.
 
 use std::collections::VecDeque;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use nearprint::internal::file;
 
 use super::csv::CsvColumns;
 use super::fields::Fields;
@@ -12,6 +13,7 @@ use super::folder::{FolderRules, LeftOut};
 use super::format::Format;
 use super::input_bytes::InputBytes;
 use super::input_file::{self, InputFile};
+use super::json_values::{JsonHead, JsonValues};
 use super::lines::{Piece, Splitter, without_line_end, without_mark};
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetReader;
@@ -71,7 +73,8 @@ pub struct Position {
 ///
 /// A path is a file, a folder, or `-` for standard input. A folder denotes the files below it that its
 /// [rules](FolderRules) choose, in the order of their paths; links in it are not followed. All inputs
-/// have one format: JSON lines (`.jsonl`, `.ndjson`, `.json`), CSV or TSV with equal headers (`.csv`,
+/// have one format: JSON lines (`.jsonl`, `.ndjson`, `.json`; a `.json` may also be an array, or have
+/// objects of several lines), CSV or TSV with equal headers (`.csv`,
 /// `.tsv`), Parquet with equal columns (`.parquet`), or, with any other extension, files that are one
 /// document each. In a folder with files of several formats, each file is one document. Any input except
 /// Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the compression.
@@ -92,6 +95,8 @@ pub struct Reader {
     waiting: VecDeque<InputFile>,
     current: Option<Current>,
     parser: Arc<Parser>,
+    /// Whether a format was given, so that no file is looked at for one.
+    is_format_given: bool,
     /// Of CSV: the header of the first input, with its line end.
     header: Vec<u8>,
     /// Of Parquet: the columns of the first input.
@@ -114,6 +119,7 @@ struct Current {
 /// The records of one input.
 enum RecordSource {
     Split(Splitter),
+    Values(JsonValues),
     File(Option<InputFile>),
     #[cfg(feature = "parquet")]
     Rows(ParquetReader),
@@ -145,6 +151,7 @@ impl Reader {
 
     fn of_files(inputs: Vec<InputFile>, left_out: LeftOut, options: ReaderOptions) -> Result<Self> {
         let ReaderOptions { fields, format, stdin_format, cut_after: marker, max_record_bytes, .. } = options;
+        let is_format_given = format.is_some();
         let format = input_file::common_format(&inputs, format, stdin_format)?;
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
             let field = field.clone();
@@ -157,6 +164,7 @@ impl Reader {
             left_out,
             current: None,
             parser: Arc::new(Parser { format, fields, marker, columns: None }),
+            is_format_given,
             header: Vec::new(),
             #[cfg(feature = "parquet")]
             schema: None,
@@ -243,7 +251,7 @@ impl Reader {
     /// Whether a file is one of the inputs, under the same name or another.
     #[must_use]
     pub fn reads(&self, path: &Path) -> bool {
-        let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+        let identity = |path: &Path| file::identity_of(path).ok();
         let wanted = identity(path);
         let same = |input: &InputFile| !input.is_stdin() && identity(&input.path) == wanted;
         wanted.is_some() && self.inputs.iter().any(same)
@@ -272,6 +280,12 @@ impl Reader {
         let records = match self.parser.format {
             Format::Text => RecordSource::File(Some(input)),
             Format::Parquet => self.open_parquet(&input)?,
+            Format::Jsonl if !self.is_format_given && JsonHead::is_of(&input.path) => {
+                let head = JsonHead::read(InputBytes::open(&input, &self.bytes)?)?;
+                let max = self.max_record_bytes;
+                let lines = |(read, source)| RecordSource::Split(Splitter::after(read, source, None, max));
+                head.values(max).map_or_else(lines, RecordSource::Values)
+            }
             format => {
                 let delimiter = matches!(format, Format::Csv | Format::Tsv).then(|| format.delimiter());
                 let bytes = InputBytes::open(&input, &self.bytes)?;
@@ -335,6 +349,7 @@ impl RecordSource {
                 let line = splitter.line();
                 Ok(splitter.next()?.map(|piece| (line, piece.into())))
             }
+            Self::Values(values) => Ok(values.next()?.map(|(line, piece)| (line, piece.into()))),
             Self::File(input) => match input.take() {
                 Some(input) if input.in_folder => {
                     let found = Content::of_file_in_folder(&input, max_bytes, count, left_out)?;

@@ -1,8 +1,6 @@
 //! Records: documents, and malformed ones.
 
-use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +12,7 @@ use super::input_bytes::InputBytes;
 use super::input_file::InputFile;
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetRow;
+use super::system;
 use crate::error::{Error, Result};
 
 /// The place of a record: `file:line`, lines counted from 1. For Parquet the line is the row.
@@ -104,12 +103,12 @@ impl Content {
 
 /// The path of a file with a line feed.
 fn line_of(input: &InputFile) -> Vec<u8> {
-    [input.path.as_os_str().as_bytes(), b"\n"].concat()
+    [&*system::bytes_of(&input.path), b"\n"].concat()
 }
 
 /// The path of a file, from that line.
 pub(crate) fn path_of_line(line: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
+    system::path_of(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 /// A record: a document, or a malformed one.

@@ -1,11 +1,10 @@
 //! Opens files that have to be regular ones.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use super::system;
 
 /// Opens a file for reading if it is a regular one. A named pipe, which could block for ever, or a
 /// device is an error.
@@ -18,12 +17,11 @@ use rustix::fs::OFlags;
 /// ```
 /// use nearprint_text::documents::open_regular;
 ///
-/// assert!(open_regular("/dev/null".as_ref()).is_err());
+/// let device = if cfg!(windows) { "NUL" } else { "/dev/null" };
+/// assert!(open_regular(device.as_ref()).is_err());
 /// ```
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Has no effect on a regular file. A pipe is then opened without waiting for its other end.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = system::open_without_waiting(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
     }

@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use nearprint::internal::file;
 
 use super::added::{AddedField, FieldValue, with_fields};
 #[cfg(feature = "parquet")]
@@ -333,7 +333,7 @@ impl DocumentWriter {
 /// The path of a file as lists have it, from its [line](Record::raw). `None` if no list of lines can hold
 /// it.
 pub(crate) fn listed_path(line: &[u8], nul_ended: bool) -> Option<Vec<u8>> {
-    let path = path_of_line(line).as_os_str().as_bytes();
+    let path = line.strip_suffix(b"\n").unwrap_or(line);
     let end: &[u8] = if nul_ended { b"\0" } else { b"\n" };
     (nul_ended || !path.contains(&b'\n')).then(|| [path, end].concat())
 }
@@ -397,7 +397,7 @@ impl TextFile {
 
     fn append(&mut self, text: &str) -> Result<Span> {
         let span = Span { offset: self.len_bytes, len_bytes: text.len() as u64 };
-        let written = self.file.write_all_at(text.as_bytes(), span.offset);
+        let written = file::write_all_at(&self.file, text.as_bytes(), span.offset);
         written.map_err(Error::io("write", "a temporary file"))?;
         self.len_bytes += span.len_bytes;
         Ok(span)

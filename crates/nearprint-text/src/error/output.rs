@@ -99,6 +99,8 @@ pub enum OutputProblem {
         /// The name of the option.
         option: &'static str,
     },
+    /// Units are removed from their third document on or later, and are not compared by distance alone.
+    NotCounted,
     /// An option is for one job, and a database has the documents of several.
     NotWithDatabase {
         /// The name of the option.
@@ -170,6 +172,9 @@ impl fmt::Display for OutputProblem {
             Self::NotWithUnits { option } => {
                 write!(f, "{option} is for whole documents, and not for paragraphs or lines")
             }
+            Self::NotCounted => f.write_str(
+                "similar paragraphs or lines are not counted: --min-repeats above 2 is for --recipe exact",
+            ),
             Self::NotWithDatabase { option } => {
                 write!(f, "{option} is of one job, and a database compares with documents of others")
             }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use nearprint::{Explanation, Width};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::Result;
 use crate::recipe::Recipe;
@@ -45,10 +44,18 @@ impl Cost {
 }
 
 /// The processor time that the calling thread has used.
+#[cfg(unix)]
 pub fn thread_cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+/// The time since the first call: std does not have the processor time of a thread.
+#[cfg(windows)]
+pub fn thread_cpu_time() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }
 
 #[cfg(test)]

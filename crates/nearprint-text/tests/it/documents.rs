@@ -105,6 +105,35 @@ fn every_kind_gives_the_same_documents_compressed_or_not() {
     }
 }
 
+/// A `.json` is what people call JSON: an array, an object of several lines, or one a line.
+#[test]
+fn json_files_may_be_laid_out_in_any_way() {
+    let array = "[\n  {\"key\": \"a\",\n   \"text\": \"one\"},\n  {\"key\": 2, \"text\": \"x [\"}\n]\n";
+    let objects = "{\n\"key\": \"a\", \"text\": \"one\"\n}\n{\"key\": 2, \"text\": \"x [\"}";
+    let lines = "{\"key\": \"a\", \"text\": \"one\"}\n{\"key\": 2, \"text\": \"x [\"}";
+    for content in [array, objects, lines] {
+        for (name, bytes) in
+            [("d.json", content.as_bytes().to_vec()), ("d.JSON.gz", gzip(content.as_bytes()))]
+        {
+            let (records, bad) = read(name, bytes, keyed());
+            assert!(bad.is_empty(), "{content}: {bad:?}");
+            assert_eq!(both(&records), [("a", "one"), ("2", "x [")], "{content}");
+            assert!(
+                records.iter().all(|record| record.raw().iter().filter(|&&byte| byte == b'\n').count() <= 1)
+            );
+        }
+    }
+    let (records, bad) = read("d.json", "[{\"key\": 1, \"text\": \"a\"},\n3] x\n[]\n", keyed());
+    assert_eq!(both(&records), [("1", "a")]);
+    let told: Vec<String> = bad.iter().map(|bad| format!("{}: {}", bad.place.line, bad.reason)).collect();
+    assert!(
+        told.len() == 2 && told[0].starts_with("2: not a JSON object") && told[1].contains("behind the end")
+    );
+    // A format that is given is not guessed.
+    let lines = with(keyed(), |options| options.format = Some(Format::Jsonl));
+    assert_eq!(read("d.json", array, lines).1.len(), 4);
+}
+
 #[test]
 fn records_know_where_they_stand() {
     let (records, _) = read("d.csv", "text\n\"a\nb\"\n\nc\n", ReaderOptions::default());

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::{Bytes, Fault, Fields, Found, ensure, ensure_version, find};
-use super::manifest::Manifest;
+use super::manifest::{Log, Manifest};
 use super::rows::{Key, Row};
 use super::value::Value;
 
@@ -17,10 +17,9 @@ pub(super) enum Operation {
     History(Vec<u8>),
 }
 
-/// The operations of the live log.
-pub(super) fn read(files: &Bytes, manifest: &Manifest) -> Found<Vec<Operation>> {
-    let Some(live) = &manifest.log else { return Ok(Vec::new()) };
-    let name = format!("wal-{:08}.log", live.number);
+/// The operations of a log.
+pub(super) fn read(files: &Bytes, manifest: &Manifest, log: &Log) -> Found<Vec<Operation>> {
+    let name = format!("wal-{:08}.log", log.number);
     let bytes = find(files, &name)?;
     ensure(bytes.len() >= HEADER && bytes.len() as u64 <= 1 << 32, format!("length of {name}"))?;
     let mut header = Fields::new(&name, &bytes[..HEADER], 0);
@@ -29,19 +28,20 @@ pub(super) fn read(files: &Bytes, manifest: &Manifest) -> Found<Vec<Operation>> 
     ensure_version(header.u32()?, &name)?;
     header.expect(&manifest.width.to_le_bytes(), "width")?;
     header.expect(&manifest.database_id, "database id")?;
-    let numbers = [live.number, live.salt, live.first_frame];
+    let numbers = [log.number, log.salt, log.first_frame];
     numbers.iter().try_for_each(|number| header.expect(&number.to_le_bytes(), "field"))?;
     header.expect(&[0; 4], "padding")?;
 
-    let (mut at, mut number, mut operations) = (HEADER, live.first_frame, Vec::new());
-    while let Some(content) = good_frame(bytes, at, live.salt, number) {
+    let (mut at, mut number, mut operations) = (HEADER, log.first_frame, Vec::new());
+    while let Some(content) = good_frame(bytes, at, log.salt, number) {
         read_content(&mut Fields::new(&name, content, at + FRAME_HEADER), manifest, &mut operations)?;
         (at, number) = (at + FRAME_HEADER + content.len(), number + 1);
     }
     for later in (at..).step_by(8).take_while(|later| later + FRAME_HEADER <= bytes.len()) {
-        let is_later = frame_header(bytes, later, live.salt).is_some_and(|(_, found)| found > number);
+        let is_later = frame_header(bytes, later, log.salt).is_some_and(|(_, found)| found > number);
         ensure(!is_later, format!("a lost frame of {name}"))?;
     }
+    ensure(log.end.is_none_or(|end| end == number), format!("the end of {name}"))?;
     Ok(operations)
 }
 

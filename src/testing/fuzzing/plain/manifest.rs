@@ -15,7 +15,8 @@ pub(super) struct Manifest {
     pub(super) flags: u32,
     next_run: u64,
     pub(super) largest_id: Place,
-    pub(super) log: Option<LiveLog>,
+    /// The sealed one, if there is one, and the live one.
+    pub(super) logs: Vec<Log>,
     pub(super) bands: Option<(u32, u32)>,
     pub(super) runs: Vec<Run>,
     pub(super) identities: Vec<Identities>,
@@ -25,10 +26,12 @@ pub(super) struct Manifest {
 }
 
 #[derive(Debug)]
-pub(super) struct LiveLog {
+pub(super) struct Log {
     pub(super) number: u64,
     pub(super) salt: u64,
     pub(super) first_frame: u64,
+    /// The number behind the last frame of a sealed log.
+    pub(super) end: Option<u64>,
     /// When its rows expire, where rows do.
     pub(super) expires: Option<u64>,
 }
@@ -123,7 +126,7 @@ impl Manifest {
         let layout = [data.u32()?, data.u32()?, data.u32()?];
         let bands = check_layout(layout, width, k)?;
         let flags = data.u32()?;
-        if flags >= 128 {
+        if flags >= 256 {
             return Err(Fault::Newer("flags".into()));
         }
         let is_set = |bit: u32| flags >> bit & 1 == 1;
@@ -149,8 +152,15 @@ impl Manifest {
             ensure(number != 0 || of_log == 0, "expiry of no log")?;
             expires = Some(of_log);
         }
+        let mut logs = Vec::new();
+        if is_set(7) {
+            let (sealed, first, salt) = (data.u64()?, data.u64()?, data.u64()?);
+            ensure((1..number).contains(&sealed) && first <= first_frame, "sealed log")?;
+            let end = Some(first_frame);
+            logs.push(Log { number: sealed, salt, first_frame: first, end, expires });
+        }
         data.end()?;
-        let log = (number != 0).then_some(LiveLog { number, salt, first_frame, expires });
+        logs.extend((number != 0).then_some(Log { number, salt, first_frame, end: None, expires }));
         let (runs, identities) = (Vec::new(), Vec::new());
         let (recipe, checkpoint, history) = (None, None, None);
         Ok(Self {
@@ -161,7 +171,7 @@ impl Manifest {
             flags,
             next_run,
             largest_id,
-            log,
+            logs,
             bands,
             runs,
             identities,

@@ -48,9 +48,11 @@ impl Database {
         for identities in &manifest.identities {
             run::check_identities(files, &manifest, identities)?;
         }
-        let of_log = manifest.log.as_ref().and_then(|log| log.expires);
+        let of_log = manifest.logs.first().and_then(|log| log.expires);
         let (mut checkpoint, mut history) = (manifest.checkpoint.clone(), manifest.history.clone());
-        for operation in log::read(files, &manifest)? {
+        let logs =
+            manifest.logs.iter().map(|log| log::read(files, &manifest, log)).collect::<Found<Vec<_>>>()?;
+        for operation in logs.into_iter().flatten() {
             match operation {
                 log::Operation::Insert(row, key) if is_live(of_log) => rows.insert(row, key),
                 log::Operation::Insert(..) => {}

@@ -135,6 +135,16 @@ pub(super) struct Args {
     /// key of a unit is the key of its document, `#` and its number
     #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
+    /// With --unit, remove a paragraph or line from the Nth document on that has it. With 2, also where its own
+    /// document repeats it
+    #[arg(long, value_name = "N", default_value = "2", requires = "unit", value_parser = clap::value_parser!(u64).range(2..), help_heading = "Duplicate options")]
+    min_repeats: u64,
+    /// With --unit, leave a document out if earlier ones leave less than this share of its text, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", requires = "unit", value_parser = share, help_heading = "Duplicate options")]
+    min_left: f64,
+    /// With --min-left, write such documents whole
+    #[arg(long, requires = "min_left", help_heading = "Duplicate options")]
+    keep_hollow: bool,
     /// Which one of several near-duplicates to keep: first, last, longest, shortest, max:FIELD, min:FIELD,
     /// newest:FIELD or oldest:FIELD. Values of a field are numbers, or dates and times as in ISO 8601, or
     /// strings; a missing value is the smallest and oldest. All but first read the inputs twice
@@ -212,6 +222,11 @@ fn unit(text: &str) -> Result<Unit, String> {
     }
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "not a number from 0 to 1".into())
+}
+
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         if let Some(near) = self.images {
@@ -257,6 +272,9 @@ impl Args {
         job.again = self.again;
         job.keep = self.keep;
         job.units = self.unit;
+        job.unit_rules.min_repeats = self.min_repeats;
+        job.unit_rules.min_left = self.min_left;
+        job.unit_rules.keeps_hollow = self.keep_hollow;
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;

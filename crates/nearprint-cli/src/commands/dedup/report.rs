@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::summary::{nearness, plural};
+use super::summary::{nearness, plural, shares_left};
 use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
@@ -130,6 +130,7 @@ impl DedupReport {
                 let bytes = (HumanBytes(units.removed_bytes), HumanBytes(units.text_bytes));
                 let removed = format!("{}{copies}; {} of {} of text", units.removed, bytes.0, bytes.1);
                 facts.push(fact("Removed", removed));
+                facts.extend(shares_left(&units.by_left).map(|left| fact("Text left", left)));
             }
         }
         facts.push(fact("Groups", format!("{num_groups}{shown}")));

@@ -118,6 +118,9 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
             "removed": units.removed,
             "text_bytes": units.text_bytes,
             "removed_bytes": units.removed_bytes,
+            "repeated_within": units.within,
+            "hollow": units.hollow,
+            "by_share_left": units.by_left,
         })),
         "left_out_files": left_out.collect::<Map<_, _>>(),
         "resumed_after": resumed_after,
@@ -151,13 +154,30 @@ pub(super) fn plural(unit: Unit) -> &'static str {
 
 /// Prints how many units were removed.
 fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
-    let UnitCounts { compared, removed, text_bytes, removed_bytes, .. } = counts;
+    let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } = counts;
     let share = 100.0 * removed_bytes as f64 / (text_bytes as f64).max(1.0);
     let (removed_bytes, text_bytes) = (HumanBytes(removed_bytes), HumanBytes(text_bytes));
     global.note(format_args!(
         "{compared} {}, {removed} removed: {removed_bytes} of {text_bytes} of text ({share:.1}%)",
         plural(unit)
     ));
+    if within > 0 {
+        global.note(format_args!("{within} of them repeat a part of their own document"));
+    }
+    if let Some(left) = shares_left(&by_left) {
+        global.note(format_args!("documents that lost some, by what is left of their text: {left}"));
+    }
+    if hollow > 0 {
+        global.note(format_args!("{hollow} documents of which earlier ones leave less than --min-left"));
+    }
+}
+
+/// How many documents keep how much of their text. `None` if none has lost any.
+pub(super) fn shares_left(by_left: &[u64; 5]) -> Option<String> {
+    let names = ["under 20%", "20 to 40%", "40 to 60%", "60 to 80%", "80% or more"];
+    let shown = names.iter().zip(by_left).filter(|(_, documents)| **documents > 0);
+    let shown: Vec<String> = shown.map(|(name, documents)| format!("{documents} {name}")).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// When documents are near, in words.

@@ -1,0 +1,11 @@
+//! What differs between systems: identities of files, paths as bytes, devices, and how outputs are opened.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(super) use unix::*;
+#[cfg(windows)]
+pub(super) use windows::*;

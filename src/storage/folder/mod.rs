@@ -1,0 +1,15 @@
+//! A folder of a local file system, in one form for each system.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{Folder, Permissions};
+#[cfg(unix)]
+pub(super) use unix::{data_from, host, release, retake};
+#[cfg(windows)]
+pub(crate) use windows::{Folder, Permissions};
+#[cfg(windows)]
+pub(super) use windows::{data_from, host, release, retake};

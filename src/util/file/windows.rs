@@ -1,0 +1,133 @@
+//! The form for Windows. Reads and writes also move the position of the file, which nothing here uses.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::windows::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use winapi_util::file::information;
+
+use super::Identity;
+
+/// `FILE_FLAG_BACKUP_SEMANTICS`: the flag with which a folder can be opened.
+const FOLDERS_TOO: u32 = 0x0200_0000;
+/// `ERROR_ACCESS_DENIED` and `ERROR_SHARING_VIOLATION`.
+const ACCESS_DENIED: i32 = 5;
+const SHARING_VIOLATION: i32 = 32;
+/// What file systems answer that cannot sync a folder: `ERROR_INVALID_FUNCTION`, `ERROR_NOT_SUPPORTED`
+/// and `ERROR_INVALID_PARAMETER`.
+const UNSUPPORTED: [i32; 3] = [1, 50, 87];
+/// The first pause before something is tried again. Each pause is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// How often an open file is replaced: 8 s. A reader has the manifest open for less than a millisecond.
+pub(crate) const RENAME_TRIES: u32 = 13;
+/// `ERROR_HANDLE_EOF`: a read behind the end.
+const BEHIND_THE_END: i32 = 38;
+
+/// Fills a buffer from an offset.
+///
+/// # Errors
+/// Those of the system; [`io::ErrorKind::UnexpectedEof`] behind the end.
+pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match read_at(file, bytes, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                bytes = &mut bytes[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads bytes from an offset, none behind the end.
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    match file.seek_read(bytes, offset) {
+        Err(error) if error.raw_os_error() == Some(BEHIND_THE_END) => Ok(0),
+        other => other,
+    }
+}
+
+/// Writes bytes at an offset.
+///
+/// # Errors
+/// Those of the system.
+pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.seek_write(bytes, offset)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => {
+                bytes = &bytes[written..];
+                offset += written as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The identity of an open file.
+///
+/// # Errors
+/// Those of the system.
+pub fn identity(file: &File) -> io::Result<Identity> {
+    let found = information(file)?;
+    Ok((found.volume_serial_number(), found.file_index()))
+}
+
+/// The identity of what a path leads to, which may be a folder. Follows links.
+///
+/// # Errors
+/// Those of the system.
+pub fn identity_of(path: &Path) -> io::Result<Identity> {
+    // Looks at its attributes only, so that no other handle is in the way.
+    identity(&OpenOptions::new().access_mode(0).custom_flags(FOLDERS_TOO).open(path)?)
+}
+
+/// Whether an open file has no name any more.
+#[must_use]
+pub fn is_removed(file: &File) -> bool {
+    information(file).map_or(0, |found| found.number_of_links()) == 0
+}
+
+/// Renames a file, and replaces any file with the new name.
+///
+/// Current versions of NTFS replace a file that is open, as unix does. Others refuse that until its readers
+/// have closed it, so this tries for 8 s.
+///
+/// # Errors
+/// Those of the system.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    patiently(RENAME_TRIES, || fs::rename(from, to))
+}
+
+/// Makes creations, renames and removals in a folder durable, where the file system does that for folders.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(FOLDERS_TOO).open(folder);
+    match opened.and_then(|folder| folder.sync_all()) {
+        Err(error) if is_busy(&error) => Ok(()),
+        Err(error) if error.raw_os_error().is_some_and(|code| UNSUPPORTED.contains(&code)) => Ok(()),
+        other => other,
+    }
+}
+
+/// Repeats what fails because another process has a file open, or has just removed one of that name.
+pub(crate) fn patiently<T>(tries: u32, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..tries {
+        match attempt() {
+            Err(error) if is_busy(&error) => std::thread::sleep(pause),
+            other => return other,
+        }
+        pause *= 2;
+    }
+    attempt()
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION))
+}

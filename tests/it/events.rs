@@ -1,0 +1,52 @@
+//! What a writer tells of its flushes and merges.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use nearprint::{Event, Options, Row, Schema};
+
+/// A random-looking fingerprint.
+fn mixed(id: u64) -> u64 {
+    (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+#[test]
+fn events_add_up_to_what_is_stored() {
+    const ROWS: u64 = 2000;
+    for background in [false, true] {
+        let home = tempfile::tempdir().unwrap();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let log = told.clone();
+        let options = Options::new().memtable_rows(100).background_merges(background);
+        let options = options.on_event(move |event| log.lock().unwrap().push(event.clone()));
+        let database = options.create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
+        let mut writer = database.writer().unwrap();
+        for id in 0..ROWS {
+            writer.insert(Row { fingerprint: mixed(id), id }).unwrap();
+            if id % 7 == 0 {
+                writer.commit().unwrap();
+                let near = writer.query(mixed(id / 2), 0).unwrap();
+                assert_eq!(near.len(), 1, "row {} of {id}", id / 2);
+            }
+        }
+        writer.close().unwrap();
+        let (mut runs, mut rows, mut merges) = (0, 0, 0);
+        for event in &*told.lock().unwrap() {
+            match *event {
+                Event::Flush { rows: more, bytes, took } => {
+                    (runs, rows) = (runs + 1, rows + more);
+                    assert!(bytes > 8192 && took > Duration::ZERO, "{event:?}");
+                }
+                Event::Merge { runs: merged, rows, .. } => {
+                    (runs, merges) = (runs + 1 - merged, merges + 1);
+                    assert!(rows >= 100 * merged as u64 && rows <= ROWS, "{event:?}");
+                }
+                Event::Stall { .. } => assert!(background),
+                ref other => panic!("{other:?}"),
+            }
+        }
+        let stats = database.snapshot().unwrap().stats();
+        assert_eq!((stats.rows, stats.runs.len()), (ROWS, runs), "background {background}");
+        assert!(rows == ROWS && merges > 0, "{rows} rows flushed, {merges} merges");
+    }
+}
