@@ -4,7 +4,7 @@
     for package in *.deb; do dpkg -x "$package" root; done
     python python/benchmarks/pictures.py root
 
-Takes every picture below a folder of at least 640 pixels on its shorter side, scaled to 1600 pixels, but those that
+Takes every picture below a folder of at least 640 pixels on its shorter side, scaled to 1024 pixels, but those that
 are near an earlier one.
 """
 
@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from nearprint import images
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont, ImageOps
+
+from nearprint import images
 
 Edit = Callable[[Image.Image], Image.Image]
 
@@ -73,14 +74,18 @@ EDITS: dict[str, Edit] = {
     "mirrored": lambda image: image.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
 }
 
-TURNS = [None, *Image.Transpose]
 Words = npt.NDArray[np.uint64]
 
 
 def distances(one: Words, others: Words) -> npt.NDArray[np.int64]:
     """Of a fingerprint from each of some others."""
     bits = np.unpackbits((one ^ others).reshape(len(others), -1).view(np.uint8), axis=1)
-    return bits.sum(axis=1).astype(np.int64)
+    return np.asarray(bits.sum(axis=1), np.int64)
+
+
+def turns(image: Image.Image) -> list[Image.Image]:
+    """The picture, and its rotations and reflections."""
+    return [image, *(image.transpose(turn) for turn in Image.Transpose)]
 
 
 def originals(folder: pathlib.Path) -> list[Image.Image]:
@@ -89,11 +94,11 @@ def originals(folder: pathlib.Path) -> list[Image.Image]:
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() not in (".jpg", ".png", ".webp") or path.is_symlink():
             continue
-        image = Image.open(path)
-        if min(image.size) < 640:
+        file = Image.open(path)
+        if min(file.size) < 640:
             continue
-        image = image.convert("RGB")
-        image.thumbnail((1600, 1600))
+        image = file.convert("RGB")
+        image.thumbnail((1024, 1024))
         found = images.fingerprint([image], min_quality=50, missing="drop")
         if len(found) and not (prints and distances(np.asarray(found[0]), np.stack(prints)).min() <= 60):
             chosen.append(image)
@@ -104,8 +109,7 @@ def originals(folder: pathlib.Path) -> list[Image.Image]:
 def main() -> None:
     chosen = originals(pathlib.Path(sys.argv[1]))
     print(f"{len(chosen)} pictures; PDQ within 15, 31 and 47 bits, with all turns within 31; dHash, pHash within 8")
-    turned = [[image if turn is None else image.transpose(turn) for turn in TURNS] for image in chosen]
-    pdq = [np.asarray(images.fingerprint(turns)) for turns in turned]
+    pdq = [np.asarray(images.fingerprint(turns(image))) for image in chosen]
     small = {recipe: np.asarray(images.fingerprint(chosen, recipe)) for recipe in ("dhash", "phash")}
     for name, edit in EDITS.items():
         edited = [edit(image) for image in chosen]

@@ -55,3 +55,5 @@ pub mod writer;
 pub mod lists;
 
 pub mod fingerprinter;
+
+pub mod images;
