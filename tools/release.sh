@@ -99,7 +99,7 @@ deb() {
 }
 
 crates() {
-  local names=(nearprint nearprint-text nearprint-cli nearprint-c) name
+  local names=(nearprint nearprint-text nearprint-image nearprint-cli nearprint-c) name
   # check_crates compiles more than cargo's own check.
   cargo package --locked --no-verify "$@" "${names[@]/#/--package=}"
   for name in "${names[@]}"; do

@@ -79,10 +79,11 @@ SECTIONS = {
     "lists": ("Lists in memory", "Any thread. A stream is read by one thread at a time."),
     "fingerprinter": ("Fingerprints of texts", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
     "similarity": ("Similarities of texts, documents to store", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
+    "images": ("Fingerprints of pictures", "Any thread."),
 }
 
-# What a library without the feature `texts` does not have.
-OF_TEXTS = ["documents", "fingerprinter", "similarity"]
+# What a library without the features `images` and `texts` does not have.
+OF_TEXTS = ["documents", "fingerprinter", "similarity", "images"]
 
 RULE = "// " + "-" * 97
 ITEM = re.compile(r"^pub (?:const|type|struct|(?:unsafe )?extern \"C\" fn) (\w+)", re.M)

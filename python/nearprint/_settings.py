@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import _nearprint
 from ._arrays import check_k, check_threads
-from ._carried import bands_for
+from ._carried import bands_for, carried_recipe
 from ._errors import InputError
 
 #: A time, or seconds.
@@ -96,9 +96,13 @@ def near_of(
     """The distance of near fingerprints in memory, and their bands. By default texts are near from 0.7 on."""
     bands = bands_for(fingerprints, bands)
     if k is None and similarity is None:
-        if bands is None:
+        recipe = carried_recipe(fingerprints)
+        if recipe in PICTURE_RECIPES:
+            k = _nearprint.default_k(recipe)
+        elif bands is None:
             raise InputError("k, or similarity for MinHash fingerprints, is needed")
-        similarity = DEFAULT_SIMILARITY
+        else:
+            similarity = DEFAULT_SIMILARITY
     distance = distance_of(k, similarity, bands, width)
     assert distance is not None
     return distance, bands

@@ -109,6 +109,7 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
 
 def test_databases_of_pictures(tmp_path: pathlib.Path) -> None:
     prints = images.fingerprint([scene(seed) for seed in range(8)])
+    assert nearprint.find_all(prints)["distance"].size == 0
     with nearprint.build(tmp_path / "p.np", prints, keys=[f"{seed}.png" for seed in range(8)]) as database:
         assert database.recipe == "pdq"
         found = database.query_batch(images.fingerprint([scene(3).resize((160, 120))]))

@@ -68,3 +68,6 @@ pub mod fingerprinter;
 
 #[cfg(feature = "texts")]
 pub mod similarity;
+
+#[cfg(feature = "images")]
+pub mod images;
