@@ -55,14 +55,14 @@ fn a_database_in_use_has_a_writer_with_a_name_and_stays_where_it_is() {
     let at = home.path();
     succeeds(at, "build db", b"1\n");
     let mut writer = Command::new(env!("CARGO_BIN_EXE_nearprint"))
-        .args(["add", "db", "--acknowledge"])
+        .args(["add", "db", "--batch", "1", "--acknowledge"])
         .current_dir(at)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut acknowledged = [0; 1];
-    writer.stdin.as_mut().unwrap().write_all(b"2\n\n").unwrap();
+    writer.stdin.as_mut().unwrap().write_all(b"2\n").unwrap();
     std::io::Read::read_exact(writer.stdout.as_mut().unwrap(), &mut acknowledged).unwrap();
     fails(at, "add db", b"3\n", 4, &["locked by another writer", &format!("process {}", writer.id())]);
     assert!(fs::rename(at.join("db"), at.join("moved")).is_err());
