@@ -319,6 +319,10 @@ pub(super) fn look_at(
 /// it made the folder: the name is one that nearprint chooses, and there is a marker at most.
 fn look_at_unmarked(parent: &Folder, name: &OsStr, folder: &Folder) -> io::Result<Option<Existing>> {
     let found = folder.names()?;
+    if !folder.is_at(parent, name)? {
+        // It has just been removed.
+        return Ok(None);
+    }
     if !chosen_name::is_chosen(parent, name)? || found.iter().any(|name| name != MARKER) {
         return Ok(Some(Existing::Foreign { found: describe(&found) }));
     }
@@ -395,6 +399,8 @@ fn make_marked(
         let folder = parent.open_own(making)?;
         match mark(&folder, &id, name, contents) {
             Ok(marker) => Ok(marker.map(|marker| (folder, id, marker))),
+            // Another process has removed the folder, made it again, and marked it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             Err(error) => {
                 let _ = folder.unlink(MARKER);
                 let _ = parent.remove_folder(making);
