@@ -67,7 +67,7 @@ fn a_database_in_use_has_a_writer_with_a_name_and_stays_where_it_is() {
     fails(at, "add db", b"3\n", 4, &["locked by another writer", &format!("process {}", writer.id())]);
     assert!(fs::rename(at.join("db"), at.join("moved")).is_err());
     assert!(fs::remove_file(at.join(r"db\LOCK")).is_err());
-    assert_eq!(nearprint(at, "query db -f 2 -k 0", b"").out, "2\t0\t2\t0\n");
+    assert_eq!(nearprint(at, "query db -f 2 -k 0", b"").out, "2\t0\t2\t1\n");
     writer.kill().unwrap();
     writer.wait().unwrap();
     succeeds(at, "add db", b"3\n");
