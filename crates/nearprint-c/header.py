@@ -74,6 +74,7 @@ SECTIONS = {
     "writer": ("Writers", "One thread at a time for each writer; others get NEARPRINT_BUSY."),
     "lists": ("Lists in memory", "Any thread. A stream is read by one thread at a time."),
     "fingerprinter": ("Fingerprints of texts", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
+    "images": ("Fingerprints of pictures", "Any thread."),
 }
 
 RULE = "// " + "-" * 97

@@ -16,8 +16,6 @@ use crate::status::nearprint_status;
 /// bits). `fingerprint` receives 4 words, or 1. `quality`, if it is not null, receives a number from
 /// 0 to 100: how much there is to see. Only PDQ measures it; its authors recommend to ignore
 /// pictures of less than 50.
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_picture_fingerprint(
     recipe: *const c_char,
@@ -41,8 +39,6 @@ pub unsafe extern "C" fn nearprint_picture_fingerprint(
 /// Makes the fingerprint of a picture of red, green and blue samples of 8 bits, pixel by pixel and
 /// row by row from the upper left: `3 * width * height` bytes. Otherwise as
 /// nearprint_picture_fingerprint().
-///
-/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_picture_fingerprint_rgb(
     recipe: *const c_char,
