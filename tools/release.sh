@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the files of a release, and checks them. Uploads nothing.
 #
-#   tools/release.sh binary TARGET        an archive of the programs for a target of rustc; *-musl is static
+#   tools/release.sh binary TARGET        an archive of the programs for a target of rustc; *-musl and *-windows-* are
+#                                         static
 #   tools/release.sh deb [PACKAGE...]     Debian packages of crates (nearprint-cli), for this machine
 #   tools/release.sh crates [OPTION...]   the crates of crates.io, and whether all that is in them compiles; options
 #                                         go to cargo package
@@ -14,6 +15,7 @@
 # PROFILE is the profile of cargo (dist), and DIST the folder of the files (dist).
 #
 # binary for *-musl needs cargo-zigbuild and ziglang of PyPI, and qemu-user if this machine has another processor.
+# binary for *-windows-gnu needs gcc-mingw-w64-x86-64, wine and wine64.
 # deb needs cargo-deb and dpkg-dev. sdist needs maturin. check needs root and mmdebstrap for Debian packages. Licences
 # need python3.
 set -euo pipefail
@@ -51,8 +53,14 @@ runner() {
     aarch64-*-linux-* | x86_64-*-linux-*)
       if [ "${1%%-*}" = "$(uname -m)" ]; then echo env; else echo "qemu-${1%%-*}"; fi
       ;;
+    *-windows-gnu) echo tools/wine.sh ;;
     *) echo env ;;
   esac
+}
+
+# The end of the names of programs of a target.
+suffix() {
+  [[ $1 != *-windows-* ]] || echo .exe
 }
 
 # Makes a folder of what comes with the programs of a target, in the layout of /usr/local/share. The rest of the
@@ -75,13 +83,20 @@ share() {
 }
 
 binary() {
-  local triple=$1 name=nearprint-$version-$1 build=build folder
+  local triple=$1 name=nearprint-$version-$1 build=build folder suffix program
+  suffix=$(suffix "$triple")
   [[ $triple != *-musl ]] || build=zigbuild
   cargo "$build" --profile "$profile" --locked --target "$triple"
   folder=$work/$name
   mkdir -p "$folder/bin"
-  cp "${programs[@]/#/$target/$triple/$built/}" "$folder/bin"
-  share "$folder/share" "$triple" "$(runner "$triple")" "$folder/bin/nearprint"
+  for program in "${programs[@]}"; do
+    cp "$target/$triple/$built/$program$suffix" "$folder/bin"
+  done
+  share "$folder/share" "$triple" "$(runner "$triple")" "$folder/bin/nearprint$suffix"
+  if [ -n "$suffix" ]; then
+    (cd "$work" && rm -f "$dist/$name.zip" && python3 -m zipfile -c "$dist/$name.zip" "$name")
+    return
+  fi
   # The archive is one folder: `tar --strip-components=1` installs it to ~/.local or /usr/local.
   local owner=(--owner=0 --group=0)
   [ "$(uname)" != Darwin ] || owner=(--uid=0 --gid=0)
@@ -157,34 +172,46 @@ prints() {
   [ "$got" = "$expected" ] || fail "$* printed '$got' instead of '$expected', and $(cat "$work/errors")"
 }
 
-# Uses the programs in the folder `bin`, and a folder for files, as the programs see them. The rest of the arguments
-# starts programs.
+# Uses the programs in the folder `bin`, whose names end with a suffix, and a folder for files, as the programs see
+# them. The rest of the arguments starts programs.
 round_trip() {
-  local bin=$1 folder=$2
-  shift 2
-  local nearprint=("$@" "$bin/nearprint" --quiet)
-  prints "nearprint $version" "$@" "$bin/nearprint" --version
+  local bin=$1 suffix=$2 folder=$3
+  shift 3
+  local nearprint=("$@" "$bin/nearprint$suffix" --quiet)
+  prints "nearprint $version" "$@" "$bin/nearprint$suffix" --version
   printf '0x1f3a\t10\n0xffff0000\t11\n' | "${nearprint[@]}" build "$folder/seen.np"
   printf '0x1f3b\t12\n' | "${nearprint[@]}" add "$folder/seen.np"
   prints $'7995\t0\t7995\t12\n7995\t1\t7994\t10' "${nearprint[@]}" query "$folder/seen.np" -f 0x1f3b -k 1
   "${nearprint[@]}" verify "$folder/seen.np" > /dev/null
   prints '{"text":"one two three four five"}' "${nearprint[@]}" dedup - -o - \
     < <(printf '{"text":"one two three four five"}\n%.0s' 1 2)
-  prints '[1, 2]' "$@" "$bin/simhash-find-all" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
-  prints '[1, 2]' "$@" "$bin/simhash-find-clusters" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
+  prints '[1, 2]' "$@" "$bin/simhash-find-all$suffix" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
+  prints '[1, 2]' "$@" "$bin/simhash-find-clusters$suffix" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
 }
 
 check_archive() {
-  local name folder=$work/unpacked triple program file
-  name=$(basename "$1" .tar.gz)
+  local name folder=$work/unpacked triple program file suffix
+  name=$(basename "$(basename "$1" .tar.gz)" .zip)
   triple=${name#"nearprint-$version-"}
+  suffix=$(suffix "$triple")
   mkdir -p "$folder/$name/files"
-  tar -xzf "$1" -C "$folder"
+  case $1 in
+    *.zip) python3 -m zipfile -e "$1" "$folder" ;;
+    *) tar -xzf "$1" -C "$folder" ;;
+  esac
   folder=$folder/$name
   if [[ $triple == *-musl ]]; then
     for program in "${programs[@]}"; do
       file=$(readelf --wide --program-headers --dynamic "$folder/bin/$program")
       [[ $file != *INTERP* && $file != *NEEDED* ]] || fail "$program of $1 is not static"
+    done
+  fi
+  if [ -n "$suffix" ]; then
+    for program in "${programs[@]}"; do
+      # All that they load belongs to Windows.
+      file=$(x86_64-w64-mingw32-objdump -p "$folder/bin/$program$suffix" | sed -n 's/.*DLL Name: //p')
+      [[ $file == *KERNEL32.dll* ]] || fail "$program of $1 does not say what it loads"
+      ! grep -iE '^(lib|vcruntime|msvcp)' <<< "$file" >&2 || fail "$program of $1 is not static"
     done
   fi
   has_no_paths "$folder"/bin/*
@@ -193,7 +220,7 @@ check_archive() {
     bash-completion/completions/nearprint zsh/site-functions/_nearprint fish/vendor_completions.d/nearprint.fish; do
     [ -s "$folder/share/$file" ] || fail "$1 has no $file"
   done
-  round_trip "$folder/bin" "$folder/files" "$(runner "$triple")"
+  round_trip "$folder/bin" "$suffix" "$folder/files" "$(runner "$triple")"
 }
 
 # Unpacks the Debian packages and what they depend on into an empty folder, with three shells and man, and uses them.
@@ -207,7 +234,7 @@ check_debs() {
   mkdir "$root/files"
   has_no_paths "${programs[@]/#/$root/usr/bin/}"
   [ -s "$root/usr/share/doc/nearprint/THIRD-PARTY.gz" ] || fail "the package has no licences of dependencies"
-  round_trip /usr/bin /files chroot "$root"
+  round_trip /usr/bin "" /files chroot "$root"
   for page in nearprint nearprint-query simhash-find-all; do
     prints "/usr/share/man/man1/$page.1.gz" chroot "$root" env LC_ALL=C man -w "$page"
   done
@@ -227,7 +254,7 @@ check_python() {
   rm -rf "$folder"
   mkdir "$folder"
   case $1 in
-    *.whl) python3 -m zipfile -e "$1" "$folder" && find "$folder" -name '*.so' > "$work/modules" ;;
+    *.whl) python3 -m zipfile -e "$1" "$folder" && find "$folder" -name '*.so' -o -name '*.pyd' > "$work/modules" ;;
     *) tar -xzf "$1" -C "$folder" && : > "$work/modules" ;;
   esac
   for file in LICENSE-APACHE LICENSE-MIT THIRD-PARTY.txt; do
@@ -240,7 +267,7 @@ check() {
   local file found=0 debs=()
   for file in "$dist"/*; do
     case $file in
-      */nearprint-"$version"-*.tar.gz)
+      */nearprint-"$version"-*.tar.gz | */nearprint-"$version"-*.zip)
         check_archive "$file"
         found=1
         ;;

@@ -48,8 +48,8 @@ int main(int count, char** arguments) {
   time("a set of pairs", [&] { return Simhash::find_all(set, blocks, 3).size(); });
 #ifdef NEARPRINT_H
   std::vector<Simhash::match_t> pairs;
-  time("a vector of pairs", [&] { return Simhash::find_all(set, blocks, 3, pairs), pairs.size(); });
+  time("a vector of pairs", [&] { return Simhash::find_all_pairs(set, blocks, 3, pairs), pairs.size(); });
   pairs.clear();
-  time("a vector of pairs, of a vector", [&] { return Simhash::find_all(list, blocks, 3, pairs), pairs.size(); });
+  time("a vector of pairs, of a vector", [&] { return Simhash::find_all_pairs(list, blocks, 3, pairs), pairs.size(); });
 #endif
 }

@@ -34,11 +34,14 @@ fn write_linker(folder: &Path) -> io::Result<()> {
     let linker = String::from_utf8_lossy(&found).trim().to_owned();
     let script = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(VERSIONS);
     let script = script.display();
+    // Without texts, some functions of the script are not there.
+    let is_whole = env::var_os("CARGO_FEATURE_TEXTS").is_some();
+    let allow = if is_whole { "" } else { " --no-undefined-version) continue ;;" };
     let text = format!(
         "#!/bin/sh\n\
          for argument do\n\
          \x20 shift\n\
-         \x20 case $argument in --version-script=*) argument='--version-script={script}' ;; esac\n\
+         \x20 case $argument in --version-script=*) argument='--version-script={script}' ;;{allow} esac\n\
          \x20 set -- \"$@\" \"$argument\"\n\
          done\n\
          exec '{linker}' \"$@\"\n"

@@ -65,17 +65,28 @@ SECTIONS = {
     "columns": ("Columns of results", "A structure belongs to the call that it is passed to."),
     "text": ("Fingerprints as text", "Any thread."),
     "database": ("Databases", "Any number of threads may use a database at once."),
+    "rows": ("Rows to store", "A structure belongs to the call that it is passed to."),
     "builder": ("Builders", "One thread at a time for each builder; others get NEARPRINT_BUSY."),
     "snapshot": ("Snapshots", "Any number of threads may use a snapshot at once."),
     "query": ("Queries", "Any number of threads may use a snapshot at once."),
     "stream": ("Streams", "Any number of threads may use a snapshot at once. A stream is read by one thread at a time;\n"
                "others get NEARPRINT_BUSY."),
+    "views": ("Keys of results, matches as a stream, copies", "Any number of threads may use a snapshot at once."),
     "documents": ("Documents", "Any number of threads may use a snapshot at once."),
     "writer": ("Writers", "One thread at a time for each writer; others get NEARPRINT_BUSY."),
+    "batches": ("Writers: batches, deletions, rollback", "As of writers and builders."),
+    "shared": ("Writers for several threads", "Any number of threads may use a shared writer at once. One thread closes and frees it."),
     "lists": ("Lists in memory", "Any thread. A stream is read by one thread at a time."),
     "fingerprinter": ("Fingerprints of texts", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
+<<<<<<< HEAD
+=======
+    "similarity": ("Similarities of texts, documents to store", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
+>>>>>>> 026e5361b6aa7f286a4482b89f339f20ca291d07
     "images": ("Fingerprints of pictures", "Any thread."),
 }
+
+# What a library without the features `images` and `texts` does not have.
+OF_TEXTS = ["documents", "fingerprinter", "similarity", "images"]
 
 RULE = "// " + "-" * 97
 ITEM = re.compile(r"^pub (?:const|type|struct|(?:unsafe )?extern \"C\" fn) (\w+)", re.M)
@@ -125,7 +136,8 @@ def section(module, found):
     functions = [item for item in items.values() if item.endswith(");") and "typedef" not in item]
     others = [item for item in items.values() if item not in functions]
     inits = [init_of(name) for name, item in items.items() if "size_t struct_size;" in item]
-    return "\n\n".join([f"{RULE}\n// {title}\n//\n{threads}\n{RULE}", *others, *functions, *inits])
+    text = "\n\n".join([f"{RULE}\n// {title}\n//\n{threads}\n{RULE}", *others, *functions, *inits])
+    return f"#ifndef NEARPRINT_NO_TEXTS\n{text}\n#endif /* NEARPRINT_NO_TEXTS */" if module in OF_TEXTS else text
 
 
 def main():

@@ -5,7 +5,8 @@
 #   crates/nearprint-c/install.sh PREFIX [LIBDIR]
 #
 # LIBDIR is PREFIX/lib by default. With DESTDIR=FOLDER, everything goes to that folder, under the same paths. With
-# PROFILE=NAME, that profile is built instead of `release`.
+# PROFILE=NAME, that profile is built instead of `release`. With TEXTS=no, the libraries have no functions on texts and
+# documents.
 set -euo pipefail
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ $1 != /* ]]; then
   echo "usage: [DESTDIR=FOLDER] [PROFILE=NAME] $0 PREFIX [LIBDIR], with absolute paths" >&2
@@ -24,9 +25,15 @@ here=crates/nearprint-c
 version=$(sed -n 's/^version = "\([0-9.]*\)"$/\1/p' Cargo.toml | head -n 1)
 library_version=$(sed -n '/metadata.capi.library/,/^version/s/^version = "\(.*\)"$/\1/p' "$here/Cargo.toml")
 
+features=(--features capi)
+defined=
+if [ "${TEXTS:-yes}" = no ]; then
+  features+=(--no-default-features)
+  defined=" -DNEARPRINT_NO_TEXTS"
+fi
 RUSTFLAGS=$(tools/remap.sh)
 export RUSTFLAGS
-cargo build --quiet --profile "$profile" --package nearprint-c --features capi --locked
+cargo build --quiet --profile "$profile" --package nearprint-c "${features[@]}" --locked
 case $profile in
   dev | test) built=${CARGO_TARGET_DIR:-target}/debug ;;
   *) built=${CARGO_TARGET_DIR:-target}/$profile ;;
@@ -67,7 +74,7 @@ Name: nearprint
 Description: nearprint for C and C++: a shared and a static library with their headers
 Version: $version
 Libs: -L\${libdir} -lnearprint
-Cflags: -I\${includedir}
+Cflags: -I\${includedir}$defined
 Libs.private: -lpthread -lm -ldl
 EOF
 cat > "$libraries/pkgconfig/nearprint-static.pc" << EOF
@@ -79,5 +86,5 @@ Name: nearprint-static
 Description: nearprint for C and C++, linked from its static library even where there is a shared one
 Version: $version
 Libs: \${libdir}/libnearprint.a -lpthread -lm -ldl
-Cflags: -I\${includedir}
+Cflags: -I\${includedir}$defined
 EOF

@@ -206,6 +206,14 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.commit())
     }
 
+    /// Forgets all operations since the last commit: see [`Writer::discard`].
+    ///
+    /// # Errors
+    /// As [`Writer::discard`].
+    pub fn discard(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.discard())
+    }
+
     /// Commits, and writes all unflushed rows as a run.
     ///
     /// # Errors

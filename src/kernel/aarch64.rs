@@ -4,6 +4,7 @@ use std::arch::aarch64::{
     uint32x4_t, vcleq_u32, vcntq_u8, vcombine_u16, vdupq_n_u32, veorq_u32, vget_lane_u64, vld1q_u32,
     vmovn_u16, vmovn_u32, vpaddlq_u8, vpaddlq_u16, vreinterpret_u64_u8, vreinterpretq_u8_u32,
 };
+use std::arch::asm;
 
 use super::scalar;
 
@@ -21,6 +22,13 @@ impl Neon {
         // SAFETY: only `detect` makes this witness, so the processor has NEON.
         unsafe { filter_neon(words, query, radius, passed) }
     }
+}
+
+/// Fetches the cache line at an address into the second level of the cache, as on x86-64.
+#[inline]
+pub(super) fn prefetch(address: *const u8) {
+    // SAFETY: a prefetch is a hint. It never faults, whatever the address, and changes no register.
+    unsafe { asm!("prfm pldl2keep, [{}]", in(reg) address, options(readonly, nostack, preserves_flags)) }
 }
 
 #[target_feature(enable = "neon")]

@@ -23,7 +23,7 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>>;
     /// Renames a file, and replaces any file with the new name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Removes a file.
+    /// Removes a file. Where the system keeps files that a reader has open, the next writer removes it.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes creations, renames and removals durable.
     fn sync_folder(&self) -> io::Result<()>;

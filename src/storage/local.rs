@@ -31,7 +31,7 @@ impl Storage for Folder {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.unlink(name)
+        self.unlink_or_leave(name)
     }
 
     fn sync_folder(&self) -> io::Result<()> {

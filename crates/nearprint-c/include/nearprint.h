@@ -117,6 +117,10 @@ typedef struct nearprint_error nearprint_error;
 // Makes fingerprints of texts by a recipe. Each thread needs one of its own.
 typedef struct nearprint_fingerprinter nearprint_fingerprinter;
 
+// A writer that several threads use: each call returns when its operations are durable, and one sync
+// serves all calls that arrived in the meantime (group commit). Otherwise as a nearprint_writer.
+typedef struct nearprint_shared_writer nearprint_shared_writer;
+
 // A database as it stood at one moment. Any number of threads may use it at once.
 typedef struct nearprint_snapshot nearprint_snapshot;
 
@@ -319,6 +323,12 @@ typedef struct {
   const char *recipe;
   // Its length in bytes.
   size_t recipe_len;
+  // How long rows live, in milliseconds: no snapshot that is taken later has them, and a writer
+  // drops them. Default: 0, forever.
+  uint64_t expire_after_milliseconds;
+  // Rows that are inserted in one period expire together, a lifetime after it began. 1 to 1,024
+  // periods fit a lifetime. Default: 0, a tenth of the lifetime.
+  uint64_t expire_period_milliseconds;
 } nearprint_schema;
 
 // What a long operation is doing.
@@ -384,6 +394,11 @@ typedef struct {
   nearprint_progress_fn progress;
   // The first argument of `progress`.
   void *progress_context;
+  // The most bytes that each merge of a writer writes in a second; 1 MiB or more. Default: 0, any
+  // number.
+  uint64_t merge_bytes_per_second;
+  // Whether a writer leaves all merges to nearprint_writer_compact(). Default: 0, it merges.
+  int32_t no_merges;
 } nearprint_options;
 
 // What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
@@ -431,6 +446,15 @@ typedef struct {
   uint64_t *other_ids;
   // The exact similarities of documents, from 0 to 1.
   double *similarities;
+  // Keys of streams: null for a row without a key. They live until the next
+  // nearprint_stream_next(), or until the stream is freed.
+  const char **keys;
+  // Their lengths in bytes.
+  size_t *key_lens;
+  // The keys of the second rows of pairs.
+  const char **other_keys;
+  // Their lengths in bytes.
+  size_t *other_key_lens;
 } nearprint_columns;
 
 // Sets the size of the structure, and 0 in all other fields.
@@ -539,6 +563,41 @@ static inline void nearprint_verification_init(nearprint_verification *verificat
 }
 
 // -------------------------------------------------------------------------------------------------
+// Rows to store
+//
+// A structure belongs to the call that it is passed to.
+// -------------------------------------------------------------------------------------------------
+
+// Rows to store, column by column: one value of each column for each row. Start from
+// nearprint_rows_init().
+typedef struct {
+  // The size of this structure in the header of the program: nearprint_rows_init() sets it.
+  size_t struct_size;
+  // The number of rows.
+  size_t count;
+  // Fingerprints: width / 64 words for each row, the least significant word first.
+  const uint64_t *fingerprints;
+  // Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
+  // largest ever stored.
+  const uint64_t *ids;
+  // Keys, which are UTF-8. Null for rows without keys.
+  const char *const *keys;
+  // Their lengths in bytes.
+  const size_t *key_lens;
+  // What is stored beside each key: texts, or any bytes where the database keeps hashes or
+  // features. Null for nothing.
+  const char *const *texts;
+  // Their lengths in bytes.
+  const size_t *text_lens;
+} nearprint_rows;
+
+// Sets the size of the structure, and 0 in all other fields.
+static inline void nearprint_rows_init(nearprint_rows *rows) {
+  memset(rows, 0, sizeof *rows);
+  rows->struct_size = sizeof *rows;
+}
+
+// -------------------------------------------------------------------------------------------------
 // Builders
 //
 // One thread at a time for each builder; others get NEARPRINT_BUSY.
@@ -615,6 +674,14 @@ typedef struct {
   uint64_t runs;
   // Bytes of all files.
   uint64_t bytes;
+  // Rows that queries find, where that is known without reading them; UINT64_MAX otherwise.
+  uint64_t live_rows;
+  // How long rows live, in milliseconds; 0 where they do not expire.
+  uint64_t expire_after_milliseconds;
+  // What is stored beside rows.
+  nearprint_keys keys;
+  // 1 if rows of the snapshot have expired since it was taken, 0 otherwise.
+  int32_t has_expired;
 } nearprint_stats;
 
 // Takes a snapshot: everything that was committed so far in any process. `snapshot` receives the
@@ -903,7 +970,8 @@ nearprint_status nearprint_snapshot_cross_rows(const nearprint_snapshot *snapsho
 // Fills the columns with the next rows of a stream, and sets `count` to their number. There are no
 // more once it is 0.
 //
-// A failure ends the stream; the rows before it come first. The capacity is 1 or more.
+// A failure ends the stream; the rows before it come first. It is returned once, and then the stream
+// is at its end. The capacity is 1 or more. `count` may be less than the capacity before the end.
 nearprint_status nearprint_stream_next(nearprint_stream *stream,
                                        const nearprint_columns *columns,
                                        size_t *count,
@@ -912,6 +980,47 @@ nearprint_status nearprint_stream_next(nearprint_stream *stream,
 // Frees a stream. The rest of its work is cancelled. Null is allowed.
 void nearprint_stream_free(nearprint_stream *stream);
 
+// -------------------------------------------------------------------------------------------------
+// Keys of results, matches as a stream, copies
+//
+// Any number of threads may use a snapshot at once.
+// -------------------------------------------------------------------------------------------------
+
+// What the database stores beside each row, and with each key. Returns NEARPRINT_NO_KEYS for null.
+nearprint_keys nearprint_snapshot_key_storage(const nearprint_snapshot *snapshot);
+
+// The same snapshot, whose streams also have keys where the database stores some: the columns keys and
+// key_lens, and other_keys and other_key_lens of pairs of documents. A row with several keys is then
+// several rows of the result. `view` receives a handle of its own.
+nearprint_status nearprint_snapshot_with_keys(const nearprint_snapshot *snapshot,
+                                              nearprint_snapshot **view,
+                                              nearprint_error *error);
+
+// Answers queries as nearprint_snapshot_query_batch() does, as a stream in the order of the queries.
+// `stream` receives the handle. The fingerprints are copied.
+//
+// Columns: groups (the number of the query), fingerprints, ids, distances; of a
+// nearprint_snapshot_with_keys() also keys.
+nearprint_status nearprint_snapshot_matches(const nearprint_snapshot *snapshot,
+                                            const uint64_t *fingerprints,
+                                            size_t queries,
+                                            uint32_t k,
+                                            size_t limit,
+                                            nearprint_stream **stream,
+                                            nearprint_error *error);
+
+// Copies the database as nearprint_snapshot_backup() does, and shares unchanged files with an earlier
+// copy, `base`: they become hard links where the file system has them. `shared` receives the number of
+// bytes that are shared, and may be null. Without `base`, null and 0, everything is copied.
+nearprint_status nearprint_snapshot_backup_with(const nearprint_snapshot *snapshot,
+                                                const char *path,
+                                                size_t path_len,
+                                                const char *base,
+                                                size_t base_len,
+                                                uint64_t *shared,
+                                                nearprint_error *error);
+
+#ifndef NEARPRINT_NO_TEXTS
 // -------------------------------------------------------------------------------------------------
 // Documents
 //
@@ -964,6 +1073,7 @@ nearprint_status nearprint_snapshot_find_text(const nearprint_snapshot *snapshot
                                               const nearprint_columns *columns,
                                               size_t *count,
                                               nearprint_error *error);
+#endif /* NEARPRINT_NO_TEXTS */
 
 // -------------------------------------------------------------------------------------------------
 // Writers
@@ -1067,6 +1177,143 @@ nearprint_status nearprint_writer_close(nearprint_writer *writer, nearprint_erro
 void nearprint_writer_free(nearprint_writer *writer);
 
 // -------------------------------------------------------------------------------------------------
+// Writers: batches, deletions, rollback
+//
+// As of writers and builders.
+// -------------------------------------------------------------------------------------------------
+
+// Adds rows to a builder, with keys and texts where there are some. `assigned` receives the id of each
+// row, and may be null.
+//
+// After a failure, some of the rows may have been added.
+nearprint_status nearprint_builder_push_rows(nearprint_builder *builder,
+                                             const nearprint_rows *rows,
+                                             uint64_t *assigned,
+                                             nearprint_error *error);
+
+// Inserts rows, with keys and texts where there are some. `assigned` receives the id of each row, and
+// may be null.
+//
+// Inserting an existing row or key changes nothing. After a failure, some of the rows may have been
+// inserted; nearprint_writer_rollback() takes them back.
+nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
+                                              const nearprint_rows *rows,
+                                              uint64_t *assigned,
+                                              nearprint_error *error);
+
+// Makes each row the only one with its id. Otherwise as nearprint_writer_insert_rows().
+nearprint_status nearprint_writer_upsert_rows(nearprint_writer *writer,
+                                              const nearprint_rows *rows,
+                                              uint64_t *assigned,
+                                              nearprint_error *error);
+
+// Inserts each row that has no stored row within `k` bits, uncommitted rows and earlier rows of this
+// call included. Costs a query and an insertion for each.
+//
+// `ids` receives the id of each row, or, where a row was near, the id of the nearest stored row. It may
+// be null. `met` receives those nearest rows, and `met_count` their number: the columns groups (the
+// number of the row that met it, from 0), fingerprints, ids, distances. If the number exceeds the
+// capacity, the first ones were written. `met` may be null.
+nearprint_status nearprint_writer_insert_if_new(nearprint_writer *writer,
+                                                const nearprint_rows *rows,
+                                                uint32_t k,
+                                                uint64_t *ids,
+                                                const nearprint_columns *met,
+                                                size_t *met_count,
+                                                nearprint_error *error);
+
+// Deletes all rows with an id from `first` to `last`, both included. `deleted` receives their number,
+// and may be null. Reads all rows.
+nearprint_status nearprint_writer_delete_ids(nearprint_writer *writer,
+                                             uint64_t first,
+                                             uint64_t last,
+                                             uint64_t *deleted,
+                                             nearprint_error *error);
+
+// Deletes `count` keys, and the rows that had no other one. `deleted` receives their number, and may be
+// null. Costs a look-up for each key; all keys are read once where ids are not the hashes of keys.
+nearprint_status nearprint_writer_delete_keys(nearprint_writer *writer,
+                                              const char *const *keys,
+                                              const size_t *key_lens,
+                                              size_t count,
+                                              uint64_t *deleted,
+                                              nearprint_error *error);
+
+// Deletes all keys that begin with a prefix, and the rows that had no other one. `deleted` receives
+// their number, and may be null. Reads all keys.
+nearprint_status nearprint_writer_delete_key_prefix(nearprint_writer *writer,
+                                                    const char *prefix,
+                                                    size_t prefix_len,
+                                                    uint64_t *deleted,
+                                                    nearprint_error *error);
+
+// Finds the `capacity` nearest rows within `max_k` bits, including uncommitted ones, as
+// nearprint_snapshot_nearest() does.
+nearprint_status nearprint_writer_nearest(nearprint_writer *writer,
+                                          const uint64_t *fingerprint,
+                                          uint32_t max_k,
+                                          const nearprint_columns *columns,
+                                          size_t *count,
+                                          nearprint_error *error);
+
+// Answers queries on all threads, including uncommitted rows, as nearprint_snapshot_query_batch() does.
+nearprint_status nearprint_writer_query_batch(nearprint_writer *writer,
+                                              const uint64_t *fingerprints,
+                                              size_t queries,
+                                              uint32_t k,
+                                              size_t limit,
+                                              const nearprint_columns *columns,
+                                              size_t *count,
+                                              nearprint_error *error);
+
+// Takes back all operations since the last commit. Costs reading the log: what was committed and is in no
+// run yet.
+nearprint_status nearprint_writer_rollback(nearprint_writer *writer,
+                                           nearprint_error *error);
+
+// -------------------------------------------------------------------------------------------------
+// Writers for several threads
+//
+// Any number of threads may use a shared writer at once. One thread closes and frees it.
+// -------------------------------------------------------------------------------------------------
+
+// Opens a database for writing by several threads. `writer` receives the handle. NEARPRINT_LOCKED while
+// there is another writer.
+nearprint_status nearprint_shared_writer_open(const nearprint_database *database,
+                                              nearprint_shared_writer **writer,
+                                              nearprint_error *error);
+
+// Inserts rows, and returns when they are durable. Otherwise as nearprint_writer_insert_rows(); rows
+// before a failure are committed with the next call of any thread.
+nearprint_status nearprint_shared_writer_insert_rows(const nearprint_shared_writer *writer,
+                                                     const nearprint_rows *rows,
+                                                     uint64_t *assigned,
+                                                     nearprint_error *error);
+
+// Inserts one row unless a row within `k` bits is stored, and returns when it is durable. `rows` has one
+// row. `is_new` receives 1 if it was inserted, and 0 otherwise; `id` the id of the row, or of the nearest
+// stored row. Both may be null.
+nearprint_status nearprint_shared_writer_insert_if_new(const nearprint_shared_writer *writer,
+                                                       const nearprint_rows *rows,
+                                                       uint32_t k,
+                                                       int32_t *is_new,
+                                                       uint64_t *id,
+                                                       nearprint_error *error);
+
+// Deletes all rows of `count` ids, and returns when that is durable.
+nearprint_status nearprint_shared_writer_delete(const nearprint_shared_writer *writer,
+                                                const uint64_t *ids,
+                                                size_t count,
+                                                nearprint_error *error);
+
+// Does what nearprint_writer_close() does. NEARPRINT_BUSY while another thread uses the writer.
+nearprint_status nearprint_shared_writer_close(const nearprint_shared_writer *writer,
+                                               nearprint_error *error);
+
+// Frees the handle. Null is allowed.
+void nearprint_shared_writer_free(nearprint_shared_writer *writer);
+
+// -------------------------------------------------------------------------------------------------
 // Lists in memory
 //
 // Any thread. A stream is read by one thread at a time.
@@ -1105,6 +1352,7 @@ nearprint_status nearprint_find_clusters(uint32_t width,
                                          nearprint_stream **stream,
                                          nearprint_error *error);
 
+#ifndef NEARPRINT_NO_TEXTS
 // -------------------------------------------------------------------------------------------------
 // Fingerprints of texts
 //
@@ -1164,6 +1412,64 @@ nearprint_status nearprint_fingerprinter_count_features(nearprint_fingerprinter 
 
 // Frees the handle. Null is allowed.
 void nearprint_fingerprinter_free(nearprint_fingerprinter *fingerprinter);
+#endif /* NEARPRINT_NO_TEXTS */
+
+#ifndef NEARPRINT_NO_TEXTS
+// -------------------------------------------------------------------------------------------------
+// Similarities of texts, documents to store
+//
+// One thread at a time for each fingerprinter; others get NEARPRINT_BUSY.
+// -------------------------------------------------------------------------------------------------
+
+// The number of bits in which two fingerprints of the recipe differ, of MinHash those of their sketches.
+// Each has width / 64 words.
+nearprint_status nearprint_fingerprinter_distance(nearprint_fingerprinter *fingerprinter,
+                                                  const uint64_t *one,
+                                                  const uint64_t *other,
+                                                  uint32_t *distance,
+                                                  nearprint_error *error);
+
+// The similarity of two texts, 0 to 1, that a distance of their fingerprints suggests: an estimate of the
+// Jaccard similarity for MinHash, and of the cosine for simhash.
+nearprint_status nearprint_fingerprinter_estimate(const nearprint_fingerprinter *fingerprinter,
+                                                  uint32_t distance,
+                                                  double *similarity,
+                                                  nearprint_error *error);
+
+// The exact Jaccard similarity of two texts, 0 to 1: the features that both have, divided by those that
+// one of them has. 0 for two texts without features.
+nearprint_status nearprint_fingerprinter_similarity(nearprint_fingerprinter *fingerprinter,
+                                                    const char *one,
+                                                    size_t one_len,
+                                                    const char *other,
+                                                    size_t other_len,
+                                                    double *similarity,
+                                                    nearprint_error *error);
+
+// Inserts a document: its fingerprint, its key, and what the database keeps with keys: its text, the hash
+// of it, or its features, by which similarities are exact. `id` receives the id of the row, the 64-bit
+// xxh3 of the key, and may be null. NEARPRINT_MISMATCH unless the database has the recipe of the
+// fingerprinter.
+nearprint_status nearprint_writer_insert_document(nearprint_writer *writer,
+                                                  nearprint_fingerprinter *fingerprinter,
+                                                  const char *key,
+                                                  size_t key_len,
+                                                  const char *text,
+                                                  size_t text_len,
+                                                  uint64_t *id,
+                                                  nearprint_error *error);
+
+// Adds a document to a builder, as nearprint_writer_insert_document() does. The schema of the builder has
+// the recipe and the layout of the fingerprinter.
+nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
+                                                 nearprint_fingerprinter *fingerprinter,
+                                                 const char *key,
+                                                 size_t key_len,
+                                                 const char *text,
+                                                 size_t text_len,
+                                                 uint64_t *id,
+                                                 nearprint_error *error);
+#endif /* NEARPRINT_NO_TEXTS */
 
 // -------------------------------------------------------------------------------------------------
 // Fingerprints of pictures

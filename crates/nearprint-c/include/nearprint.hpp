@@ -12,6 +12,7 @@
 #include <nearprint/database.hpp>
 #include <nearprint/lists.hpp>
 #include <nearprint/range.hpp>
+#include <nearprint/rows.hpp>
 #include <nearprint/settings.hpp>
 #include <nearprint/snapshot.hpp>
 #include <nearprint/texts.hpp>

@@ -14,8 +14,8 @@ use crate::text::{First, KeyedRow};
 /// A database under construction: any number of rows, sorted in bounded memory. The path does not
 /// exist until nearprint_builder_finish() succeeds.
 pub struct nearprint_builder {
-    inner: Guarded<AnyBuilder>,
-    words: usize,
+    pub(crate) inner: Guarded<AnyBuilder>,
+    pub(crate) words: usize,
 }
 
 impl Handle for nearprint_builder {

@@ -211,6 +211,18 @@ impl<T> Output<'_, T> {
     }
 }
 
+impl Output<'_, u64> {
+    /// Receives numbers, one after the other.
+    pub(crate) fn receive(&mut self) -> impl FnMut(u64) -> nearprint::Result<()> + '_ {
+        let mut next = 0;
+        move |number| {
+            self.set_at(next, number);
+            next += 1;
+            Ok(())
+        }
+    }
+}
+
 /// Where a new handle goes.
 pub(crate) struct NewHandle<'c, T>(Output<'c, *mut T>);
 

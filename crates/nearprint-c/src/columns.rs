@@ -1,5 +1,7 @@
 //! Columns of the caller that results go to.
 
+use std::ffi::c_char;
+use std::mem::offset_of;
 use std::ptr;
 
 use nearprint::Result;
@@ -34,12 +36,21 @@ pub struct nearprint_columns {
     pub other_ids: *mut u64,
     /// The exact similarities of documents, from 0 to 1.
     pub similarities: *mut f64,
+    /// Keys of streams: null for a row without a key. They live until the next
+    /// nearprint_stream_next(), or until the stream is freed.
+    pub keys: *mut *const c_char,
+    /// Their lengths in bytes.
+    pub key_lens: *mut usize,
+    /// The keys of the second rows of pairs.
+    pub other_keys: *mut *const c_char,
+    /// Their lengths in bytes.
+    pub other_key_lens: *mut usize,
 }
 
 // SAFETY: The size is the first field; the others are a number and pointers.
 unsafe impl Growing for nearprint_columns {
     const NAME: &'static str = "nearprint_columns";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, keys);
     const DEFAULT: Self = Self {
         struct_size: size_of::<Self>(),
         capacity: 0,
@@ -50,6 +61,10 @@ unsafe impl Growing for nearprint_columns {
         other_fingerprints: ptr::null_mut(),
         other_ids: ptr::null_mut(),
         similarities: ptr::null_mut(),
+        keys: ptr::null_mut(),
+        key_lens: ptr::null_mut(),
+        other_keys: ptr::null_mut(),
+        other_key_lens: ptr::null_mut(),
     };
 }
 
@@ -66,6 +81,8 @@ pub(crate) struct Outputs<'c> {
     other_fingerprints: Output<'c, u64>,
     other_ids: Output<'c, u64>,
     similarities: Output<'c, f64>,
+    keys: KeyColumn<'c>,
+    other_keys: KeyColumn<'c>,
     rows: usize,
 }
 
@@ -95,10 +112,28 @@ impl<'c> Outputs<'c> {
             )?,
             other_ids: call.outputs(given.other_ids, rows, "columns.other_ids")?,
             similarities: call.outputs(given.similarities, rows, "columns.similarities")?,
+            keys: KeyColumn {
+                starts: call.outputs(given.keys, rows, "columns.keys")?,
+                lens: call.outputs(given.key_lens, rows, "columns.key_lens")?,
+            },
+            other_keys: KeyColumn {
+                starts: call.outputs(given.other_keys, rows, "columns.other_keys")?,
+                lens: call.outputs(given.other_key_lens, rows, "columns.other_key_lens")?,
+            },
             rows: 0,
         };
         columns.check(shape)?;
         Ok(columns)
+    }
+
+    /// Columns that may be missing.
+    pub(crate) fn optional(
+        call: &'c Call,
+        columns: *const nearprint_columns,
+        shape: Shape,
+        words: usize,
+    ) -> Outcome<Option<Self>> {
+        if columns.is_null() { Ok(None) } else { Self::new(call, columns, shape, words).map(Some) }
     }
 
     fn check(&self, shape: Shape) -> Outcome {
@@ -109,6 +144,8 @@ impl<'c> Outputs<'c> {
             ("other_fingerprints", self.other_fingerprints.is_there() && !shape.others),
             ("other_ids", self.other_ids.is_there() && !(shape.others && shape.ids)),
             ("similarities", self.similarities.is_there() && !shape.similarities),
+            ("keys", self.keys.is_there() && !shape.keys),
+            ("other_keys", self.other_keys.is_there() && !(shape.others && shape.keys)),
         ];
         match superfluous.iter().find(|(_, is_superfluous)| *is_superfluous) {
             Some((column, _)) => {
@@ -133,6 +170,11 @@ impl<'c> Outputs<'c> {
         self.capacity
     }
 
+    /// Whether the caller receives pointers to keys.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.keys.is_there() || self.other_keys.is_there()
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.rows >= self.capacity
     }
@@ -154,6 +196,26 @@ impl Sink for Outputs<'_> {
         set_words(&mut self.other_fingerprints, at, row.other_fingerprint);
         self.other_ids.set_at(at, row.other_id);
         self.similarities.set_at(at, row.similarity);
+        self.keys.set_at(at, row.key);
+        self.other_keys.set_at(at, row.other_key);
+    }
+}
+
+/// Keys of the caller: where each starts, and its length.
+struct KeyColumn<'c> {
+    starts: Output<'c, *const c_char>,
+    lens: Output<'c, usize>,
+}
+
+impl KeyColumn<'_> {
+    fn is_there(&self) -> bool {
+        self.starts.is_there() || self.lens.is_there()
+    }
+
+    #[inline]
+    fn set_at(&mut self, row: usize, key: Option<&str>) {
+        self.starts.set_at(row, key.map_or(ptr::null(), |key| key.as_ptr().cast()));
+        self.lens.set_at(row, key.map_or(0, str::len));
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::{AnySnapshot, AnyStream, Shape};
+use nearprint::erased::{AnySnapshot, Shape};
 use nearprint_text::stored::{Finder, StoredDocuments};
-use nearprint_text::{Error, Result};
 
 use crate::call::Call;
 use crate::columns::{Outputs, nearprint_columns};
@@ -31,9 +30,12 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_pairs(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe {
-        begin(snapshot, stream, error, |_, snapshot| {
-            streamed(documents(snapshot)?.row_pairs(checked(similarity)?))
-        })
+        begin(
+            snapshot,
+            stream,
+            error,
+            |_, snapshot| Ok(documents(snapshot)?.row_pairs(checked(similarity)?)?),
+        )
     }
 }
 
@@ -51,9 +53,7 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_clusters(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe {
-        begin(snapshot, stream, error, |_, snapshot| {
-            streamed(documents(snapshot)?.clusters(checked(similarity)?))
-        })
+        begin(snapshot, stream, error, |_, snapshot| Ok(documents(snapshot)?.clusters(checked(similarity)?)?))
     }
 }
 
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_cross(
     unsafe {
         begin(snapshot, stream, error, |call, one| {
             let other = documents(&call.handle(other, "other")?.inner)?;
-            streamed(documents(one)?.cross_row_pairs(&other, checked(similarity)?))
+            Ok(documents(one)?.cross_row_pairs(&other, checked(similarity)?)?)
         })
     }
 }
@@ -100,8 +100,8 @@ pub unsafe extern "C" fn nearprint_snapshot_find_text(
         let mut count = call.output(count, "count")?;
         let shape = Shape { groups: false, ..Finder::SHAPE };
         let mut columns = Outputs::new(call, columns, shape, snapshot.words())?;
-        let mut finder = documents(&snapshot.inner)?.finder(checked(similarity)?).map_err(failure)?;
-        finder.find(0, text, usize::MAX, &mut columns).map_err(failure)?;
+        let mut finder = documents(&snapshot.inner)?.finder(checked(similarity)?)?;
+        finder.find(0, text, usize::MAX, &mut columns)?;
         count.set(columns.rows());
         Ok(())
     })
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn nearprint_snapshot_find_text(
 fn documents(snapshot: &AnySnapshot) -> Outcome<StoredDocuments> {
     let why =
         || format!("{}: keeps no texts or features of a recipe of MinHash", snapshot.folder().display());
-    let documents = StoredDocuments::of(snapshot.clone()).map_err(failure)?;
+    let documents = StoredDocuments::of(snapshot.clone())?;
     documents.ok_or_else(|| Failure::new(NEARPRINT_MISMATCH, why()))
 }
 
@@ -118,17 +118,5 @@ fn checked(similarity: f64) -> Outcome<f64> {
     match (0.0..=1.0).contains(&similarity) {
         true => Ok(similarity),
         false => Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1"))),
-    }
-}
-
-fn streamed(stream: Result<AnyStream>) -> Outcome<AnyStream> {
-    stream.map_err(failure)
-}
-
-/// Why a search among documents fails. What is not the engine's is a database that does not fit.
-fn failure(error: Error) -> Box<Failure> {
-    match error {
-        Error::Engine(error) => error.into(),
-        other => Failure::new(NEARPRINT_MISMATCH, other.to_string()),
     }
 }

@@ -3,19 +3,20 @@
 use std::ffi::c_char;
 
 use nearprint::internal::words;
-use nearprint::{Fingerprint, LayoutChoice, WidthVisitor};
+use nearprint::{Fingerprint, KeyStorage, LayoutChoice, WidthVisitor};
 use nearprint_text::recipe::RecipeError;
+use nearprint_text::stored::DocumentRows;
 use nearprint_text::{Fingerprinter, Recipe};
 
 use crate::call::{Call, Output};
-use crate::error::nearprint_error;
+use crate::error::{Outcome, nearprint_error};
 use crate::handle::{self, Guarded, Handle};
 use crate::status::nearprint_status;
 
 /// Makes fingerprints of texts by a recipe. Each thread needs one of its own.
 pub struct nearprint_fingerprinter {
-    inner: Guarded<Box<dyn Making>>,
-    recipe: Recipe,
+    pub(crate) inner: Guarded<Box<dyn Making>>,
+    pub(crate) recipe: Recipe,
 }
 
 impl Handle for nearprint_fingerprinter {
@@ -152,19 +153,52 @@ pub unsafe extern "C" fn nearprint_fingerprinter_free(fingerprinter: *mut nearpr
 }
 
 /// A fingerprinter of any width.
-trait Making: Send {
+pub(crate) trait Making: Send {
     fn make(&mut self, text: &str, output: &mut Output<'_, u64>);
     fn count_features(&mut self, text: &str) -> usize;
+    /// The exact similarity of two texts.
+    fn similarity(&mut self, a: &str, b: &str) -> f64;
+    /// The distance of two fingerprints, as the recipe compares them.
+    fn distance(&self, a: &[u64], b: &[u64]) -> u32;
+    /// The words of the fingerprint of a document, and what a database stores beside its key.
+    fn document(&mut self, keeps: KeyStorage, key: &str, text: &str) -> Outcome<(Vec<u64>, Vec<u8>)>;
 }
 
-impl<F: Fingerprint> Making for Fingerprinter<F> {
+/// What makes the fingerprints of a width.
+struct Maker<F: Fingerprint> {
+    fingerprinter: Fingerprinter<F>,
+    /// With features, which cost more.
+    featuring: Option<Fingerprinter<F>>,
+    documents: Option<(KeyStorage, DocumentRows<F>)>,
+}
+
+impl<F: Fingerprint> Making for Maker<F> {
     fn make(&mut self, text: &str, output: &mut Output<'_, u64>) {
-        let fingerprint = self.fingerprint(text).value;
+        let fingerprint = self.fingerprinter.fingerprint(text).value;
         output.set_all(words(fingerprint));
     }
 
     fn count_features(&mut self, text: &str) -> usize {
-        self.fingerprint(text).num_features
+        self.fingerprinter.fingerprint(text).num_features
+    }
+
+    fn similarity(&mut self, a: &str, b: &str) -> f64 {
+        let featuring = self.featuring.get_or_insert_with(|| self.fingerprinter.clone().with_features());
+        let a = featuring.fingerprint(a).features;
+        a.similarity(&featuring.fingerprint(b).features).unwrap_or_default()
+    }
+
+    fn distance(&self, a: &[u64], b: &[u64]) -> u32 {
+        self.fingerprinter.recipe().distance(F::from_le_words(a), F::from_le_words(b))
+    }
+
+    fn document(&mut self, keeps: KeyStorage, key: &str, text: &str) -> Outcome<(Vec<u64>, Vec<u8>)> {
+        let known = self.documents.take().filter(|(of, _)| *of == keeps);
+        let rows =
+            known.map_or_else(|| DocumentRows::new(self.fingerprinter.recipe(), keeps), |(_, rows)| Ok(rows));
+        let (_, rows) = self.documents.insert((keeps, rows?));
+        let (fingerprint, evidence) = rows.row(key, text)?;
+        Ok((words(fingerprint).collect(), evidence))
     }
 }
 
@@ -174,6 +208,7 @@ impl WidthVisitor for Begin<'_> {
     type Output = Result<Box<dyn Making>, RecipeError>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        Ok(Box::new(self.0.fingerprinter::<F>()?))
+        let fingerprinter = self.0.fingerprinter::<F>()?;
+        Ok(Box::new(Maker { fingerprinter, featuring: None, documents: None }))
     }
 }

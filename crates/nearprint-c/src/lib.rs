@@ -23,7 +23,7 @@ mod growing;
 mod handle;
 mod structures;
 
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(all(any(test, feature = "fuzzing"), feature = "texts"))]
 #[doc(hidden)]
 pub mod fuzzing;
 
@@ -46,14 +46,28 @@ pub mod query;
 
 pub mod stream;
 
+#[cfg(feature = "texts")]
 pub mod documents;
+
+pub mod views;
 
 pub mod columns;
 
+pub mod rows;
+
 pub mod writer;
+
+pub mod batches;
+
+pub mod shared;
 
 pub mod lists;
 
+#[cfg(feature = "texts")]
 pub mod fingerprinter;
 
+#[cfg(feature = "texts")]
+pub mod similarity;
+
+#[cfg(feature = "images")]
 pub mod images;

@@ -1,6 +1,7 @@
 //! What a new database is, and how handles work.
 
 use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
 use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
@@ -49,6 +50,12 @@ pub struct nearprint_schema {
     pub recipe: *const c_char,
     /// Its length in bytes.
     pub recipe_len: usize,
+    /// How long rows live, in milliseconds: no snapshot that is taken later has them, and a writer
+    /// drops them. Default: 0, forever.
+    pub expire_after_milliseconds: u64,
+    /// Rows that are inserted in one period expire together, a lifetime after it began. 1 to 1,024
+    /// periods fit a lifetime. Default: 0, a tenth of the lifetime.
+    pub expire_period_milliseconds: u64,
 }
 
 /// What a long operation is doing.
@@ -106,6 +113,11 @@ pub struct nearprint_options {
     pub progress: nearprint_progress_fn,
     /// The first argument of `progress`.
     pub progress_context: *mut c_void,
+    /// The most bytes that each merge of a writer writes in a second; 1 MiB or more. Default: 0, any
+    /// number.
+    pub merge_bytes_per_second: u64,
+    /// Whether a writer leaves all merges to nearprint_writer_compact(). Default: 0, it merges.
+    pub no_merges: i32,
 }
 
 /// What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
@@ -127,7 +139,7 @@ pub unsafe extern "C" fn nearprint_options_init_sized(options: *mut nearprint_op
 // SAFETY: The size is the first field; the others are numbers and pointers.
 unsafe impl Growing for nearprint_schema {
     const NAME: &'static str = "nearprint_schema";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, expire_after_milliseconds);
     const DEFAULT: Self = Self {
         struct_size: size_of::<Self>(),
         width: 64,
@@ -137,13 +149,15 @@ unsafe impl Growing for nearprint_schema {
         layout_len: 0,
         recipe: ptr::null(),
         recipe_len: 0,
+        expire_after_milliseconds: 0,
+        expire_period_milliseconds: 0,
     };
 }
 
 // SAFETY: The size is the first field; the others are numbers, a pointer and an optional function.
 unsafe impl Growing for nearprint_options {
     const NAME: &'static str = "nearprint_options";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, merge_bytes_per_second);
     const DEFAULT: Self = Self {
         struct_size: size_of::<Self>(),
         threads: 0,
@@ -153,6 +167,8 @@ unsafe impl Growing for nearprint_options {
         lock_wait_milliseconds: 0,
         progress: None,
         progress_context: ptr::null_mut(),
+        merge_bytes_per_second: 0,
+        no_merges: 0,
     };
 }
 
@@ -175,7 +191,25 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
     if let Some(recipe) = call.optional_text(given.recipe, given.recipe_len, "schema.recipe")? {
         schema = schema.recipe(recipe);
     }
+    if given.expire_after_milliseconds > 0 {
+        let period = Some(given.expire_period_milliseconds).filter(|&period| period > 0);
+        let lifetime = Duration::from_millis(given.expire_after_milliseconds);
+        schema = schema.expire_after(lifetime, period.map(Duration::from_millis))?;
+    } else if given.expire_period_milliseconds > 0 {
+        return Err(Failure::argument("schema.expire_period_milliseconds", "without a lifetime"));
+    }
     Ok((width, schema))
+}
+
+/// The number of what is stored.
+pub(crate) fn keys_of(storage: KeyStorage) -> nearprint_keys {
+    match storage {
+        KeyStorage::None => NEARPRINT_NO_KEYS,
+        KeyStorage::KeysAndTexts => NEARPRINT_KEYS_AND_TEXTS,
+        KeyStorage::KeysAndHashes => NEARPRINT_KEYS_AND_HASHES,
+        KeyStorage::KeysAndFeatures => NEARPRINT_KEYS_AND_FEATURES,
+        KeyStorage::Keys => NEARPRINT_KEYS,
+    }
 }
 
 /// A width in bits; 0 is the default.
@@ -200,6 +234,7 @@ pub(crate) fn options(call: &Call, options: *const nearprint_options) -> Outcome
         made = made.progress(Arc::new(CallerProgress { progress, context: given.progress_context }));
     }
     let wait = Duration::from_millis(given.lock_wait_milliseconds);
+    let made = made.merges(given.no_merges == 0).merge_rate(given.merge_bytes_per_second);
     Ok(made.background_merges(given.foreground_merges == 0).lock_wait(wait))
 }
 

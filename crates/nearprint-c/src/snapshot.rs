@@ -1,6 +1,7 @@
 //! Reading: snapshots, and what they report of themselves.
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 
 use nearprint::erased::AnySnapshot;
 
@@ -9,6 +10,7 @@ use crate::database::nearprint_database;
 use crate::error::{Failure, nearprint_error};
 use crate::growing::Growing;
 use crate::handle::{self, Handle};
+use crate::settings::{self, NEARPRINT_NO_KEYS, nearprint_keys};
 use crate::status::{NEARPRINT_MISMATCH, nearprint_status};
 
 /// A database as it stood at one moment. Any number of threads may use it at once.
@@ -51,12 +53,20 @@ pub struct nearprint_stats {
     pub runs: u64,
     /// Bytes of all files.
     pub bytes: u64,
+    /// Rows that queries find, where that is known without reading them; UINT64_MAX otherwise.
+    pub live_rows: u64,
+    /// How long rows live, in milliseconds; 0 where they do not expire.
+    pub expire_after_milliseconds: u64,
+    /// What is stored beside rows.
+    pub keys: nearprint_keys,
+    /// 1 if rows of the snapshot have expired since it was taken, 0 otherwise.
+    pub has_expired: i32,
 }
 
 // SAFETY: The size is the first field; the others are numbers.
 unsafe impl Growing for nearprint_stats {
     const NAME: &'static str = "nearprint_stats";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, live_rows);
     const DEFAULT: Self = Self {
         struct_size: size_of::<Self>(),
         width: 0,
@@ -68,6 +78,10 @@ unsafe impl Growing for nearprint_stats {
         generation: 0,
         runs: 0,
         bytes: 0,
+        live_rows: 0,
+        expire_after_milliseconds: 0,
+        keys: NEARPRINT_NO_KEYS,
+        has_expired: 0,
     };
 }
 
@@ -119,7 +133,9 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
-        let found = call.handle(snapshot, "snapshot")?.inner.stats();
+        let inner = &call.handle(snapshot, "snapshot")?.inner;
+        let found = inner.stats();
+        let lifetime = found.lifetime.map_or(0, |(lifetime, _)| lifetime.as_millis());
         call.growing_output(stats, "stats")?.set(nearprint_stats {
             width: found.width.bits(),
             k: found.k,
@@ -130,6 +146,10 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
             generation: found.generation,
             runs: found.runs.len() as u64,
             bytes: found.bytes,
+            live_rows: found.live_rows.unwrap_or(u64::MAX),
+            expire_after_milliseconds: u64::try_from(lifetime).unwrap_or(u64::MAX),
+            keys: settings::keys_of(found.keys),
+            has_expired: i32::from(inner.has_expired()),
             ..nearprint_stats::DEFAULT
         });
         Ok(())

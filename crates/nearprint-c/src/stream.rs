@@ -121,7 +121,8 @@ pub unsafe extern "C" fn nearprint_snapshot_cross_rows(
 /// Fills the columns with the next rows of a stream, and sets `count` to their number. There are no
 /// more once it is 0.
 ///
-/// A failure ends the stream; the rows before it come first. The capacity is 1 or more.
+/// A failure ends the stream; the rows before it come first. It is returned once, and then the stream
+/// is at its end. The capacity is 1 or more. `count` may be less than the capacity before the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_stream_next(
     stream: *mut nearprint_stream,
@@ -186,6 +187,10 @@ impl PulledRows {
                 columns.push(&row);
                 self.next += 1;
                 continue;
+            }
+            if columns.has_keys() && columns.rows() > 0 {
+                // The caller reads the keys of this block.
+                break;
             }
             match self.stream.next() {
                 Some(Ok(block)) => (self.block, self.next) = (block, 0),

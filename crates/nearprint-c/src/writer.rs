@@ -18,8 +18,8 @@ use crate::text::{First, KeyedRow};
 /// child of a fork, the writer of its parent fails with NEARPRINT_FORKED: at the first operation after
 /// a commit, and whenever something is to be made durable. Freeing it there changes nothing.
 pub struct nearprint_writer {
-    inner: Guarded<AnyWriter>,
-    words: usize,
+    pub(crate) inner: Guarded<AnyWriter>,
+    pub(crate) words: usize,
 }
 
 impl Handle for nearprint_writer {
@@ -281,7 +281,7 @@ unsafe fn write_keyed(
 ///
 /// # Safety
 /// As [`Call::of`].
-unsafe fn change(
+pub(crate) unsafe fn change(
     writer: *mut nearprint_writer,
     error: *mut nearprint_error,
     work: impl FnOnce(&mut AnyWriter) -> Result<()>,

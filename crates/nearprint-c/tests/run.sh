@@ -123,6 +123,10 @@ c_programs() {
   run "$work/abi"
   compile "$compiler" c99 abi-sanitized "${sanitizers[@]}" "$here/tests/abi.c" "${static[@]}"
   run "$work/abi-sanitized"
+  compile "$compiler" c99 batches "$here/tests/batches.c" "${shared[@]}" -lpthread
+  run "$work/batches"
+  compile "$compiler" c99 batches-sanitized "${sanitizers[@]}" "$here/tests/batches.c" "${static[@]}"
+  run "$work/batches-sanitized"
   compile "$compiler" c99 older -I "$here/tests/older" "$here/tests/older.c" "${shared[@]}"
   run "$work/older"
   compile "$compiler" c99 older-sanitized -I "$here/tests/older" "${sanitizers[@]}" "$here/tests/older.c" "${static[@]}"
@@ -169,6 +173,7 @@ with_each() {
 with_each c_programs gcc clang
 with_each cpp_programs g++ clang++
 run "${leaks[@]}" "$work/clang/abi"
+run "${leaks[@]}" "$work/clang/batches"
 run "${leaks[@]}" "$work/clang++/wrapper"
 run python3 "$here/tests/abi.py" "$prefix/lib/libnearprint.so"
 
@@ -202,6 +207,18 @@ check_stream "$work/with-static"
 mkdir "$work/header"
 gcc -std=c99 -Wall -Wextra -Wpedantic -Werror "$here/examples/header.c" $(static_flags) -o "$work/header/program"
 [ "$("$work/header/program" "$work/header/seen.np")" = $'row 0, distance 0\nrow 1, distance 1' ]
+
+# A library without texts has the functions that its header declares.
+TEXTS=no PROFILE=test "$here/install.sh" "$work/small"
+small() { PKG_CONFIG_PATH="$work/small/lib/pkgconfig" pkg-config --cflags nearprint; }
+# shellcheck disable=SC2046 # They are several words.
+{
+  declared=$(gcc -E $(small) "$work/small/include/nearprint.h" | grep -o '\<nearprint_[a-z_]*(' | grep -v '_\(fn\|init\)(' |
+    tr -d '(' | sort -u)
+  echo '#include <nearprint.hpp>' | g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror $(small) -x c++ -fsyntax-only -
+}
+diff <(nm -D --defined-only "$work/small/lib/libnearprint.so" | sed -n 's/.* T \(.*\)@@.*/\1/p' | sort) <(echo "$declared")
+fails grep -q nearprint_fingerprinter_new <<< "$declared"
 
 # CMake finds it, too, also in another folder, and refuses versions that it is not.
 cp -a "$prefix" "$work/moved"

@@ -44,7 +44,7 @@ int main() {
   }
   CHECK(expected.size() > 3000);
   std::vector<Simhash::match_t> listed;
-  Simhash::find_all(hashes, 6, 3, listed);
+  Simhash::find_all_pairs(hashes, 6, 3, listed);
   CHECK(listed.size() == expected.size());
   for (size_t blocks = 4; blocks <= 64; blocks += 15) {
     CHECK(Simhash::find_all(hashes, blocks, 3) == expected);
@@ -69,13 +69,15 @@ int main() {
   }
   const std::unordered_set<Simhash::hash_t> many(list.begin(), list.end());
   std::vector<Simhash::match_t> of_list, of_set;
-  Simhash::find_all(list, 6, 3, of_list);
-  Simhash::find_all(many, 6, 3, of_set);
+  Simhash::find_all_pairs(list, 6, 3, of_list);
+  Simhash::find_all_pairs(many, 6, 3, of_set);
   std::sort(of_list.begin(), of_list.end());
   std::sort(of_set.begin(), of_set.end());
   CHECK(of_list.size() >= 50000 && of_list == of_set);
   std::unordered_set<Simhash::hash_t> none;
-  CHECK(Simhash::find_all(none, 4, 3).empty() && Simhash::find_clusters(none, 4, 3).empty());
+  // The name of simhash-cpp has one meaning, as there.
+  const auto find = &Simhash::find_all;
+  CHECK(find(none, 4, 3).empty() && Simhash::find_clusters(none, 4, 3).empty());
   CHECK(refuses([&] { Simhash::find_all(hashes, 3, 3); }) && refuses([&] { Simhash::find_clusters(hashes, 65, 3); }));
 
   std::vector<Simhash::Permutation> permutations = Simhash::Permutation::create(6, 3);

@@ -5,9 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <functional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "hash.hpp"
+#include "hashes/fnv.h"
+#include "hashes/murmur.h"
+#include "simhash.h"
 
 #define CHECK(condition)                                                \
   do {                                                                  \
@@ -110,8 +116,79 @@ void ends() {
   free(with_null);
 }
 
+/// The published values of FNV-1a, and MurmurHash64A as libstdc++ hashes strings.
+void other_hashes() {
+  const Simhash::fnv fnv = Simhash::fnv();
+  CHECK(fnv("", 0, 0) == 0xcbf29ce484222325u && fnv("a", 1, 0) == 0xaf63dc4c8601ec8cu);
+  CHECK(fnv("foobar", 6, 0) == 0x85944171f73967e8u);
+#if __cplusplus >= 201103L && defined(__GLIBCXX__) && defined(__LP64__)
+  const Simhash::murmur murmur = Simhash::murmur();
+  std::string text;
+  for (int length = 0; length < 40; ++length) {
+    CHECK(murmur(text.data(), text.size(), 0xc70f6907u) == std::hash<std::string>()(text));
+    text += static_cast<char>(length * 37 + 150);
+  }
+#endif
+}
+
+/// Tables find what brute force finds among hashes with equal leading blocks.
+void tables() {
+  std::vector<Simhash::hash_t> masks;
+  const Simhash::hash_t blocks[6] = {0x7ff00000u, 0xffe0000000000000u, 0x1ffc0000000000u, 0x3ff80000000u, 0xffe00u, 0x1ffu};
+  masks.assign(blocks, blocks + 6);
+  Simhash::Table table(3, masks);
+  CHECK(table.begin() == table.end() && table.find(7) == 0);
+  std::vector<Simhash::hash_t> hashes;
+  Simhash::hash_t state = 7;
+  for (int at = 0; at < 2000; ++at) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    hashes.push_back(at % 3 == 0 ? state : hashes.back() ^ (Simhash::hash_t(1) << (state >> 58)));
+  }
+  table.insert(hashes.begin(), hashes.end());
+  table.insert(hashes[0]);
+  const Simhash::hash_t leading = blocks[0] | blocks[1] | blocks[2];
+  CHECK(table.get_search_mask() == 0xffffffff80000000u);
+  size_t pairs = 0;
+  for (size_t a = 0; a < hashes.size(); ++a) {
+    CHECK(table.unpermute(table.permute(hashes[a])) == hashes[a]);
+    std::set<Simhash::hash_t> expected;
+    for (size_t b = 0; b < hashes.size(); ++b) {
+      const bool is_near = Simhash::num_differing_bits(hashes[a], hashes[b]) <= 3;
+      if (is_near && ((hashes[a] ^ hashes[b]) & leading) == 0) expected.insert(hashes[b]);
+    }
+    std::vector<Simhash::hash_t> found;
+    table.find(hashes[a], found);
+    CHECK(std::set<Simhash::hash_t>(found.begin(), found.end()) == expected && found.size() == expected.size());
+    CHECK(table.find(hashes[a]) == found[0]);
+    pairs += found.size() - 1;
+  }
+  CHECK(pairs > 500);
+  size_t listed = 0;
+  Simhash::hash_t before = 0;
+  for (Simhash::Table::const_iterator at = table.begin(); at != table.end(); ++at, ++listed) {
+    CHECK(*at >= before);
+    before = *at;
+  }
+  CHECK(listed == std::set<Simhash::hash_t>(hashes.begin(), hashes.end()).size());
+  table.remove(hashes.begin(), hashes.end());
+  CHECK(table.begin() == table.end());
+  void* set = NULL;
+  int changed = 0;
+  J1S(changed, set, 5);
+  CHECK(changed == 1);
+  J1S(changed, set, 9);
+  Simhash::const_iterator_t place(set, 0);
+  CHECK(*place++ == 5 && *place == 9 && *--place == 5 && *--place == 0);
+  J1U(changed, set, 5);
+  CHECK(changed == 1);
+  J1FA(changed, set);
+  CHECK(set == NULL);
+}
+
 int main() {
   jenkins();
+  other_hashes();
+  tables();
   cyclic();
   texts();
   texts_with_length();

@@ -310,6 +310,69 @@ void documents(const std::string& path) {
   CHECK(thrown([&] { keys.similar_clusters(0.7); }) == NEARPRINT_MISMATCH);
 }
 
+/// Batches, documents, keys of matches, writers of several threads, and arguments of C++.
+void batches(const std::filesystem::path& home) {
+  nearprint::schema schema;
+  schema.keys = NEARPRINT_KEYS;
+  schema.expire_after = std::chrono::hours(24);
+  auto database = nearprint::database<>::create(home / "batches", schema);
+  auto writer = database.writer();
+  nearprint::rows<std::uint64_t> rows;
+  rows.fingerprints = {1, 0xff, 0xffff00};
+  rows.keys = {"one", "two", "other"};
+  const auto ids = writer.insert(rows);
+  CHECK(ids.size() == 3 && writer.upsert(rows) == ids);
+  rows.keys.pop_back();
+  CHECK(thrown([&] { writer.insert(rows); }) == NEARPRINT_INVALID_ARGUMENT);
+  writer.commit();
+  std::vector<std::optional<std::string>> found;
+  const auto snapshot = database.snapshot();
+  for (const auto& match : snapshot.with_keys().matches(rows.fingerprints, 0)) found.push_back(match.key);
+  CHECK((found == std::vector<std::optional<std::string>>{"one", "two", "other"}));
+  for (const auto& match : snapshot.matches(rows.fingerprints, 0)) CHECK(!match.key && match.match.distance == 0);
+  CHECK(snapshot.key_storage() == NEARPRINT_KEYS && snapshot.stats().keys == NEARPRINT_KEYS);
+  CHECK(snapshot.stats().expire_after_milliseconds == 24 * 3600 * 1000);
+
+  nearprint::rows<std::uint64_t> fresh;
+  fresh.fingerprints = {3, 0xffff000000, 0xffff000001};
+  const auto outcomes = writer.insert_if_new(fresh, 1);
+  CHECK(outcomes[0].met->id == ids[0] && !outcomes[1].met && outcomes[2].id == outcomes[1].id);
+  CHECK(writer.nearest(0, 2).size() == 2);
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
+  CHECK(writer.query_columns(fresh.fingerprints, 1, columns) == 3 && writer.nearest_columns(0, columns) == 0);
+  writer.rollback();
+  CHECK(writer.query(0xffff000000, 1).empty());
+  CHECK(writer.erase_keys({"one", "none"}) == 1 && writer.erase_key_prefix("t") == 1);
+  CHECK(writer.erase_ids(ids[2], ids[2]) == 1);
+  writer.insert({5, 6});
+  writer.close();
+  CHECK(database.snapshot().backup(home / "copy", home / "batches") > 0);
+  auto shared = database.shared_writer();
+  CHECK(shared.insert_if_new(5, 0) == std::make_pair(database.snapshot().query(5, 0).at(0).id, false));
+  CHECK(shared.insert_if_new(77, 0).second && shared.insert(fresh).size() == 3);
+  shared.erase(ids);
+  shared.close();
+
+  nearprint::builder<> builder(std::string(home / "built"));
+  builder.push({1, 2, 3});
+  CHECK(builder.finish().snapshot().stats().rows == 3);
+  const std::array<std::uint64_t, 3> list = {1, 3, 0xff};
+  CHECK(nearprint::find_all(list, 1).next()->distance == 1 && !nearprint::find_clusters({1ul, 0xfful}, 1).next());
+
+  using print = nearprint::fingerprint<256>;
+  nearprint::fingerprinter<print> fingerprinter("minhash");
+  nearprint::builder<print> documents((home / "documents").c_str(), fingerprinter.schema(NEARPRINT_KEYS_AND_FEATURES));
+  documents.push_document(fingerprinter, "a", "one two three four five six");
+  auto adding = documents.finish().writer();
+  adding.insert_document(fingerprinter, "b", "one two three four five seven");
+  for (const auto& pair : adding.snapshot().similar_pairs(0.5)) CHECK(pair.similarity == 0.6);
+  CHECK(fingerprinter.similarity("one two three four five six", "one two three four five seven") == 0.6);
+  CHECK(fingerprinter.estimate(fingerprinter.distance(print{}, print{})) == 1);
+  CHECK(nearprint::status_name(NEARPRINT_BUSY) == "NEARPRINT_BUSY");
+  CHECK(nearprint::version_number() == NEARPRINT_VERSION_NUMBER);
+}
+
 /// A damaged database: the places of verify(), and of the error of a query.
 void damaged(const std::string& path) {
   {
@@ -349,6 +412,8 @@ int main(int argc, char** argv) {
   progress(home + "/progress");
   texts(home + "/texts");
   documents(home + "/documents");
+  std::filesystem::create_directory(home + "/batches");
+  batches(home + "/batches");
   damaged(home + "/damaged");
   CHECK(!nearprint::version().empty() && nearprint::abi_version() == NEARPRINT_ABI_VERSION);
   CHECK(thrown([&] { nearprint::database<> wide(home + "/256"); }) == NEARPRINT_MISMATCH);

@@ -1,11 +1,11 @@
 //! What `dedup` does to a file, the line of it in an undo list, and how it is undone.
 
-use std::fs::{self, File, FileTimes, Permissions};
+use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, BufRead, BufReader, Error, ErrorKind};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use nearprint::internal::file::{identity_of, rename};
 use nearprint_text::documents::{escape, have_same_bytes, open_regular, unescape};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -54,7 +54,7 @@ impl FileAct {
         let since = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let modified = (since.as_secs(), since.subsec_nanos());
         let hash = hash_of(&path)?;
-        Ok(Self { kind, path, other, mode: metadata.mode() & 0o7777, modified, hash })
+        Ok(Self { kind, path, other, mode: mode_of(&metadata), modified, hash })
     }
 
     /// The line in an undo list: act, path, other path, mode, seconds, nanoseconds, hash.
@@ -135,7 +135,7 @@ impl FileAct {
         let temporary = tempfile::Builder::new().prefix(".nearprint-").tempdir_in(folder)?;
         let made = temporary.path().join("file");
         make(&made)?;
-        fs::rename(&made, &self.path)
+        rename(&made, &self.path)
     }
 
     /// Copies a file to a path that does not exist, with the mode and time of this one.
@@ -149,7 +149,7 @@ impl FileAct {
         let modified = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds);
         let file = File::options().write(true).open(path)?;
         file.set_times(FileTimes::new().set_modified(modified))?;
-        file.set_permissions(Permissions::from_mode(self.mode))
+        set_mode(&file, self.mode)
     }
 }
 
@@ -167,8 +167,8 @@ fn hash_of(path: &Path) -> io::Result<u128> {
 }
 
 fn is_same_file(one: &Path, other: &Path) -> io::Result<bool> {
-    let [one, other] = [one.symlink_metadata()?, other.symlink_metadata()?];
-    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+    let is_link = |path: &Path| path.symlink_metadata().map(|found| found.is_symlink());
+    Ok(!is_link(one)? && !is_link(other)? && identity_of(one)? == identity_of(other)?)
 }
 
 /// Copies a file to a path that does not exist, and makes the copy durable.
@@ -198,6 +198,28 @@ fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
+/// The permissions and flags of a file.
+#[cfg(unix)]
+fn mode_of(file: &Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(file) & 0o7777
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+/// Files of Windows have the permissions that their folder hands down.
+#[cfg(windows)]
+fn mode_of(_: &Metadata) -> u32 {
+    0
+}
+
+#[cfg(windows)]
+fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
 /// Makes a file that shares the blocks of another one.
 #[cfg(target_os = "linux")]
 fn share_blocks(from: &Path, to: &Path) -> io::Result<()> {
@@ -205,9 +227,15 @@ fn share_blocks(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// The copy of the standard library shares blocks where the file system can.
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
 fn share_blocks(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop)
+}
+
+/// A copy would take as much room as before.
+#[cfg(windows)]
+fn share_blocks(_: &Path, _: &Path) -> io::Result<()> {
+    Err(Error::new(ErrorKind::Unsupported, "files of Windows share no blocks"))
 }
 
 #[cfg(test)]
@@ -217,7 +245,7 @@ mod tests {
     #[test]
     fn lines_are_read_as_they_were_written() {
         let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("line\nfeed\tand\\");
+        let path = home.path().join(if cfg!(windows) { "plain" } else { "line\nfeed\tand\\" });
         fs::write(&path, "one").unwrap();
         for (kind, _) in KINDS {
             let act = FileAct::new(kind, path.clone(), home.path().join("other")).unwrap();

@@ -5,6 +5,7 @@
 //! A large commit writes a run instead: replacing the manifest makes the operations durable. FORMAT.md
 //! gives the order of every step.
 
+mod background;
 pub(crate) mod checked;
 mod counters;
 mod deletion;

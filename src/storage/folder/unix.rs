@@ -225,6 +225,11 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
     }
 
+    /// Removes a file of a database, which readers may have open.
+    pub(in crate::storage) fn unlink_or_leave(&self, name: &str) -> io::Result<()> {
+        self.unlink(name)
+    }
+
     /// Renames a file or a folder, and replaces any file with the new name.
     pub(in crate::storage) fn rename_to(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         self.check_process()?;

@@ -18,12 +18,13 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use winapi_util::sysinfo::{ComputerNameKind, get_computer_name};
 
 use super::super::names;
 use crate::error::{Error, Result};
-use crate::util::file::{self, RENAME_TRIES, patiently};
+use crate::util::file::{self, RENAME_PATIENCE, patiently};
 use crate::util::process::Process;
 
 /// What others may do with an open file: read, write, remove and rename it.
@@ -39,10 +40,14 @@ const NO_LINK: u32 = 0x0020_0000;
 const REMOVE_ON_CLOSE: u32 = 0x0400_0000;
 
 const SHARING_VIOLATION: i32 = 32;
-/// How often a file is opened or made: 127 ms.
-const TRIES: u32 = 7;
-/// How often a lock is tried: 3 ms. A look at the lock has it for a moment.
-const LOCK_TRIES: u32 = 3;
+/// What the system answers for a file that is open or mapped: `ERROR_ACCESS_DENIED`,
+/// `ERROR_SHARING_VIOLATION` and `ERROR_USER_MAPPED_FILE`.
+const IN_USE: [i32; 3] = [5, SHARING_VIOLATION, 1224];
+/// How long a file is tried to be opened or made.
+const PATIENCE: Duration = Duration::from_millis(128);
+/// The same for a lock. A look at the lock has it for a moment.
+const LOCK_PATIENCE: Duration = Duration::from_millis(4);
+
 /// Files have the permissions that their folder hands down.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Permissions;
@@ -102,17 +107,17 @@ impl Folder {
         let path = self.absolute.join(names::BUSY);
         let mut options = OpenOptions::new();
         options.write(true).create(true).share_mode(0).custom_flags(REMOVE_ON_CLOSE);
-        patiently(RENAME_TRIES, || options.open(&path)).map(Alone)
+        patiently(RENAME_PATIENCE, || options.open(&path)).map(Alone)
     }
 
     /// Makes a folder in this one. Its permissions are those that this folder hands down.
     pub(in crate::storage) fn make_own_folder(&self, name: &OsStr) -> io::Result<()> {
-        patiently(TRIES, || fs::create_dir(self.absolute.join(name)))
+        patiently(PATIENCE, || fs::create_dir(self.absolute.join(name)))
     }
 
     /// Removes an empty folder in this one.
     pub(in crate::storage) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
-        patiently(TRIES, || fs::remove_dir(self.absolute.join(name)))
+        patiently(PATIENCE, || fs::remove_dir(self.absolute.join(name)))
     }
 
     /// Lets the folder go, which can then be renamed and removed.
@@ -202,11 +207,22 @@ impl Folder {
         fs::remove_file(self.absolute.join(name))
     }
 
+    /// Removes a file of a database, unless a reader has it open. It then stays, and the next writer removes
+    /// it, as it removes what a crash leaves.
+    pub(in crate::storage) fn unlink_or_leave(&self, name: &str) -> io::Result<()> {
+        match self.unlink(name) {
+            Err(error) if error.raw_os_error().is_some_and(|code| IN_USE.contains(&code)) => Ok(()),
+            other => other,
+        }
+    }
+
     /// Renames a file or a folder, and replaces any file with the new name, or an empty folder.
     pub(in crate::storage) fn rename_to(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to) = (self.absolute.join(from), self.absolute.join(to));
         let is_over_folder = fs::symlink_metadata(&to).is_ok_and(|found| found.is_dir());
-        if is_over_folder && fs::symlink_metadata(&from)?.is_dir() {
+        let is_folder = fs::symlink_metadata(&from)?.is_dir();
+        debug_assert!(!is_folder || is_unused(&from)?, "an open file keeps Windows from renaming {from:?}");
+        if is_over_folder && is_folder {
             fs::remove_dir(&to)?;
         }
         file::rename(&from, &to)
@@ -215,10 +231,11 @@ impl Folder {
     /// Renames a folder in this one, and replaces nothing.
     pub(in crate::storage) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let target = self.absolute.join(to);
+        debug_assert!(is_unused(&self.absolute.join(from)).unwrap_or(true), "a file in {from:?} is open");
         match fs::symlink_metadata(&target) {
             // A rename replaces no folder that comes up at the name just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                patiently(TRIES, || fs::rename(self.absolute.join(from), &target))
+                patiently(PATIENCE, || fs::rename(self.absolute.join(from), &target))
             }
             Err(error) => Err(error),
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -243,7 +260,7 @@ impl Folder {
 
     /// Creates a file for writing. Fails if it exists.
     pub(in crate::storage) fn create_file(&self, name: &str) -> io::Result<File> {
-        patiently(TRIES, || OpenOptions::new().write(true).create_new(true).open(self.absolute.join(name)))
+        patiently(PATIENCE, || OpenOptions::new().write(true).create_new(true).open(self.absolute.join(name)))
     }
 
     /// The folder that the path leads to now, which may be another one.
@@ -254,10 +271,10 @@ impl Folder {
 
     /// Opens a regular file for reading.
     pub(in crate::storage) fn open_regular(&self, name: &str) -> io::Result<File> {
-        self.open_with(name, TRIES, OpenOptions::new().read(true))
+        self.open_with(name, PATIENCE, OpenOptions::new().read(true))
     }
 
-    fn open_with(&self, name: &str, tries: u32, options: &mut OpenOptions) -> io::Result<File> {
+    fn open_with(&self, name: &str, patience: Duration, options: &mut OpenOptions) -> io::Result<File> {
         let path = self.absolute.join(name);
         // Opening a folder fails in a way that looks like a lack of permissions.
         match fs::symlink_metadata(&path) {
@@ -265,7 +282,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        let file = patiently(tries, || options.custom_flags(NO_LINK).open(&path))?;
+        let file = patiently(patience, || options.custom_flags(NO_LINK).open(&path))?;
         check_regular(&file.metadata()?)?;
         Ok(file)
     }
@@ -276,7 +293,7 @@ impl Folder {
         let mut options = OpenOptions::new();
         held(self.open_with(
             name,
-            LOCK_TRIES,
+            LOCK_PATIENCE,
             options.read(true).write(true).create(true).share_mode(SHARE_READ),
         ))
     }
@@ -288,7 +305,7 @@ impl Folder {
 
     /// Whether another process has the lock of a file.
     pub(in crate::storage) fn is_locked(&self, name: &str, _: &File) -> io::Result<bool> {
-        Ok(held(self.open_with(name, LOCK_TRIES, OpenOptions::new().write(true)))?.is_none())
+        Ok(held(self.open_with(name, LOCK_PATIENCE, OpenOptions::new().write(true)))?.is_none())
     }
 
     /// Whether the path of the folder still leads to a locked file, which the lock ensures.
@@ -307,7 +324,7 @@ impl Folder {
         // Whoever has the lock may remove the marker.
         let share = SHARE_READ | SHARE_DELETE;
         let mut options = OpenOptions::new();
-        match held(self.open_with(name, LOCK_TRIES, options.read(true).write(true).share_mode(share))) {
+        match held(self.open_with(name, LOCK_PATIENCE, options.read(true).write(true).share_mode(share))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             other => other,
         }
@@ -343,7 +360,7 @@ pub(in crate::storage) fn data_from(_: &File, offset: u64) -> u64 {
 /// Opens a folder so that it can be neither moved nor removed.
 fn pin(absolute: &Path, flags: u32) -> io::Result<File> {
     let share = SHARE_READ | SHARE_WRITE;
-    let pin = patiently(TRIES, || {
+    let pin = patiently(PATIENCE, || {
         OpenOptions::new().read(true).share_mode(share).custom_flags(flags).open(absolute)
     })?;
     if pin.metadata()?.is_dir() { Ok(pin) } else { Err(io::ErrorKind::NotADirectory.into()) }
@@ -357,6 +374,16 @@ fn held(opened: io::Result<File>) -> io::Result<Option<File>> {
     }
 }
 
+/// Whether no file of a folder is open. Wine renames such a folder, and Windows does not: so tests notice it.
+fn is_unused(folder: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        if held(OpenOptions::new().read(true).share_mode(0).open(entry?.path()))?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn check_regular(found: &Metadata) -> io::Result<()> {
     let kind = match found.file_type() {
         kind if kind.is_file() => return Ok(()),
@@ -365,4 +392,90 @@ fn check_regular(found: &Metadata) -> io::Result<()> {
         _ => "not a regular file",
     };
     Err(io::Error::new(io::ErrorKind::InvalidData, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_in_use_can_be_neither_moved_nor_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, moved) = (home.path().join("a"), home.path().join("b"));
+        fs::create_dir(&path).unwrap();
+        let folder = Folder::open(&path).unwrap();
+        assert!(fs::rename(&path, &moved).is_err() && fs::remove_dir(&path).is_err());
+        folder.clone().let_go();
+        fs::rename(&path, &moved).unwrap();
+    }
+
+    #[test]
+    fn a_lock_can_be_read_and_not_taken_or_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        let lock = folder.open_lock("LOCK").unwrap().unwrap();
+        file::write_all_at(&lock, b"17", 0).unwrap();
+        assert!(folder.open_lock("LOCK").unwrap().is_none());
+        let mut reader = folder.open_regular("LOCK").unwrap();
+        assert!(folder.is_locked("LOCK", &reader).unwrap());
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "17");
+        assert!(folder.unlink("LOCK").is_err());
+        drop(lock);
+        assert!(!folder.is_locked("LOCK", &reader).unwrap());
+        assert!(folder.open_lock("LOCK").unwrap().is_some(), "a reader is not in the way");
+    }
+
+    #[test]
+    fn a_file_that_is_not_shared_stays_without_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        fs::write(home.path().join("rows"), "1").unwrap();
+        let reader = OpenOptions::new().read(true).share_mode(SHARE_READ).open(home.path().join("rows"));
+        assert!(folder.unlink("rows").is_err());
+        folder.unlink_or_leave("rows").unwrap();
+        assert!(home.path().join("rows").exists());
+        drop(reader);
+        folder.unlink_or_leave("rows").unwrap();
+        assert!(!home.path().join("rows").exists());
+    }
+
+    #[test]
+    fn a_file_is_replaced_while_others_read_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        fs::write(home.path().join("MANIFEST"), "0").unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    let mut text = String::new();
+                    folder.open_regular("MANIFEST").unwrap().read_to_string(&mut text).unwrap();
+                    assert!(text.parse::<u32>().is_ok(), "{text:?}");
+                }
+            });
+            let replaced = (1..6).try_for_each(|number| {
+                fs::write(home.path().join("MANIFEST.tmp"), number.to_string())?;
+                folder.rename_to("MANIFEST.tmp".as_ref(), "MANIFEST".as_ref())
+            });
+            is_done.store(true, Ordering::Relaxed);
+            replaced.unwrap();
+        });
+        assert_eq!(fs::read_to_string(home.path().join("MANIFEST")).unwrap(), "5");
+    }
+
+    #[test]
+    fn whoever_makes_folders_is_alone_and_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        let busy = home.path().join(names::BUSY);
+        let alone = folder.alone().unwrap();
+        assert!(File::open(&busy).is_err());
+        drop(alone);
+        assert!(!busy.exists());
+    }
 }

@@ -1,10 +1,11 @@
-//! The form for Windows. Reads and writes also move the position of the file, which nothing here uses.
+//! The form for Windows, where reads and writes at an offset also move the position of the file. Here they
+//! restore it, for those who append to a file and read it back.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use winapi_util::file::information;
 
@@ -20,8 +21,10 @@ const SHARING_VIOLATION: i32 = 32;
 const UNSUPPORTED: [i32; 3] = [1, 50, 87];
 /// The first pause before something is tried again. Each pause is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// How often an open file is replaced: 8 s. A reader has the manifest open for less than a millisecond.
-pub(crate) const RENAME_TRIES: u32 = 13;
+const LONGEST_PAUSE: Duration = Duration::from_millis(8);
+/// How long the replacement of an open file is tried. A reader has the manifest open for less than a
+/// millisecond.
+pub(crate) const RENAME_PATIENCE: Duration = Duration::from_secs(8);
 /// `ERROR_HANDLE_EOF`: a read behind the end.
 const BEHIND_THE_END: i32 = 38;
 
@@ -29,7 +32,11 @@ const BEHIND_THE_END: i32 = 38;
 ///
 /// # Errors
 /// Those of the system; [`io::ErrorKind::UnexpectedEof`] behind the end.
-pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    at_its_position(file, || read_all(file, bytes, offset))
+}
+
+fn read_all(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         match read_at(file, bytes, offset)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -54,7 +61,19 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
 ///
 /// # Errors
 /// Those of the system.
-pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    at_its_position(file, || write_all(file, bytes, offset))
+}
+
+/// Does what moves the position of a file, and restores it.
+fn at_its_position(mut file: &File, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let position = file.stream_position()?;
+    let done = work();
+    file.seek(SeekFrom::Start(position))?;
+    done
+}
+
+fn write_all(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.seek_write(bytes, offset)? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
@@ -99,7 +118,7 @@ pub fn is_removed(file: &File) -> bool {
 /// # Errors
 /// Those of the system.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    patiently(RENAME_TRIES, || fs::rename(from, to))
+    patiently(RENAME_PATIENCE, || fs::rename(from, to))
 }
 
 /// Makes creations, renames and removals in a folder durable, where the file system does that for folders.
@@ -116,16 +135,15 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Repeats what fails because another process has a file open, or has just removed one of that name.
-pub(crate) fn patiently<T>(tries: u32, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let mut pause = FIRST_PAUSE;
-    for _ in 1..tries {
+pub(crate) fn patiently<T>(patience: Duration, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let (started, mut pause) = (Instant::now(), FIRST_PAUSE);
+    loop {
         match attempt() {
-            Err(error) if is_busy(&error) => std::thread::sleep(pause),
+            Err(error) if is_busy(&error) && started.elapsed() < patience => std::thread::sleep(pause),
             other => return other,
         }
-        pause *= 2;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
-    attempt()
 }
 
 fn is_busy(error: &io::Error) -> bool {

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -47,6 +49,21 @@ class span {
   std::size_t size_;
 };
 #endif
+
+/// A path that a call receives: text, or a std::filesystem::path, which has to outlive the call.
+class path {
+ public:
+  path(const char* text) : text_(text) {}
+  path(std::string_view text) : text_(text) {}
+  path(const std::string& text) : text_(text) {}
+  path(const std::filesystem::path& path) : text_(path.native()) {}
+  const char* data() const { return text_.data(); }
+  std::size_t size() const { return text_.size(); }
+  std::string string() const { return std::string(text_); }
+
+ private:
+  std::string_view text_;
+};
 
 /// Where a file is damaged.
 struct damage {

@@ -4,8 +4,10 @@
 #define NEARPRINT_DATABASE_HPP
 
 #include <nearprint/core.hpp>
+#include <nearprint/rows.hpp>
 #include <nearprint/settings.hpp>
 #include <nearprint/snapshot.hpp>
+#include <nearprint/texts.hpp>
 #include <nearprint/writer.hpp>
 
 namespace nearprint {
@@ -25,18 +27,18 @@ template <typename F = std::uint64_t>
 class database {
  public:
   /// Opens a database. Throws NEARPRINT_MISMATCH where its fingerprints have another width.
-  explicit database(std::string_view path, const options& options = {}) : progress_(detail::own_progress(options)) {
+  explicit database(const path& path, const options& options = {}) : progress_(detail::own_progress(options)) {
     const nearprint_options given = detail::in(options, progress_);
     nearprint_database* opened = nullptr;
     detail::call(nearprint_database_open, path.data(), path.size(), &given, &opened);
     handle_.reset(opened);
     if (nearprint_database_width(opened) != detail::width<F>) {
-      throw error(NEARPRINT_MISMATCH, std::string(path) + ": holds fingerprints of another width");
+      throw error(NEARPRINT_MISMATCH, path.string() + ": holds fingerprints of another width");
     }
   }
 
   /// Makes an empty database and opens it. The path must not exist, or be an empty folder.
-  static database create(std::string_view path, const schema& schema = {}, const options& options = {}) {
+  static database create(const path& path, const schema& schema = {}, const options& options = {}) {
     database created(detail::own_progress(options));
     const nearprint_schema stored = detail::in<F>(schema);
     const nearprint_options given = detail::in(options, created.progress_);
@@ -60,6 +62,13 @@ class database {
     nearprint_writer* opened = nullptr;
     detail::call(nearprint_writer_open, get(), &opened);
     return nearprint::writer<F>(opened, progress_);
+  }
+
+  /// A writer for several threads. Throws NEARPRINT_LOCKED while there is another one.
+  nearprint::shared_writer<F> shared_writer() const {
+    nearprint_shared_writer* opened = nullptr;
+    detail::call(nearprint_shared_writer_open, get(), &opened);
+    return nearprint::shared_writer<F>(opened, progress_);
   }
 
   /// Reads and checks every byte. Damage is no failure; the result lists it.
@@ -87,7 +96,7 @@ class database {
 };
 
 /// The width of the fingerprints of a database in bits: 64, 128 or 256.
-inline std::uint32_t width_of(std::string_view path) {
+inline std::uint32_t width_of(const path& path) {
   nearprint_database* opened = nullptr;
   detail::call(nearprint_database_open, path.data(), path.size(), nullptr, &opened);
   const detail::handle<nearprint_database, nearprint_database_free> handle(opened);
@@ -99,9 +108,9 @@ template <typename F = std::uint64_t>
 class builder {
  public:
   /// Begins a database. `first_id` is the id of the first row that comes without one.
-  explicit builder(std::string_view path, const schema& schema = {}, const options& options = {},
+  explicit builder(const path& path, const schema& schema = {}, const options& options = {},
                    std::uint64_t first_id = 0)
-      : path_(path), options_(options), progress_(detail::own_progress(options)) {
+      : path_(path.string()), options_(options), progress_(detail::own_progress(options)) {
     const nearprint_schema stored = detail::in<F>(schema);
     const nearprint_options given = detail::in(options, progress_);
     nearprint_builder* begun = nullptr;
@@ -130,6 +139,21 @@ class builder {
     detail::check_lengths(fingerprints.size(), ids.size());
     detail::call(nearprint_builder_push, get(), detail::in(fingerprints.data()), ids.data(), ids.size(), nullptr);
   }
+
+  void push(std::initializer_list<F> fingerprints) { push(span<const F>(fingerprints.begin(), fingerprints.size())); }
+
+  /// Adds rows with keys and texts, and returns their ids.
+  std::vector<std::uint64_t> push(const rows<F>& rows) { return rows.store(nearprint_builder_push_rows, get()); }
+
+#ifndef NEARPRINT_NO_TEXTS
+  /// Adds a document with what the database keeps of texts, and returns the id of its row.
+  std::uint64_t push_document(fingerprinter<F>& fingerprinter, std::string_view key, std::string_view text) {
+    std::uint64_t id = 0;
+    detail::call(nearprint_builder_push_document, get(), fingerprinter.get(), key.data(), key.size(), text.data(),
+                 text.size(), &id);
+    return id;
+  }
+#endif
 
   /// Adds a row with a key, and returns its id: the given one, or the 64-bit xxh3 of the key. The text
   /// is stored where the database stores texts.

@@ -30,6 +30,16 @@ range<F, pair<F>> find_all(span<const F> fingerprints, std::uint32_t k, std::str
                            const options& options = {}) {
   return detail::search_list<pair<F>>(nearprint_find_all, fingerprints, k, bands, options);
 }
+template <typename F, std::size_t Size>
+range<F, pair<F>> find_all(const std::array<F, Size>& fingerprints, std::uint32_t k, std::string_view bands = {},
+                const options& options = {}) {
+  return find_all(span<const F>(fingerprints.data(), Size), k, bands, options);
+}
+template <typename F>
+range<F, pair<F>> find_all(std::initializer_list<F> fingerprints, std::uint32_t k, std::string_view bands = {},
+                const options& options = {}) {
+  return find_all(span<const F>(fingerprints.begin(), fingerprints.size()), k, bands, options);
+}
 template <typename F>
 range<F, pair<F>> find_all(const std::vector<F>& fingerprints, std::uint32_t k, std::string_view bands = {},
                            const options& options = {}) {
@@ -41,6 +51,16 @@ template <typename F>
 range<F, value_cluster<F>> find_clusters(span<const F> fingerprints, std::uint32_t k, std::string_view bands = {},
                                          const options& options = {}) {
   return detail::search_list<value_cluster<F>>(nearprint_find_clusters, fingerprints, k, bands, options);
+}
+template <typename F, std::size_t Size>
+range<F, value_cluster<F>> find_clusters(const std::array<F, Size>& fingerprints, std::uint32_t k, std::string_view bands = {},
+                const options& options = {}) {
+  return find_clusters(span<const F>(fingerprints.data(), Size), k, bands, options);
+}
+template <typename F>
+range<F, value_cluster<F>> find_clusters(std::initializer_list<F> fingerprints, std::uint32_t k, std::string_view bands = {},
+                const options& options = {}) {
+  return find_clusters(span<const F>(fingerprints.begin(), fingerprints.size()), k, bands, options);
 }
 template <typename F>
 range<F, value_cluster<F>> find_clusters(const std::vector<F>& fingerprints, std::uint32_t k,

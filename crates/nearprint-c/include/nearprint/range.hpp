@@ -18,6 +18,15 @@ struct match {
   std::uint32_t distance;
 };
 
+/// A match of a query, with one of the keys of its row where there are some.
+template <typename F>
+struct keyed_match {
+  /// The number of the query, from 0.
+  std::uint64_t query;
+  nearprint::match<F> match;
+  std::optional<std::string> key;
+};
+
 /// A stored row.
 template <typename F>
 struct row {
@@ -86,6 +95,8 @@ struct buffer {
   std::vector<std::uint64_t> groups, ids, other_ids;
   std::vector<std::uint32_t> distances;
   std::vector<double> similarities;
+  std::vector<const char*> keys;
+  std::vector<std::size_t> key_lens;
   std::size_t capacity;
 
   explicit buffer(std::size_t rows) : fingerprints(rows), capacity(rows) {}
@@ -102,6 +113,8 @@ struct buffer {
     columns.other_fingerprints = others;
     columns.other_ids = at(other_ids);
     columns.similarities = at(similarities);
+    columns.keys = at(keys);
+    columns.key_lens = at(key_lens);
     return columns;
   }
 };
@@ -171,11 +184,16 @@ class range {
     std::optional<T> item_;
   };
 
-  /// Takes over a stream of nearprint.h. T says which one.
-  explicit range(nearprint_stream* stream, detail::progress_owner progress = nullptr)
+  /// Takes over a stream of nearprint.h. T says which one; `with_keys` whether it has keys.
+  explicit range(nearprint_stream* stream, detail::progress_owner progress = nullptr, bool with_keys = false)
       : progress_(std::move(progress)), stream_(stream), rows_(rows_at_once) {
+    if (with_keys) {
+      rows_.keys.resize(rows_at_once);
+      rows_.key_lens.resize(rows_at_once);
+    }
+    if constexpr (is_match) rows_.distances.resize(rows_at_once);
     if constexpr (has_ids) rows_.ids.resize(rows_at_once);
-    if constexpr (is_grouped) rows_.groups.resize(rows_at_once);
+    if constexpr (is_grouped || is_match) rows_.groups.resize(rows_at_once);
     if constexpr (is_paired) {
       rows_.other_fingerprints.resize(rows_at_once);
       rows_.distances.resize(rows_at_once);
@@ -198,7 +216,12 @@ class range {
       return members;
     } else {
       const std::size_t at = at_++;
-      if constexpr (std::is_same_v<T, similar_pair<F>>) {
+      if constexpr (is_match) {
+        const match<F> found{rows_.fingerprints[at], rows_.ids[at], rows_.distances[at]};
+        std::optional<std::string> key;
+        if (!rows_.keys.empty() && rows_.keys[at] != nullptr) key.emplace(rows_.keys[at], rows_.key_lens[at]);
+        return T{rows_.groups[at], found, std::move(key)};
+      } else if constexpr (std::is_same_v<T, similar_pair<F>>) {
         const row<F> other{rows_.other_fingerprints[at], rows_.other_ids[at]};
         return T{member(at), other, rows_.distances[at], rows_.similarities[at]};
       } else if constexpr (std::is_same_v<T, row_pair<F>>) {
@@ -213,6 +236,7 @@ class range {
 
  private:
   static constexpr std::size_t rows_at_once = 1024;
+  static constexpr bool is_match = std::is_same_v<T, keyed_match<F>>;
   static constexpr bool is_similar = std::is_same_v<T, similar_pair<F>> || std::is_same_v<T, similar_cluster<F>>;
   static constexpr bool is_paired =
       std::is_same_v<T, pair<F>> || std::is_same_v<T, row_pair<F>> || std::is_same_v<T, similar_pair<F>>;

@@ -19,6 +19,10 @@ struct schema {
   std::string layout = "auto";
   /// The recipe that makes the fingerprints; empty for none.
   std::string recipe = {};
+  /// How long rows live; 0 for ever.
+  std::chrono::milliseconds expire_after = {};
+  /// Rows that are inserted in one period expire together; 0 for a tenth of their life.
+  std::chrono::milliseconds expire_period = {};
 };
 
 /// Receives the progress of long operations: `done` of `total` units of a nearprint_stage. `total` is
@@ -38,6 +42,10 @@ struct options {
   std::size_t memtable_rows = 0;
   /// Whether a writer merges runs inside of its flushes instead of on a thread of its own.
   bool foreground_merges = false;
+  /// Whether a writer merges runs by itself; otherwise only in writer::compact().
+  bool merges = true;
+  /// The most bytes that each merge writes in a second; 0 for any number.
+  std::uint64_t merge_bytes_per_second = 0;
   /// How long a new writer waits for another one to end.
   std::chrono::milliseconds lock_wait = {};
   progress_function progress = {};
@@ -69,6 +77,8 @@ inline nearprint_options in(const options& options, const progress_owner& progre
   given.memtable_rows = options.memtable_rows;
   given.foreground_merges = options.foreground_merges ? 1 : 0;
   given.lock_wait_milliseconds = static_cast<std::uint64_t>(options.lock_wait.count());
+  given.merge_bytes_per_second = options.merge_bytes_per_second;
+  given.no_merges = options.merges ? 0 : 1;
   given.progress = progress ? report_progress : nullptr;
   given.progress_context = const_cast<progress_function*>(progress.get());
   return given;
@@ -86,6 +96,8 @@ nearprint_schema in(const schema& schema) {
   given.layout_len = schema.layout.size();
   given.recipe = schema.recipe.empty() ? nullptr : schema.recipe.data();
   given.recipe_len = schema.recipe.size();
+  given.expire_after_milliseconds = static_cast<std::uint64_t>(schema.expire_after.count());
+  given.expire_period_milliseconds = static_cast<std::uint64_t>(schema.expire_period.count());
   return given;
 }
 

@@ -137,6 +137,7 @@ class snapshot {
     return stream<row_pair<F>>(nearprint_snapshot_cross_rows, static_cast<const nearprint_snapshot*>(other.get()), k);
   }
 
+#ifndef NEARPRINT_NO_TEXTS
   /// All pairs of rows with similar documents, exactly: see nearprint_snapshot_similar_pairs().
   range<F, similar_pair<F>> similar_pairs(double similarity) const {
     return stream<similar_pair<F>>(nearprint_snapshot_similar_pairs, similarity);
@@ -169,6 +170,7 @@ class snapshot {
       return found;
     }
   }
+#endif
 
   /// Passes the keys of a row to visit(key, text), ascending. The arguments are std::string_view and
   /// live until visit returns. An exception of visit ends the work and is thrown.
@@ -235,8 +237,34 @@ class snapshot {
   std::string explain(std::uint32_t k) const { return detail::text(nearprint_snapshot_explain, get(), k); }
 
   /// Copies the database to a new path.
-  void backup(std::string_view path) const {
-    detail::call(nearprint_snapshot_backup, get(), path.data(), path.size());
+  void backup(const path& path) const { detail::call(nearprint_snapshot_backup, get(), path.data(), path.size()); }
+
+  /// Copies the database, and shares unchanged files with `base`, an earlier copy. Returns the number of bytes that
+  /// are shared.
+  std::uint64_t backup(const nearprint::path& path, const nearprint::path& base) const {
+    std::uint64_t shared = 0;
+    detail::call(nearprint_snapshot_backup_with, get(), path.data(), path.size(), base.data(), base.size(), &shared);
+    return shared;
+  }
+
+  /// What is stored beside rows, and with keys.
+  nearprint_keys key_storage() const { return nearprint_snapshot_key_storage(get()); }
+
+  /// The same snapshot, whose matches() have keys.
+  snapshot with_keys() const {
+    nearprint_snapshot* view = nullptr;
+    detail::call(nearprint_snapshot_with_keys, get(), &view);
+    snapshot made(view, progress_);
+    made.has_keys_ = key_storage() != NEARPRINT_NO_KEYS;
+    return made;
+  }
+
+  /// The first `limit` matches of each query, in the order of the queries; of with_keys() once with each key.
+  range<F, keyed_match<F>> matches(span<const F> fingerprints, std::uint32_t k, std::size_t limit = SIZE_MAX) const {
+    nearprint_stream* opened = nullptr;
+    detail::call(nearprint_snapshot_matches, get(), detail::in(fingerprints.data()), fingerprints.size(), k, limit,
+                 &opened);
+    return range<F, keyed_match<F>>(opened, progress_, has_keys_);
   }
 
  private:
@@ -271,6 +299,7 @@ class snapshot {
 
   detail::progress_owner progress_;
   detail::handle<nearprint_snapshot, nearprint_snapshot_free> handle_;
+  bool has_keys_ = false;
 };
 
 }  // namespace nearprint

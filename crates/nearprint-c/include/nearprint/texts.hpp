@@ -6,6 +6,7 @@
 #include <nearprint/core.hpp>
 #include <nearprint/settings.hpp>
 
+#ifndef NEARPRINT_NO_TEXTS
 namespace nearprint {
 
 /// Makes fingerprints of texts by a recipe, for one thread at a time.
@@ -40,6 +41,26 @@ class fingerprinter {
     return count;
   }
 
+  /// The number of bits in which two fingerprints differ, of MinHash those of their sketches.
+  std::uint32_t distance(const F& one, const F& other) const {
+    std::uint32_t bits = 0;
+    detail::call(nearprint_fingerprinter_distance, get(), detail::in(&one), detail::in(&other), &bits);
+    return bits;
+  }
+  /// The similarity of texts, 0 to 1, that a distance of their fingerprints suggests.
+  double estimate(std::uint32_t distance) const {
+    double similarity = 0;
+    detail::call(nearprint_fingerprinter_estimate, static_cast<const nearprint_fingerprinter*>(get()), distance,
+                 &similarity);
+    return similarity;
+  }
+  /// The exact Jaccard similarity of two texts, 0 to 1.
+  double similarity(std::string_view one, std::string_view other) {
+    double exact = 0;
+    detail::call(nearprint_fingerprinter_similarity, get(), one.data(), one.size(), other.data(), other.size(), &exact);
+    return exact;
+  }
+
   /// The recipe as a database stores it: equal recipes have equal texts.
   std::string recipe() const { return detail::text(nearprint_fingerprinter_recipe, get()); }
   /// The layout that a database of such fingerprints needs.
@@ -49,7 +70,7 @@ class fingerprinter {
 
   /// The schema of a database of such fingerprints.
   nearprint::schema schema(nearprint_keys keys = NEARPRINT_NO_KEYS) const {
-    return {default_k(), keys, layout(), recipe()};
+    return {default_k(), keys, layout(), recipe(), {}, {}};
   }
 
  private:
@@ -57,5 +78,6 @@ class fingerprinter {
 };
 
 }  // namespace nearprint
+#endif
 
 #endif

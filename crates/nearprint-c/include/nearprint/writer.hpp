@@ -5,10 +5,21 @@
 
 #include <nearprint/core.hpp>
 #include <nearprint/range.hpp>
+#include <nearprint/rows.hpp>
 #include <nearprint/settings.hpp>
 #include <nearprint/snapshot.hpp>
+#include <nearprint/texts.hpp>
 
 namespace nearprint {
+
+/// The outcome of writer::insert_if_new().
+template <typename F>
+struct insertion {
+  /// The id of the row, or of the nearest stored row.
+  std::uint64_t id;
+  /// The nearest stored row, if one was near; nothing was inserted then.
+  std::optional<match<F>> met;
+};
 
 /// The writer of a database, for one thread at a time. Destroying it discards what was not committed.
 template <typename F = std::uint64_t>
@@ -38,6 +49,43 @@ class writer {
     detail::check_lengths(fingerprints.size(), ids.size());
     detail::call(nearprint_writer_insert, get(), detail::in(fingerprints.data()), ids.data(), ids.size(), nullptr);
   }
+
+  void insert(std::initializer_list<F> fingerprints) {
+    insert(span<const F>(fingerprints.begin(), fingerprints.size()));
+  }
+
+  /// Inserts rows with keys and texts, and returns their ids.
+  std::vector<std::uint64_t> insert(const rows<F>& rows) { return rows.store(nearprint_writer_insert_rows, get()); }
+  /// Makes each row the only one with its id, and returns the ids.
+  std::vector<std::uint64_t> upsert(const rows<F>& rows) { return rows.store(nearprint_writer_upsert_rows, get()); }
+
+  /// Inserts each row that has no stored row within k bits, uncommitted ones and earlier ones of the call included.
+  std::vector<insertion<F>> insert_if_new(const rows<F>& rows, std::uint32_t k) {
+    std::vector<std::uint64_t> ids(rows.fingerprints.size());
+    detail::buffer<F> space = detail::match_buffer<F>(ids.size());
+    space.groups.resize(ids.size());
+    const nearprint_columns columns = space.columns();
+    std::size_t count = 0;
+    rows.with([&](const nearprint_rows& given) {
+      detail::call(nearprint_writer_insert_if_new, get(), &given, k, ids.data(), &columns, &count);
+    });
+    std::vector<insertion<F>> outcomes;
+    for (const std::uint64_t id : ids) outcomes.push_back({id, std::nullopt});
+    for (std::size_t at = 0; at < count; at++) {
+      outcomes[space.groups[at]].met = match<F>{space.fingerprints[at], space.ids[at], space.distances[at]};
+    }
+    return outcomes;
+  }
+
+#ifndef NEARPRINT_NO_TEXTS
+  /// Inserts a document with what the database keeps of texts, and returns the id of its row.
+  std::uint64_t insert_document(fingerprinter<F>& fingerprinter, std::string_view key, std::string_view text) {
+    std::uint64_t id = 0;
+    detail::call(nearprint_writer_insert_document, get(), fingerprinter.get(), key.data(), key.size(), text.data(),
+                 text.size(), &id);
+    return id;
+  }
+#endif
 
   /// Inserts a row with a key, and returns its id: the given one, or the 64-bit xxh3 of the key. The
   /// text is stored where the database stores texts.
@@ -79,6 +127,48 @@ class writer {
     return deleted;
   }
 
+  /// Deletes keys, and the rows that had no other one. Returns the number of rows.
+  std::uint64_t erase_keys(const std::vector<std::string_view>& keys) {
+    std::vector<const char*> starts;
+    std::vector<std::size_t> lens;
+    for (const std::string_view& key : keys) {
+      starts.push_back(key.data());
+      lens.push_back(key.size());
+    }
+    return deleted(nearprint_writer_delete_keys, starts.data(), lens.data(), keys.size());
+  }
+  /// Deletes all keys that begin with a prefix, and the rows that had no other one. Returns the number of rows.
+  std::uint64_t erase_key_prefix(std::string_view prefix) {
+    return deleted(nearprint_writer_delete_key_prefix, prefix.data(), prefix.size());
+  }
+  /// Deletes all rows with an id from first to last, both included. Returns the number of rows. Reads all rows.
+  std::uint64_t erase_ids(std::uint64_t first, std::uint64_t last) {
+    return deleted(nearprint_writer_delete_ids, first, last);
+  }
+
+  /// The `count` nearest rows within max_k bits, including uncommitted ones.
+  std::vector<match<F>> nearest(const F& fingerprint, std::size_t count, std::uint32_t max_k = detail::width<F>) {
+    return snapshot().nearest(fingerprint, count, max_k);
+  }
+
+  /// Writes the `capacity` nearest rows, including uncommitted ones, to columns of the caller. Returns their number.
+  std::size_t nearest_columns(const F& fingerprint, const nearprint_columns& columns,
+                              std::uint32_t max_k = detail::width<F>) {
+    std::size_t count = 0;
+    detail::call(nearprint_writer_nearest, get(), detail::in(&fingerprint), max_k, &columns, &count);
+    return count;
+  }
+
+  /// Writes the first `limit` matches of each query, including uncommitted rows, to columns of the caller, as
+  /// snapshot::query_columns() does.
+  std::size_t query_columns(span<const F> fingerprints, std::uint32_t k, const nearprint_columns& columns,
+                            std::size_t limit = SIZE_MAX) {
+    std::size_t count = 0;
+    detail::call(nearprint_writer_query_batch, get(), detail::in(fingerprints.data()), fingerprints.size(), k, limit,
+                 &columns, &count);
+    return count;
+  }
+
   /// Every row within k bits, including uncommitted ones, by distance, fingerprint and id.
   std::vector<match<F>> query(const F& fingerprint, std::uint32_t k) {
     return detail::query<F>(nearprint_writer_query, get(), fingerprint, k);
@@ -93,6 +183,8 @@ class writer {
 
   /// Makes all operations durable.
   void commit() { detail::call(nearprint_writer_commit, get()); }
+  /// Takes back all operations since the last commit.
+  void rollback() { detail::call(nearprint_writer_rollback, get()); }
   /// Commits, and writes all unflushed rows as a run.
   void flush() { detail::call(nearprint_writer_flush, get()); }
   /// Merges all runs into one without deleted rows.
@@ -101,6 +193,13 @@ class writer {
   void close() { detail::call(nearprint_writer_close, get()); }
 
  private:
+  template <typename Function, typename... Arguments>
+  std::uint64_t deleted(Function function, Arguments... arguments) {
+    std::uint64_t rows = 0;
+    detail::call(function, get(), arguments..., &rows);
+    return rows;
+  }
+
   template <typename Function>
   std::uint64_t write_keyed(Function function, const F& fingerprint, std::string_view key, std::string_view text,
                             const std::optional<std::uint64_t>& id) {
@@ -112,6 +211,50 @@ class writer {
 
   detail::progress_owner progress_;
   detail::handle<nearprint_writer, nearprint_writer_free> handle_;
+};
+
+/// A writer that several threads use: each call returns when its operations are durable, and one sync serves all
+/// calls that arrived in the meantime.
+template <typename F = std::uint64_t>
+class shared_writer {
+ public:
+  explicit shared_writer(nearprint_shared_writer* opened, detail::progress_owner progress = nullptr)
+      : progress_(std::move(progress)), handle_(opened) {}
+  nearprint_shared_writer* get() const noexcept { return handle_.get(); }
+
+  /// Inserts rows, and returns their ids.
+  std::vector<std::uint64_t> insert(const rows<F>& rows) const {
+    return rows.store(nearprint_shared_writer_insert_rows, static_cast<const nearprint_shared_writer*>(get()));
+  }
+
+  /// Inserts a row unless a row within k bits is stored. Returns its id, or the id of the nearest stored row, and
+  /// whether it was inserted.
+  std::pair<std::uint64_t, bool> insert_if_new(const F& fingerprint, std::uint32_t k) const {
+    std::uint64_t id = 0;
+    std::int32_t is_new = 0;
+    rows<F> one;
+    one.fingerprints.push_back(fingerprint);
+    one.with([&](const nearprint_rows& given) {
+      detail::call(nearprint_shared_writer_insert_if_new, static_cast<const nearprint_shared_writer*>(get()), &given, k,
+                   &is_new, &id);
+    });
+    return {id, is_new != 0};
+  }
+
+  /// Deletes all rows of each id.
+  void erase(span<const std::uint64_t> ids) const {
+    detail::call(nearprint_shared_writer_delete, static_cast<const nearprint_shared_writer*>(get()), ids.data(),
+                 ids.size());
+  }
+
+  /// Commits, flushes, waits for merges and releases the lock. No other thread uses the writer meanwhile.
+  void close() const {
+    detail::call(nearprint_shared_writer_close, static_cast<const nearprint_shared_writer*>(get()));
+  }
+
+ private:
+  detail::progress_owner progress_;
+  detail::handle<nearprint_shared_writer, nearprint_shared_writer_free> handle_;
 };
 
 }  // namespace nearprint

@@ -140,7 +140,7 @@ inline std::vector<hash_t> values(const std::unordered_set<hash_t>& hashes) {
 
 /// Appends all pairs of distinct hashes that differ in at most `different_bits` bits. The number of
 /// blocks is checked and has no effect. This is faster than gathering a set of pairs.
-inline void find_all(const std::vector<hash_t>& hashes, size_t number_of_blocks, size_t different_bits,
+inline void find_all_pairs(const std::vector<hash_t>& hashes, size_t number_of_blocks, size_t different_bits,
                      std::vector<match_t>& results) {
   detail::check(number_of_blocks, different_bits);
   detail::Search search;
@@ -156,16 +156,16 @@ inline void find_all(const std::vector<hash_t>& hashes, size_t number_of_blocks,
 }
 
 /// The same for a set of hashes.
-inline void find_all(const std::unordered_set<hash_t>& hashes, size_t number_of_blocks, size_t different_bits,
+inline void find_all_pairs(const std::unordered_set<hash_t>& hashes, size_t number_of_blocks, size_t different_bits,
                      std::vector<match_t>& results) {
-  find_all(detail::values(hashes), number_of_blocks, different_bits, results);
+  find_all_pairs(detail::values(hashes), number_of_blocks, different_bits, results);
 }
 
 /// All pairs of hashes that differ in at most `different_bits` bits. Throws std::invalid_argument for
 /// more than 64 blocks, and for no more blocks than bits.
 inline matches_t find_all(std::unordered_set<hash_t>& hashes, size_t number_of_blocks, size_t different_bits) {
   std::vector<match_t> pairs;
-  find_all(hashes, number_of_blocks, different_bits, pairs);
+  find_all_pairs(hashes, number_of_blocks, different_bits, pairs);
   return matches_t(pairs.begin(), pairs.end(), pairs.size());
 }
 

@@ -3,11 +3,8 @@
 use std::any::Any;
 
 use nearprint::{Corruption, ParseFingerprintError};
-use nearprint_text::recipe::RecipeError;
 
-use crate::status::{
-    self, NEARPRINT_BUG, NEARPRINT_CORRUPT, NEARPRINT_INVALID_ARGUMENT, NEARPRINT_RECIPE, nearprint_status,
-};
+use crate::status::{self, NEARPRINT_BUG, NEARPRINT_CORRUPT, NEARPRINT_INVALID_ARGUMENT, nearprint_status};
 
 /// Why a call fails.
 #[derive(Debug)]
@@ -48,12 +45,6 @@ impl From<nearprint::Error> for Box<Failure> {
         };
         debug_assert_eq!(damage.is_some(), status == NEARPRINT_CORRUPT);
         Box::new(Failure { status, message, damage })
-    }
-}
-
-impl From<RecipeError> for Box<Failure> {
-    fn from(error: RecipeError) -> Self {
-        Failure::new(NEARPRINT_RECIPE, error.to_string())
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod failure;
 mod object;
+#[cfg(feature = "texts")]
+mod texts;
 
 use std::ffi::c_char;
 use std::ptr;

@@ -4,6 +4,8 @@ use std::ffi::c_char;
 use std::{array, ptr};
 
 use crate::columns::nearprint_columns;
+use crate::growing::Growing;
+use crate::rows::nearprint_rows;
 use nearprint::testing::fuzzing::input::Input;
 
 /// The most rows of an argument, and of the columns of results.
@@ -58,6 +60,17 @@ impl Rows {
         pointer(input, self.words.as_ptr())
     }
 
+    /// The first rows, as a structure.
+    pub(super) fn structure(&self, input: &mut Input<'_>) -> nearprint_rows {
+        let count = input.below(ROWS + 1);
+        nearprint_rows {
+            count: length(input, count),
+            fingerprints: self.words(input),
+            ids: self.ids(input),
+            ..nearprint_rows::DEFAULT
+        }
+    }
+
     pub(super) fn begin_with(&self, words: &[u64]) -> bool {
         self.words.starts_with(words)
     }
@@ -78,11 +91,19 @@ pub(super) fn text(input: &mut Input<'_>, text: &'static [u8]) -> (*const c_char
 pub(super) struct Space {
     wide: Box<[[u64; ROWS * WORDS + 1]; 5]>,
     distances: Box<[u32; ROWS + 1]>,
+    keys: Box<[*const c_char; ROWS + 1]>,
+    other_keys: Box<[*const c_char; ROWS + 1]>,
 }
 
 impl Space {
     pub(super) fn new() -> Self {
-        Self { wide: Box::new([[UNTOUCHED; ROWS * WORDS + 1]; 5]), distances: Box::new([7; ROWS + 1]) }
+        let keys = [ptr::dangling(); ROWS + 1];
+        Self {
+            wide: Box::new([[UNTOUCHED; ROWS * WORDS + 1]; 5]),
+            distances: Box::new([7; ROWS + 1]),
+            keys: Box::new(keys),
+            other_keys: Box::new(keys),
+        }
     }
 
     /// Columns: which of them are there is a choice.
@@ -95,20 +116,22 @@ impl Space {
             if there(bit) { pointer(input, at.as_ptr()).cast_mut() } else { ptr::null_mut() }
         };
         let mut columns = nearprint_columns {
-            struct_size: size_of::<nearprint_columns>(),
             capacity: ROWS,
             groups: column(0, groups),
             fingerprints: column(1, fingerprints),
             ids: column(2, ids),
-            distances: ptr::null_mut(),
             other_fingerprints: column(4, others),
             other_ids: column(5, other_ids),
-            similarities: ptr::null_mut(),
+            ..nearprint_columns::DEFAULT
         };
         if there(3) {
             columns.distances = pointer(input, self.distances.as_ptr()).cast_mut();
         }
         columns.capacity = length(input, input_capacity(which));
+        if input.byte() % 4 == 3 {
+            columns.keys = pointer(input, self.keys.as_ptr()).cast_mut();
+            columns.other_keys = pointer(input, self.other_keys.as_ptr()).cast_mut();
+        }
         if is_wrong(input) {
             columns.struct_size = usize::from(input.byte()) % size_of::<nearprint_columns>();
         }
@@ -123,6 +146,10 @@ impl Space {
             assert!(column[rows.min(ROWS) * width..].iter().all(|&word| word == UNTOUCHED), "{rows} rows");
         }
         assert!(self.distances[rows.min(ROWS)..].iter().all(|&distance| distance == 7), "{rows} rows");
+        let is_untouched = |&key: &*const c_char| key == ptr::dangling();
+        for keys in [&self.keys, &self.other_keys] {
+            assert!(keys[rows.min(ROWS)..].iter().all(is_untouched), "{rows} rows");
+        }
     }
 }
 

@@ -7,6 +7,10 @@ use std::sync::atomic::Ordering;
 
 use super::arguments::{ROWS, Rows, Space, length, output, pointer, text};
 use super::world::{World, call, progress};
+use crate::batches::{
+    nearprint_writer_delete_ids, nearprint_writer_delete_key_prefix, nearprint_writer_insert_if_new,
+    nearprint_writer_insert_rows, nearprint_writer_rollback,
+};
 use crate::builder::{
     nearprint_builder_finish, nearprint_builder_new, nearprint_builder_push, nearprint_builder_push_keyed,
 };
@@ -214,9 +218,22 @@ impl World {
         let count = length(input, count);
         let mut assigned = 0;
         let at = output(input, &mut assigned);
-        match input.below(4) {
+        let given = rows.structure(input);
+        let given = pointer(input, &raw const given);
+        let mut space = Space::new();
+        let met = space.columns(input);
+        let mut met_count = 0;
+        match input.below(8) {
             0 => call!(self, nearprint_writer_upsert(writer, fingerprints, ids, count)),
             1 => call!(self, nearprint_writer_delete(writer, ids, count)),
+            2 => call!(self, nearprint_writer_insert_rows(writer, given, ptr::null_mut())),
+            3 => {
+                let (k, count_at) = (input.k(), output(input, &mut met_count));
+                let met = &raw const met;
+                call!(self, nearprint_writer_insert_if_new(writer, given, k, ptr::null_mut(), met, count_at))
+            }
+            4 => call!(self, nearprint_writer_rollback(writer)),
+            5 => call!(self, nearprint_writer_delete_ids(writer, 0, input.byte().into(), at)),
             _ => call!(self, nearprint_writer_insert(writer, fingerprints, ids, count, at)),
         };
     }
@@ -229,6 +246,7 @@ impl World {
         let at = output(input, &mut assigned);
         match input.below(4) {
             0 => call!(self, nearprint_writer_delete_key(writer, key, key_len, at)),
+            2 => call!(self, nearprint_writer_delete_key_prefix(writer, key, key_len, at)),
             1 => call!(
                 self,
                 nearprint_writer_upsert_keyed(writer, fingerprint, id, key, key_len, text, text_len, at)

@@ -27,6 +27,7 @@ use crate::stream::{
     nearprint_snapshot_pairs, nearprint_snapshot_row_pairs, nearprint_snapshot_rows, nearprint_stream_next,
 };
 use crate::text::{nearprint_format, nearprint_parse};
+use crate::views::{nearprint_snapshot_matches, nearprint_snapshot_with_keys};
 use nearprint::testing::fuzzing::input::Input;
 
 const RECIPES: [&[u8]; 4] = [b"minhash", b"simhash", b"seomoz-cpp short=none", b"unknown"];
@@ -109,7 +110,10 @@ impl World {
             11 => {
                 let mut newer = ptr::null_mut();
                 let snapshot = self.snapshots.pick(input);
-                let status = call!(self, nearprint_snapshot_refresh(snapshot, &raw mut newer));
+                let status = match input.flag() {
+                    true => call!(self, nearprint_snapshot_with_keys(snapshot, &raw mut newer)),
+                    false => call!(self, nearprint_snapshot_refresh(snapshot, &raw mut newer)),
+                };
                 self.snapshots.add(newer, status);
             }
             12 | 13 => self.next(input),
@@ -194,11 +198,16 @@ impl World {
         let (snapshot, k) = (self.snapshots.pick(input), input.k());
         let mut stream = ptr::null_mut();
         let at = &raw mut stream;
-        let status = match input.below(6) {
+        let status = match input.below(7) {
             0 => call!(self, nearprint_snapshot_rows(snapshot, at)),
             1 => call!(self, nearprint_snapshot_pairs(snapshot, k, at)),
             2 => call!(self, nearprint_snapshot_row_pairs(snapshot, k, at)),
             3 => call!(self, nearprint_snapshot_clusters(snapshot, k, at)),
+            6 => {
+                let rows = Rows::new(input);
+                let (queries, limit) = (rows.words(input), usize::from(input.byte()));
+                call!(self, nearprint_snapshot_matches(snapshot, queries, ROWS, k, limit, at))
+            }
             which => {
                 let other = self.snapshots.pick(input);
                 if which == 4 {

@@ -14,6 +14,9 @@ pub(crate) struct JoinArgs {
     /// With --input: width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
     width: Width,
+    /// Stop with an error once there are more than N lines of results
+    #[arg(long, value_name = "N")]
+    pub(crate) max_output: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -63,6 +63,7 @@ impl TypedCommand<()> for Args {
         self.report.check(&inputs, database.as_slice())?;
         note_open_kind(global, F::WIDTH, database.is_some() || self.near.is_given());
         global.print_results(|out, options| {
+            out.limit(self.source.max_output);
             let similar =
                 database.map(|path| SimilarDocuments::open(path, &options, self.near)).transpose()?;
             if let Some(similar) = similar.flatten() {

@@ -53,7 +53,26 @@ impl Args {
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         note_open_kind(global, F::WIDTH, self.source.database().is_some() || self.near.is_given());
-        global.print_results(|out, options| match self.source.database() {
+        global.print_results(|out, options| {
+            out.limit(self.source.max_output);
+            self.print::<F>(out, options, global)
+        })
+    }
+}
+
+/// Rows whose neighbours are counted before pairs are printed.
+const SAMPLED_ROWS: u64 = 1000;
+/// How much more than the limit is expected before nothing is printed: the sample may be far off.
+const FAR_MORE: f64 = 4.0;
+
+impl Args {
+    fn print<F: Fingerprint>(
+        &self,
+        out: &mut OutputStream,
+        options: Options,
+        global: GlobalArgs,
+    ) -> Result<(), Failure> {
+        match self.source.database() {
             Some(path) => {
                 if let Some(similar) = SimilarDocuments::open(path, &options, self.near)? {
                     let documents = &similar.documents;
@@ -65,17 +84,21 @@ impl TypedCommand<()> for Args {
                 }
                 let snapshot = options.open::<F>(path)?.snapshot()?;
                 let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
+                if let Some(most) = self.source.max_output {
+                    let expected = expected_pairs(&snapshot, k)?;
+                    if expected > FAR_MORE * most as f64 {
+                        return Err(Failure::TooMuch { most, expected });
+                    }
+                }
                 Ok(self.print_pairs_of_database(&snapshot, k, out)?)
             }
             None => {
                 let k = self.near.k(None, F::WIDTH)?.unwrap_or(DEFAULT_K);
                 self.print_pairs_of_list::<F>(k, &options, out)
             }
-        })
+        }
     }
-}
 
-impl Args {
     fn print_pairs_of_database<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,
@@ -116,6 +139,25 @@ impl Args {
             |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None), None));
         Ok(visit_id_pairs(&rows, print, k, options)?)
     }
+}
+
+/// About how many pairs of rows are near: counted for some rows, at equal steps through all of them.
+fn expected_pairs<F: Fingerprint>(snapshot: &Snapshot<F>, k: u32) -> Result<f64, Error> {
+    let (mut sample, mut at) = (Vec::new(), 0);
+    let rows = snapshot.stats().rows;
+    let step = rows.div_ceil(SAMPLED_ROWS).max(1);
+    snapshot.visit_rows(|row| {
+        if at % step == 0 {
+            sample.push(row.fingerprint);
+        }
+        at += 1;
+        Ok::<(), Error>(())
+    })?;
+    let mut near = 0;
+    for &fingerprint in &sample {
+        near += snapshot.query(fingerprint, k)?.len().saturating_sub(1);
+    }
+    Ok(rows as f64 * near as f64 / 2.0 / (sample.len() as f64).max(1.0))
 }
 
 /// Visits the pairs of rows in a sorted list: first pairs of equal fingerprints.

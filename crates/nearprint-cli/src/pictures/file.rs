@@ -150,7 +150,7 @@ impl PictureReader {
     fn bytes(&self, path: &Path) -> Result<Option<(Vec<u8>, FileStamp)>> {
         let read = || {
             let mut file = open_regular(path)?;
-            let stamp = FileStamp::from(&file.metadata()?);
+            let stamp = FileStamp::of_open(&file)?;
             let mut bytes = Vec::new();
             file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
             if format_of(&bytes).is_none() {

@@ -49,6 +49,8 @@ pub(crate) enum Failure {
     Incomplete,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
+    /// Far more results are expected than the command line allows. Nothing is printed.
+    TooMuch { most: u64, expected: f64 },
     /// Ctrl-C after a number of records.
     Interrupted {
         records: u64,
@@ -186,6 +188,9 @@ impl Failure {
             Self::NothingRecovered(path) => {
                 print_message(format_args!("{program}: {}: no row could be recovered", path.display()));
             }
+            Self::TooMuch { most, expected } => print_message(format_args!(
+                "{program}: about {expected:.0} lines are expected, and --max-output is {most}"
+            )),
             Self::Partial { committed, failure } => {
                 failure.print(program);
                 print_message(format_args!(
@@ -214,7 +219,7 @@ impl Failure {
             Self::Incomplete => INCOMPLETE,
             Self::Interrupted { .. } => interrupt::exit_code(),
             Self::Partial { failure, .. } => failure.exit_code(),
-            Self::NothingRecovered(_) => FAILED,
+            Self::NothingRecovered(_) | Self::TooMuch { .. } => FAILED,
         }
     }
 

@@ -17,6 +17,34 @@ pub(crate) struct OutputStream {
     /// `None` for standard output.
     file: Option<OutputFile>,
     path: PathBuf,
+    /// The most lines, and how many of them are left.
+    limit: Option<(u64, u64)>,
+}
+
+/// Counts the lines that are written, and fails at the first byte of one that is too many.
+struct Counted<'a> {
+    inner: &'a mut dyn Write,
+    most: u64,
+    left: &'a mut u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        if lines > *self.left || *self.left == 0 && !bytes.is_empty() {
+            return Err(io::Error::other(format!(
+                "more than {} lines, the limit of --max-output",
+                self.most
+            )));
+        }
+        *self.left -= lines;
+        self.inner.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 impl OutputStream {
@@ -38,7 +66,13 @@ impl OutputStream {
     }
 
     fn new(stream: Box<dyn Write>, file: Option<OutputFile>, path: &Path) -> Self {
-        Self { writer: BufWriter::with_capacity(BUFFER_BYTES, stream), file, path: path.to_path_buf() }
+        let (writer, path) = (BufWriter::with_capacity(BUFFER_BYTES, stream), path.to_path_buf());
+        Self { writer, file, path, limit: None }
+    }
+
+    /// Fails once more lines than this are written, if a number is given.
+    pub(crate) fn limit(&mut self, most: Option<u64>) {
+        self.limit = most.map(|most| (most, most));
     }
 
     /// Calls a function with the writer, and adds the path to its error.
@@ -46,11 +80,11 @@ impl OutputStream {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Error> {
-        write(&mut self.writer).map_err(|source| Error::Io {
-            action: "write",
-            path: self.path.clone(),
-            source,
-        })
+        let written = match &mut self.limit {
+            Some((most, left)) => write(&mut Counted { inner: &mut self.writer, most: *most, left }),
+            None => write(&mut self.writer),
+        };
+        written.map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })
     }
 
     /// Writes the buffer to the operating system.

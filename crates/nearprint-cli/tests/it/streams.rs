@@ -234,3 +234,32 @@ fn regression_without_memory_commands_say_so() {
     }
     assert!(refused > 5);
 }
+
+#[test]
+fn outputs_have_a_limit() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let numbers: String = (0..5000u64).map(|n| format!("{n}\n")).collect();
+    fs::write(at.join("dense.txt"), &numbers).unwrap();
+    succeeds(at, "build dense.np dense.txt", b"");
+    // Each number has some 80 neighbours within 2 bits.
+    let outcome = nearprint(at, "pairs dense.np -k 2 --max-output 1000", b"");
+    assert_eq!((outcome.code, &*outcome.out), (1, ""), "{}", outcome.err);
+    assert!(outcome.err.contains("lines are expected, and --max-output is 1000"), "{}", outcome.err);
+    let all = succeeds(at, "pairs dense.np -k 1", b"").lines().count();
+    let enough = format!("pairs dense.np -k 1 --max-output {all}");
+    assert_eq!(succeeds(at, &enough, b"").lines().count(), all);
+    for line in [
+        format!("pairs dense.np -k 1 --max-output {}", all - 1),
+        format!("pairs dense.np -k 1 --ids --max-output {}", all - 1),
+        "pairs --input dense.txt -k 1 --max-output 7".to_string(),
+        "clusters dense.np -k 1 --max-output 4999".to_string(),
+    ] {
+        let outcome = nearprint(at, &line, b"");
+        assert_eq!(outcome.code, 1, "{line}: {}", outcome.err);
+        assert!(outcome.err.contains("the limit of --max-output"), "{line}: {}", outcome.err);
+        let printed: u64 = outcome.out.lines().count() as u64;
+        let most: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(printed <= most, "{line}: {printed}");
+    }
+}

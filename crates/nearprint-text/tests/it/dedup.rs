@@ -277,7 +277,7 @@ fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
     );
 
     for keys in [KeyStorage::Keys, KeyStorage::KeysAndTexts] {
-        let path = at(&format!("{keys:?}.np"));
+        let path = at(&format!("{keys:?} alone.np"));
         Database::<u64>::create(&path, &Schema::new().keys(keys)).unwrap();
         assert!(matches!(refused(&path, options(3)), DatabaseProblem::NoRecipe { path: of } if of == path));
         let read = Deduplicator::<u64>::read_only(&path, options(3)).map(drop);

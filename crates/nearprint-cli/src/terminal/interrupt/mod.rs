@@ -1,18 +1,18 @@
-//! Signals: Ctrl-C, SIGTERM and SIGHUP end the program and leave nothing half done.
+//! Signals: Ctrl-C, SIGTERM and SIGHUP, on Windows Ctrl-C and Ctrl-Break, end the program and leave nothing half done.
 //!
 //! Most commands can end at any moment, because the database survives a crash. Cancellable work gets
 //! a moment to clean up and to report its own error. The folders of unfinished databases and of
 //! temporary files are removed in any case.
 
-use std::ffi::c_int;
-use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use nearprint::internal::remove_own_folders;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
 
 use super::{print_message, warn_of_occupants};
 
@@ -32,26 +32,14 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) fn install_handler() {
     // Without a handler a signal still ends the program. Its folders are then removed by the next
     // command that makes such folders.
-    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup)) else { return };
-    let _ = std::thread::Builder::new().name("signals".into()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            end(signal);
-        }
-    });
+    system::install(end);
 }
 
-/// Whether the caller wants the program to ignore a signal, as `nohup` does.
-fn is_ignored(signal: c_int) -> bool {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: A null pointer changes nothing, and `action` has room for the answer.
-    let answered = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: All bytes are initialized, and every value of the fields is valid.
-    answered == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
-}
+/// SIGINT: Ctrl-C.
+const CTRL_C: i32 = 2;
 
 /// Ends the program because of a signal.
-fn end(signal: c_int) -> ! {
+fn end(signal: i32) -> ! {
     SIGNAL.store(signal, Ordering::Relaxed);
     if IS_CANCELLABLE.load(Ordering::Relaxed) {
         std::thread::sleep(GRACE);
@@ -69,7 +57,7 @@ fn end(signal: c_int) -> ! {
 pub(crate) fn exit_code() -> u8 {
     let signal = match SIGNAL.load(Ordering::Relaxed) {
         // What cancels without a signal is a Ctrl-C of the caller.
-        0 => SIGINT,
+        0 => CTRL_C,
         signal => signal,
     };
     u8::try_from(128 + signal).unwrap_or(u8::MAX)

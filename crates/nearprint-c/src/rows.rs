@@ -1,0 +1,118 @@
+//! Rows of the caller, column by column.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use nearprint::erased::NewRows;
+
+use crate::call::Call;
+use crate::error::{Failure, Outcome};
+use crate::growing::Growing;
+
+/// Rows to store, column by column: one value of each column for each row. Start from
+/// nearprint_rows_init().
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nearprint_rows {
+    /// The size of this structure in the header of the program: nearprint_rows_init() sets it.
+    pub struct_size: usize,
+    /// The number of rows.
+    pub count: usize,
+    /// Fingerprints: width / 64 words for each row, the least significant word first.
+    pub fingerprints: *const u64,
+    /// Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
+    /// largest ever stored.
+    pub ids: *const u64,
+    /// Keys, which are UTF-8. Null for rows without keys.
+    pub keys: *const *const c_char,
+    /// Their lengths in bytes.
+    pub key_lens: *const usize,
+    /// What is stored beside each key: texts, or any bytes where the database keeps hashes or
+    /// features. Null for nothing.
+    pub texts: *const *const c_char,
+    /// Their lengths in bytes.
+    pub text_lens: *const usize,
+}
+
+// SAFETY: The size is the first field; the others are a number and pointers.
+unsafe impl Growing for nearprint_rows {
+    const NAME: &'static str = "nearprint_rows";
+    const FIRST_SIZE: usize = size_of::<Self>();
+    const DEFAULT: Self = Self {
+        struct_size: size_of::<Self>(),
+        count: 0,
+        fingerprints: ptr::null(),
+        ids: ptr::null(),
+        keys: ptr::null(),
+        key_lens: ptr::null(),
+        texts: ptr::null(),
+        text_lens: ptr::null(),
+    };
+}
+
+/// The checked columns of rows.
+pub(crate) struct CheckedRows<'c> {
+    pub(crate) count: usize,
+    fingerprints: &'c [u64],
+    ids: Option<&'c [u64]>,
+    keys: Option<Vec<&'c str>>,
+    texts: Option<Vec<&'c [u8]>>,
+}
+
+impl<'c> CheckedRows<'c> {
+    /// Checks rows with fingerprints of some words.
+    pub(crate) fn new(call: &'c Call, rows: *const nearprint_rows, words: usize) -> Outcome<Self> {
+        let Some(given) = call.growing(rows, "rows")? else {
+            return Err(Failure::argument("rows", "a null pointer"));
+        };
+        let count = given.count;
+        let fingerprints = call.words(given.fingerprints, words, count, "rows.fingerprints")?;
+        let ids = call.optional_array(given.ids, count, "rows.ids")?;
+        let keys = strings(call, (given.keys, given.key_lens), count, ["rows.keys", "rows.key_lens"])?;
+        let keys = keys.map(|keys| texts_of(keys, "rows.keys")).transpose()?;
+        let texts = strings(call, (given.texts, given.text_lens), count, ["rows.texts", "rows.text_lens"])?;
+        if texts.is_some() && keys.is_none() {
+            return Err(Failure::argument("rows.keys", "a null pointer, although there are texts"));
+        }
+        Ok(Self { count, fingerprints, ids, keys, texts })
+    }
+
+    pub(crate) fn view(&self) -> NewRows<'_> {
+        let (fingerprints, ids) = (self.fingerprints, self.ids);
+        NewRows { fingerprints, ids, keys: self.keys.as_deref(), texts: self.texts.as_deref() }
+    }
+}
+
+/// An array of texts, which must be UTF-8.
+pub(crate) fn text_array<'c>(
+    call: &'c Call,
+    (texts, lens): (*const *const c_char, *const usize),
+    count: usize,
+    name: &str,
+) -> Outcome<Vec<&'c str>> {
+    let found = strings(call, (texts, lens), count, [name, "lengths"])?;
+    texts_of(found.unwrap_or_default(), name)
+}
+
+/// An array of strings that may be missing.
+fn strings<'c>(
+    call: &'c Call,
+    (strings, lens): (*const *const c_char, *const usize),
+    count: usize,
+    [name, lens_name]: [&str; 2],
+) -> Outcome<Option<Vec<&'c [u8]>>> {
+    let Some(strings) = call.optional_array(strings, count, name)? else { return Ok(None) };
+    let lens = call.array(lens, count, lens_name)?;
+    let each = strings.iter().zip(lens).map(|(&at, &len)| call.array(at.cast::<u8>(), len, name));
+    each.collect::<Outcome<_>>().map(Some)
+}
+
+fn texts_of<'c>(strings: Vec<&'c [u8]>, name: &str) -> Outcome<Vec<&'c str>> {
+    let text = |(index, bytes): (usize, &'c [u8])| {
+        std::str::from_utf8(bytes).map_err(|error| {
+            let byte = error.valid_up_to();
+            Failure::argument(name, format_args!("number {index} is not UTF-8 from byte {byte}"))
+        })
+    };
+    strings.into_iter().enumerate().map(text).collect()
+}

@@ -1,0 +1,107 @@
+//! Flushes in the background: the memtable and its log are sealed, and a thread makes a run of them
+//! while commits go on with a new log.
+
+use std::sync::Arc;
+
+use super::Writer;
+use super::sealed::Sealed;
+use crate::build::Target;
+use crate::database::compaction::{Made, RunJob};
+use crate::error::Result;
+use crate::event::Event;
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{Manifest, RunRecord, SealedWal};
+use crate::log::wal::Wal;
+use crate::memtable::Memtable;
+use crate::options::Options;
+
+impl<F: Fingerprint> Writer<F> {
+    /// Whether a full memtable is to be sealed, and not flushed at once: most of it is in the log, which
+    /// has room for the rest.
+    pub(super) fn seals(&self) -> bool {
+        let pending = &self.pending;
+        let is_asked_for = self.options.background_merges || self.options.deferred_flushes;
+        let log = self.wal.as_ref().filter(|log| pending.frame_len_bytes() <= log.len_bytes() / 2);
+        is_asked_for && log.is_some() && Wal::has_room(log, pending)
+    }
+
+    /// Seals the memtable and its log, which has all of its operations. Waits for the run of the one
+    /// that was sealed before.
+    pub(super) fn seal(&mut self) -> Result<()> {
+        self.finish_flush(true)?;
+        self.wait_for_few_runs()?;
+        let Some(wal) = self.manifest.live_wal else { return Ok(()) };
+        let memtable = Memtable::new(self.options.memtable_rows, self.manifest.layout)?;
+        let mut next = self.next_manifest();
+        next.sealed_wal = Some(SealedWal { wal, first_frame: self.manifest.next_frame });
+        self.memtable.changes.note_in(&mut next);
+        self.publish_with_log(next)?;
+        let memtable = Arc::new(std::mem::replace(&mut self.memtable, memtable));
+        self.sealed = Some(Sealed { memtable: memtable.clone(), job: None });
+        if self.options.background_merges {
+            let work = self.flush_work()?;
+            let job = RunJob::spawn("nearprint flush", &self.options, work);
+            self.sealed = Some(Sealed { memtable, job });
+        }
+        Ok(())
+    }
+
+    /// Makes a run of what is sealed.
+    fn flush_work(&mut self) -> Result<impl FnOnce(&Options) -> Result<Option<RunRecord>> + Send + use<F>> {
+        let memtable = self.sealed.as_ref().map(|sealed| sealed.memtable.clone());
+        let (run, has_older_runs) = (self.take_run_number(), !self.manifest.runs.is_empty());
+        let (owner, layout) = (self.manifest.new_owner(run, self.expires)?, self.layout_of_new_run());
+        let storage = self.storage();
+        Ok(move |options: &Options| {
+            let effect = memtable.as_ref().and_then(|memtable| memtable.changes.effect(has_older_runs));
+            let target = Target { storage: &storage, options, owner };
+            effect.map(|effect| effect.write(target, layout)).transpose()
+        })
+    }
+
+    /// Names the run of what is sealed in the manifest, if it is there or if the caller waits for it.
+    pub(super) fn finish_flush(&mut self, wait: bool) -> Result<()> {
+        let Some(sealed) = &mut self.sealed else { return Ok(()) };
+        let made = match sealed.job.take_if(|job| wait || job.is_finished()) {
+            Some(job) => self.timed(!job.is_finished(), || job.wait())?,
+            None if sealed.job.is_some() || !wait && self.options.deferred_flushes => return Ok(()),
+            None => {
+                let (work, options) = (self.flush_work()?, self.options.clone().without_progress());
+                Made::by(|| work(&options))?
+            }
+        };
+        let mut next = self.next_manifest();
+        next.runs.extend(made.record.clone());
+        let log = next.sealed_wal.take();
+        self.publish_made(next, &made)?;
+        log.iter().for_each(|log| self.forget_log(log.wal.number));
+        self.sealed = None;
+        self.merge_if_due()
+    }
+
+    /// Replaces the manifest by one with the run of a flush.
+    pub(super) fn publish_made(&mut self, next: Manifest, made: &Made) -> Result<()> {
+        self.publish(next).inspect_err(|_| self.forget_made(made))?;
+        let (rows, bytes) = made.size();
+        if bytes > 0 {
+            self.options.listener.tell(&Event::Flush { rows, bytes, took: made.took });
+        }
+        Ok(())
+    }
+
+    /// Removes the files of a run that no manifest names.
+    pub(super) fn forget_made(&self, made: &Made) {
+        made.record.iter().for_each(|record| self.forget_run(record.run, record.segments.len()));
+    }
+
+    /// Cancels the work on what is sealed, whose log stays.
+    pub(super) fn discard_flush(&mut self) {
+        let Some(job) = self.sealed.take().and_then(|sealed| sealed.job) else { return };
+        if self.lock.check_process().is_err() {
+            // The child of a fork has no such thread, and must not wait for it.
+            std::mem::forget(job);
+        } else if let Ok(Some(record)) = job.abandon() {
+            self.forget_run(record.run, record.segments.len());
+        }
+    }
+}
