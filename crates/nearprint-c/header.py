@@ -78,10 +78,7 @@ SECTIONS = {
     "shared": ("Writers for several threads", "Any number of threads may use a shared writer at once. One thread closes and frees it."),
     "lists": ("Lists in memory", "Any thread. A stream is read by one thread at a time."),
     "fingerprinter": ("Fingerprints of texts", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
-<<<<<<< HEAD
-=======
     "similarity": ("Similarities of texts, documents to store", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
->>>>>>> 026e5361b6aa7f286a4482b89f339f20ca291d07
     "images": ("Fingerprints of pictures", "Any thread."),
 }
 

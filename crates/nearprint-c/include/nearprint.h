@@ -1471,6 +1471,7 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
                                                  nearprint_error *error);
 #endif /* NEARPRINT_NO_TEXTS */
 
+#ifndef NEARPRINT_NO_TEXTS
 // -------------------------------------------------------------------------------------------------
 // Fingerprints of pictures
 //
@@ -1504,6 +1505,7 @@ nearprint_status nearprint_picture_fingerprint_rgb(const char *recipe,
                                                    uint64_t *fingerprint,
                                                    uint32_t *quality,
                                                    nearprint_error *error);
+#endif /* NEARPRINT_NO_TEXTS */
 
 #ifdef __cplusplus
 }
