@@ -17,7 +17,7 @@ target=${CARGO_TARGET_DIR:-target}
 export RUSTC_BOOTSTRAP=1
 
 changed=0
-for crate in nearprint nearprint-text; do
+for crate in nearprint nearprint-text nearprint-image; do
   cargo rustdoc --quiet --package "$crate" --lib -- -Z unstable-options --output-format json
   list=tests/golden/api/$crate.txt
   if [ "${1:-}" = --write ]; then

@@ -1471,6 +1471,42 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
                                                  nearprint_error *error);
 #endif /* NEARPRINT_NO_TEXTS */
 
+#ifndef NEARPRINT_NO_TEXTS
+// -------------------------------------------------------------------------------------------------
+// Fingerprints of pictures
+//
+// Any thread.
+// -------------------------------------------------------------------------------------------------
+
+// Makes the fingerprint of a picture from the bytes of its file: JPEG, PNG, WebP, GIF (its first
+// frame), TIFF or BMP. It is turned as EXIF data say; transparent pixels are white. A file that is
+// no such picture, is damaged, or has more than 120 million pixels is NEARPRINT_INVALID_ARGUMENT.
+//
+// `recipe` is `pdq` (256 bits: pictures within 31 bits are the same one), `dhash` or `phash` (64
+// bits). `fingerprint` receives 4 words, or 1. `quality`, if it is not null, receives a number from
+// 0 to 100: how much there is to see. Only PDQ measures it; its authors recommend to ignore
+// pictures of less than 50.
+nearprint_status nearprint_picture_fingerprint(const char *recipe,
+                                               size_t recipe_len,
+                                               const uint8_t *bytes,
+                                               size_t bytes_len,
+                                               uint64_t *fingerprint,
+                                               uint32_t *quality,
+                                               nearprint_error *error);
+
+// Makes the fingerprint of a picture of red, green and blue samples of 8 bits, pixel by pixel and
+// row by row from the upper left: `3 * width * height` bytes. Otherwise as
+// nearprint_picture_fingerprint().
+nearprint_status nearprint_picture_fingerprint_rgb(const char *recipe,
+                                                   size_t recipe_len,
+                                                   size_t width,
+                                                   size_t height,
+                                                   const uint8_t *samples,
+                                                   uint64_t *fingerprint,
+                                                   uint32_t *quality,
+                                                   nearprint_error *error);
+#endif /* NEARPRINT_NO_TEXTS */
+
 #ifdef __cplusplus
 }
 #endif

@@ -118,6 +118,7 @@ pub(crate) fn lanczos(len: usize, count: usize) -> Vec<Weights> {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "not shipped")]
 mod tests {
     use super::*;
 

@@ -12,7 +12,6 @@ use nearprint_text::documents::{
 use nearprint_text::recipe::{Features, Fingerprinter};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::groups::GroupKind;
 use crate::pictures::{Candidate, PictureFile, PictureReader};
 use crate::terminal::progress::Bars;
 
@@ -45,6 +44,13 @@ pub(super) struct TextFile<F> {
     /// Empty if they are not compared.
     pub(super) features: Features,
     pub(super) content: Content,
+}
+
+/// What is in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum GroupKind {
+    Texts,
+    Pictures,
 }
 
 /// A file of a group.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::files::TextFile;
+use super::files::{GroupKind, TextFile};
 use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
 use nearprint::internal as parallel;
@@ -23,13 +23,6 @@ pub(super) enum Decides {
     Features(f64),
     /// This measure of their texts.
     Texts(Confirm),
-}
-
-/// What is in a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum GroupKind {
-    Texts,
-    Pictures,
 }
 
 /// Near-duplicate files.

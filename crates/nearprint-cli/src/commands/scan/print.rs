@@ -5,8 +5,8 @@ use std::path::Path;
 
 use indicatif::DecimalBytes;
 
-use super::files::ScannedFiles;
-use super::groups::{FileGroup, GroupKind, GroupMember};
+use super::files::{GroupKind, ScannedFiles};
+use super::groups::{FileGroup, GroupMember};
 use crate::terminal::results::{escape, json};
 
 /// The format of printed groups.

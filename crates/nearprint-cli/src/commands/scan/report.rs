@@ -9,8 +9,8 @@ use nearprint::Fingerprint;
 use nearprint::internal::{self as parallel, Utc};
 use nearprint_text::recipe::Recipe;
 
-use super::files::ScannedFiles;
-use super::groups::{FileGroup, GroupKind, GroupMember};
+use super::files::{GroupKind, ScannedFiles};
+use super::groups::{FileGroup, GroupMember};
 use crate::args::GroupWriter;
 use crate::pictures::{PictureFile, PictureReader};
 use crate::report::{Histogram, Report, ReportGroup, ReportMember, ReportPicture, read_text};
