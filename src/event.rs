@@ -57,9 +57,11 @@ pub enum Event {
     },
 }
 
+type Listen = dyn Fn(&Event) + Send + Sync;
+
 /// Receives events.
 #[derive(Clone, Default)]
-pub(crate) struct Listener(Option<Arc<dyn Fn(&Event) + Send + Sync>>);
+pub(crate) struct Listener(Option<Arc<Listen>>);
 
 impl Listener {
     pub(crate) fn new(listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {

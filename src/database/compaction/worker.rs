@@ -76,7 +76,7 @@ impl<F: Fingerprint> MergePlan<F> {
 
     fn merge(&self, options: &Options) -> Result<Option<RunRecord>> {
         let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
-        let target = Target { storage: &self.storage, options, owner: self.owner.clone() };
+        let target = Target { storage: &self.storage, options, owner: self.owner };
         merge(target, &runs, self.has_older, &*self.layout)
     }
 
