@@ -13,7 +13,7 @@ use nearprint_c::database::{nearprint_database_free, nearprint_database_open};
 use nearprint_c::error::{nearprint_error, nearprint_error_free, nearprint_error_new};
 use nearprint_c::query::nearprint_snapshot_query;
 use nearprint_c::snapshot::{nearprint_snapshot, nearprint_snapshot_free, nearprint_snapshot_take};
-use nearprint_c::status::nearprint_status;
+use nearprint_c::status::{NEARPRINT_OK, nearprint_status};
 use peers::{Random, near};
 
 const K: u32 = 3;
@@ -87,7 +87,7 @@ impl CSnapshot {
         let status = unsafe {
             let mut status =
                 nearprint_database_open(path.as_ptr().cast(), path.len(), ptr::null(), &mut database, error);
-            if status == nearprint_status::NEARPRINT_OK {
+            if status == NEARPRINT_OK {
                 status = nearprint_snapshot_take(database, &mut snapshot, error);
             }
             nearprint_database_free(database);
@@ -100,6 +100,7 @@ impl CSnapshot {
     fn query_all(&self, queries: &[u64]) -> Result<(f64, usize), String> {
         let (mut fingerprints, mut ids, mut distances) = ([0; ROOM], [0; ROOM], [0; ROOM]);
         let columns = nearprint_columns {
+            struct_size: size_of::<nearprint_columns>(),
             capacity: ROOM,
             groups: ptr::null_mut(),
             fingerprints: fingerprints.as_mut_ptr(),
@@ -108,6 +109,10 @@ impl CSnapshot {
             other_fingerprints: ptr::null_mut(),
             other_ids: ptr::null_mut(),
             similarities: ptr::null_mut(),
+            keys: ptr::null_mut(),
+            key_lens: ptr::null_mut(),
+            other_keys: ptr::null_mut(),
+            other_key_lens: ptr::null_mut(),
         };
         // As a program of another language calls it: not inlined.
         let query_of_c: QueryOfC = black_box(nearprint_snapshot_query);
@@ -134,5 +139,5 @@ impl Drop for CSnapshot {
 }
 
 fn expect_ok(status: nearprint_status) -> Result<(), String> {
-    if status == nearprint_status::NEARPRINT_OK { Ok(()) } else { Err(format!("status {}", status as i32)) }
+    if status == NEARPRINT_OK { Ok(()) } else { Err(format!("status {status}")) }
 }
