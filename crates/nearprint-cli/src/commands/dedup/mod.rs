@@ -236,15 +236,7 @@ impl Args {
             return self.run_pictures(near, global);
         }
         let started = Instant::now();
-        let recipe = self.recipe_or_stored()?;
-        let (k, similarity) = self.near.of_documents(&recipe)?;
-        let mut dedup = DedupOptions::new(recipe);
-        dedup.require_recipe = self.recipe.is_given();
-        (dedup.k, dedup.similarity) = (k, similarity);
-        (dedup.evidence, dedup.confirm) = (self.evidence, self.confirm);
-        dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
-        dedup.min_features = self.min_features;
-        dedup.engine = self.writer.options(global);
+        let dedup = self.dedup_options(global)?;
         let plan = self.action.plan(&self.inputs)?;
         if plan.is_some() && self.db.is_some() {
             let why = "--db cannot be used with an action on files, unless --images is given";
@@ -314,6 +306,20 @@ impl Args {
                 failure => Err(failure),
             },
         }
+    }
+
+    /// How documents are compared.
+    fn dedup_options(&self, global: GlobalArgs) -> Result<DedupOptions, Failure> {
+        let recipe = self.recipe_or_stored()?;
+        let (k, similarity) = self.near.of_documents(&recipe)?;
+        let mut dedup = DedupOptions::new(recipe);
+        dedup.require_recipe = self.recipe.is_given();
+        (dedup.k, dedup.similarity) = (k, similarity);
+        (dedup.evidence, dedup.confirm) = (self.evidence, self.confirm);
+        dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
+        dedup.min_features = self.min_features;
+        dedup.engine = self.writer.options(global);
+        Ok(dedup)
     }
 }
 
