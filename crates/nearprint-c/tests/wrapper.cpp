@@ -369,6 +369,15 @@ void batches(const std::filesystem::path& home) {
   for (const auto& pair : adding.snapshot().similar_pairs(0.5)) CHECK(pair.similarity == 0.6);
   CHECK(fingerprinter.similarity("one two three four five six", "one two three four five seven") == 0.6);
   CHECK(fingerprinter.estimate(fingerprinter.distance(print{}, print{})) == 1);
+
+  std::vector<std::uint8_t> samples(3 * 64 * 48);
+  for (std::size_t at = 0; at < samples.size(); at++) samples[at] = static_cast<std::uint8_t>(at / 3 * 7 ^ at / 192);
+  const auto picture = nearprint::fingerprint_rgb("pdq", 64, 48, samples);
+  CHECK(picture.fingerprint != print{} && picture.quality <= 100);
+  CHECK(nearprint::fingerprint_rgb<std::uint64_t>("dhash", 64, 48, samples).fingerprint != 0);
+  CHECK(thrown([&] { nearprint::fingerprint_rgb<std::uint64_t>("pdq", 64, 48, samples); }) == NEARPRINT_MISMATCH);
+  CHECK(thrown([&] { nearprint::fingerprint_rgb("pdq", 64, 49, samples); }) == NEARPRINT_INVALID_ARGUMENT);
+  CHECK(thrown([&] { nearprint::fingerprint_picture("pdq", samples); }) == NEARPRINT_INVALID_ARGUMENT);
   CHECK(nearprint::status_name(NEARPRINT_BUSY) == "NEARPRINT_BUSY");
   CHECK(nearprint::version_number() == NEARPRINT_VERSION_NUMBER);
 }

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15},"featureless":16},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
+        let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15,"within":17,"hollow":18,"by_left":[1,2,3,4,5]},"featureless":16},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
         let progress = Progress::decode(json.as_bytes()).unwrap();
         let Progress::Reading(checkpoint) = &progress else { panic!("{progress:?}") };
         assert_eq!((&checkpoint.rows.0[0], checkpoint.counts.invalid_utf8), (&(7..9), 7));
