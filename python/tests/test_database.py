@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -562,8 +563,8 @@ def test_batches_have_a_limit_for_each_query(tmp_path: Path) -> None:
             database.query_batch([7], 3, limit=-1)
 
 
-def test_events_add_up_to_what_is_stored(tmp_path):
-    seen = []
+def test_events_add_up_to_what_is_stored(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
     with nearprint.create(tmp_path / "db", memtable_rows=100, background_merges=False, on_event=seen.append) as db:
         for first in range(0, 1000, 50):
             db.add(np.arange(first, first + 50, dtype=np.uint64) << np.uint64(40))
@@ -576,8 +577,8 @@ def test_events_add_up_to_what_is_stored(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_exception_of_a_listener_loses_nothing(tmp_path):
-    def listen(event):
+def test_an_exception_of_a_listener_loses_nothing(tmp_path: Path) -> None:
+    def listen(event: dict[str, Any]) -> None:
         raise ValueError("no room for events")
 
     with nearprint.create(tmp_path / "db", merges=False, merge_rate=1, on_event=listen) as db:
@@ -585,10 +586,10 @@ def test_an_exception_of_a_listener_loses_nothing(tmp_path):
         db.flush()
     assert len(nearprint.open(tmp_path / "db")) == 3
     with pytest.raises(TypeError, match="on_event: a callable"):
-        nearprint.open(tmp_path / "db", on_event=3)
+        nearprint.open(tmp_path / "db", on_event=3)  # type: ignore[arg-type]
 
 
-def test_activity_names_the_writer(tmp_path):
+def test_activity_names_the_writer(tmp_path: Path) -> None:
     before = datetime.now(timezone.utc) - timedelta(seconds=5)
     with nearprint.create(tmp_path / "db") as db:
         assert db.activity()["locked"] is False

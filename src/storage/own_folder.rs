@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::chosen_name;
-use super::folder::{Folder, release, retake};
+use super::folder::{Folder, MOVES_IN_USE, release, retake};
 use super::names::{self, MARKER};
 use crate::error::{Error, Holder, Result};
 use crate::util::file;
@@ -357,11 +357,13 @@ fn remove_unmarked(parent: &Folder, name: &OsStr, folder: &Folder) -> io::Result
 /// folder is gone, where that is not in the way.
 ///
 /// Another process must not find the folder without its marker, and take it for somebody's empty folder. So
-/// it first gets a name that nearprint chooses, where the system can rename a folder in use.
+/// it first gets a name that nearprint chooses, where the system renames a folder in use.
 fn remove_emptied(parent: &Folder, name: &OsStr, folder: &Folder, lock: &mut Option<File>) -> io::Result<()> {
     let number = u64::from_le_bytes(random_bytes().map_err(io::Error::other)?);
     let leaving = chosen_name::random(parent, number)?;
-    let is_renamed = !chosen_name::is_chosen(parent, name)? && parent.rename_to_free(name, &leaving).is_ok();
+    let is_renamed = MOVES_IN_USE
+        && !chosen_name::is_chosen(parent, name)?
+        && parent.rename_to_free(name, &leaving).is_ok();
     let name = if is_renamed { &leaving } else { name };
     match folder.unlink(MARKER) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

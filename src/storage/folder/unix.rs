@@ -23,6 +23,9 @@ use crate::error::{Error, Result};
 use crate::util::file;
 use crate::util::process::Process;
 
+/// Whether the system renames a folder that has open files.
+pub(in crate::storage) const MOVES_IN_USE: bool = true;
+
 /// Permissions of a file, which the umask restricts.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// Permissions of a file for its owner only.

@@ -27,6 +27,10 @@ use crate::error::{Error, Result};
 use crate::util::file::{self, RENAME_PATIENCE, patiently};
 use crate::util::process::Process;
 
+/// Whether the system renames a folder that has open files. Where it does not, who removes one is
+/// [alone](Folder::alone).
+pub(in crate::storage) const MOVES_IN_USE: bool = false;
+
 /// What others may do with an open file: read, write, remove and rename it.
 const SHARE_READ: u32 = 1;
 const SHARE_WRITE: u32 = 2;
