@@ -153,7 +153,7 @@ def dedup_files(
     units, completed = found.pop("units"), found.pop("completed")
     return Deduplication(
         **found,
-        units=UnitCounts(*units[0], tuple(units[1])),
+        units=UnitCounts(*[*units[0], tuple(units[1])]),
         completed=None if completed is None else datetime.fromtimestamp(completed, timezone.utc),
     )
 
