@@ -6,6 +6,8 @@ mod crash;
 #[cfg(test)]
 mod expiry;
 #[cfg(test)]
+pub(crate) mod files;
+#[cfg(test)]
 mod flips;
 pub mod fuzzing;
 #[cfg(test)]
