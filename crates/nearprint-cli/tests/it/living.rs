@@ -55,6 +55,20 @@ fn runs_are_merged_when_they_are_asked_to_be() {
 }
 
 #[test]
+fn few_rows_stay_in_a_log() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    (0..9).for_each(|i| drop(succeeds(at, "add db --keep-log 4K", format!("{i}\n").as_bytes())));
+    let stats = succeeds(at, "stats db", b"");
+    assert!(stats.contains("log_frames\t2\n") && stats.contains("live_rows\t9\n"), "{stats}");
+    assert_eq!(std::fs::read_dir(at.join("db")).unwrap().count(), 3, "LOCK, MANIFEST and the log");
+    succeeds(at, "add db", b"9\n");
+    assert!(succeeds(at, "stats db", b"").contains("log_frames\t0\n"));
+    assert_eq!(export(at).lines().count(), 10);
+}
+
+#[test]
 fn after_a_bad_line_earlier_batches_stay_and_are_counted() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
