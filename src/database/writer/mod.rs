@@ -23,6 +23,7 @@ use self::counters::Counters;
 use self::sealed::Sealed;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
+use crate::database::follow::follows;
 use crate::database::new_row::NewRow;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
@@ -124,6 +125,9 @@ impl<F: Fingerprint> Writer<F> {
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
         manifest::check_writable(&*storage, &found)?;
+        if follows(&*storage)? {
+            return Err(Error::Follower { path });
+        }
         let lock = take_lock(&*storage, &options)?;
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
