@@ -90,7 +90,7 @@ impl Options {
     /// Some of them may have been deleted before the damage.
     ///
     /// # Errors
-    /// As [`repair`](Options::repair), and those of `without_id`.
+    /// As [`repair`](Options::repair), and what `without_id` returns.
     pub fn repair_with<F: Fingerprint>(
         &self,
         path: impl AsRef<Path>,

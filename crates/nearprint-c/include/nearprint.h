@@ -1421,7 +1421,7 @@ void nearprint_fingerprinter_free(nearprint_fingerprinter *fingerprinter);
 // One thread at a time for each fingerprinter; others get NEARPRINT_BUSY.
 // -------------------------------------------------------------------------------------------------
 
-// The number of bits in which two fingerprints of the recipe differ, of MinHash those of their sketches.
+// The number of bits in which two fingerprints of the recipe differ; for MinHash, bits of their sketches.
 // Each has width / 64 words.
 nearprint_status nearprint_fingerprinter_distance(nearprint_fingerprinter *fingerprinter,
                                                   const uint64_t *one,

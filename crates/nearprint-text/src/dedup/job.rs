@@ -81,7 +81,7 @@ pub struct FileJob {
     /// of its extension.
     pub against: Vec<PathBuf>,
     /// Compares the documents of the inputs with each other. On by default. Without it, and without a
-    /// database, documents are only compared with those of [`against`](Self::against).
+    /// database, documents are only compared with the collections of [`against`](Self::against).
     pub within: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
