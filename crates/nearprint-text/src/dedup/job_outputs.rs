@@ -97,6 +97,13 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         Ok(outputs)
     }
 
+    /// Whether the bytes of a file depend on when it is made durable.
+    pub(super) fn end_members(&self) -> bool {
+        let lines = [&self.duplicates, &self.rejects].into_iter().flatten();
+        self.documents.as_ref().is_some_and(DocumentWriter::ends_members)
+            || lines.into_iter().any(LineFile::ends_members)
+    }
+
     /// Makes the files durable. Standard output is flushed.
     pub(super) fn sync(&mut self) -> Result<[Option<FileDigest>; 3]> {
         let of_lines = |file: &mut Option<LineFile>| file.as_mut().map(LineFile::flush_and_sync).transpose();

@@ -132,6 +132,9 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
                 }
                 Err(bad) => self.reject(&bad)?,
             }
+            if self.outputs.end_members() {
+                self.checkpoint_if_due()?;
+            }
         }
         self.checkpoint_if_due()?;
         report_progress(report, &self.counts, at)
@@ -143,11 +146,14 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.hash.push(digest);
     }
 
-    /// Makes a checkpoint if the last one is old enough.
+    /// Makes a checkpoint if the last one is old enough. It ends a member of each compressed file: so that their
+    /// bytes depend on the records alone, it is then made at certain records, however long that takes.
     pub(super) fn checkpoint_if_due(&mut self) -> Result<()> {
-        let (last, records) = self.state.last_checkpoint;
-        let is_due =
-            self.counts.records - records >= CHECKPOINT_RECORDS || last.elapsed() >= CHECKPOINT_INTERVAL;
+        let ((last, records), now) = (self.state.last_checkpoint, self.counts.records);
+        let is_due = match self.outputs.end_members() {
+            true => now > records && now.is_multiple_of(CHECKPOINT_RECORDS),
+            false => now - records >= CHECKPOINT_RECORDS || last.elapsed() >= CHECKPOINT_INTERVAL,
+        };
         if is_due && !self.deduplicator.is_temporary() { self.make_checkpoint() } else { Ok(()) }
     }
 

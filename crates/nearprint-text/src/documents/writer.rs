@@ -278,6 +278,15 @@ impl DocumentWriter {
         &self.unlisted
     }
 
+    /// Whether [`flush_and_sync`](Self::flush_and_sync) ends a member of a compressed file.
+    pub(crate) fn ends_members(&self) -> bool {
+        match &self.target {
+            Target::Lines(lines) => lines.ends_members(),
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => false,
+        }
+    }
+
     /// Reads the text of a written record back.
     ///
     /// # Errors

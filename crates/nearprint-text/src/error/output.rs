@@ -40,7 +40,7 @@ pub enum OutputProblem {
         /// The documents that it has kept.
         kept: u64,
     },
-    /// Only plain files that are not compressed can be resumed.
+    /// Only files can be resumed, no pipes and devices.
     NotResumable {
         /// The output.
         path: PathBuf,
@@ -143,7 +143,7 @@ impl fmt::Display for OutputProblem {
                 path.display()
             ),
             Self::NotResumable { path } => {
-                write!(f, "{}: only a plain file that is not compressed can be resumed", path.display())
+                write!(f, "{}: only a plain file can be resumed", path.display())
             }
             Self::ParquetNotResumable { path } => {
                 write!(f, "{}: Parquet cannot be resumed", path.display())
