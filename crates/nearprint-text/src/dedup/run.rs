@@ -74,7 +74,7 @@ impl WidthVisitor for Run<'_> {
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
-            finished.check_files(&job)?;
+            finished.check_files(&job, &input.reader)?;
             let deduplicator = &opened.deduplicator;
             return Ok(finished.report(deduplicator.measure().near(), deduplicator.counts_copies()));
         }

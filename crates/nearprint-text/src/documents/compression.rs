@@ -120,7 +120,7 @@ impl Compression {
     }
 
     /// Whether nearprint writes it.
-    pub(super) fn is_written(self) -> bool {
+    pub(crate) fn is_written(self) -> bool {
         matches!(self, Self::Gzip | Self::Zstd)
     }
 
