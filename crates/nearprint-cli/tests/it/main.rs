@@ -28,6 +28,7 @@ mod outcomes;
 #[cfg(unix)]
 mod outputs;
 mod pictures;
+mod pipes;
 mod report;
 #[cfg(unix)]
 mod scan;

@@ -137,8 +137,10 @@ fn what_is_no_text_is_left_out_and_counted() {
     let outcome = nearprint(at, "scan . --max-size 100K", b"");
     assert_eq!(outcome.code, 0);
     let (len, latin) = (text.len(), text.len() + 4);
-    let expected =
-        format!("4 files\t{}\n0\ta/.hidden\t{len}\n0\ta/one\t{len}\n0\tb/c/two\t{len}\n", 2 * len + latin);
+    let expected = format!(
+        "4 files\t{}\n100.0%\ta/.hidden\t{len}\n100.0%\ta/one\t{len}\n100.0%\tb/c/two\t{len}\n",
+        2 * len + latin
+    );
     assert!(outcome.out.starts_with(&expected), "{}", outcome.out);
     assert!(outcome.out.contains(&format!("\tb/latin\t{latin}\n")), "{}", outcome.out);
     let counted = "left out: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; 4 of 11 files compared\n\

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::order::Keep;
+use super::sharded::{self, Shards};
 use super::units::{Unit, UnitRules};
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
@@ -42,6 +43,9 @@ pub struct FileJob {
     pub reader: ReaderOptions,
     /// The file for kept documents; `-` is standard output.
     pub output: PathBuf,
+    /// Makes [`output`](Self::output) a folder of several files, which is created if it is not there. No file in it
+    /// is replaced.
+    pub shards: Option<Shards>,
     /// Adds the fingerprint to each kept document, as a last field of this name.
     pub add_fingerprint: Option<String>,
     /// Writes only the fields of these names, all if it is empty.
@@ -115,6 +119,7 @@ impl FileJob {
             inputs,
             reader: ReaderOptions::default(),
             output,
+            shards: None,
             add_fingerprint: None,
             keep_fields: Vec::new(),
             old_id: None,
@@ -184,6 +189,12 @@ impl FileJob {
         [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]
     }
 
+    /// The files of an output that is a folder.
+    pub(super) fn shard_targets(&self, reader: &Reader) -> Result<Option<Vec<PathBuf>>> {
+        let targets = |shards| sharded::targets(&self.output, shards, reader.inputs(), reader.format());
+        self.shards.map(targets).transpose()
+    }
+
     /// What only equal jobs have in common.
     pub(super) fn identity(&self, reader: &Reader, measure: &Measure) -> JobIdentity {
         let hash = |text: &str| format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
@@ -239,6 +250,9 @@ impl FileJob {
         if !self.against.is_empty() {
             let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
             let _ = write!(identity, " against {against:?} within {}", self.within);
+        }
+        if let Some(shards) = self.shards {
+            let _ = write!(identity, " shards {shards:?}");
         }
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);

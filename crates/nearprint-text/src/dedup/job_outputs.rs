@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::against::Against;
-use super::checkpoint::FileDigest;
+use super::checkpoint::{Checkpoint, FileDigest};
 use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
+use super::sharded::{self, ShardedOutput};
 use crate::documents::{
-    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, Reader, Record, Span,
+    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
     WriterOptions, Written, check_outputs, escape, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, OutputProblem, Result, ResumeProblem};
@@ -36,6 +37,8 @@ pub(super) struct Original {
 pub(super) struct JobOutputs<'a, F: Fingerprint> {
     job: &'a FileJob,
     documents: Option<DocumentWriter>,
+    /// The documents of an output that is a folder.
+    shards: Option<ShardedOutput>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
     /// Whether records are files, of which lists have the paths.
@@ -51,12 +54,13 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         job: &'a FileJob,
         reader: &Reader,
         (deduplicator, against): (&Deduplicator<F>, &Against<F>),
-        unfinished: Option<&[Option<FileDigest>; 3]>,
+        unfinished: Option<&Checkpoint>,
     ) -> Result<Self> {
         let format = reader.format();
         let mut outputs = Self {
             job,
             documents: None,
+            shards: None,
             duplicates: None,
             rejects: None,
             lists_files: format == Format::Text,
@@ -69,23 +73,31 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         if job.dry_run {
             return Ok(outputs);
         }
+        let shards = job.shards.zip(job.shard_targets(reader)?);
+        let targets = shards.as_ref().map(|(_, targets)| &**targets).unwrap_or_default();
+        if shards.is_some() {
+            sharded::make_folders(&job.output, targets, &job.inputs)?;
+        }
         let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
-        let all = all.filter_map(|(name, path)| Some((name, path?)));
+        let all = all.filter_map(|(name, path)| Some((name, path?))).skip(usize::from(shards.is_some()));
+        let all = targets.iter().map(|path| ("output", &**path)).chain(all);
         let inputs = reader.inputs().iter().chain(&against.files);
         let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
         let databases: Vec<&Path> =
             job.database.iter().chain(&against.databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         let written =
-            |place: usize| unfinished.and_then(|files| files[place].as_ref()).map(FileDigest::written);
+            |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
         let is_resumable = !deduplicator.is_temporary();
         let options = writer_options(job, is_resumable);
-        outputs.documents = Some(match written(0).filter(|_| job.output != Path::new("-")) {
-            Some(written) => {
-                DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume)?
-            }
-            None => DocumentWriter::create(&job.output, reader, options)?,
-        });
+        if let Some((kind, targets)) = shards {
+            let (shape, state) = (OutputShape::of(reader), unfinished.and_then(|from| from.shards.as_ref()));
+            let opened = ShardedOutput::open(kind, targets, (shape, options), state);
+            outputs.shards =
+                Some(if unfinished.is_some() { opened.map_err(cannot_resume)? } else { opened? });
+        } else {
+            outputs.documents = Some(open_documents(job, reader, written(0), options)?);
+        }
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() && job.duplicates_header {
@@ -95,6 +107,19 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
+    }
+
+    /// Whether the bytes of a file depend on when it is made durable.
+    pub(super) fn end_members(&self) -> bool {
+        let lines = [&self.duplicates, &self.rejects].into_iter().flatten();
+        self.documents.as_ref().is_some_and(DocumentWriter::ends_members)
+            || self.shards.as_ref().is_some_and(ShardedOutput::ends_members)
+            || lines.into_iter().any(LineFile::ends_members)
+    }
+
+    /// The files of an output that is a folder.
+    pub(super) fn shards(&mut self) -> Option<&mut ShardedOutput> {
+        self.shards.as_mut()
     }
 
     /// Makes the files durable. Standard output is flushed.
@@ -121,9 +146,15 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         of: Option<&Original>,
         cluster_size: Option<u64>,
     ) -> Result<Option<Span>> {
-        let Some(documents) = &mut self.documents else { return Ok(None) };
+        if self.documents.is_none() && self.shards.is_none() {
+            return Ok(None);
+        }
         let mut values = added_values(self.job, &mut self.cleaner, record, text, fingerprint, of);
         values.extend(cluster_size.map(FieldValue::Count));
+        if let Some(shards) = &mut self.shards {
+            return shards.write(record, text, &values).map(|()| None);
+        }
+        let Some(documents) = &mut self.documents else { return Ok(None) };
         let written = match text {
             Some(text) => documents.append_with_text(record, text, &values),
             None => documents.append(record, &values),
@@ -177,6 +208,19 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     }
 }
 
+/// Creates the file of documents, or resumes one.
+fn open_documents(
+    job: &FileJob,
+    reader: &Reader,
+    written: Option<Written>,
+    options: WriterOptions,
+) -> Result<DocumentWriter> {
+    match written.filter(|_| job.output != Path::new("-")) {
+        Some(written) => DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume),
+        None => DocumentWriter::create(&job.output, reader, options),
+    }
+}
+
 /// Creates a file of lines, or resumes one.
 fn open_lines(path: Option<&Path>, written: Option<Written>, is_resumable: bool) -> Result<Option<LineFile>> {
     let Some(path) = path else { return Ok(None) };
@@ -200,7 +244,8 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
-    options.keep_texts = confirms_by_output && !job.reads_twice() && job.units.is_none();
+    options.keep_texts =
+        confirms_by_output && !job.reads_twice() && job.units.is_none() && job.shards.is_none();
     options.nul_ended = job.nul_ended;
     options.resumable = is_resumable;
     options

@@ -109,9 +109,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     /// Creates the files of the job, or opens them where an unfinished run has left them.
     pub(super) fn write(self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
         let Self { job, deduplicator, identity, history, unfinished, .. } = self;
-        let files = unfinished.as_ref().map(|checkpoint| &checkpoint.files);
         let against = Against::open(job, deduplicator.measure(), report)?;
-        let outputs = JobOutputs::open(job, reader, (&deduplicator, &against), files)?;
+        let outputs = JobOutputs::open(job, reader, (&deduplicator, &against), unfinished.as_ref())?;
         WritingJob::new(job, (deduplicator, against), outputs, (identity, history, unfinished))
     }
 }

@@ -18,7 +18,7 @@ impl FileJob {
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
-    /// slowly. A job that would replace the output of a finished job with the same inputs is not run,
+    /// slowly, unless an output is compressed: a member of it ends at each checkpoint. A job that would replace the output of a finished job with the same inputs is not run,
     /// unless it is to [start over](Self::restart) or to run [again](Self::again). `report` receives the counts and the position of the reader after each block of
     /// records; [`ControlFlow::Break`] cancels the run.
     ///
@@ -74,7 +74,7 @@ impl WidthVisitor for Run<'_> {
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
-            finished.check_files(&job)?;
+            finished.check_files(&job, &input.reader)?;
             let deduplicator = &opened.deduplicator;
             return Ok(finished.report(deduplicator.measure().near(), deduplicator.counts_copies()));
         }

@@ -31,6 +31,8 @@ pub struct RawRecord {
     pub(super) number: u64,
     /// The name of the input in keys.
     pub(super) input: Arc<str>,
+    /// The place of the input among all of them.
+    pub(super) source: usize,
     pub(super) parser: Arc<Parser>,
 }
 
@@ -51,13 +53,13 @@ impl RawRecord {
 
 impl Parser {
     fn parse(&self, raw: RawRecord) -> Item {
-        let RawRecord { content, place, number, input, .. } = raw;
+        let RawRecord { content, place, number, input, source, .. } = raw;
         match self.values(&content) {
             Ok(mut values) => {
                 self.cut(&mut values.text);
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
                 let FieldValues { text, value, invalid_utf8, .. } = values;
-                Item::Record(Record { key, text, value, invalid_utf8, number, place, content })
+                Item::Record(Record { key, text, value, invalid_utf8, number, place, source, content })
             }
             Err(reason) => {
                 let raw = match &content {

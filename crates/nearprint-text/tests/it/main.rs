@@ -9,4 +9,6 @@ mod exact;
 mod featureless;
 mod killed;
 mod real_texts;
+#[cfg(feature = "parquet")]
+mod shards;
 mod stored;

@@ -6,7 +6,7 @@ mod report;
 mod summary;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::args::{
@@ -20,7 +20,7 @@ use action::{ActionArgs, Plan};
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{
-    self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Unit,
+    self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Shards, Unit,
 };
 use nearprint_text::recipe::Recipe;
 pub use report::DedupReport;
@@ -70,15 +70,22 @@ Examples:
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
   nearprint dedup pages.jsonl -o new.jsonl --against documents.np --against evals.jsonl
+  nearprint dedup crawl -o unique/ --db seen.np
+  nearprint dedup pages.jsonl.gz -o parts --shards 4
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// The file for kept documents, or for the paths of kept files of folders; - for standard output
+    /// The file for kept documents, or for the paths of kept files of folders; - for standard output. A folder, or
+    /// a name that ends in /, gets a file for each input, with the same name and format; no file in it is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action", "images"])]
     output: Option<PathBuf>,
+    /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the
+    /// next one in turn
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "images", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
+    shards: Option<u32>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
@@ -246,6 +253,7 @@ impl Args {
         let nul_ended = self.null || self.output.is_none();
         let output = self.output.unwrap_or_else(|| NULL_DEVICE.into());
         let mut job = FileJob::new(self.inputs, output, dedup);
+        job.shards = shards_of(self.shards, &job.output)?;
         job.collects_files = plan.is_some();
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
@@ -277,6 +285,8 @@ impl Args {
         let remembers = job.database.is_some() && !job.dry_run;
         let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
+        let is_parquet =
+            job.shards.is_none() && job.output.extension().is_some_and(|extension| extension == "parquet");
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
@@ -298,7 +308,11 @@ impl Args {
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());
-                Err(Failure::Interrupted { records: seen, is_stored: remembers, partial })
+                let rerun = remembers.then_some(match is_parquet {
+                    true => "rerun the command with --restart, since Parquet cannot be resumed",
+                    false => "rerun the command to resume",
+                });
+                Err(Failure::Interrupted { records: seen, rerun, partial })
             }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => match Failure::from(other) {
@@ -347,6 +361,15 @@ impl Args {
         }
         Ok(recipe)
     }
+}
+
+/// How the output is split, if it is a folder.
+fn shards_of(count: Option<u32>, output: &Path) -> Result<Option<Shards>, Failure> {
+    if count.is_some() && output == Path::new("-") {
+        return Err(Failure::Usage("--shards: OUT has to be a folder, not standard output".into()));
+    }
+    let is_folder = output.as_os_str().as_encoded_bytes().ends_with(b"/") || output.is_dir();
+    Ok(count.map(Shards::Into).or(is_folder.then_some(Shards::ByInput)))
 }
 
 /// Prints the counts of a job, or that it was complete before.

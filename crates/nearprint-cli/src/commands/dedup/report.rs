@@ -45,7 +45,7 @@ pub struct DedupReport {
 /// Refuses a path for another file of a job that is one of its inputs or outputs, or lies in its database.
 pub(super) fn check_beside_outputs(file: (&'static str, &Path), job: &FileJob) -> Result<()> {
     let others = [
-        ("output", Some(&*job.output)),
+        ("output", Some(&*job.output).filter(|_| job.shards.is_none())),
         ("duplicates", job.duplicates.as_deref()),
         ("rejects", job.rejects.as_deref()),
     ];

@@ -32,11 +32,14 @@ use report::ScanReport;
 /// Find near-duplicate files under folders
 ///
 /// Prints groups of files, largest savings first. A group begins with the number of files and the
-/// bytes that could be saved. A line for each file follows: the distance in bits from the first
-/// file, the path (relative to PATH if that is one folder), and the size on disk. A group of exact
+/// bytes that could be saved. A line for each file follows: the similarity with the first file in percent, the
+/// path (relative to PATH if that is one folder), and the size on disk. Where fingerprints decide (-k, --confirm,
+/// simhashes, pictures), the distance in bits is in place of the similarity. A group of exact
 /// copies is one line: their number, the bytes, and the first path. Each file of a group is near the first
 /// one, and the others are what `dedup` of the same folders removes. Whole files are
 /// compared: similar sections of different files are not found. Compressed texts are read.
+///
+/// In JSON, `exact` says that a file has the content of the first one; of the first one, that another one has it.
 ///
 /// Pictures (JPEG, PNG, WebP, GIF, TIFF, BMP) are compared with each other by PDQ fingerprints. The first one of a
 /// group has the most pixels, then the most bytes; lines of pictures end with a column WIDTHxHEIGHT.
@@ -95,6 +98,9 @@ pub(super) struct Args {
     /// Print only the first N groups; all are counted
     #[arg(long, value_name = "N", help_heading = "Output options")]
     limit: Option<usize>,
+    /// Begin with a line of the names of the columns
+    #[arg(long, help_heading = "Output options")]
+    header: bool,
     /// Print one JSON object for each group, with all files and their whole paths
     #[arg(long, help_heading = "Output options")]
     json: bool,
@@ -167,6 +173,9 @@ impl TypedCommand<&Recipe> for &Args {
         self.report.write(|| report.head(), |out| report.write_groups(out, options.get_threads()))?;
         let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
+        if self.header {
+            out.write(|out| printer.write_header(out, matches!(decides, Decides::Features(_))))?;
+        }
         out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned)))?;
         out.flush()?;
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));

@@ -96,6 +96,19 @@ fn write_error(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     }
 }
 
+/// The columns and the compression of a file.
+#[derive(Clone)]
+pub(in super::super) struct ParquetShape {
+    pub(in super::super) schema: SchemaRef,
+    compression: Compression,
+}
+
+impl ParquetShape {
+    pub(in super::super) fn of(reader: &ParquetReader) -> Self {
+        Self { schema: reader.schema().clone(), compression: reader.compression() }
+    }
+}
+
 /// Copies rows of other files, with more columns.
 pub(in super::super) struct RowCopier {
     writer: ParquetWriter,
@@ -153,22 +166,22 @@ impl RowCopier {
     /// and one more column for each added field.
     pub(in super::super) fn create(
         path: &Path,
-        source: &ParquetReader,
+        source: &ParquetShape,
         text_field: &str,
         added: &[AddedField],
         columns: &[usize],
     ) -> Result<Self> {
         let kept;
         let schema = match columns {
-            [] => source.schema(),
+            [] => &source.schema,
             columns => {
-                kept = source.schema().project(columns).map_err(ParquetError::from);
+                kept = source.schema.project(columns).map_err(ParquetError::from);
                 &kept.map_err(write_error(path))?
             }
         };
         let text_column = schema.column_with_name(text_field).map(|(column, _)| column);
         let schema = with_fields(schema, added);
-        let writer = ParquetWriter::create(path, &schema, source.compression())?;
+        let writer = ParquetWriter::create(path, &schema, source.compression)?;
         let added = added.iter().map(AddedColumn::of).collect();
         let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
         Ok(Self { writer, batches, rows, added, columns: columns.to_vec(), text_column, texts })
