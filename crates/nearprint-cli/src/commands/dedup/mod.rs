@@ -1,6 +1,7 @@
 //! `nearprint dedup`
 
 mod action;
+mod picture_report;
 mod pictures;
 mod report;
 mod summary;
@@ -107,7 +108,7 @@ pub(super) struct Args {
     /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
     /// those of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
     /// --duplicates
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "summary", "path", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "summary", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
     images: Option<PictureNear>,
     #[command(flatten)]
     pictures: PictureArgs,
