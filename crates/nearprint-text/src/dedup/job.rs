@@ -9,7 +9,7 @@ use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::order::Keep;
 use super::units::{Unit, UnitRules};
-use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
+use crate::documents::{Fields, InputFile, Missing, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
 use crate::recipe::Recipe;
 
@@ -199,7 +199,7 @@ impl FileJob {
     /// makes the same text.
     fn identity_text(&self, inputs: &str, k: u32, recipe: &Recipe) -> String {
         let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, annotate, .. } = self;
-        let Fields { text, key, key_is_optional, value } = &reader.fields;
+        let Fields { text, key, key_is_optional, value, missing } = &reader.fields;
         let mut identity = String::from(inputs);
         let _ = write!(
             identity,
@@ -242,6 +242,9 @@ impl FileJob {
         }
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);
+        }
+        if *missing != Missing::Raise {
+            let _ = write!(identity, " missing {missing}");
         }
         identity
     }
@@ -312,6 +315,8 @@ mod tests {
         job.dedup.min_features = 1;
         let all = before.clone() + fields + " units paragraph min_features 1";
         assert_eq!(job.identity_text("[]", 6, &recipe), all);
+        job.reader.fields.missing = Missing::Drop;
+        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop");
         assert_eq!(
             before,
             format!(
