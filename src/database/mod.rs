@@ -7,6 +7,7 @@ pub(crate) mod bulk;
 mod compaction;
 mod cross;
 pub(crate) mod explain;
+pub(crate) mod follow;
 mod handle;
 pub(crate) mod ingest;
 pub(crate) mod new_row;
