@@ -458,6 +458,9 @@ typedef struct {
   nearprint_event_fn on_event;
   // The first argument of `on_event`.
   void *event_context;
+  // The longest log that a writer leaves when it closes, instead of a run, for small databases.
+  // Default: 0, none.
+  uint64_t keep_log_bytes;
 } nearprint_options;
 
 // What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
