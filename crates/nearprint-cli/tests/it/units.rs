@@ -35,7 +35,8 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
     // Two words of a menu are too few to be compared.
     let rest = two.replace(&format!("\\n\\n{}", FOOTER.to_uppercase()), "");
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), [&*one, &*rest, &*near].concat());
-    let removed = "b#3\ta#3\t0\t1.0000\ta#3\nc#1\ta#2\t0\t1.0000\ta#2\nc#2\ta#3\t0\t1.0000\ta#3\n";
+    let removed =
+        "b#3\ta#3\t0\t1.0000\ta#3\ttrue\nc#1\ta#2\t0\t1.0000\ta#2\ttrue\nc#2\ta#3\t0\t1.0000\ta#3\ttrue\n";
     assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), removed);
     for part in [
         "4 documents, 3 kept, nothing left of 1",

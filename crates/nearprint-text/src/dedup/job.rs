@@ -54,9 +54,10 @@ pub struct FileJob {
     pub old_id: Option<String>,
     /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a field of this name.
     pub cleaned: Option<String>,
-    /// Writes near-duplicates, too, and adds three fields to each document, as the last ones:
+    /// Writes near-duplicates, too, and adds four fields to each document, as the last ones:
     /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
-    /// same key for all of them; `similarity`, from 0 to 1, none for the kept document.
+    /// same key for all of them; `similarity`, from 0 to 1, and `exact`, whether both have the same tokens, none for
+    /// the kept document.
     pub annotate: bool,
     /// Adds a last field `cluster_size` to each written document: the number of documents that have the
     /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
@@ -64,8 +65,9 @@ pub struct FileJob {
     pub cluster_size: bool,
     /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
     pub nul_ended: bool,
-    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
-    /// `cluster` per near-duplicate, with [escaped] keys.
+    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `cluster` and `exact` per
+    /// near-duplicate, with [escaped] keys. `exact` is whether both have the same tokens, of files of folders the same
+    /// bytes; empty if the database stores no text or hash.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,

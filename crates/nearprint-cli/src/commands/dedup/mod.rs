@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::args::{
-    DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, WriterArgs,
+    DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs,
+    WriterArgs,
 };
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
@@ -114,19 +115,20 @@ pub(super) struct Args {
     /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
     /// those of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
     /// --duplicates
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "summary", "path", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "path", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
     images: Option<PictureNear>,
     #[command(flatten)]
     pictures: PictureArgs,
-    /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
-    /// order; duplicate_of and cluster are the key of the kept document
+    /// Write `key duplicate_of distance similarity cluster exact` for each near-duplicate, in input
+    /// order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
+    /// files byte for byte, of records the same words in the same order
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
     /// Begin the file of duplicates with a line of the names of its columns
     #[arg(long, requires = "duplicates", help_heading = "Output options")]
     duplicates_header: bool,
-    /// Write near-duplicates to OUT, too, and add the fields duplicate_of, cluster and similarity
-    /// to each document. For a kept document cluster is its own key; the other two are null
+    /// Write near-duplicates to OUT, too, and add the fields duplicate_of, cluster, similarity and exact
+    /// to each document. For a kept document cluster is its own key; the others are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
     /// Add a last field cluster_size to each document, and a last column to the file of duplicates:
@@ -136,9 +138,8 @@ pub(super) struct Args {
     cluster_size: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
-    /// Also write the counts of the summary to a file, as one JSON object
-    #[arg(long, value_name = "FILE.json", help_heading = "Output options")]
-    summary: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Output options")]
+    summary: SummaryArgs,
     /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
     /// documents without repeated ones. A document that loses everything is not written. Repeated
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
@@ -281,7 +282,7 @@ impl Args {
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
-        self.summary.iter().try_for_each(|path| check_beside_outputs(("summary", path), &job))?;
+        self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
         let remembers = job.database.is_some() && !job.dry_run;
         let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
@@ -301,8 +302,7 @@ impl Args {
         match done {
             Ok(done) => {
                 note_outcome(global, &done, self.unit, started);
-                let counts = summary::object(&done, self.unit, started);
-                self.summary.map_or(Ok(()), |path| summary::write(&path, &counts))?;
+                self.summary.write(|| summary::object(&done, self.unit, started))?;
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 plan.map_or(Ok(()), |plan| act(&plan, &done, is_dry, global))
             }

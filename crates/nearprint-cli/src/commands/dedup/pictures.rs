@@ -10,9 +10,10 @@ use nearprint::{Options, Width};
 use nearprint_text::Result;
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use nearprint_text::documents::{FileStamp, FolderRules, InputFile, LeftOut, check_outputs, list_files};
+use serde_json::json;
 
 use super::Args;
-use crate::args::{GlobalArgs, PictureNear, note_left_out};
+use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
 use crate::pictures::{
     Candidate, Grouping, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader, PictureStore,
     best_first, group,
@@ -87,6 +88,20 @@ impl Args {
             global.note(format_args!("kept without a comparison: {plain} of a quality below {quality}"));
         }
         note_left_out(global, &inputs.left_out, num_files, &[]);
+        self.summary.write(|| {
+            let copies = files.duplicates.iter().filter(|file| file.is_copy).count();
+            json!({
+                "pictures": num_inputs,
+                "decoded": num_decoded,
+                "near": near.len(),
+                "exact_copies": copies,
+                "near_bytes": bytes_of(&pictures, &near),
+                "distance": k,
+                "not_compared": plain,
+                "left_out_files": left_out_object(&inputs.left_out),
+                "seconds": started.elapsed().as_secs_f64(),
+            })
+        })?;
         plan.map_or(Ok(()), |plan| plan.run(&files, self.dry_run, global))
     }
 
@@ -95,6 +110,7 @@ impl Args {
         let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
         let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
         let databases: Vec<&Path> = self.db.iter().map(PathBuf::as_path).collect();
+        let outputs = outputs.chain(self.summary.path().map(|path| ("summary", path)));
         Ok(check_outputs(outputs, &inputs, &databases)?)
     }
 
@@ -151,13 +167,14 @@ impl Args {
             let mut out = OutputStream::create(self.duplicates.as_deref())?;
             out.write(|out| {
                 if self.duplicates_header {
-                    writeln!(out, "key\tduplicate_of\tdistance\tsimilarity\tcluster")?;
+                    writeln!(out, "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact")?;
                 }
                 files.duplicates.iter().try_for_each(|file| {
                     let [path, kept] = [&file.path, &file.kept].map(|path| path.to_string_lossy());
                     let (path, kept) = (escape(&path), escape(&kept));
                     let distance = (256.0 * (1.0 - file.similarity)).round();
-                    writeln!(out, "{path}\t{kept}\t{distance}\t{:.4}\t{kept}", file.similarity)
+                    let exact = file.is_copy;
+                    writeln!(out, "{path}\t{kept}\t{distance}\t{:.4}\t{kept}\t{exact}", file.similarity)
                 })
             })?;
             out.finish()?;
@@ -254,6 +271,11 @@ fn duplicate_files(pictures: &[PictureFile], num_here: usize, near: &[Near]) -> 
     DuplicateFiles { duplicates, stamps }
 }
 
+/// The bytes of near-duplicates.
+fn bytes_of(pictures: &[PictureFile], near: &[Near]) -> u64 {
+    near.iter().map(|near| pictures[near.picture].stamp.size_bytes).sum()
+}
+
 fn summarize(
     global: GlobalArgs,
     pictures: &[PictureFile],
@@ -261,12 +283,11 @@ fn summarize(
     num_decoded: u64,
     started: Instant,
 ) {
-    let bytes = near.iter().map(|near| pictures[near.picture].stamp.size_bytes).sum();
     global.note(format_args!(
         "{}, {num_decoded} decoded now, {:.1} s: {} near a kept one, {}",
         plural(pictures.len() as u64, "picture"),
         started.elapsed().as_secs_f64(),
         near.len(),
-        DecimalBytes(bytes),
+        DecimalBytes(bytes_of(pictures, near)),
     ));
 }

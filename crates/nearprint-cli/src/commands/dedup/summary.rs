@@ -1,17 +1,13 @@
 //! What `nearprint dedup` prints at the end.
 
-use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
 use indicatif::HumanBytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::args::{GlobalArgs, exactly, limit, note_left_out};
+use crate::args::{GlobalArgs, exactly, left_out_object, limit, note_left_out};
 use crate::terminal::print_message;
-use nearprint_text::Result;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileReport, Unit, UnitCounts};
-use nearprint_text::documents::OutputFile;
 
 /// The comparisons of a document on average from which the summary speaks of shared bands.
 const CROWDED: f64 = 1000.0;
@@ -98,7 +94,6 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
     let DocumentCounts { records, kept, duplicates, copies, bad, aside, empty, featureless, .. } = *counts;
     let DocumentCounts { invalid_utf8, unconfirmed, by_similarity, units, .. } = *counts;
     let groups = largest.iter().map(|group| json!({ "size": group.size, "name": group.name }));
-    let left_out = left_out.files().into_iter().map(|(count, what)| (what.to_string(), json!(count)));
     json!({
         "documents": records,
         "kept": kept,
@@ -122,18 +117,11 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
             "hollow": units.hollow,
             "by_share_left": units.by_left,
         })),
-        "left_out_files": left_out.collect::<Map<_, _>>(),
+        "left_out_files": left_out_object(left_out),
         "resumed_after": resumed_after,
         "completed": completed.map(|completed| completed.to_string()),
         "seconds": started.elapsed().as_secs_f64(),
     })
-}
-
-/// Writes an object to a file, which takes its name when it is complete.
-pub(super) fn write(path: &Path, object: &Value) -> Result<()> {
-    let file = OutputFile::create(path)?;
-    writeln!(file.file(), "{object}").map_err(nearprint::Error::io("write", path))?;
-    file.complete()
 }
 
 /// The beginning of a key or a text, with all characters escaped that do not print themselves.
