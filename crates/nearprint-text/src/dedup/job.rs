@@ -160,6 +160,15 @@ impl FileJob {
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
         }
+        if self.units == Some(Unit::Passage) {
+            let refused = [
+                (self.restart && self.database.is_some(), "restart"),
+                (self.unit_rules.min_repeats > 2, "min_repeats"),
+            ];
+            if let Some((_, option)) = refused.into_iter().find(|(is_set, _)| *is_set) {
+                return Err(OutputProblem::NotWithPassages { option }.into());
+            }
+        }
         if !self.against.is_empty() && (self.reads_twice() || self.units.is_some()) {
             return Err(OutputProblem::NotWithAgainst.into());
         }
@@ -174,6 +183,22 @@ impl FileJob {
         ];
         let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
+    }
+
+    /// Sets how passages are compared: by the hashes of their words.
+    pub(super) fn set_passages(&mut self) -> Result<()> {
+        if self.units == Some(Unit::Passage) {
+            self.unit_rules.min_words = self.unit_rules.min_words.max(2);
+            let recipe = format!("exact width=128 shingle={}", self.unit_rules.min_words);
+            let engine = self.dedup.engine.clone();
+            self.dedup = DedupOptions {
+                k: Some(0),
+                require_recipe: true,
+                engine,
+                ..DedupOptions::new(recipe.parse()?)
+            };
+        }
+        Ok(())
     }
 
     /// Whether all documents are decided before the first one is written.

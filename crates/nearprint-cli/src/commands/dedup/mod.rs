@@ -74,6 +74,7 @@ Examples:
   nearprint dedup crawl -o unique/ --db seen.np
   nearprint dedup pages.jsonl.gz -o parts --shards 4
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
+  nearprint dedup pages.jsonl -o clean.jsonl --unit passage --min-words 30
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
     /// Files and folders of documents; - for standard input
@@ -143,13 +144,17 @@ pub(super) struct Args {
     /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
     /// documents without repeated ones. A document that loses everything is not written. Repeated
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
-    /// key of a unit is the key of its document, `#` and its number
-    #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
+    /// key of a unit is the key of its document, `#` and its number. passage removes repeated runs of --min-words
+    /// words, wherever they begin and end, and keeps the first of them; the number is that of the first word
+    #[arg(long, value_name = "paragraph|line|passage", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
     /// With --unit, remove a paragraph or line from the Nth document on that has it. With 2, also where its own
     /// document repeats it
     #[arg(long, value_name = "N", default_value = "2", requires = "unit", value_parser = clap::value_parser!(u64).range(2..), help_heading = "Duplicate options")]
     min_repeats: u64,
+    /// With --unit passage, the words of the shortest run that is removed [default: 50]
+    #[arg(long, value_name = "N", requires = "unit", value_parser = clap::value_parser!(u64).range(2..=10_000), help_heading = "Duplicate options")]
+    min_words: Option<u64>,
     /// With --unit, leave a document out if earlier ones leave less than this share of its text, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", requires = "unit", value_parser = share, help_heading = "Duplicate options")]
     min_left: f64,
@@ -229,7 +234,8 @@ fn unit(text: &str) -> Result<Unit, String> {
     match text {
         "paragraph" => Ok(Unit::Paragraph),
         "line" => Ok(Unit::Line),
-        _ => Err("not paragraph or line".into()),
+        "passage" => Ok(Unit::Passage),
+        _ => Err("not paragraph, line or passage".into()),
     }
 }
 
@@ -244,6 +250,7 @@ impl Args {
             return self.run_pictures(near, global);
         }
         let started = Instant::now();
+        self.check_passages()?;
         let dedup = self.dedup_options(global)?;
         let plan = self.action.plan(&self.inputs)?;
         if plan.is_some() && self.db.is_some() {
@@ -279,6 +286,9 @@ impl Args {
         job.unit_rules.min_repeats = self.min_repeats;
         job.unit_rules.min_left = self.min_left;
         job.unit_rules.keeps_hollow = self.keep_hollow;
+        if let Some(min_words) = self.min_words.and_then(|words| usize::try_from(words).ok()) {
+            job.unit_rules.min_words = min_words;
+        }
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
@@ -322,6 +332,21 @@ impl Args {
         }
     }
 
+    /// Refuses options that passages do not have, or that only they have.
+    fn check_passages(&self) -> Result<(), Failure> {
+        let compares = self.near.is_given() || self.recipe.is_anything_given() || self.confirm.is_some();
+        let why = match self.unit {
+            Some(Unit::Passage) if compares => {
+                "--unit passage: passages have equal words; no option changes that"
+            }
+            Some(Unit::Passage) if self.min_tokens.is_some() => "--min-tokens: --min-words is for passages",
+            Some(Unit::Passage) => return Ok(()),
+            _ if self.min_words.is_some() => "--min-words: is for --unit passage",
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage(why.into()))
+    }
+
     /// How documents are compared.
     fn dedup_options(&self, global: GlobalArgs) -> Result<DedupOptions, Failure> {
         let recipe = self.recipe_or_stored()?;
@@ -341,6 +366,9 @@ impl Args {
     /// The recipe of the options; without `--recipe` the recipe of the first database that exists,
     /// with the parts that other options set.
     fn recipe_or_stored(&self) -> Result<Recipe, Failure> {
+        if self.unit == Some(Unit::Passage) {
+            return Ok("exact width=128".parse()?);
+        }
         let databases = self.db.iter().chain(&self.against);
         let mut databases = databases.filter(|path| path.is_dir() && width_of(path).is_ok());
         let Some(path) = self.db.as_ref().filter(|path| path.exists()).or(databases.next()) else {

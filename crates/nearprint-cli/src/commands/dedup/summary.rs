@@ -38,7 +38,10 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
             describe_units(global, counts.units, unit);
         }
     }
-    global.note(format_args!("near: {}", nearness(&report.near)));
+    match unit {
+        Some(Unit::Passage) => global.note(format_args!("near: the same words in a row")),
+        _ => global.note(format_args!("near: {}", nearness(&report.near))),
+    }
     if before > 0 {
         global.note(format_args!("an interrupted run processed {before} of them"));
     }
@@ -136,8 +139,14 @@ fn quoted(name: &str) -> String {
 pub(super) fn plural(unit: Unit) -> &'static str {
     match unit {
         Unit::Line => "lines",
+        Unit::Passage => "passages",
         _ => "paragraphs",
     }
+}
+
+/// What is counted of what is compared.
+pub(super) fn compared_in(unit: Unit) -> &'static str {
+    if unit == Unit::Passage { "words" } else { plural(unit) }
 }
 
 /// Prints how many units were removed.
@@ -145,9 +154,11 @@ fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
     let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } = counts;
     let share = 100.0 * removed_bytes as f64 / (text_bytes as f64).max(1.0);
     let (removed_bytes, text_bytes) = (HumanBytes(removed_bytes), HumanBytes(text_bytes));
+    let compared_units = compared_in(unit);
+    let removed_units = if unit == Unit::Passage { " passages" } else { "" };
     global.note(format_args!(
-        "{compared} {}, {removed} removed: {removed_bytes} of {text_bytes} of text ({share:.1}%)",
-        plural(unit)
+        "{compared} {compared_units}, {removed}{removed_units} removed: {removed_bytes} of {text_bytes} of text \
+         ({share:.1}%)"
     ));
     if within > 0 {
         global.note(format_args!("{within} of them repeat a part of their own document"));
