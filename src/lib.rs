@@ -47,6 +47,7 @@ mod util;
 pub use database::activity::Activity;
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
+pub use database::follow::{Follower, Update};
 pub use database::ingest::IngestReport;
 pub use database::new_row::NewRow;
 pub use database::repair::{Finding, FindingKind, RepairReport};

@@ -35,6 +35,7 @@ pub struct Options {
     /// time is done at a known one.
     pub(crate) deferred_flushes: bool,
     pub(crate) merges: bool,
+    pub(crate) keep_log_bytes: u64,
     /// 0 for any.
     pub(crate) merge_bytes_per_second: u64,
     pub(crate) lock_wait: Duration,
@@ -69,6 +70,7 @@ impl Options {
             background_merges: true,
             deferred_flushes: false,
             merges: true,
+            keep_log_bytes: 0,
             merge_bytes_per_second: 0,
             lock_wait: Duration::ZERO,
             progress: None,
@@ -118,6 +120,16 @@ impl Options {
     #[must_use]
     pub fn merges(mut self, merges: bool) -> Self {
         self.merges = merges;
+        self
+    }
+
+    /// The longest log, in bytes, that a writer leaves when it [closes](crate::Writer::close), and goes on
+    /// with when it opens a database. A longer one becomes a run; 0, the default, leaves none. For small
+    /// databases and small additions: a run takes some files of 24 KiB and more, a log 16 bytes a row of
+    /// 64 bits. Whoever opens the database reads the log and sorts its rows, and queries scan them.
+    #[must_use]
+    pub fn keep_log(mut self, bytes: u64) -> Self {
+        self.keep_log_bytes = bytes;
         self
     }
 

@@ -47,8 +47,9 @@ TOP = """\
  * Memory. Results go to arrays of the caller. A function with a capacity writes at most that many
  * items, and reports the number of all.
  *
- * Callbacks return 0 to go on. They must return: no exception, longjmp() or end of the thread may
- * leave them. An exception that does ends the process. They must not free the handle that calls them.
+ * Callbacks return 0 to go on; one for events returns nothing. They must return: no exception,
+ * longjmp() or end of the thread may leave them. An exception that does ends the process. They must
+ * not free the handle that calls them.
  *
  * Example:
 """
@@ -61,6 +62,7 @@ INITS = {
 SECTIONS = {
     "status": ("Versions and codes", "Any thread."),
     "error": ("Errors", "One thread at a time for each error object. A program needs one for each thread."),
+    "events": ("Events", "A structure belongs to the call that receives it."),
     "settings": ("Settings", "Any thread."),
     "columns": ("Columns of results", "A structure belongs to the call that it is passed to."),
     "text": ("Fingerprints as text", "Any thread."),

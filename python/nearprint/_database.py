@@ -42,6 +42,7 @@ def open(
     background_merges: bool = True,
     merges: bool = True,
     merge_rate: Optional[int] = None,
+    keep_log: int = 0,
     on_event: Listener = None,
     wait: float = 0.0,
     progress: Progress = None,
@@ -52,7 +53,8 @@ def open(
     bytes (1 GiB; at least 1 MiB). A run is made of each ``memtable_rows`` rows (65,536). Without
     ``background_merges``, commits wait for runs and for merges; without ``merges``, runs are merged by
     :meth:`Database.compact` only; ``merge_rate`` limits the bytes that a merge writes in a second (at least
-    1 MiB). ``on_event`` is called with a dictionary for each ``flush``, ``merge``, ``expiry`` and ``stall``
+    1 MiB). :meth:`Database.close` leaves rows in a log of at most ``keep_log`` bytes (0) instead of files of their
+    own, which suits small databases. ``on_event`` is called with a dictionary for each ``flush``, ``merge``, ``expiry`` and ``stall``
     (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in which it was noticed. The
     first write waits at most ``wait`` seconds
     while another process writes. ``progress`` is for all long operations: a
@@ -69,6 +71,7 @@ def open(
         background_merges=background_merges,
         merges=merges,
         merge_rate=merge_rate,
+        keep_log=keep_log,
         on_event=on_event,
         wait=wait,
     )

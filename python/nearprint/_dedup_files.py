@@ -14,6 +14,7 @@ from ._errors import InputError
 from ._progress import Progress, listening
 from ._reports import Deduplication, UnitCounts
 from ._settings import check_count, check_similarity
+from ._sources import Missing, check_missing
 
 
 def dedup_files(
@@ -31,6 +32,7 @@ def dedup_files(
     no_ignore: bool = False,
     null: bool = False,
     text_field: str = "text",
+    missing: Missing = "raise",
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
     cut_after: Optional[str] = None,
@@ -91,6 +93,9 @@ def dedup_files(
     with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
     are set aside, too.
 
+    Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
+    they are written as documents that nothing is near, and with ``"drop"`` they are set aside.
+
     ``keep_fields`` are the only fields that are written. ``old_id``, ``cleaned`` and ``add_fingerprint`` are the names
     of fields that are added: the key, the text as the recipe cleans it, and the fingerprint. ``report`` is the file for
     a page for a browser: totals, and the groups in ``duplicates``, which it needs.
@@ -106,6 +111,7 @@ def dedup_files(
         inputs = [inputs]
     if isinstance(against, (str, bytes, os.PathLike)):
         against = [against]
+    check_missing(missing)
     description = _description(
         [path_of(path) for path in inputs],
         path_of(output),
@@ -129,6 +135,7 @@ def dedup_files(
         no_ignore=no_ignore,
         null=null,
         text_field=text_field,
+        missing=missing,
         key_field=key_field,
         input_format=input_format,
         cut_after=cut_after,
@@ -184,7 +191,7 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
     defaults |= dict.fromkeys(("no_ignore", "null", "within", "keep_hollow"), False)
     defaults |= {"min_repeats": 2, "min_left": 0.0}
-    description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
+    description = {**defaults, "text_field": "text", "missing": "raise", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:
             description[name] = check_count(description[name], name, least)

@@ -39,6 +39,7 @@ def create(
     background_merges: bool = True,
     merges: bool = True,
     merge_rate: Optional[int] = None,
+    keep_log: int = 0,
     on_event: Listener = None,
     wait: float = 0.0,
     progress: Progress = None,
@@ -80,6 +81,7 @@ def create(
         background_merges=background_merges,
         merges=merges,
         merge_rate=merge_rate,
+        keep_log=keep_log,
         on_event=on_event,
         wait=wait,
     )

@@ -14,6 +14,12 @@ from ._tables import ROWS_AT_ONCE, Table, checked, table_of
 Missing = Literal["raise", "keep", "drop"]
 
 
+def check_missing(missing: str) -> None:
+    """Refuses what does not say what becomes of missing texts."""
+    if missing not in ("raise", "keep", "drop"):
+        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+
+
 class Batch(NamedTuple):
     """Some texts in order, ``None`` for missing ones, with the columns that were asked for."""
 
@@ -42,8 +48,7 @@ class Texts:
     ) -> None:
         if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) == 0:
             raise TypeError("texts: one text, where a list of texts is wanted")
-        if missing not in ("raise", "keep", "drop"):
-            raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+        check_missing(missing)
         self.table: Optional[Table] = table_of(texts)
         if self.table is None and (key is not None or value is not None):
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")

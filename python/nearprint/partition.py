@@ -25,11 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Words, check_k, check_threads, check_width, words_of
+from ._arrays import Words, check_threads, check_width, words_of
 from ._carried import bands_for
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
+from ._settings import near_of
 
 __all__ = ["Kept", "block_keys", "components", "forest", "join_between", "join_blocks", "split_blocks"]
 
@@ -39,16 +40,18 @@ _MOST_PARTS = 256
 
 def block_keys(
     fingerprints: Any,
-    k: int,
+    k: Optional[int] = None,
     split: Optional[Mapping[int, int]] = None,
     *,
+    similarity: Optional[float] = None,
     width: Optional[int] = None,
     bands: Optional[str] = None,
 ) -> Result:
     """The groups of each fingerprint: columns ``group`` (uint64, below 2**63) and ``fingerprint``.
 
     A fingerprint has k + 1 groups, or with ``bands``, such as ``"6x16"``, one for each band. Two fingerprints that
-    are near have a group in common. With bands, the fingerprint 0 is near nothing and has no group.
+    are near have a group in common. With bands, the fingerprint 0 is near nothing and has no group, and
+    ``similarity`` (0.7) may take the place of ``k``, as in :func:`nearprint.find_all`; so in all functions here.
 
     ``split`` maps a group that too many fingerprints have to a number of parts, from 1 to 256: other groups take
     its place, each with about two of the parts, and each of its fingerprints has that number of them. It has to be
@@ -58,15 +61,17 @@ def block_keys(
     """
     words, width = words_of(fingerprints, width)
     parts = {_check_group(group): _check_parts(count) for group, count in dict(split or {}).items()}
-    return Result(_nearprint.block_keys(words, width, (check_k(k, width), bands_for(fingerprints, bands)), parts))
+    near = near_of(fingerprints, width, k, similarity, bands)
+    return Result(_nearprint.block_keys(words, width, near, parts))
 
 
 def split_blocks(
     groups: Any,
     fingerprints: Any,
     parts: Any,
-    k: int,
+    k: Optional[int] = None,
     *,
+    similarity: Optional[float] = None,
     width: Optional[int] = None,
     bands: Optional[str] = None,
 ) -> Result:
@@ -84,17 +89,18 @@ def split_blocks(
         )
     if counts.size and not 1 <= counts.min() <= counts.max() <= _MOST_PARTS:
         raise InputError(f"{counts.min()} to {counts.max()} parts: a group has 1 to {_MOST_PARTS}")
-    near = check_k(k, width), bands_for(fingerprints, bands)
+    near = near_of(fingerprints, width, k, similarity, bands)
     return Result(_nearprint.split_blocks(numbers, words, counts.astype(np.uint64), width, near))
 
 
 def join_blocks(
     groups: Any,
     fingerprints: Any,
-    k: int,
+    k: Optional[int] = None,
     forest: bool = False,
     threads: Optional[int] = 1,
     *,
+    similarity: Optional[float] = None,
     width: Optional[int] = None,
     bands: Optional[str] = None,
     progress: Progress = None,
@@ -102,8 +108,8 @@ def join_blocks(
     """The pairs that are reported at some groups: columns ``a``, ``b``, ``distance``, with ``a < b``.
 
     ``groups`` and ``fingerprints`` are rows of :func:`block_keys` in any order: all rows with these groups.
-    Repeated rows count once. Groups may be int64, too. ``k`` and ``bands`` must be the same as for ``block_keys``:
-    with another ``k`` pairs are missing, which is not always detected.
+    Repeated rows count once. Groups may be int64, too. ``k``, ``similarity`` and ``bands`` must be the same as for
+    ``block_keys``: with another ``k`` pairs are missing, which is not always detected.
 
     With ``forest``, only some of the pairs are reported. The pairs of all tasks together have the same connected
     components as all pairs, and are few even if many fingerprints are near each other.
@@ -113,7 +119,7 @@ def join_blocks(
     """
     words, width = words_of(fingerprints, width)
     numbers = _check_rows(groups, words, width)
-    near = check_k(k, width), bands_for(fingerprints, bands)
+    near = near_of(fingerprints, width, k, similarity, bands)
     with listening(progress) as listener:
         rows = numbers, words
         return Blocks(_nearprint.join_blocks(rows, width, near, forest, check_threads(threads), listener)).table()
@@ -124,9 +130,10 @@ def join_between(
     fingerprints: Any,
     other_groups: Any,
     other_fingerprints: Any,
-    k: int,
+    k: Optional[int] = None,
     threads: Optional[int] = 1,
     *,
+    similarity: Optional[float] = None,
     width: Optional[int] = None,
     bands: Optional[str] = None,
     progress: Progress = None,
@@ -139,7 +146,7 @@ def join_between(
     """
     ones, width = words_of(fingerprints, width)
     others, _ = words_of(other_fingerprints, width)
-    near = check_k(k, width), bands_for(other_fingerprints, bands_for(fingerprints, bands))
+    near = near_of(fingerprints, width, k, similarity, bands_for(other_fingerprints, bands))
     rows = _check_rows(groups, ones, width), ones
     other_rows = _check_rows(other_groups, others, width), others
     with listening(progress) as listener:
@@ -175,9 +182,17 @@ class Kept:
     :func:`nearprint.spark.fingerprint` makes different fingerprints for different texts without features.
     """
 
-    def __init__(self, k: int, *, width: int = 64, bands: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        k: Optional[int] = None,
+        *,
+        similarity: Optional[float] = None,
+        width: int = 64,
+        bands: Optional[str] = None,
+    ) -> None:
         self._width, self._bands = check_width(width), bands
-        self._kept = _nearprint.KeptFingerprints.temporary(width, (check_k(k, width), bands))
+        near = near_of(None, self._width, k, similarity, bands)
+        self._kept = _nearprint.KeptFingerprints.temporary(width, near)
 
     def decide(self, fingerprints: Any) -> Result:
         """Decides fingerprints in order: columns ``duplicate_of`` and ``distance``.

@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     merges: bool,
     /// In bytes a second; 0 for any.
     merge_rate: u64,
+    /// In bytes.
+    keep_log: u64,
     /// Called with a dictionary for each event.
     on_event: Option<Py<PyAny>>,
     /// In seconds.
@@ -58,7 +60,7 @@ impl Settings {
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new().background_merges(self.background_merges);
         options = options.lock_wait(Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX));
-        options = options.merges(self.merges).merge_rate(self.merge_rate);
+        options = options.merges(self.merges).merge_rate(self.merge_rate).keep_log(self.keep_log);
         if let Some(listener) = &self.on_event {
             let listener = Python::attach(|py| listener.clone_ref(py));
             options = options.on_event(move |event| Python::attach(|py| tell(py, &listener, event)));

@@ -43,6 +43,7 @@ pub(crate) struct Description {
     no_ignore: bool,
     null: bool,
     text_field: String,
+    missing: String,
     key_field: Option<String>,
     input_format: Option<String>,
     cut_after: Option<String>,
@@ -90,6 +91,8 @@ impl Description {
         dedup.engine = options;
         let mut job = FileJob::new(self.inputs, self.output, dedup);
         job.reader.fields.text = self.text_field;
+        job.reader.fields.missing =
+            self.missing.parse().map_err(|why| format!("missing = {:?}: {why}", self.missing))?;
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
         job.reader.cut_after = self.cut_after;

@@ -41,6 +41,7 @@ pub(crate) fn fingerprint_pictures<'py>(
 ) -> PyResult<Fingerprints<'py>> {
     let recipe: Recipe =
         recipe.parse().map_err(|why| input_error(py, &format!("recipe {recipe:?}: {why}")))?;
+    nearprint_image::quiet_decoders();
     let ticker = Ticker::default();
     let found = watch(py, &ticker, None, || {
         let found = Mutex::new(vec![None; items.len()]);

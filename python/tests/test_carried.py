@@ -82,6 +82,22 @@ def test_regression_minhash_is_not_compared_by_all_bits(tmp_path: Path) -> None:
     keyed = partition.block_keys(prints, k)
     assert len(keyed) == 30
     assert len(partition.join_blocks(keyed["group"], keyed["fingerprint"], k, bands="10x16")) == 1
+    # A similarity takes the place of a distance, 0.7 if there is neither.
+    nears: list[dict[str, Any]] = [{"similarity": 0.5}, {}]
+    for near in nears:
+        keyed = partition.block_keys(prints, **near)
+        pairs = partition.join_blocks(keyed["group"], keyed["fingerprint"], **near, bands="10x16")
+        assert list(pairs["distance"]) == list(nearprint.find_all(prints, **near)["distance"])
+        assert len(pairs) == 1
+        groups, rows = keyed["group"], keyed["fingerprint"]
+        between = partition.join_between(groups, rows, groups, rows, **near, bands="10x16")
+        assert sorted(between["distance"]) == sorted([0, 0, 0, *pairs["distance"], *pairs["distance"]])
+        decided = partition.Kept(**near, width=256, bands="10x16").decide(prints)
+        assert list(decided["duplicate_of"] >= 0).count(True) == 1
+    with pytest.raises(nearprint.InputError, match="similarity"):
+        partition.block_keys([1, 2], similarity=0.5)
+    with pytest.raises(nearprint.InputError, match="k, or similarity"):
+        partition.Kept()
 
 
 def test_regression_contradictions_of_the_recipe_are_refused(tmp_path: Path) -> None:

@@ -598,3 +598,15 @@ def test_activity_names_the_writer(tmp_path: Path) -> None:
         found = nearprint.open(tmp_path / "db").activity()
         assert found["locked"] and f"process {os.getpid()}" in found["writer"]
         assert before < found["last_commit"] < datetime.now(timezone.utc) + timedelta(seconds=5)
+
+
+def test_a_short_log_stays(tmp_path: Path) -> None:
+    for ids in ([1, 2], [3]):
+        options: dict[str, Any] = {"keep_log": 4096}
+        path = tmp_path / "db"
+        with nearprint.open(path, **options) if path.exists() else nearprint.create(path, **options) as db:
+            db.add(ids, ids)
+    assert sorted(file.name for file in path.iterdir()) == ["LOCK", "MANIFEST", "wal-00000002.log"]
+    assert sorted(nearprint.open(path).query(1, 1)["id"]) == [1, 3]
+    with pytest.raises(ValueError, match="keep_log"):
+        nearprint.open(path, keep_log=-1)

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -162,6 +162,22 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     refused("which is not written", report=tmp_path / "page", duplicates=duplicates, dry_run=True)
     refused("is also an input", report=pages, duplicates=duplicates)
     refused("are the same file", report=duplicates, duplicates=duplicates)
+
+
+@pytest.mark.parametrize("missing", ["keep", "drop"])
+def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["keep", "drop"]) -> None:
+    texts = ["one two three four five", None, "six seven eight nine ten", None, "one two three four five"]
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    with pytest.raises(nearprint.InputError, match=r"pages\.jsonl:2"):
+        nearprint.dedup_files(pages, tmp_path / "out.jsonl")
+    done = nearprint.dedup_files(pages, tmp_path / "out.jsonl", missing=missing)
+    kept = nearprint.dedup(texts, missing=missing)["kept"]
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["text"] for line in lines] == [text for text, keep in zip(texts, kept) if keep]
+    assert (done.documents, done.duplicates, done.kept) == (5, 1, 4 if missing == "keep" else 2)
+    with pytest.raises(nearprint.InputError, match="missing = 'mask': 'raise', 'keep' or 'drop'"):
+        nearprint.dedup_files(pages, tmp_path / "out.jsonl", missing="mask")  # type: ignore[arg-type]
 
 
 def test_regression_messages_name_arguments_of_python(pages: Path, tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ impl Error {
             | Self::Mismatch { .. }
             | Self::Overlap { .. }
             | Self::RunsOnly { .. }
+            | Self::Follower { .. }
             | Self::NotRunsOnly { .. } => ErrorKind::Mismatch,
             Self::KeysNotStored { .. } | Self::TextsNotStored { .. } | Self::NotAHash { .. } => {
                 ErrorKind::NotStored

@@ -234,6 +234,11 @@ pub enum Error {
         /// The folder of runs.
         path: PathBuf,
     },
+    /// A writer was opened on a folder that [follows](crate::Database::follow) a database.
+    Follower {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A database was to be ingested that was not [built](crate::Builder::runs_only) for it.
     NotRunsOnly {
         /// The database.
@@ -460,6 +465,9 @@ impl fmt::Display for Error {
             Self::TextTooLong { path, .. } => write!(f, "{}: a text takes less than 4 GiB", path.display()),
             Self::RunsOnly { path } => {
                 write!(f, "{}: a folder of runs to ingest; no rows can be added", path.display())
+            }
+            Self::Follower { path } => {
+                write!(f, "{}: follows another database, and only its updates write to it", path.display())
             }
             Self::NotRunsOnly { path } => {
                 write!(f, "{}: a database, not a folder of runs to ingest", path.display())

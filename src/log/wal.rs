@@ -182,6 +182,12 @@ impl LogFrames<'_> {
         self.frames.end
     }
 
+    /// The bytes of the frames.
+    pub(crate) fn sound_bytes(&self) -> &[u8] {
+        let len = to_usize(self.end().offset - self.from.offset);
+        self.bytes.get(..len).unwrap_or_default()
+    }
+
     /// Visits the operations of all frames, in order. After an error, nothing that was visited may
     /// be used.
     pub(crate) fn visit<F: Fingerprint>(&self, visit: &mut impl FnMut(Operation<'_, F>)) -> Result<()> {

@@ -9,6 +9,9 @@ pub(crate) const MANIFEST_NEW: &str = "MANIFEST.tmp";
 /// Marks a folder that a process has made and not completed. It is no file of a database.
 pub(crate) const MARKER: &str = "NEARPRINT-FOLDER";
 
+/// Shows that a folder follows a database elsewhere. It is no file of a database.
+pub(crate) const FOLLOWER: &str = "FOLLOWER";
+
 /// Shows that a process makes, renames or removes a folder of its own beside this file. On Windows only,
 /// and gone after that.
 #[cfg(windows)]
@@ -53,7 +56,7 @@ pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
     format!("spill-{run:08}-{table}-{number}.tmp")
 }
 
-/// Whether a name is that of a write-ahead log.
+/// Whether a name is a write-ahead log's.
 pub(crate) fn is_wal(name: &str) -> bool {
     name.strip_prefix("wal-")
         .and_then(|rest| rest.strip_suffix(".log"))

@@ -396,8 +396,12 @@ fn make_marked(
 ) -> Result<Option<(Folder, String, File)>> {
     let path = parent.path_of("").join(name);
     let id: String = random_bytes::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    match parent.make_own_folder(making) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        // `NotFound` means that the parent itself has been removed.
+        other => other.map_err(Error::io("create", &path))?,
+    }
     let make = || {
-        parent.make_own_folder(making)?;
         let folder = parent.open_own(making)?;
         match mark(&folder, &id, name, contents) {
             Ok(marker) => Ok(marker.map(|marker| (folder, id, marker))),

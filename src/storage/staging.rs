@@ -24,7 +24,8 @@ pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
 }
 
 /// What a staging folder may hold.
-const CONTENTS: Contents = Contents { kind: "staging", is_file: names::is_ours, files: &[], databases: &[] };
+const CONTENTS: Contents =
+    Contents { kind: "staging", is_file: names::is_ours, files: &[names::FOLLOWER], databases: &[] };
 /// The longest name of a folder in bytes, on all common file systems.
 const MAX_NAME_BYTES: usize = 255;
 

@@ -409,3 +409,19 @@ fn a_moved_work_folder_stays() {
     drop(folder);
     assert_eq!(tree(home.path()), before);
 }
+
+#[test]
+#[cfg_attr(windows, ignore = "Windows does not remove a folder in use")]
+fn regression_a_folder_in_a_removed_folder_is_an_error() {
+    let home = tempfile::tempdir().unwrap();
+    let gone = home.path().join("gone");
+    fs::create_dir(&gone).unwrap();
+    let parent = folder::Folder::open(&gone).unwrap();
+    fs::remove_dir(&gone).unwrap();
+    let contents =
+        own_folder::Contents { kind: "work", is_file: names::is_spill, files: &[], databases: &[] };
+    // It was tried again for ever.
+    let made = own_folder::OwnFolder::make(&parent, "mine".as_ref(), contents, None);
+    let Err(Error::Io { source, .. }) = made else { panic!("{made:?}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+}

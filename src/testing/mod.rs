@@ -9,6 +9,8 @@ mod expiry;
 pub(crate) mod files;
 #[cfg(test)]
 mod flips;
+#[cfg(test)]
+mod follow;
 pub mod fuzzing;
 #[cfg(test)]
 mod golden;

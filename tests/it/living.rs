@@ -460,3 +460,48 @@ fn merges_take_the_time_of_their_rate() {
     assert!(started.elapsed().as_secs_f64() > paced as f64 / f64::from(1 << 20));
     assert_eq!(database.verify().unwrap().damage, []);
 }
+
+/// The logs of a database, by number.
+fn logs(database: &Database<u64>) -> Vec<String> {
+    let names = fs::read_dir(database.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut logs: Vec<String> =
+        names.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".log")).collect();
+    logs.sort();
+    logs
+}
+
+#[test]
+fn a_short_log_stays_when_its_writer_closes() {
+    let home = folder_in_memory();
+    let options = options().keep_log(4096);
+    let database = options.create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
+    let mut model = BTreeSet::new();
+    let mut insert = |count: usize, seed: u64| {
+        let mut writer = database.writer().unwrap();
+        for row in rows(Shape::Uniform, count, seed) {
+            writer.insert(row).unwrap();
+            model.insert(row);
+        }
+        let taken_back = rows(Shape::Uniform, 1, seed + 100)[0];
+        writer.commit().unwrap();
+        writer.insert(taken_back).unwrap();
+        writer.discard().unwrap();
+        assert_eq!(all_rows(&writer.snapshot().unwrap()), model.iter().copied().collect::<Vec<_>>());
+        writer.close().unwrap();
+        check(&database.snapshot().unwrap(), &model, &mut Random(seed));
+    };
+    insert(100, 1);
+    assert_eq!(logs(&database), ["wal-00000001.log"]);
+    // Nobody changes it who has nothing to add.
+    database.writer().unwrap().close().unwrap();
+    assert_eq!(logs(&database), ["wal-00000001.log"]);
+    insert(50, 2);
+    assert_eq!(logs(&database), ["wal-00000002.log"], "it begins with what the one before had");
+    assert_eq!(database.verify().unwrap().damage, []);
+    insert(110, 3);
+    assert_eq!(logs(&database), [""; 0], "4,160 bytes of rows are too many");
+    insert(20, 4);
+    assert_eq!(logs(&database).len(), 1, "beside a run, too");
+    Database::<u64>::open(database.path()).unwrap().writer().unwrap().close().unwrap();
+    assert_eq!(logs(&database), [""; 0], "another writer was not asked to keep it");
+}

@@ -30,8 +30,9 @@
  * Memory. Results go to arrays of the caller. A function with a capacity writes at most that many
  * items, and reports the number of all.
  *
- * Callbacks return 0 to go on. They must return: no exception, longjmp() or end of the thread may
- * leave them. An exception that does ends the process. They must not free the handle that calls them.
+ * Callbacks return 0 to go on; one for events returns nothing. They must return: no exception,
+ * longjmp() or end of the thread may leave them. An exception that does ends the process. They must
+ * not free the handle that calls them.
  *
  * Example:
  *
@@ -279,6 +280,59 @@ static inline void nearprint_damage_init(nearprint_damage *damage) {
 }
 
 // -------------------------------------------------------------------------------------------------
+// Events
+//
+// A structure belongs to the call that receives it.
+// -------------------------------------------------------------------------------------------------
+
+// What a writer has done.
+typedef int32_t nearprint_event_kind;
+
+// Something that this version of the interface has no name for.
+#define NEARPRINT_EVENT_OTHER 0
+
+// Unflushed rows have become a run.
+#define NEARPRINT_EVENT_FLUSH 1
+
+// Runs have become one.
+#define NEARPRINT_EVENT_MERGE 2
+
+// Runs were dropped whose rows have expired.
+#define NEARPRINT_EVENT_EXPIRY 3
+
+// A call has waited for a flush or a merge that was not finished.
+#define NEARPRINT_EVENT_STALL 4
+
+// What a writer has done besides what it was called for.
+typedef struct {
+  // The size of this structure in the library, which may be larger than in the header of the program.
+  size_t struct_size;
+  // What was done.
+  nearprint_event_kind kind;
+  // The number of runs that were made, merged or dropped; 0 of a stall.
+  uint64_t runs;
+  // The rows of the new run, or of those that were dropped; 0 of a stall.
+  uint64_t rows;
+  // The bytes of the new files; 0 of an expiry and of a stall.
+  uint64_t bytes;
+  // How long it took, in microseconds; 0 of an expiry.
+  uint64_t microseconds;
+} nearprint_event;
+
+// Receives what writers do besides what they are called for. The event lives until the function
+// returns.
+//
+// Called on the thread that calls the writer, before that call returns. It must not throw, and must
+// not use that writer.
+typedef void (*nearprint_event_fn)(void *context, const nearprint_event *event);
+
+// Sets the size of the structure, and 0 in all other fields.
+static inline void nearprint_event_init(nearprint_event *event) {
+  memset(event, 0, sizeof *event);
+  event->struct_size = sizeof *event;
+}
+
+// -------------------------------------------------------------------------------------------------
 // Settings
 //
 // Any thread.
@@ -399,6 +453,11 @@ typedef struct {
   uint64_t merge_bytes_per_second;
   // Whether a writer leaves all merges to nearprint_writer_compact(). Default: 0, it merges.
   int32_t no_merges;
+  // Receives what writers do besides what they are called for. Default: null. It may be called as
+  // long as a writer lives that came from the database with these options.
+  nearprint_event_fn on_event;
+  // The first argument of `on_event`.
+  void *event_context;
 } nearprint_options;
 
 // What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
@@ -1421,7 +1480,7 @@ void nearprint_fingerprinter_free(nearprint_fingerprinter *fingerprinter);
 // One thread at a time for each fingerprinter; others get NEARPRINT_BUSY.
 // -------------------------------------------------------------------------------------------------
 
-// The number of bits in which two fingerprints of the recipe differ, of MinHash those of their sketches.
+// The number of bits in which two fingerprints of the recipe differ; for MinHash, bits of their sketches.
 // Each has width / 64 words.
 nearprint_status nearprint_fingerprinter_distance(nearprint_fingerprinter *fingerprinter,
                                                   const uint64_t *one,

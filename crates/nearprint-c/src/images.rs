@@ -30,6 +30,7 @@ pub unsafe extern "C" fn nearprint_picture_fingerprint(
     unsafe { Call::of(error) }.run(|call| {
         let recipe = recipe_of(call.text(recipe, recipe_len, "recipe")?)?;
         let bytes = call.array(bytes, bytes_len, "bytes")?;
+        nearprint_image::quiet_decoders();
         let picture = Picture::decode(bytes, &Limits::default());
         let picture = picture.map_err(|why| Failure::argument("bytes", why))?;
         give(call, recipe, &picture, (fingerprint, quality))

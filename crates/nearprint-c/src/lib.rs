@@ -32,6 +32,8 @@ pub mod status;
 
 pub mod error;
 
+pub mod events;
+
 pub mod settings;
 
 pub mod text;

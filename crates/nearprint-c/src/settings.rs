@@ -11,6 +11,7 @@ use nearprint::{KeyStorage, LayoutChoice, Options, Progress, Schema, Stage, Widt
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome};
+use crate::events::{CallerListener, nearprint_event_fn};
 use crate::growing::Growing;
 
 /// Whether a database stores a key beside each row, such as a URL, and what with each key.
@@ -118,6 +119,11 @@ pub struct nearprint_options {
     pub merge_bytes_per_second: u64,
     /// Whether a writer leaves all merges to nearprint_writer_compact(). Default: 0, it merges.
     pub no_merges: i32,
+    /// Receives what writers do besides what they are called for. Default: null. It may be called as
+    /// long as a writer lives that came from the database with these options.
+    pub on_event: nearprint_event_fn,
+    /// The first argument of `on_event`.
+    pub event_context: *mut c_void,
 }
 
 /// What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
@@ -154,7 +160,7 @@ unsafe impl Growing for nearprint_schema {
     };
 }
 
-// SAFETY: The size is the first field; the others are numbers, a pointer and an optional function.
+// SAFETY: The size is the first field; the others are numbers, pointers and optional functions.
 unsafe impl Growing for nearprint_options {
     const NAME: &'static str = "nearprint_options";
     const FIRST_SIZE: usize = offset_of!(Self, merge_bytes_per_second);
@@ -169,6 +175,8 @@ unsafe impl Growing for nearprint_options {
         progress_context: ptr::null_mut(),
         merge_bytes_per_second: 0,
         no_merges: 0,
+        on_event: None,
+        event_context: ptr::null_mut(),
     };
 }
 
@@ -232,6 +240,9 @@ pub(crate) fn options(call: &Call, options: *const nearprint_options) -> Outcome
     }
     if let Some(progress) = given.progress {
         made = made.progress(Arc::new(CallerProgress { progress, context: given.progress_context }));
+    }
+    if let Some(listener) = CallerListener::new(given.on_event, given.event_context) {
+        made = made.on_event(move |event| listener.tell(event));
     }
     let wait = Duration::from_millis(given.lock_wait_milliseconds);
     let made = made.merges(given.no_merges == 0).merge_rate(given.merge_bytes_per_second);

@@ -1,5 +1,5 @@
-/* Batches of rows with keys, documents, deletions, rollback, expiry, keys of streams, writers of several threads. Answers
- * are compared with what the rows say.
+/* Batches of rows with keys, documents, deletions, rollback, expiry, events, keys of streams, writers of several threads.
+ * Answers are compared with what the rows say.
  *
  *   batches FOLDER
  */
@@ -273,6 +273,77 @@ static void expiry(void) {
   nearprint_database_free(database);
 }
 
+/* What a function for events has received. */
+typedef struct {
+  nearprint_writer *writer;
+  uint64_t calls, flushed, runs, dropped_rows, dropped_runs;
+} events_seen;
+
+static void on_event(void *context, const nearprint_event *event) {
+  events_seen *seen = context;
+  CHECK(event->struct_size >= sizeof *event);
+  /* The writer is in use. */
+  CHECK(nearprint_writer_commit(seen->writer, NULL) == NEARPRINT_BUSY);
+  seen->calls++;
+  switch (event->kind) {
+    case NEARPRINT_EVENT_FLUSH:
+      CHECK(event->runs == 1 && event->bytes > 0 && event->microseconds > 0);
+      seen->flushed += event->rows;
+      seen->runs++;
+      break;
+    case NEARPRINT_EVENT_MERGE:
+      CHECK(event->runs > 1 && event->rows > 0 && event->bytes > 0);
+      seen->runs -= event->runs - 1;
+      break;
+    case NEARPRINT_EVENT_EXPIRY:
+      CHECK(event->runs > 0 && event->bytes == 0 && event->microseconds == 0);
+      seen->dropped_rows += event->rows;
+      seen->dropped_runs += event->runs;
+      break;
+    default:
+      CHECK(event->kind == NEARPRINT_EVENT_STALL && event->rows == 0);
+  }
+}
+
+/* Events of a writer add up to what is stored. Their function and its context come with the options. */
+static void events(uint64_t lifetime_milliseconds) {
+  events_seen seen;
+  memset(&seen, 0, sizeof seen);
+  nearprint_schema schema;
+  nearprint_schema_init(&schema);
+  schema.width = 64 * WORDS;
+  schema.expire_after_milliseconds = schema.expire_period_milliseconds = lifetime_milliseconds;
+  nearprint_options options;
+  nearprint_options_init(&options);
+  CHECK(options.on_event == NULL && options.event_context == NULL);
+  options.memtable_rows = 10;
+  options.foreground_merges = 1;
+  options.on_event = on_event;
+  options.event_context = &seen;
+  nearprint_database *database;
+  const char *path = in_home(lifetime_milliseconds > 0 ? "dropped.np" : "events.np");
+  OK(nearprint_database_create(TEXT(path), &schema, &options, &database, error));
+  nearprint_writer *writer = seen.writer = writer_of(database);
+  /* Until runs have expired, if they do. */
+  do {
+    for (size_t row = 0; row < ROWS; row += 5) {
+      OK(nearprint_writer_insert(writer, fingerprints + row * WORDS, NULL, 5, NULL, error));
+      OK(nearprint_writer_commit(writer, error));
+    }
+    OK(nearprint_writer_flush(writer, error));
+  } while (lifetime_milliseconds > 0 && seen.dropped_runs == 0);
+  OK(nearprint_writer_close(writer, error));
+  nearprint_writer_free(writer);
+  nearprint_snapshot *snapshot = snapshot_of(database);
+  nearprint_stats stats;
+  nearprint_stats_init(&stats);
+  OK(nearprint_snapshot_stats(snapshot, &stats, error));
+  CHECK(seen.calls > 3 && seen.dropped_rows <= seen.flushed && seen.dropped_runs <= seen.runs);
+  CHECK(lifetime_milliseconds > 0 || (seen.flushed == ROWS && stats.rows == ROWS && stats.runs == seen.runs));
+  nearprint_snapshot_free(snapshot);
+  nearprint_database_free(database);
+}
+
 /* Documents with their features: exact similarities, of texts and of what is stored. */
 static void documents(void) {
   const char *texts[3] = {"one two three four five six", "one two three four five seven", "something else entirely, here"};
@@ -418,9 +489,11 @@ int main(int argc, char **argv) {
   fill();
   batches();
   expiry();
+  events(0);
+  events(200);
   documents();
   threads();
   nearprint_error_free(error);
-  puts("batches: rows, documents, expiry, threads");
+  puts("batches: rows, documents, expiry, events, threads");
   return 0;
 }

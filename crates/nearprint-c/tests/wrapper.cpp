@@ -406,6 +406,33 @@ void damaged(const std::string& path) {
   }
 }
 
+/// What a writer does by itself reaches the function of the options, which lives as long as the writer.
+void events(const std::string& path) {
+  constexpr std::uint64_t rows = 900;
+  std::vector<nearprint::event> seen;
+  auto writer = [&] {
+    nearprint::options options;
+    options.memtable_rows = 100;
+    options.foreground_merges = true;
+    options.on_event = [&](const nearprint::event& event) { seen.push_back(event); };
+    return nearprint::database<>::create(path, {}, options).writer();
+  }();
+  for (std::uint64_t row = 0; row < rows; row++) {
+    writer.insert(row * 0x9e3779b97f4a7c15u, row);
+    if (row % 50 == 0) writer.commit();
+  }
+  writer.close();
+  std::uint64_t flushed = 0, runs = 0;
+  for (const auto& event : seen) {
+    CHECK(event.kind == NEARPRINT_EVENT_FLUSH || event.kind == NEARPRINT_EVENT_MERGE);
+    CHECK(event.bytes > 0 && event.took.count() > 0);
+    if (event.kind == NEARPRINT_EVENT_FLUSH) flushed += event.rows;
+    runs += 1 - (event.kind == NEARPRINT_EVENT_MERGE ? event.runs : 0);
+  }
+  const auto stats = nearprint::database<>(path).snapshot().stats();
+  CHECK(flushed == rows && stats.rows == rows && stats.runs == runs && runs < seen.size());
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string home = argv[1];
@@ -419,6 +446,7 @@ int main(int argc, char** argv) {
   changes<nearprint::fingerprint<128>>(home + "/changes128");
   changes<nearprint::fingerprint<256>>(home + "/changes256");
   progress(home + "/progress");
+  events(home + "/events");
   texts(home + "/texts");
   documents(home + "/documents");
   std::filesystem::create_directory(home + "/batches");

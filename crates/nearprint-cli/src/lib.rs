@@ -47,6 +47,7 @@ pub fn main() -> ExitCode {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install_handler();
+    pictures::quiet_decoders();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli.run(),

@@ -1,12 +1,13 @@
 //! Decodes the bytes of files.
 
 use std::io::Cursor;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader};
 
 use crate::error::{Error, Result};
+use crate::jpeg;
+use crate::panics::guarded;
 use crate::picture::Picture;
 
 /// What a picture may have. What its header declares is checked before anything is decoded.
@@ -76,12 +77,11 @@ impl Picture<'static> {
     ///
     /// # Errors
     /// [`Error::NotAPicture`], [`Error::Unsupported`], [`Error::TooLarge`] and [`Error::Damaged`]. A decoder that
-    /// panics is [`Error::Damaged`], too.
+    /// panics is [`Error::Damaged`], too; see [`quiet_decoders`](crate::quiet_decoders). So is a JPEG that ends before
+    /// its end, of which decoders make a picture with a grey rest.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
         let format = format(bytes)?;
-        // Nothing outlives a panic but the bytes, which are only read.
-        catch_unwind(AssertUnwindSafe(|| decode(bytes, format, limits)))
-            .unwrap_or_else(|_| Err(Error::Damaged { why: "its decoder failed".into() }))
+        guarded(|| decode(bytes, format, limits))
     }
 }
 
@@ -91,8 +91,7 @@ impl Picture<'static> {
 /// Those of [`Picture::decode`].
 pub fn decoded_bytes(bytes: &[u8], limits: &Limits) -> Result<u64> {
     let format = format(bytes)?;
-    catch_unwind(AssertUnwindSafe(|| Ok(opened(bytes, format, limits)?.total_bytes())))
-        .unwrap_or_else(|_| Err(Error::Damaged { why: "its decoder failed".into() }))
+    guarded(|| Ok(opened(bytes, format, limits)?.total_bytes()))
 }
 
 /// A decoder of a picture that is within its limits.
@@ -122,6 +121,9 @@ fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Picture<
         ImageError::Limits(_) => Error::TooLarge { width, height },
         error => Error::Damaged { why: error.to_string() },
     })?;
+    if format == ImageFormat::Jpeg && !jpeg::is_whole(bytes) {
+        return Err(Error::Damaged { why: "the file ends before the picture does".into() });
+    }
     let mut image = without_transparency(decoded);
     image.apply_orientation(orientation);
     let (width, height) = (image.width() as usize, image.height() as usize);

@@ -8,6 +8,8 @@
 //! - [`Recipe`] names the three, as databases and command lines do.
 //! - [`thumbnail`] makes a small JPEG for a page.
 //!
+//! Decoders and [`thumbnail`] need the feature `decode`, which is on by default.
+//!
 //! ```
 //! use nearprint::Fingerprint;
 //! use nearprint_image::{Picture, pdq};
@@ -19,8 +21,16 @@
 //! # Ok::<(), nearprint_image::Error>(())
 //! ```
 
+#[cfg(feature = "decode")]
 mod decode;
 mod error;
+#[cfg(all(feature = "decode", any(test, feature = "fuzzing")))]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(feature = "decode")]
+mod jpeg;
+#[cfg(feature = "decode")]
+mod panics;
 mod pdq;
 mod picture;
 mod recipe;
@@ -28,17 +38,22 @@ mod sample;
 mod small;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "decode")]
 mod thumbnail;
 
+#[cfg(feature = "decode")]
 pub use decode::{Limits, decoded_bytes, format_of};
 pub use error::{Error, Result};
+#[cfg(feature = "decode")]
+pub use panics::quiet_decoders;
 pub use pdq::{Pdq, Turn, pdq, pdq_turned};
 pub use picture::Picture;
 pub use recipe::{Recipe, UnknownRecipe, Words};
 pub use small::{dhash, phash};
+#[cfg(feature = "decode")]
 pub use thumbnail::thumbnail;
 
 /// Compiles the code of the README.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "decode"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -89,5 +89,6 @@ pub(crate) enum Plane {
     /// `0.299 R + 0.587 G + 0.114 B`, the weights of Recommendation ITU-R BT.601.
     Luminance,
     /// One of its samples.
+    #[cfg_attr(not(feature = "decode"), expect(dead_code, reason = "for small copies"))]
     Channel(usize),
 }

@@ -84,6 +84,7 @@ pub(crate) fn boxed(len: usize, count: usize) -> Vec<Weights> {
 }
 
 /// The weights of `count` samples of an axis of at least as many pixels, which are means of equal parts of it.
+#[cfg_attr(not(feature = "decode"), expect(dead_code, reason = "for small copies"))]
 pub(crate) fn means(len: usize, count: usize) -> Vec<Weights> {
     let part = |number: usize| {
         let (start, end) = (number * len / count, (number + 1) * len / count);

@@ -1,5 +1,7 @@
 //! Pictures by rule, known fingerprints, and files that are damaged or hostile.
 
+#![cfg(feature = "decode")]
+
 use std::io::Cursor;
 
 use image::{DynamicImage, GrayImage, ImageFormat, RgbImage, RgbaImage};
@@ -202,12 +204,29 @@ fn what_is_no_picture_has_no_fingerprint() {
 fn truncated_files_are_errors_or_pictures() {
     for format in FORMATS {
         let bytes = encoded(&image(40, 30, 6), format);
-        let mut num_errors = 0;
+        let (mut num_errors, mut num_cut) = (0, 0);
         for len in (0..bytes.len()).step_by(bytes.len() / 97 + 1) {
             num_errors += usize::from(decode(&bytes[..len]).is_err());
+            num_cut += 1;
         }
-        assert!(num_errors > 0, "{format:?}");
+        // Of a JPEG, a decoder makes a picture in any case.
+        assert!(num_errors > 0 && (format != ImageFormat::Jpeg || num_errors == num_cut), "{format:?}");
     }
+}
+
+#[test]
+fn a_jpeg_is_whole_if_its_end_is_there() {
+    let whole = encoded(&image(90, 60, 6), ImageFormat::Jpeg);
+    let damaged =
+        |bytes: &[u8]| matches!(decode(bytes), Err(Error::Damaged { why }) if why.contains("ends before"));
+    assert!(damaged(&whole[..whole.len() - 1]) && damaged(&whole[..whole.len() - 200]));
+    // A whole picture inside of a segment is none of the file itself; what follows the end does not matter.
+    let thumbnail = encoded(&image(9, 6, 1), ImageFormat::Jpeg);
+    let len = u16::try_from(thumbnail.len() + 2).unwrap().to_be_bytes();
+    let with_thumbnail = [&whole[..2], &[0xff, 0xff, 0xee], &len, &thumbnail, &whole[2..]].concat();
+    assert_eq!(decode(&with_thumbnail), decode(&whole));
+    assert!(damaged(&with_thumbnail[..with_thumbnail.len() - 2]));
+    assert!(decode(&[&whole[..], &thumbnail[..20]].concat()).is_ok());
 }
 
 proptest! {

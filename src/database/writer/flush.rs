@@ -7,21 +7,36 @@ use crate::database::compaction::Made;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::wal::{Content, HEADER_BYTES};
 use crate::log::wal::{Log, Wal};
 use crate::storage::names;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Creates a log and names it in the manifest.
+    /// Creates a log and names it in the manifest, in place of the one that the writer has found and kept.
     pub(super) fn start_log(&mut self) -> Result<()> {
-        self.publish_with_log(self.next_manifest())
+        let found = self.manifest.live_wal;
+        self.publish_with_log(self.next_manifest())?;
+        found.iter().for_each(|log| self.forget_log(log.number));
+        Ok(())
     }
 
     /// Makes a new log the live one, in a new manifest.
     pub(super) fn publish_with_log(&mut self, mut next: Manifest) -> Result<()> {
-        let wal = self.create_log(&mut next)?;
-        self.publish(next).inspect_err(|_| self.forget_log(wal.live.number))?;
-        self.wal = Some(wal);
+        let mut wal = self.create_log(&mut next)?;
+        // What is committed is in the new log before that takes the place of the old one.
+        let begun = self.kept.as_ref().map_or(Ok(()), |kept| wal.append(kept));
+        begun.and_then(|()| self.publish(next)).inspect_err(|_| self.forget_log(wal.live.number))?;
+        (self.wal, self.kept) = (Some(wal), None);
         Ok(())
+    }
+
+    /// Whether a writer that closes leaves its log, with what it would commit, instead of a run.
+    pub(super) fn keeps_log(&self) -> bool {
+        let written = self.wal.as_ref().map_or(HEADER_BYTES as u64, Wal::len_bytes);
+        let to_write = self.kept.iter().chain([&self.pending]).filter(|content| !content.is_empty());
+        let len_bytes = written + to_write.map(Content::frame_len_bytes).sum::<u64>();
+        let is_used = self.sealed.is_none() && self.memtable.changes.operations() > 0;
+        is_used && len_bytes <= self.options.keep_log_bytes
     }
 
     /// Creates a log, and names it in the next manifest.
@@ -56,6 +71,7 @@ impl<F: Fingerprint> Writer<F> {
         old.into_iter().for_each(|log| self.forget_log(log));
         self.memtable.clear();
         self.pending.clear();
+        self.kept = None;
         Ok(())
     }
 
@@ -125,15 +141,29 @@ impl<F: Fingerprint> Writer<F> {
         frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))
     }
 
-    /// Writes the content of the logs as a run. Recovery never appends to a log.
+    /// Takes a [short log](crate::Options::keep_log) into the memtable, or writes the content of the logs
+    /// as a run. Recovery never appends to a log.
     pub(super) fn recover(&mut self) -> Result<()> {
         let logs = Log::open_all(&self.storage, &self.manifest)?;
+        let is_short = match &logs[..] {
+            [log] => log.len_bytes()? <= self.options.keep_log_bytes,
+            _ => false,
+        };
+        let mut kept = Content::default();
         for log in &logs {
             let frames = log.read(log.start())?;
-            // The flush needs no index.
-            frames.visit(&mut |operation| self.memtable.changes.apply(operation))?;
+            frames.visit(&mut |operation| {
+                if is_short {
+                    kept.push(operation);
+                    self.memtable.apply(operation);
+                } else {
+                    // The flush needs no index.
+                    self.memtable.changes.apply(operation);
+                }
+            })?;
             self.counters.next_frame = frames.end().frame;
         }
-        if logs.is_empty() { Ok(()) } else { self.flush_with(false) }
+        self.kept = (!kept.is_empty()).then_some(kept);
+        if logs.is_empty() || self.kept.is_some() { Ok(()) } else { self.flush_with(false) }
     }
 }

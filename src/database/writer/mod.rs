@@ -23,6 +23,7 @@ use self::counters::Counters;
 use self::sealed::Sealed;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
+use crate::database::follow::follows;
 use crate::database::new_row::NewRow;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
@@ -92,6 +93,8 @@ pub struct Writer<F: Fingerprint> {
     /// Uncommitted operations, encoded for the log.
     pending: Content,
     wal: Option<Wal>,
+    /// What the log of the manifest holds, if the writer goes on with it: the next log begins with that.
+    kept: Option<Content>,
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,
     /// Held until everything else is dropped.
@@ -122,6 +125,9 @@ impl<F: Fingerprint> Writer<F> {
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
         manifest::check_writable(&*storage, &found)?;
+        if follows(&*storage)? {
+            return Err(Error::Follower { path });
+        }
         let lock = take_lock(&*storage, &options)?;
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
@@ -148,6 +154,7 @@ impl<F: Fingerprint> Writer<F> {
             manifest,
             pending: Content::default(),
             wal: None,
+            kept: None,
             merges: Vec::new(),
             lock,
             storage,
@@ -438,12 +445,16 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Commits, flushes, waits for all due merges that the disk has space for, and releases the
-    /// lock.
+    /// lock. A log of [few bytes](Options::keep_log) stays instead of a flush.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn close(mut self) -> Result<()> {
-        self.wait_for_merges()
+        if !self.keeps_log() {
+            return self.wait_for_merges();
+        }
+        self.commit()?;
+        self.finish_merges()
     }
 
     /// Commits, flushes, and waits for all due merges that the disk has space for.
@@ -456,6 +467,10 @@ impl<F: Fingerprint> Writer<F> {
         self.finish_flush(true)?;
         self.take_finished_merge()?;
         self.flush_with(false)?;
+        self.finish_merges()
+    }
+
+    fn finish_merges(&mut self) -> Result<()> {
         loop {
             self.merge_if_due()?;
             if self.merges.is_empty() || !self.wait_for_merge()? {

@@ -27,8 +27,8 @@ template <typename F = std::uint64_t>
 class database {
  public:
   /// Opens a database. Throws NEARPRINT_MISMATCH where its fingerprints have another width.
-  explicit database(const path& path, const options& options = {}) : progress_(detail::own_progress(options)) {
-    const nearprint_options given = detail::in(options, progress_);
+  explicit database(const path& path, const options& options = {}) : callbacks_(detail::own_callbacks(options)) {
+    const nearprint_options given = detail::in(options, callbacks_);
     nearprint_database* opened = nullptr;
     detail::call(nearprint_database_open, path.data(), path.size(), &given, &opened);
     handle_.reset(opened);
@@ -39,9 +39,9 @@ class database {
 
   /// Makes an empty database and opens it. The path must not exist, or be an empty folder.
   static database create(const path& path, const schema& schema = {}, const options& options = {}) {
-    database created(detail::own_progress(options));
+    database created(detail::own_callbacks(options));
     const nearprint_schema stored = detail::in<F>(schema);
-    const nearprint_options given = detail::in(options, created.progress_);
+    const nearprint_options given = detail::in(options, created.callbacks_);
     nearprint_database* opened = nullptr;
     detail::call(nearprint_database_create, path.data(), path.size(), &stored, &given, &opened);
     created.handle_.reset(opened);
@@ -54,21 +54,21 @@ class database {
   nearprint::snapshot<F> snapshot() const {
     nearprint_snapshot* taken = nullptr;
     detail::call(nearprint_snapshot_take, get(), &taken);
-    return nearprint::snapshot<F>(taken, progress_);
+    return nearprint::snapshot<F>(taken, callbacks_);
   }
 
   /// The writer. Throws NEARPRINT_LOCKED while there is another one.
   nearprint::writer<F> writer() const {
     nearprint_writer* opened = nullptr;
     detail::call(nearprint_writer_open, get(), &opened);
-    return nearprint::writer<F>(opened, progress_);
+    return nearprint::writer<F>(opened, callbacks_);
   }
 
   /// A writer for several threads. Throws NEARPRINT_LOCKED while there is another one.
   nearprint::shared_writer<F> shared_writer() const {
     nearprint_shared_writer* opened = nullptr;
     detail::call(nearprint_shared_writer_open, get(), &opened);
-    return nearprint::shared_writer<F>(opened, progress_);
+    return nearprint::shared_writer<F>(opened, callbacks_);
   }
 
   /// Reads and checks every byte. Damage is no failure; the result lists it.
@@ -89,9 +89,9 @@ class database {
   }
 
  private:
-  explicit database(detail::progress_owner progress) : progress_(std::move(progress)) {}
+  explicit database(detail::callbacks_owner callbacks) : callbacks_(std::move(callbacks)) {}
 
-  detail::progress_owner progress_;
+  detail::callbacks_owner callbacks_;
   detail::handle<nearprint_database, nearprint_database_free> handle_;
 };
 
@@ -110,9 +110,9 @@ class builder {
   /// Begins a database. `first_id` is the id of the first row that comes without one.
   explicit builder(const path& path, const schema& schema = {}, const options& options = {},
                    std::uint64_t first_id = 0)
-      : path_(path.string()), options_(options), progress_(detail::own_progress(options)) {
+      : path_(path.string()), options_(options), callbacks_(detail::own_callbacks(options)) {
     const nearprint_schema stored = detail::in<F>(schema);
-    const nearprint_options given = detail::in(options, progress_);
+    const nearprint_options given = detail::in(options, callbacks_);
     nearprint_builder* begun = nullptr;
     detail::call(nearprint_builder_new, path.data(), path.size(), &stored, &given, first_id, &begun);
     handle_.reset(begun);
@@ -174,7 +174,7 @@ class builder {
  private:
   std::string path_;
   options options_;
-  detail::progress_owner progress_;
+  detail::callbacks_owner callbacks_;
   detail::handle<nearprint_builder, nearprint_builder_free> handle_;
 };
 

@@ -13,12 +13,12 @@ namespace detail {
 template <typename T, typename F, typename Function>
 range<F, T> search_list(Function function, span<const F> fingerprints, std::uint32_t k, std::string_view bands,
                         const options& options) {
-  progress_owner progress = own_progress(options);
-  const nearprint_options given = in(options, progress);
+  callbacks_owner callbacks = own_callbacks(options);
+  const nearprint_options given = in(options, callbacks);
   nearprint_stream* found = nullptr;
   call(function, width<F>, in(fingerprints.data()), fingerprints.size(), k, bands.empty() ? nullptr : bands.data(),
        bands.size(), &given, &found);
-  return range<F, T>(found, std::move(progress));
+  return range<F, T>(found, std::move(callbacks));
 }
 
 }  // namespace detail

@@ -185,8 +185,8 @@ class range {
   };
 
   /// Takes over a stream of nearprint.h. T says which one; `with_keys` whether it has keys.
-  explicit range(nearprint_stream* stream, detail::progress_owner progress = nullptr, bool with_keys = false)
-      : progress_(std::move(progress)), stream_(stream), rows_(rows_at_once) {
+  explicit range(nearprint_stream* stream, detail::callbacks_owner callbacks = nullptr, bool with_keys = false)
+      : callbacks_(std::move(callbacks)), stream_(stream), rows_(rows_at_once) {
     if (with_keys) {
       rows_.keys.resize(rows_at_once);
       rows_.key_lens.resize(rows_at_once);
@@ -264,7 +264,7 @@ class range {
     return count_ > 0;
   }
 
-  detail::progress_owner progress_;
+  detail::callbacks_owner callbacks_;
   detail::handle<nearprint_stream, nearprint_stream_free> stream_;
   detail::buffer<F> rows_;
   std::size_t at_ = 0, count_ = 0;

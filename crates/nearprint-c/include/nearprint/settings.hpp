@@ -32,6 +32,24 @@ struct schema {
 /// It is called from several threads at once, as long as a handle lives that was made with it.
 using progress_function = std::function<bool(std::int32_t stage, std::uint64_t done, std::uint64_t total)>;
 
+/// What a writer has done besides what it was called for.
+struct event {
+  nearprint_event_kind kind = NEARPRINT_EVENT_OTHER;
+  /// The number of runs that were made, merged or dropped; 0 of a stall.
+  std::uint64_t runs = 0;
+  /// The rows of the new run, or of those that were dropped; 0 of a stall.
+  std::uint64_t rows = 0;
+  /// The bytes of the new files; 0 of an expiry and of a stall.
+  std::uint64_t bytes = 0;
+  /// How long it took; 0 of an expiry.
+  std::chrono::microseconds took = {};
+};
+
+/// Receives what writers do besides what they are called for, on the thread that calls the writer,
+/// before that call returns. It must not use that writer. An exception of the function ends the
+/// program: what the event tells of has happened.
+using event_function = std::function<void(const event& event)>;
+
 /// How handles work. Nothing of it is stored.
 struct options {
   /// The number of threads of one operation; 0 for all cores.
@@ -49,27 +67,38 @@ struct options {
   /// How long a new writer waits for another one to end.
   std::chrono::milliseconds lock_wait = {};
   progress_function progress = {};
+  event_function on_event = {};
 };
 
 namespace detail {
 
-/// The progress function of a handle, which lives as long as all handles that may call it.
-using progress_owner = std::shared_ptr<const progress_function>;
+/// The functions of a handle, which live as long as all handles that may call them.
+struct callbacks {
+  progress_function progress;
+  event_function on_event;
+};
+using callbacks_owner = std::shared_ptr<const callbacks>;
 
-inline progress_owner own_progress(const options& options) {
-  return options.progress ? std::make_shared<const progress_function>(options.progress) : nullptr;
+inline callbacks_owner own_callbacks(const options& options) {
+  if (!options.progress && !options.on_event) return nullptr;
+  return std::make_shared<const callbacks>(callbacks{options.progress, options.on_event});
 }
 
 inline std::int32_t report_progress(void* context, std::int32_t stage, std::uint64_t done,
                                     std::uint64_t total) noexcept {
   try {
-    return (*static_cast<const progress_function*>(context))(stage, done, total) ? 0 : 1;
+    return static_cast<const callbacks*>(context)->progress(stage, done, total) ? 0 : 1;
   } catch (...) {
     return 1;
   }
 }
 
-inline nearprint_options in(const options& options, const progress_owner& progress) {
+inline void report_event(void* context, const nearprint_event* done) noexcept {
+  static_cast<const callbacks*>(context)->on_event(
+      event{done->kind, done->runs, done->rows, done->bytes, std::chrono::microseconds(done->microseconds)});
+}
+
+inline nearprint_options in(const options& options, const callbacks_owner& owned) {
   nearprint_options given;
   nearprint_options_init(&given);
   given.threads = options.threads;
@@ -79,8 +108,9 @@ inline nearprint_options in(const options& options, const progress_owner& progre
   given.lock_wait_milliseconds = static_cast<std::uint64_t>(options.lock_wait.count());
   given.merge_bytes_per_second = options.merge_bytes_per_second;
   given.no_merges = options.merges ? 0 : 1;
-  given.progress = progress ? report_progress : nullptr;
-  given.progress_context = const_cast<progress_function*>(progress.get());
+  given.progress = options.progress ? report_progress : nullptr;
+  given.on_event = options.on_event ? report_event : nullptr;
+  given.progress_context = given.event_context = const_cast<callbacks*>(owned.get());
   return given;
 }
 

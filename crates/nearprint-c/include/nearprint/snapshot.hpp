@@ -19,15 +19,15 @@ struct stored_key {
 template <typename F = std::uint64_t>
 class snapshot {
  public:
-  explicit snapshot(nearprint_snapshot* taken, detail::progress_owner progress = nullptr)
-      : progress_(std::move(progress)), handle_(taken) {}
+  explicit snapshot(nearprint_snapshot* taken, detail::callbacks_owner callbacks = nullptr)
+      : callbacks_(std::move(callbacks)), handle_(taken) {}
   nearprint_snapshot* get() const noexcept { return handle_.get(); }
 
   /// A newer snapshot of the same database.
   snapshot refresh() const {
     nearprint_snapshot* newer = nullptr;
     detail::call(nearprint_snapshot_refresh, get(), &newer);
-    return snapshot(newer, progress_);
+    return snapshot(newer, callbacks_);
   }
 
   /// Every row within k bits, by distance, fingerprint and id.
@@ -254,7 +254,7 @@ class snapshot {
   snapshot with_keys() const {
     nearprint_snapshot* view = nullptr;
     detail::call(nearprint_snapshot_with_keys, get(), &view);
-    snapshot made(view, progress_);
+    snapshot made(view, callbacks_);
     made.has_keys_ = key_storage() != NEARPRINT_NO_KEYS;
     return made;
   }
@@ -264,7 +264,7 @@ class snapshot {
     nearprint_stream* opened = nullptr;
     detail::call(nearprint_snapshot_matches, get(), detail::in(fingerprints.data()), fingerprints.size(), k, limit,
                  &opened);
-    return range<F, keyed_match<F>>(opened, progress_, has_keys_);
+    return range<F, keyed_match<F>>(opened, callbacks_, has_keys_);
   }
 
  private:
@@ -294,10 +294,10 @@ class snapshot {
   range<F, T> stream(Function function, Arguments... arguments) const {
     nearprint_stream* opened = nullptr;
     detail::call(function, get(), arguments..., &opened);
-    return range<F, T>(opened, progress_);
+    return range<F, T>(opened, callbacks_);
   }
 
-  detail::progress_owner progress_;
+  detail::callbacks_owner callbacks_;
   detail::handle<nearprint_snapshot, nearprint_snapshot_free> handle_;
   bool has_keys_ = false;
 };

@@ -25,8 +25,8 @@ struct insertion {
 template <typename F = std::uint64_t>
 class writer {
  public:
-  explicit writer(nearprint_writer* opened, detail::progress_owner progress = nullptr)
-      : progress_(std::move(progress)), handle_(opened) {}
+  explicit writer(nearprint_writer* opened, detail::callbacks_owner callbacks = nullptr)
+      : callbacks_(std::move(callbacks)), handle_(opened) {}
   nearprint_writer* get() const noexcept { return handle_.get(); }
 
   /// Inserts a row and returns its id: the given one, or 1 + the largest ever stored.
@@ -178,7 +178,7 @@ class writer {
   nearprint::snapshot<F> snapshot() {
     nearprint_snapshot* taken = nullptr;
     detail::call(nearprint_writer_snapshot, get(), &taken);
-    return nearprint::snapshot<F>(taken, progress_);
+    return nearprint::snapshot<F>(taken, callbacks_);
   }
 
   /// Makes all operations durable.
@@ -209,7 +209,7 @@ class writer {
     return assigned;
   }
 
-  detail::progress_owner progress_;
+  detail::callbacks_owner callbacks_;
   detail::handle<nearprint_writer, nearprint_writer_free> handle_;
 };
 
@@ -218,8 +218,8 @@ class writer {
 template <typename F = std::uint64_t>
 class shared_writer {
  public:
-  explicit shared_writer(nearprint_shared_writer* opened, detail::progress_owner progress = nullptr)
-      : progress_(std::move(progress)), handle_(opened) {}
+  explicit shared_writer(nearprint_shared_writer* opened, detail::callbacks_owner callbacks = nullptr)
+      : callbacks_(std::move(callbacks)), handle_(opened) {}
   nearprint_shared_writer* get() const noexcept { return handle_.get(); }
 
   /// Inserts rows, and returns their ids.
@@ -253,7 +253,7 @@ class shared_writer {
   }
 
  private:
-  detail::progress_owner progress_;
+  detail::callbacks_owner callbacks_;
   detail::handle<nearprint_shared_writer, nearprint_shared_writer_free> handle_;
 };
 

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::arguments::{ROWS, Rows, Space, length, output, pointer, text};
-use super::world::{World, call, progress};
+use super::world::{World, call, on_event, progress};
 use crate::batches::{
     nearprint_writer_delete_ids, nearprint_writer_delete_key_prefix, nearprint_writer_insert_if_new,
     nearprint_writer_insert_rows, nearprint_writer_rollback,
@@ -158,6 +158,7 @@ impl World {
         options.memory_bytes = input.pick(&[1 << 20, 1 << 20, 1 << 21, 1]);
         options.memtable_rows = input.pick(&[0, 1, 2, 5, 1000]);
         options.foreground_merges = input.pick(&[1, 0]);
+        options.on_event = Some(on_event);
         if input.below(8) == 7 {
             self.watch.calls_left.store(input.pick(&[0, 1, 2, 5, 100]), Ordering::Relaxed);
             options.progress = Some(progress);

@@ -10,6 +10,7 @@ use crate::database::{nearprint_database, nearprint_database_free};
 use crate::error::{
     nearprint_error, nearprint_error_code, nearprint_error_free, nearprint_error_message, nearprint_error_new,
 };
+use crate::events::{NEARPRINT_EVENT_FLUSH, NEARPRINT_EVENT_STALL, nearprint_event};
 use crate::fingerprinter::{nearprint_fingerprinter, nearprint_fingerprinter_free};
 use crate::snapshot::{nearprint_snapshot, nearprint_snapshot_free};
 use crate::status::{NEARPRINT_BUG, NEARPRINT_OK, nearprint_status};
@@ -120,6 +121,15 @@ pub(super) unsafe extern "C" fn progress(context: *mut c_void, stage: i32, done:
     watch.calls_left.store(left.saturating_sub(1), Ordering::Relaxed);
     watch.stopped.fetch_or(left == 0, Ordering::Relaxed);
     i32::from(left == 0)
+}
+
+/// A function for events.
+pub(super) unsafe extern "C" fn on_event(context: *mut c_void, event: *const nearprint_event) {
+    assert!(context.is_null());
+    // SAFETY: The library passes an event that lives until this function returns.
+    let event = unsafe { &*event };
+    let known = NEARPRINT_EVENT_FLUSH..=NEARPRINT_EVENT_STALL;
+    assert!(known.contains(&event.kind) && event.struct_size == size_of::<nearprint_event>());
 }
 
 /// All handles, and the folder of the databases.

@@ -23,7 +23,7 @@ pub(crate) use join::JoinArgs;
 pub(crate) use near::{NearArgs, exactly, limit};
 pub(crate) use pictures::{PictureArgs, PictureNear};
 pub(crate) use recipe::{RecipeArgs, agree};
-pub(crate) use report::{GroupWriter, ReportArgs, write_page};
+pub(crate) use report::{GroupWriter, ReportArgs, write_groups, write_page};
 pub(crate) use results::ResultArgs;
 pub(crate) use schema::{SchemaArgs, note_open_kind};
 pub(crate) use summary::SummaryArgs;

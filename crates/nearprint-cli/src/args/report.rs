@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportWriter};
+use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportGroup, ReportWriter};
 use nearprint::Error;
+use nearprint::internal as parallel;
 use nearprint_text::Result;
 use nearprint_text::documents::{OutputFile, check_outputs};
 
@@ -50,6 +52,32 @@ impl ReportArgs {
     ) -> Result<()> {
         self.path.as_ref().map_or(Ok(()), |path| write_page(path, &report(), write))
     }
+}
+
+/// Writes groups, which are made on all threads. They need texts and pictures as long as the page has room for them.
+pub(crate) fn write_groups(
+    out: &mut GroupWriter,
+    threads: usize,
+    num_groups: usize,
+    group: impl Fn(usize, bool) -> ReportGroup + Sync,
+) -> io::Result<()> {
+    let has_room = AtomicBool::new(out.has_room_for_texts());
+    let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
+        // The sink fails only after an error of `group`, which `ordered` reports.
+        let _ = sink(group(at, has_room.load(Ordering::Relaxed)));
+        Ok(())
+    };
+    parallel::ordered(
+        threads,
+        num_groups,
+        || (),
+        work,
+        |group| {
+            out.group(&group)?;
+            has_room.store(out.has_room_for_texts(), Ordering::Relaxed);
+            Ok(())
+        },
+    )
 }
 
 /// Writes a report to a path: its head, and the groups that `write` adds. The file takes its name

@@ -47,6 +47,9 @@ pub(super) struct Args {
     /// Merge no runs; `compact` does later
     #[arg(long)]
     no_merge: bool,
+    /// Leave rows in a log of at most this size instead of files of their own: 64K, …
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    keep_log: Option<usize>,
     #[command(flatten)]
     writer: WriterArgs,
     #[command(flatten)]
@@ -57,6 +60,7 @@ impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let options = self.writer.options(global).merges(!self.no_merge);
         let options = options.merge_rate(self.merge_rate.unwrap_or(0) as u64);
+        let options = options.keep_log(self.keep_log.unwrap_or(0) as u64);
         let database = options.open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);
         let recipe = writer.recipe().map(str::to_string);

@@ -1,12 +1,13 @@
 //! `nearprint backup`
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
+use nearprint::{Database, DatabaseVisitor, Fingerprint};
 
-/// Make a consistent copy of a database
+/// Make a consistent copy of a database, or keep one up to date
 ///
 /// Works while another process writes, and does not disturb it. Verifies the checksum of every page
 /// that it copies. A wrong checksum is an error; an incomplete copy is removed. DEST must
@@ -15,41 +16,98 @@ use crate::terminal::failure::Failure;
 /// With --base, files that an earlier copy has become hard links to its files, where the file system
 /// has links; all others are copied. Linked files are verified, too. Damage to a shared file later is
 /// damage to both copies, so make a copy without --base from time to time. Either copy can be removed.
+///
+/// With --follow, the command brings DIR up to date and goes on to do so, until a signal ends it: it
+/// copies the runs and commits that are new. DIR must not exist, or follow DB already. At any moment, and after
+/// any crash, DIR is the database as it was after some commit. It can be read; nothing else writes to it
+/// until its file FOLLOWER is removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint backup corpus.np /backup/corpus-monday.np
-  nearprint backup corpus.np /backup/corpus-tuesday.np --base monday.np")]
+  nearprint backup corpus.np /backup/corpus-tuesday.np --base monday.np
+  nearprint backup corpus.np --follow /second/corpus.np --every 0.5")]
 pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// The folder to create
-    #[arg(value_name = "DEST")]
-    dest: PathBuf,
+    #[arg(value_name = "DEST", required_unless_present = "follow", conflicts_with = "follow")]
+    dest: Option<PathBuf>,
     /// An earlier copy to share unchanged files with
-    #[arg(long, value_name = "OLD")]
+    #[arg(long, value_name = "OLD", conflicts_with = "follow")]
     base: Option<PathBuf>,
+    /// The folder to keep as DB is
+    #[arg(long, value_name = "DIR")]
+    follow: Option<PathBuf>,
+    /// With --follow: look for new commits after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = values::seconds, requires = "follow")]
+    every: Duration,
+    /// With --follow: end once DIR is up to date
+    #[arg(long, requires = "follow")]
+    once: bool,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        match (&self.dest, &self.follow) {
+            (_, Some(dir)) => self.follow(dir, global),
+            (Some(dest), None) => self.copy(dest, global),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn copy(&self, dest: &Path, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
         // The printed counts belong to the copy only if both come from one snapshot.
         let snapshot = options.open_any(&self.database)?.snapshot()?;
-        let shared = bars.run_cancellable(|| snapshot.backup_with(&self.dest, self.base.as_ref()))?;
+        let shared = bars.run_cancellable(|| snapshot.backup_with(dest, self.base.as_ref()))?;
         let stats = snapshot.stats();
         global.note(format_args!(
             "copied {} to {}: {} rows, {:.1} MB, {:.1} MB of them shared, {:.1} s",
             self.database.display(),
-            self.dest.display(),
+            dest.display(),
             stats.rows,
             stats.bytes as f64 / 1e6,
             shared as f64 / 1e6,
             started.elapsed().as_secs_f64(),
         ));
         Ok(())
+    }
+
+    fn follow(&self, dir: &Path, global: GlobalArgs) -> Result<(), Failure> {
+        let options = global.options().progress(global.bars());
+        options.open_any(&self.database)?.visit(Follow { args: self, dir, global })
+    }
+}
+
+/// The shortest pause between two looks at a database.
+const LEAST_PAUSE: Duration = Duration::from_millis(10);
+
+/// Keeps a folder as a database is.
+struct Follow<'a> {
+    args: &'a Args,
+    dir: &'a Path,
+    global: GlobalArgs,
+}
+
+impl DatabaseVisitor for Follow<'_> {
+    type Output = Result<(), Failure>;
+
+    fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output {
+        let Self { args, dir, global } = self;
+        // What a signal interrupts later leaves the folder sound.
+        let mut follower = global.bars().run_cancellable(|| database.follow(dir))?;
+        let rows = Database::<F>::open(dir)?.snapshot()?.stats().rows;
+        global.note(format_args!("{} is as {}: {rows} rows", dir.display(), args.database.display()));
+        if args.once {
+            return Ok(());
+        }
+        loop {
+            std::thread::sleep(args.every.max(LEAST_PAUSE));
+            follower.update()?;
+        }
     }
 }

@@ -320,7 +320,7 @@ fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &st
         // In JSON and CSV, the lines of a text are not lines of the file.
         format!("line {} of its features: {why}", number + 1)
     };
-    BadRecord { place, reason, raw: record.raw().to_vec() }
+    BadRecord { place, reason, raw: record.raw().to_vec(), is_dropped: false }
 }
 
 fn parse_feature<F: Fingerprint>(

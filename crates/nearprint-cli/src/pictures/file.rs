@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nearprint::{Error, U256};
-use nearprint_image::{Limits, Picture, Recipe, Words, decoded_bytes, format_of, pdq, pdq_turned};
+use nearprint_image::{Picture, Recipe, Words, pdq, pdq_turned};
 use nearprint_text::Result;
 use nearprint_text::documents::{FileStamp, open_regular};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::decoder::{Limits, decode, decoded_bytes, format_of, thumbnail};
 use super::memory::MemoryGate;
 
 /// The bytes that show the format of a picture.
@@ -30,7 +31,7 @@ pub(crate) struct PictureFile {
     pub(crate) height: usize,
     /// Of PDQ, from 0 to 100.
     pub(crate) quality: u8,
-    /// Its PDQ fingerprint, and with `--rotated` those of its seven rotations and reflections.
+    /// Its PDQ fingerprint, and with `--rotated` the fingerprints of its seven rotations and reflections.
     pub(crate) prints: Vec<U256>,
 }
 
@@ -53,7 +54,7 @@ impl PictureFile {
     }
 }
 
-/// The fingerprints of a picture: its own, and with `--rotated` those of its rotations and reflections.
+/// The fingerprints of a picture: its own, and with `--rotated` one for each of its rotations and reflections.
 #[derive(Debug)]
 pub(crate) struct Prints {
     pub(crate) words: Vec<Words>,
@@ -143,7 +144,7 @@ impl PictureReader {
     /// A small JPEG of a picture. `None` if the file cannot be read any more.
     pub(crate) fn thumbnail(&self, path: &Path, side: usize) -> Option<Vec<u8>> {
         let (bytes, _) = self.bytes(path).ok()??;
-        self.decoded(path, bytes, |picture| nearprint_image::thumbnail(picture, side).ok()).ok()?
+        self.decoded(path, bytes, |picture| thumbnail(picture, side).ok()).ok()?
     }
 
     /// The bytes of a picture; none if there are too many of them. `None` if the file is something else.
@@ -174,7 +175,7 @@ impl PictureReader {
         };
         let needed = decoded_bytes(&bytes, &self.limits).map_err(wrong)?;
         let _share = self.memory.enter(COPIES * needed + bytes.len() as u64);
-        let picture = Picture::decode(&bytes, &self.limits).map_err(wrong)?;
+        let picture = decode(&bytes, &self.limits).map_err(wrong)?;
         drop(bytes);
         Ok(of(&picture))
     }

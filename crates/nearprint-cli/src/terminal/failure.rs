@@ -268,6 +268,9 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => Some(
                 "only one process at a time can write; --wait SECONDS waits for it; readers are not blocked",
             ),
+            Self::Engine(Error::Follower { .. }) => {
+                Some("without its file FOLLOWER it is a database of its own")
+            }
             Self::Engine(Error::NotRunsOnly { .. }) => {
                 Some("`nearprint build --runs-only` builds runs to ingest")
             }

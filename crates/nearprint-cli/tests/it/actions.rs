@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::SystemTime;
 
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, slashes, succeeds};
 use testkit::Random;
+use testkit::files::mode;
 
 fn words(seed: u64) -> String {
     let mut random = Random(seed);
     (0..200).map(|_| format!("word{} ", random.below(5000))).collect()
 }
+
+/// A name that is hard to list, where the system has such names.
+const ODD_NAME: &str = if cfg!(windows) { "line feed.txt" } else { "line\nfeed.txt" };
 
 /// Two groups of a file, a copy and a nearly equal one, and names of all kinds.
 fn folder(at: &Path) {
@@ -19,7 +23,7 @@ fn folder(at: &Path) {
     for (name, content) in [
         ("d/a.txt", one.clone()),
         ("d/s/b copy.txt", one.clone()),
-        ("d/s/line\nfeed.txt", one.clone() + "more"),
+        (&format!("d/s/{ODD_NAME}"), one.clone() + "more"),
         ("d/t/c.txt", two.clone()),
         ("d/t/d.txt", two.clone()),
         ("d/t/e.txt", format!("less {two}")),
@@ -32,7 +36,7 @@ fn folder(at: &Path) {
 }
 
 /// The files below a folder with their contents, times and modes.
-fn listing(at: &Path) -> BTreeMap<String, (Vec<u8>, i64, i64, u32)> {
+fn listing(at: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime, u32)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![at.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -42,10 +46,10 @@ fn listing(at: &Path) -> BTreeMap<String, (Vec<u8>, i64, i64, u32)> {
                 folders.push(path);
                 continue;
             }
-            let metadata = path.metadata().unwrap();
-            let name = path.strip_prefix(at).unwrap().to_str().unwrap().to_string();
-            let state = (fs::read(&path).unwrap(), metadata.mtime(), metadata.mtime_nsec(), metadata.mode());
-            found.insert(name, state);
+            let changed = path.metadata().unwrap().modified().unwrap();
+            let name = slashes(path.strip_prefix(at).unwrap().to_str().unwrap());
+            let mode = if cfg!(unix) { mode(&path) } else { 0 };
+            found.insert(name, (fs::read(&path).unwrap(), changed, mode));
         }
     }
     found
@@ -68,7 +72,8 @@ fn what_is_moved_or_deleted_comes_back() {
     assert!(moved.err.contains("4 files, 2 of them exact copies, "), "{}", moved.err);
     assert!(moved.err.contains("moved; `nearprint undo "), "{}", moved.err);
     assert_eq!(names(&at.join("d")), KEPT);
-    let gone = ["d/s/b copy.txt", "d/s/line\nfeed.txt", "d/t/d.txt", "d/t/e.txt", "nearprint-undo.tsv"];
+    let odd = format!("d/s/{ODD_NAME}");
+    let gone = ["d/s/b copy.txt", &odd, "d/t/d.txt", "d/t/e.txt", "nearprint-undo.tsv"];
     assert_eq!(names(&at.join("gone")), gone);
     fails(at, "dedup d --move-to gone", b"", 2, &["nearprint-undo.tsv", "exists"]);
     assert!(nearprint(at, "undo gone/nearprint-undo.tsv", b"").err.contains("4 files restored\n"));
@@ -96,7 +101,7 @@ fn copies_become_hard_links_and_files_again() {
     let at = home.path();
     folder(at);
     let before = listing(&at.join("d"));
-    let inode = |name: &str| at.join("d").join(name).metadata().unwrap().ino();
+    let inode = |name: &str| testkit::files::inode(&at.join("d").join(name));
     succeeds(at, "dedup d --hardlink --similarity 0.8", b"");
     assert_eq!(inode("a.txt"), inode("s/b copy.txt"));
     assert_eq!(inode("t/c.txt"), inode("t/d.txt"));
@@ -115,7 +120,8 @@ fn a_dry_run_names_what_would_be_done_and_does_nothing() {
     folder(at);
     let before = listing(at);
     let run = nearprint(at, "dedup d --move-to gone --dry-run", b"");
-    let lines: Vec<Vec<&str>> = run.out.lines().map(|line| line.split('\t').collect()).collect();
+    let out = slashes(&run.out);
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 4, "{}", run.out);
     assert!(lines.iter().all(|cells| cells.len() == 5 && cells[0] == "move"), "{}", run.out);
     assert!(lines[0][1].ends_with("d/s/b copy.txt") && lines[0][2].ends_with("gone/d/s/b copy.txt"));
@@ -153,7 +159,8 @@ fn nothing_else_is_touched() {
     fs::create_dir_all(at.join("gone/d/s")).unwrap();
     fs::write(at.join("gone/d/s/b copy.txt"), "somebody's").unwrap();
     let moved = nearprint(at, "dedup d --move-to gone", b"");
-    assert!(moved.code == 0 && moved.err.contains("left as it is: d/s/b copy.txt"), "{}", moved.err);
+    let messages = slashes(&moved.err);
+    assert!(moved.code == 0 && messages.contains("left as it is: d/s/b copy.txt"), "{messages}");
     assert_eq!(fs::read(at.join("gone/d/s/b copy.txt")).unwrap(), b"somebody's");
     assert!(at.join("d/s/b copy.txt").exists());
     // Neither does an undo overwrite what has come since, nor restore from what has changed.

@@ -57,6 +57,12 @@ pub fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str])
     }
 }
 
+/// A text in which paths have slashes, whatever the system. Where paths are escaped, backslashes are
+/// doubled.
+pub fn slashes(text: &str) -> String {
+    if cfg!(windows) { text.replace(r"\\", "/").replace('\\', "/") } else { text.to_string() }
+}
+
 pub fn text<F: Fingerprint>(rows: &[Row<F>]) -> String {
     rows.iter().map(|row| format!("{}\t{}\n", Printed(row.fingerprint), row.id)).collect()
 }

@@ -316,6 +316,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
         "{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n{\"id\":4,\"text\":\"...\"}\nnot json\n"
     );
 
+    fails(at, "dedup in.jsonl -o out --missing mask", b"", 2, &["not raise, keep or drop"]);
     fails(at, "dedup in.jsonl -o in.jsonl", b"", 2, &["in.jsonl", "is also an input"]);
     fails(at, "dedup in.jsonl -o out --keep best", b"", 2, &["longest"]);
     fails(at, "dedup in.jsonl -o out --confirm jaccard", b"", 2, &["jaccard:X"]);

@@ -93,7 +93,6 @@ fn a_killed_run_goes_on(width: &str) {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "nothing marks an unfinished output there, so it is not replaced")]
 fn a_restart_leaves_what_earlier_runs_have_kept() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -10,6 +10,10 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::formats::write_parquet;
 use crate::cli::{fails, nearprint, succeeds};
 
+fn read(at: &std::path::Path, name: &str) -> String {
+    fs::read_to_string(at.join(name)).unwrap()
+}
+
 const OPTIONS: &str = "--key-field id --recipe chinese --keep-fields id,title --old-id old --cleaned text";
 
 #[test]
@@ -115,4 +119,50 @@ fn regression_a_misspelt_field_is_answered_by_the_fields_there_are() {
     let later = "in.jsonl:2: no field \"body\"; there are \"id\"";
     fails(at, "dedup in.jsonl -o out --text-field body", b"", 5, &[later, "--rejects"]);
     assert!(!at.join("out").exists());
+}
+
+#[test]
+fn documents_without_a_text_are_errors_kept_or_dropped() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let [first, missing, null, second] = [
+        "{\"id\":1,\"text\":\"one two three four five\"}\n",
+        "{\"id\":2}\n",
+        "{\"id\":3,\"text\":null}\n",
+        "{\"id\":4,\"text\":\"six seven eight nine ten\"}\n",
+    ];
+    fs::write(at.join("in.jsonl"), [first, missing, null, null, second].concat()).unwrap();
+    let texts = StringArray::from(vec![Some("one two three four five"), None, Some("six seven eight nine")]);
+    write_parquet(at, "in.parquet", vec![("text", Arc::new(texts) as ArrayRef)]);
+    let line = "dedup in.jsonl -o out.jsonl --key-field id";
+    for options in ["", "--missing raise", "--keep longest"] {
+        fails(at, &format!("{line} {options}"), b"", 5, &["in.jsonl:2: no field \"text\""]);
+    }
+    fails(at, "dedup in.parquet -o out.parquet", b"", 5, &["null, and not a string"]);
+    for keep in ["first", "longest"] {
+        let line = format!("{line} --keep {keep} --db {keep}.np");
+        let kept = nearprint(at, &format!("{line} --missing keep"), b"");
+        assert!(kept.err.contains("5 documents, 5 kept") && kept.err.contains("3 documents have no token"));
+        assert_eq!(read(at, "out.jsonl"), [first, missing, null, null, second].concat());
+        // Another job, though of the same inputs.
+        let line = format!("{line} --missing drop --rejects rest.jsonl --again");
+        fs::remove_dir_all(at.join(format!("{keep}.np"))).unwrap();
+        let dropped = nearprint(at, &line, b"");
+        assert_eq!(dropped.code, 0, "{}", dropped.err);
+        for part in [
+            "5 documents, 2 kept, 0 duplicates",
+            "3 documents with too few tokens or features, or without a text,",
+        ] {
+            assert!(dropped.err.contains(part), "{part}: {}", dropped.err);
+        }
+        assert_eq!(read(at, "out.jsonl"), [first, second].concat());
+        assert_eq!(read(at, "rest.jsonl"), [missing, null, null].concat());
+    }
+    succeeds(at, "dedup in.jsonl -o units.jsonl --unit line --missing keep", b"");
+    assert_eq!(read(at, "units.jsonl"), [first, missing, null, null, second].concat());
+    // Without rejects, too.
+    let dropped = nearprint(at, "dedup in.parquet -o out.parquet --missing drop", b"");
+    assert!(dropped.code == 0 && dropped.err.contains("3 documents, 2 kept"), "{}", dropped.err);
+    let kept = nearprint(at, "dedup in.parquet -o out.parquet --missing keep", b"");
+    assert!(kept.code == 0 && kept.err.contains("3 documents, 3 kept"), "{}", kept.err);
 }

@@ -55,6 +55,20 @@ fn runs_are_merged_when_they_are_asked_to_be() {
 }
 
 #[test]
+fn few_rows_stay_in_a_log() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    (0..9).for_each(|i| drop(succeeds(at, "add db --keep-log 4K", format!("{i}\n").as_bytes())));
+    let stats = succeeds(at, "stats db", b"");
+    assert!(stats.contains("log_frames\t2\n") && stats.contains("live_rows\t9\n"), "{stats}");
+    assert_eq!(std::fs::read_dir(at.join("db")).unwrap().count(), 3, "LOCK, MANIFEST and the log");
+    succeeds(at, "add db", b"9\n");
+    assert!(succeeds(at, "stats db", b"").contains("log_frames\t0\n"));
+    assert_eq!(export(at).lines().count(), 10);
+}
+
+#[test]
 fn after_a_bad_line_earlier_batches_stay_and_are_counted() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
@@ -134,4 +148,53 @@ fn rows_expire_and_their_files_go() {
 
 fn export_of(at: &Path, database: &str) -> String {
     succeeds(at, &format!("export {database}"), b"")
+}
+
+/// Waits until a command prints something.
+fn until(at: &Path, line: &str, wanted: &str) {
+    let is_there = |_: &u32| nearprint(at, line, b"").out.contains(wanted);
+    assert!(
+        (0..600).any(|nth| is_there(&nth) || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            false
+        }),
+        "{line} never prints {wanted:?}"
+    );
+}
+
+#[test]
+fn a_folder_follows_a_database() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    succeeds(at, "add db", b"1\n2\n");
+    let follow = || {
+        Command::new(env!("CARGO_BIN_EXE_nearprint"))
+            .args(["--quiet", "backup", "db", "--follow", "second", "--every", "0.01"])
+            .current_dir(at)
+            .spawn()
+            .unwrap()
+    };
+    let mut follower = follow();
+    until(at, "stats second", "rows\t2\n");
+    succeeds(at, "add db --keep-log 4K", b"3\n");
+    until(at, "stats second", "rows\t3\n");
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    succeeds(at, "compact db", b"");
+    succeeds(at, "backup db --follow second --once", b"");
+    assert_eq!(export_of(at, "second"), export(at));
+    fails(at, "add second", b"4\n", 2, &["second: follows another database", "FOLLOWER"]);
+    let mut follower = follow();
+    until(at, "stats second", "locked\t1\n");
+    fails(at, "backup db --follow second --once", b"", 4, &["locked"]);
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+
+    fs::remove_file(at.join("second/FOLLOWER")).unwrap();
+    succeeds(at, "add second", b"4\n");
+    fails(at, "backup db --follow second --once", b"", 1, &["second", "exists"]);
+    fails(at, "backup db --follow db/inside --once", b"", 2, &["db/inside: lies in"]);
+    assert!(export_of(at, "second").contains("4\t3\n"));
+    succeeds(at, "verify second", b"");
 }

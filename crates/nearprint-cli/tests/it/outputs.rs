@@ -3,12 +3,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::cli::{fails, nearprint, succeeds};
+use testkit::files::{can_link, mode, set_mode, symlink};
+use testkit::{Need, skip};
 
 fn read(at: &Path, name: &str) -> String {
     fs::read_to_string(at.join(name)).unwrap()
@@ -72,6 +73,7 @@ fn regression_a_field_that_does_not_exist_leaves_the_old_output() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no such names")]
 fn regression_the_name_of_a_file_with_a_line_feed_leaves_no_part_of_a_list() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
@@ -222,6 +224,13 @@ fn regression_a_run_resumes_only_the_output_that_it_has_written() {
 
 #[test]
 fn regression_two_outputs_are_not_one_file_through_a_link() {
+    if !can_link() {
+        return skip(
+            Need::Links,
+            "outputs::regression_two_outputs_are_not_one_file_through_a_link",
+            "there are none",
+        );
+    }
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
@@ -268,10 +277,12 @@ fn regression_a_foreign_file_with_the_name_of_an_unfinished_output_stays() {
         }
     }
     fs::remove_file(&partial).unwrap();
-    symlink("in.jsonl", &partial).unwrap();
-    fails(at, commands[0], b"", 1, &["move it away"]);
-    assert!(partial.is_symlink());
-    fs::remove_file(&partial).unwrap();
+    if can_link() {
+        symlink("in.jsonl", &partial).unwrap();
+        fails(at, commands[0], b"", 1, &["move it away"]);
+        assert!(partial.is_symlink());
+        fs::remove_file(&partial).unwrap();
+    }
     fs::create_dir(&partial).unwrap();
     fails(at, commands[0], b"", 1, &["move it away"]);
     assert!(partial.is_dir());
@@ -303,14 +314,15 @@ fn regression_the_unfinished_output_of_a_killed_command_is_replaced_by_the_next(
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no mode bits")]
 fn an_output_takes_the_mode_of_the_file_that_it_replaces() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
     fs::write(at.join("out.jsonl"), "old").unwrap();
-    fs::set_permissions(at.join("out.jsonl"), fs::Permissions::from_mode(0o640)).unwrap();
+    set_mode(&at.join("out.jsonl"), 0o640);
     succeeds(at, "dedup in.jsonl -o out.jsonl", b"");
-    assert_eq!(at.join("out.jsonl").metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+    assert_eq!(mode(&at.join("out.jsonl")), 0o640);
 }
 
 #[test]
@@ -326,6 +338,7 @@ fn regression_long_names_of_outputs_have_room_for_the_suffix() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no full device")]
 fn regression_documents_that_a_full_device_did_not_take_are_delivered_later() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
@@ -350,6 +363,7 @@ fn regression_documents_that_a_full_device_did_not_take_are_delivered_later() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "opens devices by their names in /dev; `windows` has a test of NUL")]
 fn an_output_that_is_no_regular_file_is_written_directly() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -32,6 +32,8 @@ fn home() -> tempfile::TempDir {
     RgbImage::from_pixel(300, 300, image::Rgb([200, 200, 200])).save(at("blank.png")).unwrap();
     let whole = fs::read(at("2.png")).unwrap();
     fs::write(at("broken.png"), &whole[..whole.len() / 2]).unwrap();
+    let whole = fs::read(at("sub/half.jpg")).unwrap();
+    fs::write(at("cut.jpg"), &whole[..whole.len() * 9 / 10]).unwrap();
     fs::write(at("bomb.png"), include_bytes!("bomb.png")).unwrap();
     fs::write(at("phone.heic"), b"\0\0\0\x18ftypheic\0\0\0\0mif1heic").unwrap();
     fs::write(at("words.jpg"), "a text with the name of a picture ".repeat(20)).unwrap();
@@ -53,9 +55,10 @@ fn groups_of_pictures_begin_with_the_best() {
     assert_eq!((of("turned"), of("mirrored"), of("blank"), of("words")), (None, None, None, None));
     for words in [
         "broken.png: a damaged picture",
+        "cut.jpg: a damaged picture: the file ends before the picture does",
         "bomb.png: a picture of 60000 x 60000 pixels is larger",
         "phone.heic: HEIC pictures are not read",
-        "1 binary, 3 unreadable, 1 pictures of a quality below 50; 11 of 16 files compared",
+        "1 binary, 4 unreadable, 1 pictures of a quality below 50; 11 of 17 files compared",
         "PDQ within 31 of 256 bits",
     ] {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);
@@ -213,13 +216,30 @@ fn pictures_are_moved_and_come_back() {
     succeeds(at, "undo gone/nearprint-undo.tsv", b"");
     assert!(at.join("d/copy.png").exists());
     succeeds(at, "dedup --images d --hardlink --undo-list links.tsv", b"");
-    let inode = |name: &str| std::os::unix::fs::MetadataExt::ino(&fs::metadata(at.join(name)).unwrap());
+    let inode = |name: &str| testkit::files::inode(&at.join(name));
     assert!(inode("d/copy.png") == inode("d/1.png") && at.join("d/sub/half.jpg").exists());
     // References stay, also inside an input, and however small they are.
     let out = succeeds(at, "dedup --images d --reference d/sub", b"");
     assert!(out.starts_with("d/0.png\td/sub/half.jpg\t"), "{out}");
-    fails(at, "dedup --images d --delete --report x.html", b"", 2, &["cannot be used with"]);
+    fails(at, "dedup --images d --delete --report x.html --dry-run", b"", 2, &["--dry-run"]);
+    for output in ["-o", "--duplicates", "--report"] {
+        fails(at, &format!("dedup --images d {output} d/0.png"), b"", 2, &["d/0.png", "is also an input"]);
+    }
     fails(at, "dedup d --delete --db seen.np", b"", 2, &["cannot be used with"]);
+}
+
+#[test]
+fn the_page_shows_what_is_about_to_be_moved() {
+    let home = home();
+    let at = home.path();
+    succeeds(at, "dedup --images d --rotated --move-to gone --report moved.html", b"");
+    assert!(!at.join("d/copy.png").exists());
+    let page = fs::read_to_string(at.join("moved.html")).unwrap();
+    assert_eq!(page.matches("data:image/jpeg;base64,").count(), 6, "two groups");
+    for part in ["d/sub/turned.png", "1 are exact copies", "PDQ within 31 of 256 bits, turned"] {
+        assert!(page.contains(part), "{part}");
+    }
+    keep(&page, "moved.html");
 }
 
 /// Keeps a page for the browser.

@@ -53,6 +53,7 @@ const PRINTING: [&str; 18] = [
 ];
 
 #[test]
+#[cfg_attr(windows, ignore = "runs lines of a shell")]
 fn regression_a_standard_output_that_cannot_be_written_is_an_error() {
     let home = home();
     let at = home.path();
@@ -132,6 +133,7 @@ fn regression_compressed_fingerprints_are_recognized_by_their_first_bytes() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no named pipes among files")]
 fn regression_a_named_pipe_in_a_folder_does_not_block() {
     let home = home();
     let at = home.path();
@@ -185,6 +187,7 @@ fn regression_manual_pages_are_not_written_into_a_database() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "runs lines of a shell")]
 fn regression_without_file_handles_commands_say_so() {
     let home = home();
     let at = home.path();
@@ -208,6 +211,7 @@ fn regression_without_file_handles_commands_say_so() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "runs lines of a shell")]
 fn regression_without_memory_commands_say_so() {
     let home = home();
     let at = home.path();

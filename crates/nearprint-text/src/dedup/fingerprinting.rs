@@ -56,7 +56,12 @@ pub(super) fn checked(item: Item, confirm: Option<Confirm>) -> Item {
 }
 
 fn bad(record: &Record, reason: String) -> Item {
-    Item::Bad(BadRecord { place: record.place.clone(), reason, raw: record.raw().to_vec() })
+    Item::Bad(BadRecord {
+        place: record.place.clone(),
+        reason,
+        raw: record.raw().to_vec(),
+        is_dropped: false,
+    })
 }
 
 /// A record is bad if its key, with `more` bytes behind it, is too long for a database.

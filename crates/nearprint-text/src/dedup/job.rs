@@ -10,7 +10,7 @@ use super::options::DedupOptions;
 use super::order::Keep;
 use super::sharded::{self, Shards};
 use super::units::{Unit, UnitRules};
-use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
+use crate::documents::{Fields, InputFile, Missing, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
 use crate::recipe::Recipe;
 
@@ -87,7 +87,7 @@ pub struct FileJob {
     /// of its extension.
     pub against: Vec<PathBuf>,
     /// Compares the documents of the inputs with each other. On by default. Without it, and without a
-    /// database, documents are only compared with those of [`against`](Self::against).
+    /// database, documents are only compared with the collections of [`against`](Self::against).
     pub within: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
@@ -237,7 +237,7 @@ impl FileJob {
     /// makes the same text.
     fn identity_text(&self, inputs: &str, k: u32, recipe: &Recipe) -> String {
         let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, annotate, .. } = self;
-        let Fields { text, key, key_is_optional, value } = &reader.fields;
+        let Fields { text, key, key_is_optional, value, missing } = &reader.fields;
         let mut identity = String::from(inputs);
         let _ = write!(
             identity,
@@ -283,6 +283,9 @@ impl FileJob {
         }
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);
+        }
+        if *missing != Missing::Raise {
+            let _ = write!(identity, " missing {missing}");
         }
         identity
     }
@@ -353,6 +356,8 @@ mod tests {
         job.dedup.min_features = 1;
         let all = before.clone() + fields + " units paragraph min_features 1";
         assert_eq!(job.identity_text("[]", 6, &recipe), all);
+        job.reader.fields.missing = Missing::Drop;
+        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop");
         assert_eq!(
             before,
             format!(

@@ -361,8 +361,11 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.outputs.write(record, text, None, None, None).map(drop)
     }
 
-    /// Writes a malformed record to the rejects, or ends the run.
+    /// Writes a malformed record to the rejects, or ends the run. One without a text may be set aside.
     pub(super) fn reject(&mut self, bad: &BadRecord) -> Result<()> {
+        if bad.is_dropped {
+            return self.set_aside(&bad.raw);
+        }
         self.counts.bad += 1;
         if self.job.rejects.is_none() {
             return Err(bad_record(bad));
@@ -370,7 +373,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.outputs.reject(&bad.raw)
     }
 
-    /// Writes a document with too few tokens or features to the rejects.
+    /// Writes a document with too few tokens or features, or without a text, to the rejects.
     pub(super) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
         self.counts.aside += 1;
         self.outputs.reject(raw)

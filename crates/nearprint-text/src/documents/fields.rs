@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 /// Which fields of a record hold its text, key and rank.
 ///
@@ -21,11 +22,48 @@ pub struct Fields {
     pub key_is_optional: bool,
     /// What ranks the record.
     pub value: Option<String>,
+    /// What becomes of records without a text.
+    pub missing: Missing,
 }
 
 impl Default for Fields {
     fn default() -> Self {
-        Self { text: "text".into(), key: None, key_is_optional: false, value: None }
+        Self { text: "text".into(), key: None, key_is_optional: false, value: None, missing: Missing::Raise }
+    }
+}
+
+/// What becomes of a record of JSON or Parquet that has no text: the field is null, or in JSON not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// It is a bad record.
+    #[default]
+    Raise,
+    /// It has an empty text, which nothing is near.
+    Keep,
+    /// It is a bad record that was [expected](super::BadRecord::is_dropped).
+    Drop,
+}
+
+impl FromStr for Missing {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "raise" => Ok(Self::Raise),
+            "keep" => Ok(Self::Keep),
+            "drop" => Ok(Self::Drop),
+            _ => Err("not raise, keep or drop"),
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Raise => "raise",
+            Self::Keep => "keep",
+            Self::Drop => "drop",
+        })
     }
 }
 
@@ -72,6 +110,8 @@ pub(super) struct FieldValues {
     pub(super) key: Option<String>,
     pub(super) value: RankValue,
     pub(super) invalid_utf8: bool,
+    /// Whether there is no text, where [`Missing`] says that this is no error.
+    pub(super) is_missing: bool,
 }
 
 /// Decodes UTF-8, with U+FFFD for invalid bytes, and reports whether there were any.
@@ -82,6 +122,10 @@ pub(super) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, bool) {
         Ok(text) => (text.into(), false),
         Err(_) => (String::from_utf8_lossy(bytes), true),
     }
+}
+
+pub(super) fn no_text(field: &str) -> String {
+    format!("field {field:?} has no text")
 }
 
 pub(super) fn not_a_text(field: &str, kind: &str) -> String {

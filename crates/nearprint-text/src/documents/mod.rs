@@ -60,7 +60,7 @@ pub use added::{AddedField, FieldKind, FieldValue};
 pub use compression::{Compression, looks_compressed};
 pub use each::each;
 pub use escape::{escape, unescape};
-pub use fields::{Fields, RankValue};
+pub use fields::{Fields, Missing, RankValue};
 pub use file_content::{FileContent, have_same_bytes, read_file};
 pub use folder::{FolderRules, LeftOut};
 pub use format::Format;

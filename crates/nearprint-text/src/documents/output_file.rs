@@ -31,7 +31,7 @@ pub struct Written {
 /// A file that has its name only when it is complete.
 ///
 /// Until then it is `NAME.partial` beside its destination, locked, and marked by an extended
-/// attribute. [`complete`](Self::complete) replaces the destination in one rename, so that the
+/// attribute, or on Windows by a stream. [`complete`](Self::complete) replaces the destination in one rename, so that the
 /// destination is the old file or the whole new one at any moment. Dropping an incomplete file
 /// removes it, unless it is to be resumed. After a kill the next file of the same
 /// name replaces a marked one. Any other file of that name stays, and is an error.
@@ -209,7 +209,7 @@ impl OutputFile {
             return Err(Error::io("write", &self.path)(error));
         }
         // The marker names the unfinished file, so it is harmless if it stays after a crash.
-        system::remove_marker(&self.file);
+        system::remove_marker(&self.file, &[&partial.path, &partial.target]);
         system::unlock(&self.file);
         sync_folder(folder_of(&partial.target)).map_err(Error::io("write", &self.path))
     }
@@ -230,6 +230,7 @@ impl Drop for OutputFile {
             return;
         }
         if !partial.is_kept && is_at(&self.file, &partial.path) {
+            system::remove_marker(&self.file, &[&partial.path]);
             let _ = fs::remove_file(&partial.path);
         }
         system::unlock(&self.file);
@@ -347,10 +348,10 @@ fn hash_of(stream: &mut impl Read) -> io::Result<(u64, Xxh3)> {
     }
 }
 
-/// Marks a file as unfinished. Where the file system has no extended attributes, a file that a
+/// Marks a file as unfinished. Where the file system has neither extended attributes nor streams, a file that a
 /// kill leaves is not replaced by the next one.
 fn mark(file: &File, path: &Path) -> io::Result<()> {
-    system::set_marker(file, &marker(file, path)?);
+    system::set_marker(file, path, &marker(file, path)?);
     Ok(())
 }
 
@@ -367,7 +368,7 @@ pub(super) fn is_unfinished(path: &Path) -> bool {
 /// Whether a file is marked as unfinished, under this name. A copy of it, or the file under another
 /// name, is not.
 fn is_marked(file: &File, path: &Path) -> bool {
-    marker(file, path).is_ok_and(|expected| system::has_marker(file, &expected))
+    marker(file, path).is_ok_and(|expected| system::has_marker(file, path, &expected))
 }
 
 fn marker(file: &File, path: &Path) -> io::Result<String> {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::csv::{CsvColumns, FieldCells};
-use super::fields::{FieldValues, Fields, RankValue, lossy, no_field, not_a_key, not_a_text};
+use super::fields::{
+    FieldValues, Fields, Missing, RankValue, lossy, no_field, no_text, not_a_key, not_a_text,
+};
 use super::format::Format;
 use super::json;
 use super::lines::{without_line_end, without_mark};
@@ -55,20 +57,16 @@ impl Parser {
     fn parse(&self, raw: RawRecord) -> Item {
         let RawRecord { content, place, number, input, source, .. } = raw;
         match self.values(&content) {
+            Ok(values) if values.is_missing && self.fields.missing == Missing::Drop => {
+                bad(&content, place, no_text(&self.fields.text), true)
+            }
             Ok(mut values) => {
                 self.cut(&mut values.text);
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
                 let FieldValues { text, value, invalid_utf8, .. } = values;
                 Item::Record(Record { key, text, value, invalid_utf8, number, place, source, content })
             }
-            Err(reason) => {
-                let raw = match &content {
-                    #[cfg(feature = "parquet")]
-                    Content::Row(_) => format!("{}\n", place.line).into_bytes(),
-                    content => content.line().to_vec(),
-                };
-                Item::Bad(BadRecord { place, reason, raw })
-            }
+            Err(reason) => bad(&content, place, reason, false),
         }
     }
 
@@ -87,7 +85,7 @@ impl Parser {
     pub(super) fn with_text(&self, record: &[u8], text: &str, out: &mut Vec<u8>) {
         match &self.columns {
             Some(columns) => columns.with_text(record, text, out),
-            // The record was parsed, so it has the field.
+            // The record was parsed and has lost a part of its text, so it has the field.
             None => drop(json::with_text(&lossy(without_mark(record)).0, &self.fields.text, text, out)),
         }
     }
@@ -122,13 +120,18 @@ impl Parser {
 
     fn json(&self, bytes: &[u8]) -> Result<FieldValues, String> {
         let (line, invalid_utf8) = lossy(without_mark(bytes));
-        let Fields { text, key, value, key_is_optional } = &self.fields;
+        let Fields { text, key, value, key_is_optional, missing: absent } = &self.fields;
         let [text_found, key_found, value_found] =
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;
         let missing = |field: &str| no_field("field", field, json::names(&line).into_iter());
-        let text_found = text_found.ok_or_else(|| missing(text))?;
         let mut values = FieldValues { invalid_utf8, ..FieldValues::default() };
-        values.text = text_found.into_text().map_err(|kind| not_a_text(text, kind))?.into_owned();
+        match text_found.filter(|found| *absent == Missing::Raise || !found.is_null()) {
+            Some(found) => {
+                values.text = found.into_text().map_err(|kind| not_a_text(text, kind))?.into_owned();
+            }
+            None if *absent == Missing::Raise => return Err(missing(text)),
+            None => values.is_missing = true,
+        }
         if let Some(field) = key {
             let found = key_found.filter(|found| !key_is_optional || !found.is_null());
             values.key = Some(match found {
@@ -154,8 +157,18 @@ impl Parser {
         };
         let (text, key, value) = (string(text).unwrap_or_default(), string(key), string(value));
         let value = value.filter(|cell| !cell.is_empty()).map(RankValue::Text).unwrap_or_default();
-        Ok(FieldValues { text, key, value, invalid_utf8 })
+        Ok(FieldValues { text, key, value, invalid_utf8, is_missing: false })
     }
+}
+
+/// A malformed record.
+fn bad(content: &Content, place: Place, reason: String, is_dropped: bool) -> Item {
+    let raw = match content {
+        #[cfg(feature = "parquet")]
+        Content::Row(_) => format!("{}\n", place.line).into_bytes(),
+        content => content.line().to_vec(),
+    };
+    Item::Bad(BadRecord { place, reason, raw, is_dropped })
 }
 
 fn whole(bytes: &[u8]) -> FieldValues {

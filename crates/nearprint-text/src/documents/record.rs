@@ -172,4 +172,6 @@ pub struct BadRecord {
     pub reason: String,
     /// Its bytes in the input; of an overlong line the first 64 KiB. Of a Parquet row, its number.
     pub raw: Vec<u8>,
+    /// Whether it only lacks a text, and is to be [dropped](super::Missing::Drop).
+    pub is_dropped: bool,
 }

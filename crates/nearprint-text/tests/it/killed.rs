@@ -140,7 +140,6 @@ fn a_job_to_run_again_that_was_killed_between_its_renames_is_completed_once() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "nothing marks an unfinished output there, so it is not replaced")]
 fn a_job_killed_between_its_renames_starts_over_on_request() {
     let home = Home::after_a_kill();
     let report = home.run(|job| job.restart = true, || {}).unwrap();

@@ -1,6 +1,7 @@
 //! `nearprint dedup`
 
 mod action;
+mod picture_report;
 mod pictures;
 mod report;
 mod summary;
@@ -23,6 +24,7 @@ use nearprint_text::Error;
 use nearprint_text::dedup::{
     self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Shards, Unit,
 };
+use nearprint_text::documents::Missing;
 use nearprint_text::recipe::Recipe;
 pub use report::DedupReport;
 use report::check_beside_outputs;
@@ -116,7 +118,7 @@ pub(super) struct Args {
     /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
     /// those of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
     /// --duplicates
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "path", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
     images: Option<PictureNear>,
     #[command(flatten)]
     pictures: PictureArgs,
@@ -179,6 +181,10 @@ pub(super) struct Args {
     /// else features for MinHash]
     #[arg(long, value_name = "WHAT", value_parser = evidence, conflicts_with = "k", help_heading = "Duplicate options")]
     evidence: Option<Evidence>,
+    /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): raise is an
+    /// error or a reject, keep writes them as documents that nothing is near, drop sets them aside
+    #[arg(long, value_name = "WHAT", default_value_t, help_heading = "Duplicate options")]
+    missing: Missing,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
     /// to --rejects [default: 0]. With --unit, leave shorter paragraphs or lines where they are: a few
     /// words recur by chance [default: 5]
@@ -264,6 +270,7 @@ impl Args {
         job.shards = shards_of(self.shards, &job.output)?;
         job.collects_files = plan.is_some();
         job.reader = self.documents.options();
+        job.reader.fields.missing = self.missing;
         job.add_fingerprint = self.add_fingerprint;
         job.keep_fields = self.keep_fields;
         job.old_id = self.old_id;

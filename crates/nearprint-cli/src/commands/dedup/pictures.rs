@@ -7,16 +7,17 @@ use std::time::Instant;
 use indicatif::DecimalBytes;
 use nearprint::internal as parallel;
 use nearprint::{Options, Width};
-use nearprint_text::Result;
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use nearprint_text::documents::{FileStamp, FolderRules, InputFile, LeftOut, check_outputs, list_files};
+use nearprint_text::{Error, OutputProblem, Result};
 use serde_json::json;
 
 use super::Args;
+use super::picture_report::{Near, PictureReport};
 use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
 use crate::pictures::{
-    Candidate, Grouping, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader, PictureStore,
-    best_first, group,
+    Candidate, Grouping, HAS_DECODERS, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader,
+    PictureStore, best_first, group,
 };
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -34,16 +35,14 @@ struct Found {
     num_decoded: u64,
 }
 
-/// A picture that is near a kept one: their indexes and distance.
-struct Near {
-    picture: usize,
-    kept: usize,
-    distance: u32,
-}
-
 impl Args {
     /// Finds near-duplicate pictures, writes lists of them, and acts on them.
     pub(super) fn run_pictures(self, near: PictureNear, global: GlobalArgs) -> Result<(), Failure> {
+        if !HAS_DECODERS {
+            return Err(Failure::Usage(
+                "--images: this program was made without the feature `images`".into(),
+            ));
+        }
         let started = Instant::now();
         let k = self.near.k(None, Width::W256)?.unwrap_or(near.k());
         self.check_picture_outputs()?;
@@ -72,46 +71,89 @@ impl Args {
         let mut pictures = inputs.pictures;
         pictures.extend(references.pictures);
         let num_here = pictures.len();
+        self.check_overwrites_none(&pictures)?;
         pictures.extend(elsewhere);
         let near = self.near_pictures(&pictures, num_inputs, k, &options)?;
         let gone = known.gone(&pictures[..num_here], &folders);
         store.map_or(Ok(()), |store| store.finish(&gone))?;
         let files = duplicate_files(&pictures, num_here, &near);
         self.write_lists(&pictures[..num_inputs], &files, plan.is_some())?;
+        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
+        let near_words = format!("PDQ within {k} of 256 bits{turned}");
+        let report = PictureReport {
+            inputs: &self.inputs,
+            pictures: &pictures,
+            num_inputs,
+            near: &near,
+            near_words: &near_words,
+            reader: &finder.reader,
+        };
+        self.report.write(|| report.head(), |out| report.write_groups(out, options.get_threads()))?;
         let num_decoded = inputs.num_decoded + references.num_decoded;
         summarize(global, &pictures[..num_inputs], &near, num_decoded, started);
-        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
-        global.note(format_args!("near: PDQ within {k} of 256 bits{turned}"));
-        let plain = pictures[..num_inputs].iter().filter(|picture| !self.is_compared(picture)).count();
-        if plain > 0 {
-            let quality = self.pictures.quality;
-            global.note(format_args!("kept without a comparison: {plain} of a quality below {quality}"));
-        }
+        global.note(format_args!("near: {near_words}"));
+        self.note_plain(global, &pictures[..num_inputs]);
         note_left_out(global, &inputs.left_out, num_files, &[]);
+        let left_out = left_out_object(&inputs.left_out);
         self.summary.write(|| {
-            let copies = files.duplicates.iter().filter(|file| file.is_copy).count();
             json!({
                 "pictures": num_inputs,
                 "decoded": num_decoded,
                 "near": near.len(),
-                "exact_copies": copies,
+                "exact_copies": files.duplicates.iter().filter(|file| file.is_copy).count(),
                 "near_bytes": bytes_of(&pictures, &near),
                 "distance": k,
-                "not_compared": plain,
-                "left_out_files": left_out_object(&inputs.left_out),
+                "not_compared": self.num_plain(&pictures[..num_inputs]),
+                "left_out_files": left_out,
                 "seconds": started.elapsed().as_secs_f64(),
             })
         })?;
         plan.map_or(Ok(()), |plan| plan.run(&files, self.dry_run, global))
     }
 
+    fn num_plain(&self, pictures: &[PictureFile]) -> usize {
+        pictures.iter().filter(|picture| !self.is_compared(picture)).count()
+    }
+
+    /// Prints how many pictures were not compared.
+    fn note_plain(&self, global: GlobalArgs, pictures: &[PictureFile]) {
+        let plain = self.num_plain(pictures);
+        if plain > 0 {
+            let quality = self.pictures.quality;
+            global.note(format_args!("kept without a comparison: {plain} of a quality below {quality}"));
+        }
+    }
+
     fn check_picture_outputs(&self) -> Result<(), Failure> {
-        let outputs = [("output", self.output.as_deref()), ("duplicates", self.duplicates.as_deref())];
-        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        if self.dry_run && self.report.path().is_some() {
+            return Err(Failure::Usage("--report: is not written with --dry-run".into()));
+        }
         let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
         let databases: Vec<&Path> = self.db.iter().map(PathBuf::as_path).collect();
-        let outputs = outputs.chain(self.summary.path().map(|path| ("summary", path)));
-        Ok(check_outputs(outputs, &inputs, &databases)?)
+        Ok(check_outputs(self.picture_outputs(), &inputs, &databases)?)
+    }
+
+    /// Fails if an output would overwrite one of the pictures.
+    fn check_overwrites_none(&self, pictures: &[PictureFile]) -> Result<(), Failure> {
+        for (name, path) in self.picture_outputs() {
+            let Ok(stamp) = path.canonicalize().and_then(|path| FileStamp::of(&path)) else { continue };
+            if pictures.iter().any(|picture| picture.stamp.id == stamp.id) {
+                let output = format!("{name} {}", path.display());
+                return Err(Error::from(OutputProblem::IsInput { output }).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of options for outputs, and their paths.
+    fn picture_outputs(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let outputs = [
+            ("output", self.output.as_deref()),
+            ("duplicates", self.duplicates.as_deref()),
+            ("report", self.report.path()),
+            ("summary", self.summary.path()),
+        ];
+        outputs.into_iter().filter_map(|(name, path)| Some((name, path?)))
     }
 
     fn is_compared(&self, picture: &PictureFile) -> bool {
@@ -253,9 +295,9 @@ fn duplicate_files(pictures: &[PictureFile], num_here: usize, near: &[Near]) -> 
     let mut stamps: HashMap<PathBuf, FileStamp> =
         pictures[..num_here].iter().map(|picture| (picture.path.clone(), picture.stamp)).collect();
     let mut duplicates = Vec::new();
-    for &Near { picture, kept, distance } in near {
-        let (picture, other) = (&pictures[picture], &pictures[kept]);
-        if kept >= num_here
+    for near in near {
+        let (picture, other) = (&pictures[near.picture], &pictures[near.kept]);
+        if near.kept >= num_here
             && let Ok(stamp) = FileStamp::of(&other.path)
             && (stamp.size_bytes, stamp.modified) == (other.stamp.size_bytes, other.stamp.modified)
         {
@@ -264,8 +306,8 @@ fn duplicate_files(pictures: &[PictureFile], num_here: usize, near: &[Near]) -> 
         duplicates.push(DuplicateFile {
             path: picture.path.clone(),
             kept: other.path.clone(),
-            similarity: 1.0 - f64::from(distance) / 256.0,
-            is_copy: picture.is_copy_of(other),
+            similarity: near.similarity(),
+            is_copy: near.is_copy(pictures),
         });
     }
     DuplicateFiles { duplicates, stamps }

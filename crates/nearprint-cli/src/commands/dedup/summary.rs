@@ -73,7 +73,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
     }
     for (count, what) in [
         (bad, "bad records were set aside"),
-        (aside, "documents with too few tokens or features were set aside"),
+        (aside, "documents with too few tokens or features, or without a text, were set aside"),
         (empty, "documents have no token: nothing is near them; --min-tokens 1 sets them aside"),
         (
             featureless,

@@ -32,7 +32,9 @@ impl PictureLookUp {
         let Some(first) = folders.first() else { return Ok(()) };
         let recipe = recipe_of(first, global)?;
         if self.is_rotated && recipe != Recipe::Pdq {
-            return Err(Failure::Usage(format!("--rotated: {recipe} has no rotations; pdq has them")));
+            return Err(Failure::Usage(format!(
+                "--rotated: {recipe} has no rotations: the bits of those of pdq follow from one transform"
+            )));
         }
         for other in &folders[1..] {
             if recipe_of(other, global)? != recipe {

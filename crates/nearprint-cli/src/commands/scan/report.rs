@@ -2,23 +2,16 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::DecimalBytes;
 use nearprint::Fingerprint;
-use nearprint::internal::{self as parallel, Utc};
 use nearprint_text::recipe::Recipe;
 
 use super::files::{GroupKind, ScannedFiles};
 use super::groups::{FileGroup, GroupMember};
-use crate::args::GroupWriter;
-use crate::pictures::{PictureFile, PictureReader};
-use crate::report::{Histogram, Report, ReportGroup, ReportMember, ReportPicture, read_text};
-
-/// The longest side of a shown picture, in pixels.
-const THUMBNAIL_SIDE: usize = 320;
-/// The pictures of a group that are shown.
-const MAX_THUMBNAILS: usize = 24;
+use crate::args::{GroupWriter, write_groups};
+use crate::pictures::PictureReader;
+use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
 
 /// What was found.
 pub(super) struct ScanReport<'a, F> {
@@ -71,23 +64,7 @@ impl<F: Fingerprint> ScanReport<'_, F> {
     /// Writes the groups. Texts and pictures are read again, on all threads, as long as the page has room for them; a
     /// file that cannot be read any more is shown without.
     pub(super) fn write_groups(&self, out: &mut GroupWriter, threads: usize) -> io::Result<()> {
-        let has_room = AtomicBool::new(out.has_room_for_texts());
-        let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
-            // The sink fails only after an error of `group`, which `ordered` reports.
-            let _ = sink(self.group(&self.groups[at], has_room.load(Ordering::Relaxed)));
-            Ok(())
-        };
-        parallel::ordered(
-            threads,
-            self.groups.len(),
-            || (),
-            work,
-            |group| {
-                out.group(&group)?;
-                has_room.store(out.has_room_for_texts(), Ordering::Relaxed);
-                Ok(())
-            },
-        )
+        write_groups(out, threads, self.groups.len(), |at, has_room| self.group(&self.groups[at], has_room))
     }
 
     fn group(&self, group: &FileGroup, has_room: bool) -> ReportGroup {
@@ -95,7 +72,10 @@ impl<F: Fingerprint> ScanReport<'_, F> {
         let has_room = has_room && !(is_of_texts && group.is_exact);
         let member = |(place, member): (usize, &GroupMember)| match group.kind {
             GroupKind::Texts => self.text(member, has_room && (place == 0 || !member.is_exact)),
-            GroupKind::Pictures => self.picture(member, has_room && place < MAX_THUMBNAILS),
+            GroupKind::Pictures => {
+                let shown = self.pictures.shown(&self.scanned.pictures[member.file], place, has_room);
+                ReportMember { picture: shown.picture, ..self.member(GroupKind::Pictures, member) }
+            }
         };
         let mut members = group.members.iter().enumerate().map(member);
         let kept = members.next().unwrap_or_default();
@@ -107,14 +87,6 @@ impl<F: Fingerprint> ScanReport<'_, F> {
         let path = &self.scanned.texts[member.file].path;
         let text = if with_text { read_text(path).ok() } else { None };
         ReportMember { text, ..self.member(GroupKind::Texts, member) }
-    }
-
-    fn picture(&self, member: &GroupMember, is_shown: bool) -> ReportMember {
-        let PictureFile { path, stamp, width, height, .. } = &self.scanned.pictures[member.file];
-        let thumbnail = is_shown.then(|| self.pictures.thumbnail(path, THUMBNAIL_SIDE)).flatten();
-        let modified = Utc(u64::try_from(stamp.modified.0).unwrap_or(0)).to_string();
-        let picture = ReportPicture { width: *width, height: *height, modified, thumbnail };
-        ReportMember { picture: Some(picture), ..self.member(GroupKind::Pictures, member) }
     }
 
     fn member(&self, kind: GroupKind, member: &GroupMember) -> ReportMember {

@@ -246,7 +246,7 @@ fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<Fingerp
     };
     if needs.edits.is_some_and(|confirm| !confirm.accepts(&record.text)) {
         let (place, raw) = (record.place.clone(), record.raw().to_vec());
-        return Err(BadRecord { place, reason: Confirm::refusal(), raw });
+        return Err(BadRecord { place, reason: Confirm::refusal(), raw, is_dropped: false });
     }
     let (mut prints, mut cpu) = (Vec::with_capacity(makers.len()), Vec::with_capacity(makers.len()));
     let mut before = thread_cpu_time();

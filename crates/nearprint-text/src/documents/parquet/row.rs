@@ -11,7 +11,7 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::super::fields::{FieldValues, Fields, RankValue, not_a_key, not_a_text};
+use super::super::fields::{FieldValues, Fields, Missing, RankValue, not_a_key, not_a_text};
 
 /// Rows of one batch, read or written.
 pub(super) const BATCH_ROWS: usize = 1024;
@@ -32,9 +32,11 @@ impl ParquetRow {
     /// The values of the fields of a document.
     pub(in super::super) fn values(&self, fields: &Fields) -> Result<FieldValues, String> {
         let mut values = FieldValues::default();
-        let text = self.value(&fields.text)?;
-        let ParquetValue::Text(text) = text else { return Err(not_a_text(&fields.text, text.kind())) };
-        values.text = text.to_string();
+        match self.value(&fields.text)? {
+            ParquetValue::Text(text) => values.text = text.to_string(),
+            ParquetValue::Null if fields.missing != Missing::Raise => values.is_missing = true,
+            other => return Err(not_a_text(&fields.text, other.kind())),
+        }
         if let Some(field) = &fields.key {
             values.key = Some(match self.value(field)? {
                 ParquetValue::Text(text) => text.to_string(),

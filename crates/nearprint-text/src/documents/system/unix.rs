@@ -157,16 +157,17 @@ pub(crate) fn is_in_use(_: &io::Error) -> bool {
 }
 
 /// Marks a file. Where the file system has no extended attributes, it does nothing.
-pub(crate) fn set_marker(file: &File, marker: &str) {
+pub(crate) fn set_marker(file: &File, _: &Path, marker: &str) {
     let _ = fsetxattr(file, MARKER, marker.as_bytes(), XattrFlags::empty());
 }
 
-pub(crate) fn has_marker(file: &File, marker: &str) -> bool {
+pub(crate) fn has_marker(file: &File, _: &Path, marker: &str) -> bool {
     let mut found = [0; MAX_MARKER_BYTES];
     fgetxattr(file, MARKER, &mut found[..]).is_ok_and(|len| marker.as_bytes() == &found[..len])
 }
 
-pub(crate) fn remove_marker(file: &File) {
+/// Removes the marker of a file that may have got its name.
+pub(crate) fn remove_marker(file: &File, _: &[&Path]) {
     let _ = fremovexattr(file, MARKER);
 }
 

@@ -1,10 +1,10 @@
 //! The form for Windows.
 //!
 //! An unfinished output is locked by being open: others may read and remove it, and not write to it.
-//! Nothing marks it, so one that a killed process leaves is not recognized.
+//! A stream of the file with a name of its own marks it.
 
 use std::borrow::Cow;
-use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::os::windows::io::AsHandle;
@@ -20,6 +20,8 @@ const NO_LINK: u32 = 0x0020_0000;
 const SHARING_VIOLATION: i32 = 32;
 /// `ERROR_TOO_MANY_OPEN_FILES`, `ERROR_NOT_ENOUGH_MEMORY` and `ERROR_OUTOFMEMORY`.
 const SHORTAGES: [i32; 3] = [4, 8, 14];
+/// The end of the path of the stream that marks an unfinished file.
+const MARKER: &str = ":nearprint.partial";
 /// The seconds from 1601, from which Windows counts, to 1970.
 const SECONDS_TO_1970: i64 = 11_644_473_600;
 /// The units of a second in which Windows counts.
@@ -143,13 +145,29 @@ pub(crate) fn is_in_use(error: &io::Error) -> bool {
     error.raw_os_error() == Some(SHARING_VIOLATION)
 }
 
-pub(crate) fn set_marker(_: &File, _: &str) {}
-
-pub(crate) fn has_marker(_: &File, _: &str) -> bool {
-    false
+/// Marks a file. Where the file system has no streams, it does nothing.
+pub(crate) fn set_marker(_: &File, path: &Path, marker: &str) {
+    let _ = fs::write(marker_of(path), marker);
 }
 
-pub(crate) fn remove_marker(_: &File) {}
+pub(crate) fn has_marker(_: &File, path: &Path, marker: &str) -> bool {
+    fs::read(marker_of(path)).is_ok_and(|found| found == marker.as_bytes())
+}
+
+/// Removes the marker of a file that may have got its name. A stream follows its file; wine keeps it as
+/// a file of its own, under the first name.
+pub(crate) fn remove_marker(_: &File, names: &[&Path]) {
+    for name in names {
+        let _ = fs::remove_file(marker_of(name));
+    }
+}
+
+/// The path of the marker of a file.
+fn marker_of(path: &Path) -> PathBuf {
+    let mut marker = path.as_os_str().to_os_string();
+    marker.push(MARKER);
+    marker.into()
+}
 
 /// A new file has the permissions that its folder hands down.
 pub(crate) fn take_mode(_: &File, _: &Metadata) -> io::Result<()> {

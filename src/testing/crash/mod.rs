@@ -8,10 +8,15 @@
 //! `NEARPRINT_CRASH_STATES=N` makes the random test continue until N states have been recovered and
 //! checked.
 
+mod history;
+
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
+use self::history::{
+    CHECKPOINT, HISTORY, History, State, Step, last_operation, row, sealing_program, set_note, small_programs,
+};
 use crate::database::new_row::NewRow;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
@@ -25,35 +30,6 @@ use crate::options::Options;
 use crate::storage::Storage;
 use crate::testing::short_or_full;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
-
-/// A step of a test program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Insert(Row<u64>),
-    Delete(u64),
-    Upsert(Row<u64>),
-    Checkpoint(u64),
-    History(u64),
-    Commit,
-    Flush,
-    Compact,
-    /// Closes the writer and opens a new one.
-    Reopen,
-    /// Drops the writer without closing it and opens a new one: a killed process and its successor.
-    Abandon,
-}
-
-/// The rows. A checkpoint counts as a row with the id [`CHECKPOINT`] and the checkpoint as
-/// fingerprint, a history as one with the id [`HISTORY`].
-type State = BTreeSet<Row<u64>>;
-const CHECKPOINT: u64 = u64::MAX;
-const HISTORY: u64 = u64::MAX - 1;
-
-/// Sets or removes the row that stands for a checkpoint or a history.
-fn set_note(state: &mut State, id: u64, number: u64) {
-    state.retain(|row| row.id != id);
-    state.extend((number != 0).then_some(Row { fingerprint: number, id }));
-}
 
 /// The bytes of a checkpoint or a history: none for 0.
 fn note_bytes(number: u64) -> Vec<u8> {
@@ -79,61 +55,6 @@ fn insert(writer: &mut Writer<u64>, row: Row<u64>) -> Result<()> {
 /// Sectors that are lost or kept individually at one moment.
 const SECTORS_TRIED: usize = 3;
 
-/// Steps and the state after each of them.
-struct History {
-    steps: Vec<Step>,
-    states: Vec<State>,
-}
-
-impl History {
-    fn of(steps: Vec<Step>) -> Self {
-        let mut states = vec![State::new()];
-        for step in &steps {
-            let mut state = states.last().unwrap().clone();
-            match *step {
-                Step::Insert(row) => drop(state.insert(row)),
-                Step::Delete(id) => state.retain(|row| row.id != id),
-                Step::Upsert(row) => {
-                    state.retain(|old| old.id != row.id);
-                    state.insert(row);
-                }
-                Step::Checkpoint(number) => set_note(&mut state, CHECKPOINT, number),
-                Step::History(number) => set_note(&mut state, HISTORY, number),
-                _ => {}
-            }
-            states.push(state);
-        }
-        Self { steps, states }
-    }
-
-    /// A random program. It uses few ids and fingerprints, so that its steps interact.
-    fn random(seed: u64, len: u64) -> Self {
-        let step = |i: u64| {
-            let dice = mix64(seed.wrapping_mul(1 << 20) + i);
-            let id = mix64(dice) % 12;
-            let row = Row { fingerprint: mix64(mix64(dice + 1) % 9) ^ (1 << (dice >> 40 & 63)), id };
-            match dice % 22 {
-                20 => Step::Checkpoint(dice >> 20 & 3),
-                21 => Step::History(dice >> 20 & 3),
-                0..8 => Step::Insert(row),
-                8..11 => Step::Delete(id),
-                11..13 => Step::Upsert(row),
-                13..17 => Step::Commit,
-                17 => Step::Flush,
-                18 if dice >> 10 & 3 == 0 => Step::Compact,
-                18 => Step::Reopen,
-                _ => Step::Abandon,
-            }
-        };
-        let all = (0..len).map(step).flat_map(|step| match step {
-            // Uncommitted operations would be lost, and the history would end here.
-            Step::Abandon => vec![Step::Commit, step],
-            step => vec![step],
-        });
-        Self::of(all.collect())
-    }
-}
-
 fn options() -> Options {
     Options::new().threads(1).memtable_rows(4).background_merges(false).deferred_flushes()
 }
@@ -145,8 +66,8 @@ fn fresh() -> SimulatedDisk {
     disk
 }
 
-fn open(disk: &SimulatedDisk) -> Result<Writer<u64>> {
-    Writer::open(Arc::new(disk.clone()), options())
+fn open(disk: &SimulatedDisk, keep_log: u64) -> Result<Writer<u64>> {
+    Writer::open(Arc::new(disk.clone()), options().keep_log(keep_log))
 }
 
 /// The progress of a program: the number of steps begun, and of steps with an acknowledged effect.
@@ -169,9 +90,12 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
         }
         let again = |error| {
             errors.push(error);
-            open(disk)
+            open(disk, history.keep_log)
         };
-        let Ok(mut opened) = writer.take().map_or_else(|| open(disk).or_else(again), Ok) else { break };
+        let Ok(mut opened) = writer.take().map_or_else(|| open(disk, history.keep_log).or_else(again), Ok)
+        else {
+            break;
+        };
         let (result, is_durable) = match step {
             Step::Insert(row) => (insert(&mut opened, row), false),
             Step::Delete(id) => (opened.delete(id), false),
@@ -206,15 +130,6 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
         }
     }
     errors
-}
-
-/// The number of steps up to the last operation before `index`.
-fn last_operation(history: &History, index: usize) -> usize {
-    let changes = |step: &Step| {
-        use Step::{Checkpoint, Delete, History, Insert, Upsert};
-        matches!(step, Insert(_) | Delete(_) | Upsert(_) | Checkpoint(_) | History(_))
-    };
-    history.steps[..index].iter().rposition(changes).map_or(0, |last| last + 1)
 }
 
 fn rows(snapshot: &Snapshot<u64>) -> State {
@@ -268,7 +183,7 @@ fn check(disk: &SimulatedDisk, history: &History, reached: Reached, thorough: bo
         let log = seen.clone();
         disk.on_call(move |frozen, _| log.lock().unwrap().push(frozen.clone()));
     }
-    open(disk).unwrap().close().unwrap();
+    open(disk, history.keep_log).unwrap().close().unwrap();
     for again in std::mem::take(&mut *seen.lock().unwrap()) {
         for kept in [false, true] {
             assert_eq!(read(&again.crash(&mut |_| kept)), state, "a second crash changes nothing");
@@ -287,7 +202,7 @@ fn check(disk: &SimulatedDisk, history: &History, reached: Reached, thorough: bo
         "{:?} has more files than {named:?}",
         disk.names()
     );
-    assert_eq!(manifest.live_wal, None, "a closed database has no log");
+    assert!(history.keep_log > 0 || manifest.live_wal.is_none(), "a closed database has no log");
     states
 }
 
@@ -349,99 +264,6 @@ fn crash_everywhere(history: &History, random: u64, thorough_every: u64) -> u64 
         states += check(&moment, history, reached, false);
     }
     states
-}
-
-fn row(fingerprint: u64, id: u64) -> Row<u64> {
-    Row { fingerprint, id }
-}
-
-/// Short programs that cover every kind of change.
-fn small_programs() -> Vec<History> {
-    use Step::{
-        Abandon, Checkpoint, Commit, Compact, Delete, Flush, History as Note, Insert, Reopen, Upsert,
-    };
-    let programs = [
-        vec![
-            Note(1),
-            Checkpoint(1),
-            Insert(row(1, 1)),
-            Commit,
-            Checkpoint(2),
-            Insert(row(2, 2)),
-            Commit,
-            Note(2),
-            Checkpoint(0),
-            Flush,
-            Insert(row(3, 3)),
-            Compact,
-        ],
-        vec![Insert(row(1, 1)), Commit, Insert(row(2, 2)), Insert(row(2, 3)), Commit, Delete(1), Commit],
-        vec![
-            Insert(row(1, 1)),
-            Flush,
-            Delete(1),
-            Insert(row(3, 3)),
-            Flush,
-            Insert(row(4, 4)),
-            Commit,
-            Compact,
-        ],
-        vec![
-            Insert(row(1, 1)),
-            Insert(row(1, 2)),
-            Reopen,
-            Upsert(row(9, 1)),
-            Commit,
-            Abandon,
-            Delete(2),
-            Reopen,
-        ],
-        vec![
-            Insert(row(7, 7)),
-            Commit,
-            Abandon,
-            Insert(row(8, 8)),
-            Commit,
-            Abandon,
-            Delete(7),
-            Commit,
-            Abandon,
-        ],
-        vec![
-            Insert(row(1, 1)),
-            Insert(row(2, 1)),
-            Insert(row(3, 1)),
-            Insert(row(4, 1)),
-            Insert(row(5, 1)),
-            Commit,
-            Delete(1),
-            Commit,
-            Insert(row(6, 1)),
-            Compact,
-            Delete(1),
-            Compact,
-        ],
-        sealing_program(),
-    ];
-    programs.into_iter().map(History::of).collect()
-}
-
-/// Commits small enough that the log is sealed, twice, and deletions of rows that are in it.
-fn sealing_program() -> Vec<Step> {
-    use Step::{Checkpoint, Commit, Delete, Insert, Upsert};
-    let operations = [
-        Insert(row(1, 1)),
-        Insert(row(2, 2)),
-        Checkpoint(1),
-        Insert(row(3, 3)),
-        Delete(2),
-        Upsert(row(4, 1)),
-        Checkpoint(2),
-        Insert(row(2, 2)),
-        Delete(3),
-        Insert(row(5, 5)),
-    ];
-    operations.into_iter().flat_map(|operation| [operation, Commit]).collect()
 }
 
 #[test]
@@ -549,7 +371,7 @@ fn a_full_disk_that_is_freed_takes_everything() {
     let rows: Vec<Row<u64>> = (0..11).map(|i| row(mix64(i), i)).collect();
     for call in 0..200 {
         let disk = fresh();
-        let mut writer = open(&disk).unwrap();
+        let mut writer = open(&disk, 0).unwrap();
         disk.fail_from(disk.calls() + call, ErrorKind::StorageFull);
         let mut failures = 0;
         for &Row { fingerprint, id } in &rows {
@@ -579,7 +401,7 @@ fn a_failed_sync_poisons_the_writer_for_good() {
     let mut poisoned = 0;
     for call in 0..150 {
         let disk = fresh();
-        let mut writer = open(&disk).unwrap();
+        let mut writer = open(&disk, 0).unwrap();
         disk.fail_at(disk.calls() + call, ErrorKind::Other);
         let mut acknowledged = State::new();
         let mut is_poisoned = false;

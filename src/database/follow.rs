@@ -1,0 +1,299 @@
+//! A second folder that follows a database: its files, byte for byte, in an order that makes the folder a
+//! database at every moment.
+//!
+//! Runs are copied first, then frames are appended to copies of the logs, and the manifest comes last.
+//! The file `FOLLOWER` keeps writers out, so that the folder has nothing but what its source had.
+
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::database::handle::Database;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{Expiry, Manifest};
+use crate::format::wal::{LogPlace, WalHeader};
+use crate::log::manifest;
+use crate::log::wal::Log;
+use crate::options::Options;
+use crate::progress::Stage;
+use crate::run::{Identities, Run};
+use crate::storage::{Folder, Guarded, Lock, Staging, Storage, WriteFile, names, refuse_inside, take_lock};
+use crate::util::time::Time;
+
+/// What [`Follower::update`] has brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Update {
+    /// Bytes of runs and of frames that were copied.
+    pub bytes: u64,
+    /// Whether the folder has changed.
+    pub changed: bool,
+}
+
+/// A folder that is kept as a database is: made by [`Database::follow`]. It locks the folder, not the
+/// database.
+#[derive(Debug)]
+pub struct Follower<F> {
+    source: Arc<dyn Storage>,
+    storage: Guarded,
+    options: Options,
+    /// As it is in the folder.
+    manifest: Manifest,
+    logs: Vec<LogCopy>,
+    /// Held until everything else is dropped.
+    lock: Arc<dyn Lock>,
+    width: PhantomData<F>,
+}
+
+/// The copy of a log, open for appending.
+#[derive(Debug)]
+struct LogCopy {
+    salt: u64,
+    file: Box<dyn WriteFile>,
+    end: LogPlace,
+}
+
+/// What the source has and the folder does not.
+struct News<F> {
+    manifest: Manifest,
+    runs: Vec<Run<F>>,
+    identities: Vec<(usize, Identities)>,
+    logs: Vec<LogNews>,
+}
+
+/// The frames of a log from a place on.
+struct LogNews {
+    header: WalHeader,
+    from: LogPlace,
+    end: LogPlace,
+    bytes: Vec<u8>,
+}
+
+impl<F: Fingerprint> Database<F> {
+    /// Makes a folder that [follows](Follower::update) this database, or goes on with one. `dest` must not
+    /// exist, be an empty folder, or follow this database already. Brings it up to date; costs the copy of what
+    /// it lacks.
+    ///
+    /// Snapshots of the folder are as of any database. No writer opens it, until somebody removes its file
+    /// `FOLLOWER`: then it is a database of its own, and follows no more.
+    ///
+    /// ```
+    /// use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let database = Database::<u64>::create(home.path().join("seen.np"), &Schema::new())?;
+    /// let mut follower = database.follow(home.path().join("second.np"))?;
+    /// let mut writer = database.writer()?;
+    /// writer.insert(0x1f3a)?;
+    /// writer.commit()?;
+    /// assert!(follower.update()?.changed);
+    /// let second = Database::<u64>::open(home.path().join("second.np"))?;
+    /// assert_eq!(second.snapshot()?.stats().rows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`] for a folder with anything else, [`Error::InsideDatabase`], [`Error::Locked`] if it
+    /// is being updated; as [`Follower::update`].
+    pub fn follow(&self, dest: impl AsRef<Path>) -> Result<Follower<F>> {
+        let (source, dest) = (self.storage()?, dest.as_ref());
+        refuse_inside(dest, self.path())?;
+        let is_new = match Folder::of_database(dest) {
+            Ok(folder) => manifest::read(&folder)?.is_none(),
+            Err(Error::NotADatabase { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        if is_new {
+            seed::<F>(&*source, dest, (self.database_id, &self.options))?;
+        }
+        let mut follower =
+            Follower::open(source, Arc::new(Folder::of_database(dest)?), (self.database_id, &self.options))?;
+        follower.update()?;
+        Ok(follower)
+    }
+}
+
+/// Makes a folder with the runs of a database, which is to follow it.
+fn seed<F: Fingerprint>(
+    source: &dyn Storage,
+    dest: &Path,
+    (database_id, options): ([u8; 16], &Options),
+) -> Result<()> {
+    let mut staging = Staging::begin(dest)?;
+    staging.copy_permissions(source)?;
+    let folder = staging.folder();
+    let path = folder.path(names::FOLLOWER);
+    let mut note = folder.create(names::FOLLOWER).map_err(Error::io("create", &path))?;
+    let text = format!("follows {}\n", source.path("").display());
+    note.write_all_at(text.as_bytes(), 0).and_then(|()| note.sync()).map_err(Error::io("write", &path))?;
+    let news = News::<F>::read(source, database_id, |_| None, |_| false)?;
+    news.copy_files(folder, options)?;
+    // What the logs have comes with the first update. That one's manifest is a later one.
+    let expiry = news.manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
+    let generation = (news.manifest.generation - 1).max(1);
+    let runs = Manifest { generation, live_wal: None, sealed_wal: None, expiry, ..news.manifest };
+    manifest::replace(folder, &runs)?;
+    staging.publish()
+}
+
+impl<F: Fingerprint> News<F> {
+    /// Reads what is new since logs ended at known places, without the runs that `has` accepts.
+    fn read(
+        source: &dyn Storage,
+        database_id: [u8; 16],
+        ends: impl Fn(u64) -> Option<LogPlace>,
+        has: impl Fn(&str) -> bool,
+    ) -> Result<Self> {
+        manifest::with_current::<F, _>(source, Some(database_id), |manifest| {
+            manifest::check_writable(source, &manifest)?;
+            // The file that every run has stands for all of them.
+            let lacking = manifest.runs.iter().filter(|run| !has(&names::rows(run.run)));
+            let runs = lacking.map(|run| Run::open(source, &manifest, run)).collect::<Result<_>>()?;
+            let lacking = manifest.ingested.iter().enumerate();
+            let lacking = lacking.filter(|(_, file)| !has(&names::identities(file.number)));
+            let identities = lacking
+                .map(|(index, file)| Ok((index, Identities::open(source, &manifest, file)?)))
+                .collect::<Result<_>>()?;
+            let read = |header: WalHeader| {
+                let log = Log::open(source, &manifest, header)?;
+                let from = ends(header.salt).unwrap_or(log.start());
+                let frames = log.read(from)?;
+                Ok(LogNews { header, from, end: frames.end(), bytes: frames.sound_bytes().to_vec() })
+            };
+            let logs = manifest.wal_headers().map(read).collect::<Result<_>>()?;
+            Ok(Self { runs, identities, logs, manifest })
+        })
+    }
+
+    /// Copies runs and identities, and verifies every page of them.
+    fn copy_files(&self, to: &dyn Storage, options: &Options) -> Result<u64> {
+        let total = self.runs.iter().map(|run| run.record.len_bytes()).sum();
+        let mut done = 0;
+        let mut report = |bytes| {
+            done += bytes;
+            options.report(Stage::Copying, done, Some(total))
+        };
+        for run in &self.runs {
+            run.copy(to, &self.manifest, (run.record.run, run.record.expires), &mut report)?;
+        }
+        for (index, file) in &self.identities {
+            file.copy(to, &self.manifest, &self.manifest.ingested[*index], &mut report)?;
+        }
+        Ok(done)
+    }
+}
+
+impl<F: Fingerprint> Follower<F> {
+    /// Opens a folder that follows the database with an id.
+    pub(crate) fn open(
+        source: Arc<dyn Storage>,
+        dest: Arc<dyn Storage>,
+        (database_id, options): ([u8; 16], &Options),
+    ) -> Result<Self> {
+        let path = dest.path("");
+        let exists = || Error::AlreadyExists { path: path.clone() };
+        let is_other = |manifest: &Manifest| manifest.database_id != database_id;
+        if manifest::read(&*dest)?.is_none_or(|found| is_other(&found)) || !follows(&*dest)? {
+            return Err(exists());
+        }
+        let lock = take_lock(&*dest, options)?;
+        let storage = Guarded::new(dest, &lock).map_err(Error::io("read", &path))?;
+        let manifest = manifest::of::<F>(&storage)?;
+        manifest::remove_unnamed(&storage, &manifest)?;
+        let (logs, options, width) = (Vec::new(), options.clone(), PhantomData);
+        Ok(Self { source, storage, options, manifest, logs, lock, width })
+    }
+
+    /// Brings the folder up to what the database has committed. Costs a copy of the runs and frames that
+    /// are new; where there are none, a read of `MANIFEST` and a look at the log.
+    ///
+    /// A reader of the folder sees a state that the database had, at every moment and after a crash. A
+    /// commit that the database loses in a power cut may stand in the folder until the next update.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for damage in the database: the folder keeps what it has. [`Error::Replaced`] if the
+    /// database is another one, or an earlier state of this one. [`Error::DiskFull`] and [`Error::Io`] leave a
+    /// state of the database behind; [`Error::Poisoned`] after a failed sync; [`Error::Interrupted`].
+    pub fn update(&mut self) -> Result<Update> {
+        self.check()?;
+        let ends = |salt| self.logs.iter().find(|copy| copy.salt == salt).map(|copy| copy.end);
+        let named: std::collections::HashSet<String> = self.manifest.file_names().collect();
+        let news =
+            News::<F>::read(&*self.source, self.manifest.database_id, ends, |name| named.contains(name))?;
+        if news.manifest.generation < self.manifest.generation {
+            return Err(Error::Replaced { path: self.source.path("") });
+        }
+        let is_new = news.manifest != self.manifest;
+        if is_new {
+            // What an update before has left, which did not come to its end.
+            manifest::remove_unnamed(&self.storage, &self.manifest)?;
+        }
+        let mut bytes = news.copy_files(&self.storage, &self.options)?;
+        for log in &news.logs {
+            bytes += self.append(log)?;
+        }
+        if is_new {
+            manifest::replace(&self.storage, &news.manifest)?;
+            manifest::remove_unnamed(&self.storage, &news.manifest)?;
+            let named: Vec<u64> = news.manifest.wal_headers().map(|header| header.salt).collect();
+            self.logs.retain(|copy| named.contains(&copy.salt));
+            self.manifest = news.manifest;
+        }
+        Ok(Update { bytes, changed: is_new || bytes > 0 })
+    }
+
+    fn check(&self) -> Result<()> {
+        let path = self.storage.path("");
+        if self.storage.is_poisoned() {
+            return Err(Error::Poisoned { path });
+        }
+        self.lock.check().map_err(Error::io("look at", path))
+    }
+
+    /// Appends frames to the copy of their log. Returns the number of bytes.
+    fn append(&mut self, log: &LogNews) -> Result<u64> {
+        let name = names::wal(log.header.number);
+        let path = self.storage.path(&name);
+        let Some(copy) = self.logs.iter_mut().find(|copy| copy.salt == log.header.salt) else {
+            let copy = self.begin_copy(log)?;
+            self.logs.push(copy);
+            return Ok(log.bytes.len() as u64);
+        };
+        if !log.bytes.is_empty() {
+            let written = copy.file.write_all_at(&log.bytes, log.from.offset);
+            written.map_err(Error::io("write", &path))?;
+            copy.file.sync().map_err(Error::io("sync", &path))?;
+            copy.end = log.end;
+        }
+        Ok(log.bytes.len() as u64)
+    }
+
+    /// Copies a whole log, and puts it in the place of an earlier copy: whoever copied that may have
+    /// been killed in the middle of a frame.
+    fn begin_copy(&self, log: &LogNews) -> Result<LogCopy> {
+        let (new, name) = (names::spill(0, 0, log.header.number), names::wal(log.header.number));
+        let path = self.storage.path(&new);
+        let mut file = self.storage.create(&new).map_err(Error::io("create", &path))?;
+        let written = file
+            .write_all_at(&log.header.encode(), 0)
+            .and_then(|()| file.write_all_at(&log.bytes, log.from.offset));
+        let synced = written
+            .map_err(Error::io("write", &path))
+            .and_then(|()| file.sync().map_err(Error::io("sync", &path)));
+        synced.inspect_err(|_| drop(self.storage.remove(&new)))?;
+        self.storage.rename(&new, &name).map_err(Error::io("rename", &path))?;
+        self.storage.sync_folder().map_err(Error::io("sync", self.storage.path("")))?;
+        Ok(LogCopy { salt: log.header.salt, file, end: log.end })
+    }
+}
+
+/// Whether a folder follows a database, so that no writer may open it.
+pub(crate) fn follows(storage: &dyn Storage) -> Result<bool> {
+    match storage.open(names::FOLLOWER) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() != std::io::ErrorKind::InvalidData => {
+            Err(Error::io("open", storage.path(names::FOLLOWER))(error))
+        }
+        _ => Ok(true),
+    }
+}
