@@ -49,7 +49,7 @@ pub struct DocumentCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnitCounts {
-    /// Units with enough tokens.
+    /// Units with enough tokens; of [passages](super::Unit::Passage), words.
     pub compared: u64,
     /// Units that were removed.
     pub removed: u64,

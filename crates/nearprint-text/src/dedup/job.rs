@@ -54,9 +54,10 @@ pub struct FileJob {
     pub old_id: Option<String>,
     /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a field of this name.
     pub cleaned: Option<String>,
-    /// Writes near-duplicates, too, and adds three fields to each document, as the last ones:
+    /// Writes near-duplicates, too, and adds four fields to each document, as the last ones:
     /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
-    /// same key for all of them; `similarity`, from 0 to 1, none for the kept document.
+    /// same key for all of them; `similarity`, from 0 to 1, and `exact`, whether both have the same tokens, none for
+    /// the kept document.
     pub annotate: bool,
     /// Adds a last field `cluster_size` to each written document: the number of documents that have the
     /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
@@ -64,8 +65,9 @@ pub struct FileJob {
     pub cluster_size: bool,
     /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
     pub nul_ended: bool,
-    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
-    /// `cluster` per near-duplicate, with [escaped] keys.
+    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `cluster` and `exact` per
+    /// near-duplicate, with [escaped] keys. `exact` is whether both have the same tokens, of files of folders the same
+    /// bytes; empty if the database stores no text or hash.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
@@ -158,6 +160,15 @@ impl FileJob {
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
         }
+        if self.units == Some(Unit::Passage) {
+            let refused = [
+                (self.restart && self.database.is_some(), "restart"),
+                (self.unit_rules.min_repeats > 2, "min_repeats"),
+            ];
+            if let Some((_, option)) = refused.into_iter().find(|(is_set, _)| *is_set) {
+                return Err(OutputProblem::NotWithPassages { option }.into());
+            }
+        }
         if !self.against.is_empty() && (self.reads_twice() || self.units.is_some()) {
             return Err(OutputProblem::NotWithAgainst.into());
         }
@@ -172,6 +183,22 @@ impl FileJob {
         ];
         let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
+    }
+
+    /// Sets how passages are compared: by the hashes of their words.
+    pub(super) fn set_passages(&mut self) -> Result<()> {
+        if self.units == Some(Unit::Passage) {
+            self.unit_rules.min_words = self.unit_rules.min_words.max(2);
+            let recipe = format!("exact width=128 shingle={}", self.unit_rules.min_words);
+            let engine = self.dedup.engine.clone();
+            self.dedup = DedupOptions {
+                k: Some(0),
+                require_recipe: true,
+                engine,
+                ..DedupOptions::new(recipe.parse()?)
+            };
+        }
+        Ok(())
     }
 
     /// Whether all documents are decided before the first one is written.

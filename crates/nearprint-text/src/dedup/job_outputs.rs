@@ -16,11 +16,12 @@ use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
-const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster";
+const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact";
 /// The fields of annotated documents.
 const DUPLICATE_OF: &str = "duplicate_of";
 const CLUSTER: &str = "cluster";
 const SIMILARITY: &str = "similarity";
+const EXACT: &str = "exact";
 
 /// What a near-duplicate is a duplicate of.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub(super) struct JobOutputs<'a, F: Fingerprint> {
     /// Whether records are files, of which lists have the paths.
     pub(super) lists_files: bool,
     unlisted_rejects: Vec<PathBuf>,
+    /// Whether exact copies are recognized.
+    counts_copies: bool,
     /// Cleans texts that are written.
     cleaner: Fingerprinter<F>,
 }
@@ -65,6 +68,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             rejects: None,
             lists_files: format == Format::Text,
             unlisted_rejects: Vec::new(),
+            counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
         };
         if job.units.is_some() && !format.has_fields() {
@@ -101,9 +105,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() && job.duplicates_header {
-            let exact = if outputs.lists_files { "\texact" } else { "" };
             let size = if job.cluster_size { format!("\t{CLUSTER_SIZE}") } else { String::new() };
-            let header = format!("{HEADER}{exact}{size}\n");
+            let header = format!("{HEADER}{size}\n");
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
@@ -149,7 +152,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         if self.documents.is_none() && self.shards.is_none() {
             return Ok(None);
         }
-        let mut values = added_values(self.job, &mut self.cleaner, record, text, fingerprint, of);
+        let mut values =
+            added_values((self.job, self.counts_copies), &mut self.cleaner, record, text, fingerprint, of);
         values.extend(cluster_size.map(FieldValue::Count));
         if let Some(shards) = &mut self.shards {
             return shards.write(record, text, &values).map(|()| None);
@@ -176,13 +180,15 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     ) -> Result<()> {
         let Some(file) = &mut self.duplicates else { return Ok(()) };
         let exact = match self.lists_files {
-            true if of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false) => "\ttrue",
-            true => "\tfalse",
-            false => "",
+            true => {
+                (of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false)).to_string()
+            }
+            false if self.counts_copies => of.is_copy.to_string(),
+            false => String::new(),
         };
         let (key, kept) = (escape(key), escape(&of.key));
         let size = cluster_size.map(|size| format!("\t{size}")).unwrap_or_default();
-        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}{exact}{size}\n", of.distance, of.similarity);
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{exact}{size}\n", of.distance, of.similarity);
         file.append(line.as_bytes()).map(drop)
     }
 
@@ -239,7 +245,7 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
     if job.annotate {
         options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
-        options.added.push(AddedField::number(SIMILARITY));
+        options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(EXACT)]);
     }
     options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
     // Confirmation compares with texts of the output, unless a database keeps them.
@@ -253,7 +259,7 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
 
 /// What is to be added to a document.
 fn added_values<'r, F: Fingerprint>(
-    job: &FileJob,
+    (job, counts_copies): (&FileJob, bool),
     cleaner: &mut Fingerprinter<F>,
     record: &'r Record,
     text: Option<&str>,
@@ -273,11 +279,15 @@ fn added_values<'r, F: Fingerprint>(
     }
     if job.annotate {
         values.extend(match of {
-            Some(Original { key, similarity, .. }) => {
+            Some(Original { key, similarity, is_copy, .. }) => {
                 let key = FieldValue::Text(key.into());
-                [key.clone(), key, FieldValue::Number((similarity * 1e4).round() / 1e4)]
+                let exact = if counts_copies { FieldValue::Flag(*is_copy) } else { FieldValue::Missing };
+                [key.clone(), key, FieldValue::Number((similarity * 1e4).round() / 1e4), exact]
             }
-            None => [FieldValue::Missing, FieldValue::Text(record.key.as_str().into()), FieldValue::Missing],
+            None => {
+                let own = FieldValue::Text(record.key.as_str().into());
+                [FieldValue::Missing, own, FieldValue::Missing, FieldValue::Missing]
+            }
         });
     }
     values

@@ -14,6 +14,7 @@
 //! `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
 
 mod against;
+mod by_passage;
 mod by_unit;
 mod candidates;
 mod checkpoint;

@@ -9,6 +9,7 @@ use super::job_input::JobInput;
 use super::job_outputs::{JobOutputs, cannot_resume};
 use super::progress::Progress;
 use super::report::Report;
+use super::units::Unit;
 use super::writing::WritingJob;
 use crate::documents::Reader;
 use crate::error::{Result, ResumeProblem};
@@ -32,7 +33,9 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
         let mut deduplicator = open_deduplicator(job)?;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
-        if job.dry_run {
+        if job.dry_run && job.units == Some(Unit::Passage) {
+            // It continues where the unfinished run is.
+        } else if job.dry_run {
             // Documents that an unfinished run has kept will be decided again when it resumes.
             if let Some(Progress::Reading(checkpoint)) = progress.take() {
                 deduplicator.ignore(checkpoint.rows.0);

@@ -8,7 +8,8 @@ use super::job_input::JobInput;
 use super::opened::OpenedJob;
 use super::report::{FileReport, Report};
 use super::temporary::SpooledInput;
-use super::{by_unit, in_order, ranked};
+use super::units::Unit;
+use super::{by_passage, by_unit, in_order, ranked};
 use crate::documents::{Position, StdinSource};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
@@ -48,6 +49,7 @@ impl FileJob {
         mut report: impl FnMut(&DocumentCounts, Position) -> ControlFlow<()>,
     ) -> Result<FileReport> {
         self.check()?;
+        self.set_passages()?;
         let spooled;
         if self.reads_twice() && self.reads_stdin() {
             spooled = SpooledInput::read()?;
@@ -82,6 +84,7 @@ impl WidthVisitor for Run<'_> {
         let reader = &mut input.reader;
         let mut writing = opened.write(reader, report)?;
         match job.units {
+            Some(Unit::Passage) => by_passage::run(&mut writing, reader, report)?,
             Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,
             None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
             None => in_order::run(&mut writing, reader, report)?,

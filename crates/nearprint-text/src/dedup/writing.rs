@@ -332,6 +332,29 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.outputs.list_duplicate(unit.key, of, None)
     }
 
+    /// Counts a passage that is removed, and writes a line about it. `of` is the key of the document that has it; none
+    /// if that is the document itself, whose key is `own`.
+    pub(super) fn remove_passage(
+        &mut self,
+        key: &str,
+        text: &str,
+        of: Option<&str>,
+        own: &str,
+    ) -> Result<()> {
+        self.counts.units.removed += 1;
+        self.counts.units.removed_bytes += text.len() as u64;
+        self.counts.units.within += u64::from(of.is_none());
+        self.counts.push_similarity(1.0, true);
+        let of = of.unwrap_or(own).to_string();
+        let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
+        self.groups.push(&of, &text[..shown])?;
+        self.outputs.list_duplicate(
+            key,
+            &Original { key: of, distance: 0, similarity: 1.0, is_copy: true },
+            None,
+        )
+    }
+
     /// Writes a document that may have lost units, with the text that is left of it.
     pub(super) fn write_rest(&mut self, record: &Record, text: Option<&str>) -> Result<()> {
         self.counts.kept += 1;

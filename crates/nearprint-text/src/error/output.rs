@@ -99,6 +99,11 @@ pub enum OutputProblem {
         /// The name of the option.
         option: &'static str,
     },
+    /// An option is not for passages: their rows cannot be counted, nor told apart by the job that stored them.
+    NotWithPassages {
+        /// The name of the option.
+        option: &'static str,
+    },
     /// Units are removed from their third document on or later, and are not compared by distance alone.
     NotCounted,
     /// An option is for one job, and a database has the documents of several.
@@ -191,6 +196,9 @@ impl fmt::Display for OutputProblem {
             }
             Self::NotWithUnits { option } => {
                 write!(f, "{option} is for whole documents, and not for paragraphs or lines")
+            }
+            Self::NotWithPassages { option } => {
+                write!(f, "{option} is for documents, paragraphs and lines, and not for passages")
             }
             Self::NotCounted => f.write_str(
                 "similar paragraphs or lines are not counted: --min-repeats above 2 is for --recipe exact",

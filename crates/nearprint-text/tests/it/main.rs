@@ -8,6 +8,7 @@ mod documents;
 mod exact;
 mod featureless;
 mod killed;
+mod passages;
 mod real_texts;
 #[cfg(feature = "parquet")]
 mod shards;

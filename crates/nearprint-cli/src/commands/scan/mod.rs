@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::args::values;
 use crate::args::{
-    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, exactly, limit,
-    note_left_out,
+    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs, exactly,
+    left_out_object, limit, note_left_out,
 };
 use crate::commands::fingerprint::fewer_than;
 use crate::pictures::PictureReader;
@@ -28,6 +28,7 @@ use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 use print::{GroupPrinter, Style};
 use report::ScanReport;
+use serde_json::{Value, json};
 
 /// Find near-duplicate files under folders
 ///
@@ -68,8 +69,10 @@ pub(super) struct Args {
     /// of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
-    /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
-    #[arg(long, value_name = "N", default_value = "30", help_heading = "File options")]
+    /// Leave out files of fewer than N tokens; those without any always. As in `dedup`, which acts on what is
+    /// shown, none by default: similarities are exact however short texts are. With -k or simhashes, 30 leaves out
+    /// texts whose fingerprints are unreliable
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "File options")]
     min_tokens: usize,
     /// Leave out files of fewer than N features, which are what the recipe compares: shingles, or
     /// keywords. Only files with the same tokens are near a file without features
@@ -106,6 +109,8 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
+    #[command(flatten, next_help_heading = "Output options")]
+    summary: SummaryArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
@@ -136,6 +141,7 @@ impl TypedCommand<&Recipe> for &Args {
         let (k, decides) = self.decides(recipe)?;
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         self.report.check(&paths, &[])?;
+        self.summary.check(&paths, &[])?;
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
@@ -194,8 +200,29 @@ impl TypedCommand<&Recipe> for &Args {
         let too_plain = format!("pictures of a quality below {}", self.pictures.quality);
         let further = [(scanned.num_short, &*too_short), (scanned.num_plain, &*too_plain)];
         note_left_out(global, &scanned.left_out, scanned.num_files(), &further);
-        Ok(())
+        Ok(self.summary.write(|| object(&scanned, &groups, &near, started.elapsed()))?)
     }
+}
+
+/// The numbers of files scanned and grouped, as one object.
+fn object<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], near: &str, time: Duration) -> Value {
+    let members = || groups.iter().flat_map(|group| &group.members);
+    json!({
+        "files": scanned.num_files(),
+        "compared_texts": scanned.texts.len(),
+        "compared_pictures": scanned.pictures.len(),
+        "compared_bytes": scanned.len_bytes,
+        "groups": groups.len(),
+        "exact_groups": groups.iter().filter(|group| group.is_exact).count(),
+        "grouped_files": members().count(),
+        "spare_files": members().filter(|member| member.is_spare).count(),
+        "spare_bytes": groups.iter().map(|group| group.spare_bytes).sum::<u64>(),
+        "near": near,
+        "too_short": scanned.num_short,
+        "too_plain": scanned.num_plain,
+        "left_out_files": left_out_object(&scanned.left_out),
+        "seconds": time.as_secs_f64(),
+    })
 }
 
 impl Args {

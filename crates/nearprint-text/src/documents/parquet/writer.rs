@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
@@ -129,6 +130,7 @@ enum AddedColumn {
     Text(Vec<Option<String>>),
     Number(Vec<Option<f64>>),
     Count(Vec<Option<u64>>),
+    Flag(Vec<Option<bool>>),
 }
 
 impl AddedColumn {
@@ -137,6 +139,7 @@ impl AddedColumn {
             FieldKind::Text => Self::Text(Vec::new()),
             FieldKind::Number => Self::Number(Vec::new()),
             FieldKind::Count => Self::Count(Vec::new()),
+            FieldKind::Flag => Self::Flag(Vec::new()),
         }
     }
 
@@ -149,6 +152,8 @@ impl AddedColumn {
             (Self::Number(column), _) => column.push(None),
             (Self::Count(column), FieldValue::Count(count)) => column.push(Some(*count)),
             (Self::Count(column), _) => column.push(None),
+            (Self::Flag(column), FieldValue::Flag(flag)) => column.push(Some(*flag)),
+            (Self::Flag(column), _) => column.push(None),
         }
     }
 
@@ -157,6 +162,7 @@ impl AddedColumn {
             Self::Text(column) => Arc::new(StringArray::from_iter(column.drain(..))),
             Self::Number(column) => Arc::new(Float64Array::from_iter(column.drain(..))),
             Self::Count(column) => Arc::new(UInt64Array::from_iter(column.drain(..))),
+            Self::Flag(column) => Arc::new(BooleanArray::from_iter(column.drain(..))),
         }
     }
 }
@@ -269,6 +275,7 @@ fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {
             FieldKind::Text => DataType::Utf8,
             FieldKind::Number => DataType::Float64,
             FieldKind::Count => DataType::UInt64,
+            FieldKind::Flag => DataType::Boolean,
         };
         Arc::new(Field::new(name, kind, true))
     });
