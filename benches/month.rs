@@ -158,7 +158,7 @@ impl Month<'_> {
             let copies = written() - copies_before;
             let snapshot = self.database.snapshot().unwrap();
             let ReadTimes { queries, refreshes } = std::mem::take(&mut *self.reader.times.lock().unwrap());
-            let all_written = written();
+            let (all_written, bytes) = (written(), bytes_of(self.database.path()));
             println!(
                 "| {} | {} | {} | {}, {}, {} | {}, {} | {}, {} | {:.0}, {:.0} | {:.1} | {:.0} | {} |",
                 day - first + 1,
@@ -171,8 +171,8 @@ impl Month<'_> {
                 micros(&queries, 0.99),
                 millis(&refreshes, 0.5),
                 millis(&refreshes, 1.0),
-                bytes_of(self.database.path()) as f64 / 1e6,
-                most_bytes as f64 / 1e6,
+                bytes as f64 / 1e6,
+                most_bytes.max(bytes) as f64 / 1e6,
                 (all_written - written_before - copies) as f64 / (rows * ROW_BYTES) as f64,
                 behind.as_secs_f64() * 1e3,
                 backup.map_or(String::new(), |took| format!("{:.2}", took.as_secs_f64())),
