@@ -26,7 +26,7 @@ use nearprint::{Database, DatabaseVisitor, Fingerprint};
 Examples:
   nearprint backup corpus.np /backup/corpus-monday.np
   nearprint backup corpus.np /backup/corpus-tuesday.np --base monday.np
-  nearprint backup corpus.np --follow /second/corpus.np --every 0.5")]
+  nearprint backup corpus.np --follow /backup/second.np --once")]
 pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]

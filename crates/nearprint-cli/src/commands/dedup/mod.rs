@@ -251,7 +251,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
-    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+    pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
         if let Some(near) = self.images {
             return self.run_pictures(near, global);
         }
@@ -265,8 +265,9 @@ impl Args {
         }
         // Without a file for it, the list of kept files goes nowhere, and has room for every name.
         let nul_ended = self.null || self.output.is_none();
-        let output = self.output.unwrap_or_else(|| NULL_DEVICE.into());
-        let mut job = FileJob::new(self.inputs, output, dedup);
+        let output = self.output.take().unwrap_or_else(|| NULL_DEVICE.into());
+        let mut job = FileJob::new(std::mem::take(&mut self.inputs), output, dedup);
+        self.set_switches(&mut job);
         job.shards = shards_of(self.shards, &job.output)?;
         job.collects_files = plan.is_some();
         job.reader = self.documents.options();
@@ -275,27 +276,14 @@ impl Args {
         job.keep_fields = self.keep_fields;
         job.old_id = self.old_id;
         job.cleaned = self.cleaned;
-        job.annotate = self.annotate;
-        job.cluster_size = self.cluster_size;
         job.duplicates = self.duplicates;
-        job.duplicates_header = self.duplicates_header;
         job.nul_ended = nul_ended;
         job.rejects = self.documents.rejects;
         job.database = self.db;
         job.within = self.within || !self.reference.is_empty() || self.against.is_empty();
         job.reader.folder.read_elsewhere.clone_from(&self.reference);
         job.against = [self.reference, self.against].concat();
-        job.dry_run = self.dry_run;
-        job.restart = self.restart;
-        job.again = self.again;
         job.keep = self.keep;
-        job.units = self.unit;
-        job.unit_rules.min_repeats = self.min_repeats;
-        job.unit_rules.min_left = self.min_left;
-        job.unit_rules.keeps_hollow = self.keep_hollow;
-        if let Some(min_words) = self.min_words.and_then(|words| usize::try_from(words).ok()) {
-            job.unit_rules.min_words = min_words;
-        }
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
@@ -336,6 +324,23 @@ impl Args {
                 failure if remembers && failure.is_closed_pipe() => Err(Failure::NotDelivered),
                 failure => Err(failure),
             },
+        }
+    }
+
+    /// Sets what options say without a value of their own, or with a number.
+    fn set_switches(&self, job: &mut FileJob) {
+        job.annotate = self.annotate;
+        job.cluster_size = self.cluster_size;
+        job.duplicates_header = self.duplicates_header;
+        job.dry_run = self.dry_run;
+        job.restart = self.restart;
+        job.again = self.again;
+        job.units = self.unit;
+        job.unit_rules.min_repeats = self.min_repeats;
+        job.unit_rules.min_left = self.min_left;
+        job.unit_rules.keeps_hollow = self.keep_hollow;
+        if let Some(min_words) = self.min_words.and_then(|words| usize::try_from(words).ok()) {
+            job.unit_rules.min_words = min_words;
         }
     }
 

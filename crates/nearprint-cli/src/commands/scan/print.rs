@@ -1,5 +1,6 @@
 //! Prints groups of files, for terminals and for programs.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -68,83 +69,120 @@ impl<'a> GroupPrinter<'a> {
         group: &FileGroup,
         files: &ScannedFiles<F>,
     ) -> io::Result<()> {
-        let FileGroup { kind, spare_bytes, is_exact, is_by_similarity, members } = group;
-        let what = if *kind == GroupKind::Pictures { "pictures" } else { "files" };
-        let (count, spare) = (members.len(), DecimalBytes(*spare_bytes).to_string());
-        let is_line = *is_exact && !self.all;
+        let is_line = group.is_exact && !self.all;
         if self.was_line && !is_line && !matches!(self.style, Style::Json) {
             writeln!(out)?;
         }
         self.was_line = is_line;
-        let path = |member: &GroupMember| {
-            let path = files.file(*kind, member.file).path();
-            self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
-        };
-        let near = |member: &GroupMember| match is_by_similarity {
-            true => percent(member.similarity),
-            false => member.distance.to_string(),
-        };
-        let bytes = |member: &GroupMember| files.file(*kind, member.file).content().len_bytes;
-        let pixels = |member: &GroupMember| files.file(*kind, member.file).pixels();
         match self.style {
-            Style::Plain if is_line => {
-                writeln!(out, "{count} copies\t{spare_bytes}\t{}", escape(&path(&members[0])))
-            }
-            Style::Plain => {
-                writeln!(out, "{count} {what}\t{spare_bytes}")?;
-                for member in members {
-                    write!(out, "{}\t{}\t{}", near(member), escape(&path(member)), bytes(member))?;
-                    match pixels(member) {
-                        Some((width, height)) => writeln!(out, "\t{width}x{height}")?,
-                        None => writeln!(out)?,
-                    }
-                }
-                writeln!(out)
-            }
+            Style::Plain => self.write_plain(out, group, files, is_line),
             Style::Terminal { colours } => {
-                let (bold, end) = if colours { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-                if is_line {
-                    let first = printable(&path(&members[0]));
-                    return writeln!(out, "{bold}{spare:>9} could go{end}  {count} exact copies of {first}");
-                }
-                writeln!(out, "{bold}{spare:>9} could go{end}  {count} {what}")?;
-                let shown = if self.all || count <= SHOWN { count } else { SHOWN - 1 };
-                for member in &members[..shown] {
-                    let distance = if member.is_exact { "=".into() } else { near(member) };
-                    let (size, path) = (DecimalBytes(bytes(member)).to_string(), printable(&path(member)));
-                    let size_in_pixels = match pixels(member) {
-                        Some((width, height)) => format!("{:>11}  ", format!("{width}x{height}")),
-                        None => String::new(),
-                    };
-                    writeln!(out, "{distance:>9} {size:>9}  {size_in_pixels}{path}")?;
-                }
-                if count > shown {
-                    writeln!(out, "                     … and {} more", count - shown)?;
-                }
-                writeln!(out)
+                let marks = if colours { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+                self.write_for_people(out, group, files, (is_line, marks))
             }
-            Style::Json => {
-                write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"exact":{is_exact},"files":["#)?;
-                for (index, member) in members.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    let path = json(&files.file(*kind, member.file).path().to_string_lossy());
-                    let (distance, exact, bytes) = (member.distance, member.is_exact, bytes(member));
-                    write!(
-                        out,
-                        r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}"#
-                    )?;
-                    if *is_by_similarity {
-                        write!(out, r#","similarity":{:.4}"#, member.similarity)?;
-                    }
-                    match pixels(member) {
-                        Some((width, height)) => write!(out, r#","width":{width},"height":{height}}}"#)?,
-                        None => write!(out, "}}")?,
-                    }
-                }
-                writeln!(out, "]}}")
-            }
+            Style::Json => write_json(out, group, files),
         }
     }
+
+    /// The path of a member, below the folder that was given.
+    fn path<'f, F>(
+        &self,
+        group: &FileGroup,
+        member: &GroupMember,
+        files: &'f ScannedFiles<F>,
+    ) -> Cow<'f, str> {
+        let path = files.file(group.kind, member.file).path();
+        self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
+    }
+
+    fn write_plain<F>(
+        &self,
+        out: &mut dyn Write,
+        group: &FileGroup,
+        files: &ScannedFiles<F>,
+        is_line: bool,
+    ) -> io::Result<()> {
+        let FileGroup { kind, spare_bytes, members, .. } = group;
+        let count = members.len();
+        if is_line {
+            let first = escape(&self.path(group, &members[0], files)).into_owned();
+            return writeln!(out, "{count} copies\t{spare_bytes}\t{first}");
+        }
+        writeln!(out, "{count} {}\t{spare_bytes}", noun(group))?;
+        for member in members {
+            let (file, path) = (files.file(*kind, member.file), self.path(group, member, files));
+            write!(out, "{}\t{}\t{}", near(group, member), escape(&path), file.content().len_bytes)?;
+            match file.pixels() {
+                Some((width, height)) => writeln!(out, "\t{width}x{height}")?,
+                None => writeln!(out)?,
+            }
+        }
+        writeln!(out)
+    }
+
+    fn write_for_people<F>(
+        &self,
+        out: &mut dyn Write,
+        group: &FileGroup,
+        files: &ScannedFiles<F>,
+        (is_line, (bold, end)): (bool, (&str, &str)),
+    ) -> io::Result<()> {
+        let FileGroup { kind, spare_bytes, members, .. } = group;
+        let (count, spare) = (members.len(), DecimalBytes(*spare_bytes).to_string());
+        if is_line {
+            let first = self.path(group, &members[0], files);
+            let first = printable(&first);
+            return writeln!(out, "{bold}{spare:>9} could go{end}  {count} exact copies of {first}");
+        }
+        writeln!(out, "{bold}{spare:>9} could go{end}  {count} {}", noun(group))?;
+        let shown = if self.all || count <= SHOWN { count } else { SHOWN - 1 };
+        for member in &members[..shown] {
+            let file = files.file(*kind, member.file);
+            let distance = if member.is_exact { "=".into() } else { near(group, member) };
+            let size = DecimalBytes(file.content().len_bytes).to_string();
+            let size_in_pixels = match file.pixels() {
+                Some((width, height)) => format!("{:>11}  ", format!("{width}x{height}")),
+                None => String::new(),
+            };
+            let path = self.path(group, member, files);
+            writeln!(out, "{distance:>9} {size:>9}  {size_in_pixels}{}", printable(&path))?;
+        }
+        if count > shown {
+            writeln!(out, "                     … and {} more", count - shown)?;
+        }
+        writeln!(out)
+    }
+}
+
+/// What the members of a group are.
+fn noun(group: &FileGroup) -> &'static str {
+    if group.kind == GroupKind::Pictures { "pictures" } else { "files" }
+}
+
+/// How near a member is to the file that is shown first.
+fn near(group: &FileGroup, member: &GroupMember) -> String {
+    if group.is_by_similarity { percent(member.similarity) } else { member.distance.to_string() }
+}
+
+fn write_json<F>(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles<F>) -> io::Result<()> {
+    let FileGroup { kind, spare_bytes, is_exact, is_by_similarity, members } = group;
+    let count = members.len();
+    write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"exact":{is_exact},"files":["#)?;
+    for (index, member) in members.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let file = files.file(*kind, member.file);
+        let path = json(&file.path().to_string_lossy());
+        let (distance, exact, bytes) = (member.distance, member.is_exact, file.content().len_bytes);
+        write!(out, r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}"#)?;
+        if *is_by_similarity {
+            write!(out, r#","similarity":{:.4}"#, member.similarity)?;
+        }
+        match file.pixels() {
+            Some((width, height)) => write!(out, r#","width":{width},"height":{height}}}"#)?,
+            None => write!(out, "}}")?,
+        }
+    }
+    writeln!(out, "]}}")
 }
 
 /// A similarity in percent. Only 1 is 100.0%.
