@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the tests: switches off one safety measure at a time and expects the suite to fail.
-# Exits with an error if the suite does not notice. Unit tests have the switches; the tests are those of `cargo test`.
+# Exits with an error if the suite does not notice. Unit tests have the switches; `cargo test` runs the same tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,4 +1,4 @@
-"""How many edited copies of pictures have a fingerprint near that of the original.
+"""How many edited copies of pictures have a fingerprint near the original's.
 
     apt-get download gnome-backgrounds mate-backgrounds ukui-wallpapers desktop-base lomiri-wallpapers-20.04
     for package in *.deb; do dpkg -x "$package" root; done

@@ -68,8 +68,8 @@ def dedup_files(
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out,
     ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written,
-    with fields ``duplicate_of``, ``cluster`` and ``similarity``. With ``cluster_size``, each has the number of
-    documents of its cluster. This takes a second pass, and excludes ``database`` and ``unit``. ``keep`` is as for the
+    with fields ``duplicate_of``, ``cluster``, ``similarity`` and ``exact``. With ``cluster_size``, each has the number
+    of documents of its cluster. This takes a second pass, and excludes ``database`` and ``unit``. ``keep`` is as for the
     command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is ``jaccard:X``, ``contained:X`` or ``edit:X``. With
     a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted job again to resume
     it. ``against`` are databases, files and folders that are only read: what is near one of their documents is left

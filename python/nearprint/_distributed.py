@@ -45,7 +45,7 @@ class Near(NamedTuple):
 
     @classmethod
     def of(cls, k: Optional[int], similarity: Optional[float], bands: Optional[str], width: Optional[int]) -> Near:
-        """Without bands, a similarity has those of the recipe ``minhash``."""
+        """Without bands, a similarity takes the bands of the recipe ``minhash``."""
         if bands is None and similarity is not None:
             bands = _nearprint.recipe_line("minhash")[2]
         bits = width or (64 if bands is None else 256)

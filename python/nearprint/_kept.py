@@ -86,7 +86,7 @@ class Kept:
         kept = nearprint.Kept(similarity=0.8)
         unique = dataset.filter(kept, input_columns="text", batched=True)
 
-    The answers are those of :func:`nearprint.dedup` for the texts in the order of all calls. So one object, in one
+    The answers are as :func:`nearprint.dedup` gives them for the texts in the order of all calls. So one object, in one
     process, has to see them all; several processes each keep texts of their own.
 
     It can be pickled, which commits. With a ``database``, the copy opens it at its first call, and there is one

@@ -106,7 +106,7 @@ def dedup(
     :func:`nearprint.dedup`. Rows without a text are kept. With ``annotate`` all rows are returned, with columns
     ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``cluster``, the id of the kept
     row; and ``cluster_size``. Texts are compared exactly: fingerprints only find what is connected, which goes to one
-    task. Other arguments are those of :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
+    task. Other arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
     rows = rows.materialize()
     columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)

@@ -31,8 +31,8 @@ pub struct Update {
     pub changed: bool,
 }
 
-/// A folder that is kept as a database is: made by [`Database::follow`]. It holds the lock of the folder, not
-/// that of the database.
+/// A folder that is kept as a database is: made by [`Database::follow`]. It locks the folder, not the
+/// database.
 #[derive(Debug)]
 pub struct Follower<F> {
     source: Arc<dyn Storage>,

@@ -217,6 +217,14 @@ impl AnyDatabase {
         typed!(AnyDatabase: self, database => database.verify())
     }
 
+    /// Checks one part of the pages: see [`Database::verify_part`].
+    ///
+    /// # Errors
+    /// As [`Database::verify_part`].
+    pub fn verify_part(&self, part: u64, parts: u64) -> Result<Verification> {
+        typed!(AnyDatabase: self, database => database.verify_part(part, parts))
+    }
+
     /// Copies the database as it stands: see [`Snapshot::backup`](crate::Snapshot::backup).
     ///
     /// # Errors

@@ -243,12 +243,12 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.ingest(folders))
     }
 
-    /// Does everything that [`close`](Self::close) does, apart from releasing the lock.
+    /// Does what [`close`](Self::close) does, and keeps the lock.
     ///
     /// # Errors
-    /// As [`Writer::wait_for_merges`].
-    pub fn wait_for_merges(&mut self) -> Result<()> {
-        typed!(PerWidth: &mut self.0, writer => writer.wait_for_merges())
+    /// As [`Writer::finish`].
+    pub fn finish(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.finish())
     }
 
     /// Commits, flushes, waits for merges, and releases the lock.

@@ -39,4 +39,4 @@ pub(crate) use values::Values;
 pub use verify::Verification;
 #[cfg(test)]
 pub(crate) use verify::verify_file;
-pub(crate) use verify::{verify, verify_identities};
+pub(crate) use verify::{verify, verify_identities, verify_part};

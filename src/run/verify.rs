@@ -1,6 +1,8 @@
 //! Full verification: reads every byte with ordinary reads and checks everything, including what
 //! opening and querying trust.
 
+use std::ops::Range;
+
 use super::cursor::BlockRead;
 use super::files::{
     Run, open_keys, open_postings, open_segment, open_segment_file, open_tombstones, open_values, segment_in,
@@ -74,6 +76,58 @@ pub(crate) fn verify<F: Fingerprint>(
     )?;
     for record in &manifest.ingested {
         verify_identities(storage, manifest, record, &mut report)?;
+    }
+    Ok(report)
+}
+
+/// Checks the pages of one of several parts of a database, each with as many data pages as the others, by
+/// their CRCs. `part` counts from 1. All files are opened, which checks their ends; only those of the part count
+/// as checked.
+pub(crate) fn verify_part<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    (part, parts): (u64, u64),
+    options: &Options,
+) -> Result<Verification> {
+    let mut report =
+        Verification { files: 1, bytes: manifest.encode().len() as u64, ..Verification::default() };
+    let runs: Vec<Run<F>> = manifest
+        .runs
+        .iter()
+        .map(|record| Run::open(storage, manifest, record))
+        .filter_map(|opened| match opened {
+            Err(Error::Corrupt(damage)) => {
+                report.damage.push(*damage);
+                None
+            }
+            other => Some(other),
+        })
+        .collect::<Result<_>>()?;
+    let files = || runs.iter().flat_map(Run::files);
+    let total: u64 = files().map(|file| file.footer.data_pages).sum();
+    let bound = |part: u64| {
+        to_usize(u64::try_from(u128::from(total) * u128::from(part) / u128::from(parts)).unwrap_or(total))
+    };
+    let (start, end) = (bound(part - 1), bound(part));
+    let mut before = 0;
+    for file in files() {
+        let pages = to_usize(file.footer.data_pages);
+        let own = start.saturating_sub(before).min(pages)..end.saturating_sub(before).min(pages);
+        before += pages;
+        if own.is_empty() {
+            continue;
+        }
+        report.files += 1;
+        report.bytes += (own.len() * PAGE_BYTES) as u64;
+        let source = open_again(storage, file)?;
+        let checked =
+            check_crcs(&*source, file, own, &mut report.damage).and_then(|_| check_ends(&*source, file));
+        keep_damage(checked, &mut report.damage)?;
+        options.report(
+            Stage::Verifying,
+            before.min(end).saturating_sub(start) as u64,
+            Some((end - start) as u64),
+        )?;
     }
     Ok(report)
 }
@@ -194,15 +248,37 @@ fn keep_damage(result: Result<()>, found: &mut Vec<Corruption>) -> Result<()> {
 /// Returns whether all pages are sound.
 fn check_pages(storage: &dyn Storage, file: &PageFile, checked: &mut Verification) -> Result<bool> {
     checked.bytes += file.len_bytes();
+    let source = open_again(storage, file)?;
+    let all = 0..to_usize(file.footer.data_pages);
+    let is_sound = check_crcs(&*source, file, all, &mut checked.damage)?;
+    check_ends(&*source, file)?;
+    if is_sound {
+        check_padding(&*source, file)?;
+    }
+    Ok(is_sound)
+}
+
+/// Opens a mapped file for ordinary reads.
+fn open_again(storage: &dyn Storage, file: &PageFile) -> Result<Box<dyn ReadFile>> {
     let path = file.path();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let source = storage.open(&name).map_err(Error::io("open", path))?;
-    let crcs = file.read_crcs(&*source)?;
-    let (mut bad_pages, mut last) = (0, 0);
-    for (batch, batch_crcs) in crcs.chunks(BATCH_PAGES).enumerate() {
-        let start = (1 + batch * BATCH_PAGES) * PAGE_BYTES;
+    storage.open(&name).map_err(Error::io("open", path))
+}
+
+/// Checks the CRCs of some data pages of a file, and all checksum pages. Returns whether they are sound.
+fn check_crcs(
+    source: &dyn ReadFile,
+    file: &PageFile,
+    pages: Range<usize>,
+    damage: &mut Vec<Corruption>,
+) -> Result<bool> {
+    let crcs = file.read_crcs(source)?;
+    let (mut bad_pages, mut last, mut first) = (0, 0, pages.start);
+    for batch_crcs in crcs.get(pages).unwrap_or_default().chunks(BATCH_PAGES) {
+        let start = (1 + first) * PAGE_BYTES;
+        first += batch_crcs.len();
         let mut pages = vec![0; batch_crcs.len() * PAGE_BYTES];
-        source.read_exact_at(&mut pages, start as u64).map_err(Error::io("read", path))?;
+        source.read_exact_at(&mut pages, start as u64).map_err(Error::io("read", file.path()))?;
         for (index, (page, &crc)) in pages.chunks(PAGE_BYTES).zip(batch_crcs).enumerate() {
             let computed = crc32fast::hash(page);
             if computed == crc {
@@ -212,17 +288,13 @@ fn check_pages(storage: &dyn Storage, file: &PageFile, checked: &mut Verificatio
             last = (start + index * PAGE_BYTES) as u64;
             if bad_pages <= MAX_LISTED {
                 let flaw = file.flaw(last, format!("CRC-32 {crc:#010x}"), format!("{computed:#010x}"));
-                keep_damage(Err(flaw), &mut checked.damage)?;
+                keep_damage(Err(flaw), damage)?;
             }
         }
     }
     if bad_pages > MAX_LISTED {
         let more = format!("{} more such pages, this the last", bad_pages - MAX_LISTED);
-        keep_damage(Err(file.flaw(last, "pages with the right CRC-32", more)), &mut checked.damage)?;
-    }
-    check_ends(&*source, file)?;
-    if bad_pages == 0 {
-        check_padding(&*source, file)?;
+        keep_damage(Err(file.flaw(last, "pages with the right CRC-32", more)), damage)?;
     }
     Ok(bad_pages == 0)
 }

@@ -56,7 +56,7 @@ pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
     format!("spill-{run:08}-{table}-{number}.tmp")
 }
 
-/// Whether a name is that of a write-ahead log.
+/// Whether a name is a write-ahead log's.
 pub(crate) fn is_wal(name: &str) -> bool {
     name.strip_prefix("wal-")
         .and_then(|rest| rest.strip_suffix(".log"))

@@ -318,3 +318,39 @@ fn regression_verify_looks_at_all_bits_of_lo() {
     let damage = verdict::<u64>(&path);
     assert!(damage.iter().any(|damage| damage.section == "lo"), "{damage:?}");
 }
+
+/// Each bad page is in one part, whatever the number of parts, and all parts together read everything once.
+#[test]
+fn each_damaged_page_is_in_one_part() {
+    let home = folder_in_memory();
+    let (path, _) = small::<u64>(home.path(), "db", 1);
+    let database = Database::<u64>::open(&path).unwrap();
+    let parts = |parts: u64| -> Vec<_> {
+        (1..=parts).map(|part| database.verify_part(part, parts).unwrap()).collect()
+    };
+    let mut pages = 0;
+    for file in files(&path).into_iter().filter(|file| fs::metadata(file).unwrap().len() > 1000) {
+        let sound = fs::read(&file).unwrap();
+        // Without the header, the page of checksums and the footer.
+        for page in 1..sound.len() / PAGE - 2 {
+            let mut bad = sound.clone();
+            bad[page * PAGE + 17] ^= 4;
+            fs::write(&file, bad).unwrap();
+            for count in [1, 3, 24] {
+                let found: Vec<Corruption> = parts(count).into_iter().flat_map(|part| part.damage).collect();
+                assert_eq!(found.len(), 1, "{count}: {found:?}");
+                assert_eq!((&found[0].file, found[0].offset), (&file, (page * PAGE) as u64));
+            }
+            pages += 1;
+        }
+        fs::write(&file, sound).unwrap();
+    }
+    let manifest = parts(1)[0].bytes - pages * PAGE as u64;
+    let read: u64 = parts(5).iter().map(|part| part.bytes - manifest).sum();
+    assert_eq!(read, pages * PAGE as u64);
+    assert!(pages > 8 && parts(7).iter().all(|part| part.damage.is_empty()));
+    assert!(matches!(database.verify_part(0, 3), Err(Error::Limit(_))));
+    assert!(matches!(database.verify_part(4, 3), Err(Error::Limit(_))));
+    fs::remove_file(files(&path).iter().find(|file| file.ends_with("00000001.rows")).unwrap()).unwrap();
+    assert!(parts(4).iter().all(|part| part.damage.len() == 1), "a missing file is noticed by each");
+}

@@ -458,6 +458,9 @@ typedef struct {
   nearprint_event_fn on_event;
   // The first argument of `on_event`.
   void *event_context;
+  // The longest log that a writer leaves when it closes, instead of a run, for small databases.
+  // Default: 0, none.
+  uint64_t keep_log_bytes;
 } nearprint_options;
 
 // What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
@@ -1480,7 +1483,7 @@ void nearprint_fingerprinter_free(nearprint_fingerprinter *fingerprinter);
 // One thread at a time for each fingerprinter; others get NEARPRINT_BUSY.
 // -------------------------------------------------------------------------------------------------
 
-// The number of bits in which two fingerprints of the recipe differ, of MinHash those of their sketches.
+// The number of bits in which two fingerprints of the recipe differ; for MinHash, bits of their sketches.
 // Each has width / 64 words.
 nearprint_status nearprint_fingerprinter_distance(nearprint_fingerprinter *fingerprinter,
                                                   const uint64_t *one,

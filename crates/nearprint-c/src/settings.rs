@@ -124,6 +124,9 @@ pub struct nearprint_options {
     pub on_event: nearprint_event_fn,
     /// The first argument of `on_event`.
     pub event_context: *mut c_void,
+    /// The longest log that a writer leaves when it closes, instead of a run, for small databases.
+    /// Default: 0, none.
+    pub keep_log_bytes: u64,
 }
 
 /// What nearprint_schema_init() calls: sets the defaults in a structure of `struct_size` bytes.
@@ -177,6 +180,7 @@ unsafe impl Growing for nearprint_options {
         no_merges: 0,
         on_event: None,
         event_context: ptr::null_mut(),
+        keep_log_bytes: 0,
     };
 }
 
@@ -246,6 +250,7 @@ pub(crate) fn options(call: &Call, options: *const nearprint_options) -> Outcome
     }
     let wait = Duration::from_millis(given.lock_wait_milliseconds);
     let made = made.merges(given.no_merges == 0).merge_rate(given.merge_bytes_per_second);
+    let made = made.keep_log(given.keep_log_bytes);
     Ok(made.background_merges(given.foreground_merges == 0).lock_wait(wait))
 }
 

@@ -141,7 +141,7 @@ pub unsafe extern "C" fn nearprint_shared_writer_close(
             Err(TryLockError::WouldBlock) => return Err(busy()),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        open.as_ref().ok_or_else(closed)?.with(AnyWriter::wait_for_merges)?;
+        open.as_ref().ok_or_else(closed)?.with(AnyWriter::finish)?;
         *open = None;
         Ok(())
     })

@@ -12,7 +12,7 @@ use crate::fingerprinter::nearprint_fingerprinter;
 use crate::status::{NEARPRINT_MISMATCH, nearprint_status};
 use crate::writer::nearprint_writer;
 
-/// The number of bits in which two fingerprints of the recipe differ, of MinHash those of their sketches.
+/// The number of bits in which two fingerprints of the recipe differ; for MinHash, bits of their sketches.
 /// Each has width / 64 words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_distance(

@@ -243,7 +243,7 @@ pub unsafe extern "C" fn nearprint_writer_close(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        writer.inner.with("writer", |inner| Ok(inner.wait_for_merges()?))?;
+        writer.inner.with("writer", |inner| Ok(inner.finish()?))?;
         writer.inner.close("writer")
     })
 }

@@ -482,6 +482,29 @@ static void threads(void) {
   nearprint_database_free(database);
 }
 
+/* A log of few bytes stays when its writer closes. */
+static void short_logs(void) {
+  nearprint_options options;
+  nearprint_options_init(&options);
+  CHECK(options.keep_log_bytes == 0);
+  options.keep_log_bytes = 4096;
+  nearprint_schema schema;
+  nearprint_schema_init(&schema);
+  schema.width = 64 * WORDS;
+  nearprint_database *database;
+  OK(nearprint_database_create(TEXT(in_home("short.np")), &schema, &options, &database, error));
+  for (size_t row = 0; row < 2; row++) {
+    nearprint_writer *writer = writer_of(database);
+    OK(nearprint_writer_insert(writer, fingerprints + row * WORDS, NULL, 1, NULL, error));
+    OK(nearprint_writer_close(writer, error));
+    nearprint_writer_free(writer);
+  }
+  FILE *log = fopen(in_home("short.np/wal-00000002.log"), "rb");
+  CHECK(log != NULL && rows_in(database) == 2);
+  fclose(log);
+  nearprint_database_free(database);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   home = argv[1];
@@ -491,6 +514,7 @@ int main(int argc, char **argv) {
   expiry();
   events(0);
   events(200);
+  short_logs();
   documents();
   threads();
   nearprint_error_free(error);

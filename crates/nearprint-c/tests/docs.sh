@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles and runs every block of docs/c.md against an installed library, in its order: programs, what they print, and
-# commands. A block of CMake builds the last program. Commands that install are those of run.sh itself.
+# commands. A block of CMake builds the last program. run.sh itself runs the commands that install.
 #
 #   crates/nearprint-c/tests/docs.sh PREFIX
 set -euo pipefail

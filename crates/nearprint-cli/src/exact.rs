@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::args::{GlobalArgs, NearArgs, exactly};
+use crate::args::{GlobalArgs, NearArgs, ResultArgs, exactly};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::ResultFormat;
 use nearprint::erased::AnyStream;
 use nearprint::{Fingerprint, Options};
 use nearprint_text::stored::StoredDocuments;
@@ -65,11 +64,12 @@ impl SimilarDocuments {
     pub(crate) fn print_pairs<F: Fingerprint>(
         &self,
         pairs: AnyStream,
-        format: ResultFormat,
+        results: ResultArgs,
         global: GlobalArgs,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
-        let has_ids = pairs.shape().ids;
+        let (has_ids, format) = (pairs.shape().ids, results.format);
+        results.print_header(out, &pair_columns(has_ids, true, true))?;
         for block in pairs {
             let block = block?;
             out.write(|out| block.rows().try_for_each(|pair| format.similar_pair::<F>(out, &pair, has_ids)))?;
@@ -77,4 +77,19 @@ impl SimilarDocuments {
         self.note(global);
         Ok(())
     }
+}
+
+/// The columns of pairs, and whether they are there.
+pub(crate) fn pair_columns(has_ids: bool, has_keys: bool, has_similarity: bool) -> [(&'static str, bool); 8] {
+    let has_keys = has_ids && has_keys;
+    [
+        ("a", !has_ids),
+        ("b", !has_ids),
+        ("id_a", has_ids),
+        ("id_b", has_ids),
+        ("distance", true),
+        ("key_a", has_keys),
+        ("key_b", has_keys),
+        ("similarity", has_similarity),
+    ]
 }

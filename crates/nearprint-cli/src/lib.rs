@@ -5,7 +5,7 @@
 //! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
 //! [`exact`] is what commands share that compare documents exactly, and [`pictures`] what they share that compare
 //! pictures; [`file_act`] is what they do to files.
-//! [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
+//! [`row_header`] is the first line of lists of fingerprints. [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
 mod args;
 mod commands;
@@ -18,6 +18,7 @@ mod input;
 mod memory;
 mod pictures;
 mod report;
+mod row_header;
 mod simhash_cpp;
 mod terminal;
 mod typed;

@@ -80,7 +80,7 @@ impl Recipe {
     }
 
     /// The fingerprints of all rotations and reflections of a picture, in the order of [`Turn::ALL`], and its
-    /// quality. `None` if the recipe makes only that of the picture itself.
+    /// quality. `None` if the recipe makes only one for each picture.
     #[must_use]
     pub fn turned(self, picture: &Picture<'_>) -> Option<([Words; Turn::ALL.len()], u8)> {
         let Self::Pdq = self else { return None };

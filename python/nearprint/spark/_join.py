@@ -98,7 +98,7 @@ def present(df: DataFrame, column: str) -> DataFrame:
 
 
 def _keyed(df: DataFrame, near: Near, words_of: Optional[WordsOf]) -> DataFrame:
-    """The fingerprints of a column with their groups, those of a batch once. ``words_of`` makes them of its values."""
+    """The fingerprints of a column with their groups, each once a batch. ``words_of`` makes them of its values."""
 
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -450,6 +450,14 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn close(mut self) -> Result<()> {
+        self.finish()
+    }
+
+    /// Does what [`close`](Self::close) does, and keeps the lock: after an error it can be tried again.
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
+    pub fn finish(&mut self) -> Result<()> {
         if !self.keeps_log() {
             return self.wait_for_merges();
         }

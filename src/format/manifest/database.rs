@@ -344,7 +344,7 @@ fn decode_sealed(body: &mut Decoder<'_>, live: Option<LiveWal>, next_frame: u64)
         return Err(body.flaw("a sealed log below the live one", format!("{number} and {live}")));
     }
     if first_frame > next_frame {
-        return Err(body.flaw("a first frame before those of the live log", first_frame));
+        return Err(body.flaw("a first frame before the live log", first_frame));
     }
     Ok(SealedWal { wal: LiveWal { number, salt }, first_frame })
 }

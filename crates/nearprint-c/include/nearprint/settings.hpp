@@ -64,6 +64,8 @@ struct options {
   bool merges = true;
   /// The most bytes that each merge writes in a second; 0 for any number.
   std::uint64_t merge_bytes_per_second = 0;
+  /// The longest log that a writer leaves when it closes, instead of a run; 0 for none.
+  std::uint64_t keep_log_bytes = 0;
   /// How long a new writer waits for another one to end.
   std::chrono::milliseconds lock_wait = {};
   progress_function progress = {};
@@ -107,6 +109,7 @@ inline nearprint_options in(const options& options, const callbacks_owner& owned
   given.foreground_merges = options.foreground_merges ? 1 : 0;
   given.lock_wait_milliseconds = static_cast<std::uint64_t>(options.lock_wait.count());
   given.merge_bytes_per_second = options.merge_bytes_per_second;
+  given.keep_log_bytes = options.keep_log_bytes;
   given.no_merges = options.merges ? 0 : 1;
   given.progress = options.progress ? report_progress : nullptr;
   given.on_event = options.on_event ? report_event : nullptr;

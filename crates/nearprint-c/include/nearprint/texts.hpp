@@ -41,7 +41,7 @@ class fingerprinter {
     return count;
   }
 
-  /// The number of bits in which two fingerprints differ, of MinHash those of their sketches.
+  /// The number of bits in which two fingerprints differ; for MinHash, bits of their sketches.
   std::uint32_t distance(const F& one, const F& other) const {
     std::uint32_t bits = 0;
     detail::call(nearprint_fingerprinter_distance, get(), detail::in(&one), detail::in(&other), &bits);

@@ -49,7 +49,8 @@ pub(crate) enum Column {
 #[command(next_help_heading = "Input options")]
 pub(crate) struct FingerprintArgs {
     /// Format of the inputs [default: by extension: .u64 .u128 .u256 .csv .tsv .jsonl .npy
-    /// .parquet, anything else is text; any of them but .parquet may be compressed with gzip,
+    /// .parquet; anything else, and standard input, is text, or by its first line TSV or JSON lines as
+    /// `fingerprint` and `export` print them; any of them but .parquet may be compressed with gzip,
     /// Zstandard, bzip2 or xz, raw numbers only if their names say so]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<FingerprintFormat>,
@@ -88,7 +89,7 @@ impl FingerprintArgs {
 }
 
 /// The width of wide fingerprints with this number of hexadecimal digits.
-fn width_by_digits(text: &str) -> Option<u32> {
+pub(crate) fn width_by_digits(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     [u128::BITS, U256::BITS].into_iter().find(|bits| is_hexadecimal && digits.len() == *bits as usize / 4)

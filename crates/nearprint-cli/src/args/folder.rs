@@ -4,6 +4,7 @@ use nearprint_text::documents::{FolderRules, LeftOut};
 
 use super::GlobalArgs;
 use crate::terminal::plural;
+use serde_json::{Map, Value, json};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "File options")]
@@ -33,6 +34,12 @@ impl FolderArgs {
         rules.extensions.clone_from(&self.ext);
         rules
     }
+}
+
+/// The files that were left out, by the reason.
+pub(crate) fn left_out_object(left_out: &LeftOut) -> Value {
+    let counts = left_out.files().into_iter().map(|(count, what)| (what.to_string(), json!(count)));
+    Value::Object(counts.collect::<Map<_, _>>())
 }
 
 /// Prints what was found in folders and not compared. `further` are numbers of the `num_files` files, and why they

@@ -3,6 +3,12 @@
 use crate::terminal::failure::Failure;
 use nearprint_text::recipe::Recipe;
 
+/// Whether two recipes make the same fingerprints.
+pub(crate) fn agree(one: &str, other: &str) -> bool {
+    let parsed = one.parse::<Recipe>().ok().zip(other.parse::<Recipe>().ok());
+    one == other || parsed.is_some_and(|(one, other)| one.makes_fingerprints_of(&other))
+}
+
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {

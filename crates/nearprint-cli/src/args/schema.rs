@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{GlobalArgs, values};
+use crate::input::fingerprints::Description;
 use crate::terminal::failure::Failure;
 use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
@@ -13,19 +14,19 @@ pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
     if width == Width::W256 && !says {
         global.note(format_args!(
             "note: all bits are compared, and fingerprints within 3 bits are near; for MinHash, a database with \
-             --recipe minhash is needed; -k confirms that all bits are meant"
+             --recipe minhash is needed, or input of `fingerprint --header`; -k confirms that all bits are meant"
         ));
     }
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, PartialEq, clap::Args)]
 #[command(next_help_heading = "Database options")]
 pub(crate) struct SchemaArgs {
     /// Distance in bits that the layout is tuned for; queries may use any other [default: 3; for
     /// bands the distance of a similarity of 0.7]
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
-    /// Width of a fingerprint in bits [default: the width of the recipe, else 64]
+    /// Width of a fingerprint in bits [default: the width of the recipe, else of the input of `build`, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     width: Option<Width>,
     /// How the bits are split into sorted tables: small, auto or fast (by the number of rows;
@@ -62,6 +63,20 @@ pub(crate) struct SchemaArgs {
 }
 
 impl SchemaArgs {
+    /// These options with what an input says about its rows, where no option sets it. `None` if that changes
+    /// nothing.
+    pub(crate) fn with_input(&self, input: &Description) -> Result<Option<Self>, Failure> {
+        let mut schema = self.clone();
+        if self.recipe.is_none() && self.width.is_none_or(|width| input.width == Some(width)) {
+            schema.recipe.clone_from(&input.header.recipe);
+            schema.width = input.width;
+            schema.k = self.k.or(input.header.k);
+        }
+        input.check_recipe(schema.recipe.as_deref())?;
+        schema.keys |= input.has_keys && !self.texts && !self.hashes && !self.features;
+        Ok((schema != *self).then_some(schema))
+    }
+
     /// The width of the fingerprints. `--width` must not contradict the recipe.
     pub(crate) fn width(&self) -> Result<Width, Failure> {
         let of_recipe = match self.picture_recipe() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs, WriterArgs, values};
-use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
+use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
@@ -16,11 +16,13 @@ use nearprint::erased::AnyWriter;
 /// Rows become durable and visible to readers batch by batch. After a bad line, a failure or
 /// Ctrl-C, all committed rows stay, and the message reports their number. A row without an id gets
 /// the one after the largest id ever stored. For databases with keys, keys come from CSV, TSV, JSON
-/// lines and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key.
+/// lines and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key. What `fingerprint`
+/// and `export` print needs no options.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint add corpus.np today.txt
+  nearprint fingerprint articles --header | nearprint add corpus.np -
   crawler | nearprint add corpus.np --batch 100 --acknowledge
   nearprint add corpus.np changed.tsv --upsert")]
 pub(super) struct Args {
@@ -61,7 +63,9 @@ impl Args {
         let options = options.keep_log(self.keep_log.unwrap_or(0) as u64);
         let database = options.open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);
-        let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: OutputStream::stdout() };
+        let recipe = writer.recipe().map(str::to_string);
+        let mut adder =
+            Adder { args: &self, writer, recipe, rows: 0, committed: 0, out: OutputStream::stdout() };
         interrupt::set_committed_rows(0);
         let added = run_with_width(width, &mut adder, (), global).and_then(|()| adder.commit());
         let committed = adder.committed;
@@ -79,6 +83,7 @@ impl Args {
 struct Adder<'a> {
     args: &'a Args,
     writer: AnyWriter,
+    recipe: Option<String>,
     /// Rows inserted so far.
     rows: u64,
     /// Those of them that are durable.
@@ -100,6 +105,10 @@ impl<F: Fingerprint> RowSink<F> for Adder<'_> {
         })?;
         self.rows += 1;
         if self.rows - self.committed < self.args.batch { Ok(()) } else { self.commit() }
+    }
+
+    fn described(&mut self, input: &Description) -> Result<(), Failure> {
+        input.check_recipe(self.recipe.as_deref())
     }
 
     fn key_policy(&self) -> KeyPolicy {

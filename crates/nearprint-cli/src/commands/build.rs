@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, values};
-use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
+use crate::input::fingerprints::{Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
@@ -18,11 +18,16 @@ use nearprint::{Error, Fingerprint};
 /// with 0. Equal rows are stored once. The input may be larger than --memory. With --keys, keys
 /// come from CSV, TSV, JSON lines and Parquet; the id of a row with a key and no id is the 64-bit
 /// xxh3 of the key.
+///
+/// What `fingerprint` and `export` print needs no options: the first line of the first input shows the width,
+/// and whether there are keys. --header of these commands adds the recipe and its distance. Without it, keys
+/// that are numbers are ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint build corpus.np fingerprints.txt
   zcat prints.txt.gz | nearprint build corpus.np --memory 4G
+  nearprint fingerprint articles --header | nearprint build simhashes.np -
   nearprint build corpus.np prints.u64 -k 6 --first-id 1000000
   nearprint build images.np pdq.tsv.gz --width 256 -k 31 --keys --columns fingerprint,key
   nearprint build monday.runs monday.u64 --runs-only")]
@@ -55,13 +60,25 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let (started, width) = (Instant::now(), self.schema.width()?);
-        self.schema.note_open_kind(global)?;
+        let started = Instant::now();
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         // A signal that comes when the database is complete waits for the end.
         interrupt::set_cancellable(true);
-        let mut builder = options.build_any(&self.database, width, &self.schema.schema()?)?;
+        let start = |schema: &SchemaArgs| -> Result<AnyBuilder, Failure> {
+            Ok(options.build_any(&self.database, schema.width()?, &schema.schema()?)?)
+        };
+        // The name is taken before the input is awaited, which may show that the rows are others.
+        let mut builder = start(&self.schema)?;
+        let inputs = Inputs::open(&self.input, &self.inputs)?;
+        let changed = self.schema.with_input(&inputs.description())?;
+        if let Some(schema) = &changed {
+            drop(builder);
+            builder = start(schema)?;
+        }
+        let schema = changed.as_ref().unwrap_or(&self.schema);
+        let width = schema.width()?;
+        schema.note_open_kind(global)?;
         builder = builder.first_id(self.first_id);
         if self.runs_only {
             builder = builder.runs_only();
@@ -69,7 +86,8 @@ impl Args {
         if let Some(name) = &self.identity {
             builder = builder.identity(name);
         }
-        let loaded = run_with_width(width, Loader { args: &self, builder: &mut builder }, (), global);
+        let loaded =
+            run_with_width(width, Loader { args: &self.input, builder: &mut builder }, inputs, global);
         let built = loaded
             .and_then(
                 |()| if interrupt::check().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
@@ -94,13 +112,13 @@ impl Args {
 
 /// Passes rows to a builder.
 struct Loader<'a> {
-    args: &'a Args,
+    args: &'a FingerprintArgs,
     builder: &'a mut AnyBuilder,
 }
 
-impl TypedCommand<()> for Loader<'_> {
-    fn run_typed<F: Fingerprint>(mut self, (): (), _: GlobalArgs) -> Result<(), Failure> {
-        read_all::<F>(&self.args.input, &self.args.inputs, &mut self)
+impl TypedCommand<Inputs<'_>> for Loader<'_> {
+    fn run_typed<F: Fingerprint>(mut self, inputs: Inputs<'_>, _: GlobalArgs) -> Result<(), Failure> {
+        inputs.read::<F>(self.args, &mut self)
     }
 }
 

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use crate::args::values::DEFAULT_K;
 use crate::args::{
-    FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, exactly, note_open_kind,
+    FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, ResultArgs, exactly,
+    note_open_kind,
 };
 use crate::exact::SimilarDocuments;
 use crate::input::fingerprints::read_rows;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{ResultFormat, each_key};
+use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::erased::{AnyRow, AnyStream};
 use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
@@ -40,9 +41,8 @@ pub(super) struct Args {
     source: JoinArgs,
     #[command(flatten)]
     near: NearArgs,
-    /// Format of the results
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: ResultFormat,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]
@@ -57,7 +57,7 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let format = self.format;
+        let format = self.results.format;
         let database = self.source.database();
         let inputs: Vec<&Path> = self.source.list().iter().map(PathBuf::as_path).collect();
         self.report.check(&inputs, database.as_slice())?;
@@ -76,6 +76,8 @@ impl TypedCommand<()> for Args {
             let k = self.near.k(source.bands(), F::WIDTH)?.unwrap_or(source.default_k());
             let (snapshots, again) =
                 (source.snapshots().to_vec(), self.report.path().map(|_| source.clone()));
+            let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+            self.results.print_header(out, &member_columns(has_keys, false))?;
             let (mut number, mut sizes) = (0, Vec::new());
             source.visit(k, &mut |cluster| {
                 for row in cluster {
@@ -106,12 +108,13 @@ impl Args {
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
         let mut sizes = Vec::new();
+        self.results.print_header(out, &member_columns(true, true))?;
         for block in similar.documents.clusters(similar.least)? {
             let block = block?;
             out.write(|out| {
                 block.rows().try_for_each(|AnyRow { group, fingerprint, id, key, similarity, .. }| {
                     let row = Row { fingerprint: F::from_le_words(fingerprint), id };
-                    self.format.cluster_member(out, group, &row, key, Some(similarity))
+                    self.results.format.cluster_member(out, group, &row, key, Some(similarity))
                 })
             })?;
             sizes.extend(block.groups.chunk_by(|a, b| a == b).map(<[u64]>::len));
@@ -139,6 +142,13 @@ impl Args {
         let histograms = vec![Histogram::of_sizes(sizes.iter().copied())];
         Report { title: "nearprint clusters".into(), facts, histograms, charts: Vec::new() }
     }
+}
+
+/// The columns of members, and whether they are there.
+fn member_columns(has_keys: bool, has_similarity: bool) -> [(&'static str, bool); 5] {
+    let always = |name| (name, true);
+    let [cluster, fingerprint, id] = ["cluster", "fingerprint", "id"].map(always);
+    [cluster, fingerprint, id, ("key", has_keys), ("similarity", has_similarity)]
 }
 
 /// Receives a cluster.

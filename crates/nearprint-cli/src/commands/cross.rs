@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::args::{GlobalArgs, NearArgs};
-use crate::exact::SimilarDocuments;
+use crate::args::{GlobalArgs, NearArgs, ResultArgs, agree};
+use crate::exact::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
-use crate::terminal::results::{KeyColumn, ResultFormat, each_key};
+use crate::terminal::results::{KeyColumn, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Error, Fingerprint, Options, Row, Snapshot, width_of};
-use nearprint_text::Recipe;
 
 /// Find all pairs within K bits, or of similar documents, between two databases
 ///
@@ -36,9 +35,8 @@ pub(super) struct Args {
     /// Print ids instead of fingerprints
     #[arg(long)]
     ids: bool,
-    /// Format of the results
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: ResultFormat,
+    #[command(flatten)]
+    results: ResultArgs,
 }
 
 impl Args {
@@ -49,7 +47,7 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let format = self.format;
+        let format = self.results.format;
         global.print_results(|out, options| {
             let open = |path: &PathBuf| options.open::<F>(path)?.snapshot();
             let (first, second) = (open(&self.database)?, open(&self.other)?);
@@ -64,9 +62,11 @@ impl TypedCommand<()> for Args {
                     true => documents.cross_row_pairs(&others.documents, least)?,
                     false => documents.cross(&others.documents, least)?,
                 };
-                return similar.print_pairs::<F>(pairs, format, global, out);
+                return similar.print_pairs::<F>(pairs, self.results, global, out);
             }
             let k = self.near.k(first.bands(), F::WIDTH)?.unwrap_or(first.default_k());
+            let has_keys = first.key_storage().has_keys() || second.key_storage().has_keys();
+            self.results.print_header(out, &pair_columns(self.ids, has_keys, false))?;
             if !self.ids {
                 return Ok(first.visit_cross(&second, k, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
@@ -80,12 +80,6 @@ impl TypedCommand<()> for Args {
             })?)
         })
     }
-}
-
-/// Whether two recipes make the same fingerprints.
-fn agree(one: &str, other: &str) -> bool {
-    let parsed = one.parse::<Recipe>().ok().zip(other.parse::<Recipe>().ok());
-    one == other || parsed.is_some_and(|(one, other)| one.makes_fingerprints_of(&other))
 }
 
 impl Args {

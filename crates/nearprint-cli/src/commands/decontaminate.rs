@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs};
+use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs};
 use crate::input::documents::Rejects;
 use crate::terminal::failure::Failure;
 use crate::terminal::position::PositionBar;
@@ -14,6 +14,7 @@ use nearprint_text::documents::{
     check_outputs, escape,
 };
 use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
+use serde_json::json;
 
 /// Leave out the documents that contain an evaluation text or a passage of it
 ///
@@ -62,6 +63,8 @@ pub(super) struct Args {
     /// the largest share, or none) and contaminated_share to each document
     #[arg(long)]
     annotate: bool,
+    #[command(flatten)]
+    summary: SummaryArgs,
     #[command(flatten)]
     documents: DocumentArgs,
 }
@@ -134,7 +137,18 @@ impl Args {
         if num_bad > 0 {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
         }
-        Ok(())
+        Ok(self.summary.write(|| {
+            json!({
+                "documents": num_documents,
+                "without_passages": kept,
+                "with_passages": num_found,
+                "bad_records": num_bad,
+                "evaluation_texts": all,
+                "evaluation_texts_found": num_evaluations,
+                "evaluation_texts_too_short": evaluation.num_short,
+                "seconds": seconds,
+            })
+        })?)
     }
 
     /// Reads the evaluation texts. A bad one ends the command.
@@ -178,7 +192,8 @@ impl<'a> Job<'a> {
     fn create(args: &Args, evaluation: &'a Evaluation, reader: &Reader) -> Result<Self> {
         let rejects = args.documents.rejects.as_deref().map(|path| ("--rejects", path));
         let found = args.found.as_deref().map(|path| ("--found", path));
-        let outputs = [Some(("--output", &*args.output)), found, rejects].into_iter().flatten();
+        let summary = args.summary.path().map(|path| ("--summary", path));
+        let outputs = [Some(("--output", &*args.output)), found, rejects, summary].into_iter().flatten();
         let against = evaluation.inputs.iter().map(PathBuf::as_path);
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).chain(against).collect();
         stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;

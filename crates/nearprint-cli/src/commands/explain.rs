@@ -62,6 +62,12 @@ impl Args {
             let least = given_similarity.unwrap_or(recipe.near_similarity());
             out.write(|out| out.write_all(candidates(&recipe, least).as_bytes()))?;
         }
+        if let Some(path) = &self.source.database {
+            let mb = AnyDatabase::open(path)?.stats()?.bytes as f64 / 1e6;
+            out.write(|out| {
+                writeln!(out, "disk: {mb:.1} MB; `compact` takes up to {mb:.1} MB more while it works")
+            })?;
+        }
         Ok(out.flush()?)
     }
 

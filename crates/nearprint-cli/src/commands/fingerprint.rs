@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
 use crate::input::documents::{Rejects, UnusualDocuments, open};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
+use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, escape, json};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, Printed, U256, Width};
+use nearprint::{Error, Fingerprint, Printed, U256, Width};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{
     Comparable, Explained, Feature, Features, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight,
@@ -19,7 +20,7 @@ use nearprint_text::recipe::{
 
 /// Compute the fingerprints of texts or pictures
 ///
-/// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row
+/// Prints `fingerprint key` for each document, in input order, which `build`, `add` and `query` read as it is. Each line of JSON lines and each row
 /// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
 /// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
 /// compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
@@ -32,6 +33,7 @@ use nearprint_text::recipe::{
 Examples:
   nearprint fingerprint a.txt b.txt
   nearprint fingerprint pages.jsonl.gz --text-field body --key-field url
+  nearprint fingerprint articles --recipe minhash --header | nearprint build articles.np -
   nearprint fingerprint *.jpg
   nearprint fingerprint page.html --clean html,nfc,lower --shingle 3
   echo 'one two three' | nearprint fingerprint --recipe seomoz-cpp --explain
@@ -59,6 +61,10 @@ pub(super) struct Args {
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
+    /// Begin with a line that says what the rows are, which `build`, `add` and `query` read: the width, the
+    /// recipe and its distance; in TSV a line of the names of the columns follows
+    #[arg(long, conflicts_with = "explain")]
+    header: bool,
     #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
@@ -92,6 +98,8 @@ impl Args {
         let files: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
         let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
         let mut out = OutputStream::stdout();
+        let name = recipe.name().to_string();
+        self.print_header(&mut out, recipe.width(), recipe.default_k(), name)?;
         let printed = each_picture(&files, &reader, recipe, global, |path, prints| {
             let [words, ..] = &*prints.words else { return Ok(()) };
             let path = path.to_string_lossy();
@@ -103,6 +111,20 @@ impl Args {
         });
         out.flush()?;
         printed
+    }
+
+    fn print_header(
+        &self,
+        out: &mut OutputStream,
+        width: Width,
+        k: u32,
+        recipe: String,
+    ) -> Result<(), Error> {
+        if !self.header {
+            return Ok(());
+        }
+        let header = RowHeader { width: Some(width), k: Some(k), recipe: Some(recipe) };
+        out.write(|out| header.write(self.format, out, &["fingerprint", "key"]))
     }
 }
 
@@ -135,6 +157,7 @@ impl TypedCommand<&Recipe> for &Args {
             num_short: 0,
             unusual: UnusualDocuments::default(),
         };
+        self.print_header(&mut printer.out, F::WIDTH, recipe.default_k(), recipe.to_string())?;
         let read = documents::each(
             &mut reader,
             global.options().get_threads(),

@@ -1,12 +1,12 @@
 //! `nearprint pairs`
 
 use crate::args::values::DEFAULT_K;
-use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, note_open_kind};
-use crate::exact::SimilarDocuments;
+use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, note_open_kind};
+use crate::exact::{SimilarDocuments, pair_columns};
 use crate::input::fingerprints::{read_fingerprints, read_rows};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{ResultFormat, each_key};
+use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Error, Fingerprint, Options, Row, Snapshot, list};
 
@@ -37,9 +37,8 @@ pub(super) struct Args {
     /// Print ids instead of fingerprints
     #[arg(long)]
     ids: bool,
-    /// Format of the results
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: ResultFormat,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     input: FingerprintArgs,
 }
@@ -80,20 +79,23 @@ impl Args {
                         true => documents.row_pairs(similar.least)?,
                         false => documents.pairs(similar.least)?,
                     };
-                    return similar.print_pairs::<F>(pairs, self.format, global, out);
+                    return similar.print_pairs::<F>(pairs, self.results, global, out);
                 }
                 let snapshot = options.open::<F>(path)?.snapshot()?;
                 let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
+                let columns = pair_columns(self.ids, snapshot.key_storage().has_keys(), false);
                 if let Some(most) = self.source.max_output {
                     let expected = expected_pairs(&snapshot, k)?;
                     if expected > FAR_MORE * most as f64 {
                         return Err(Failure::TooMuch { most, expected });
                     }
                 }
+                self.results.print_header(out, &columns)?;
                 Ok(self.print_pairs_of_database(&snapshot, k, out)?)
             }
             None => {
                 let k = self.near.k(None, F::WIDTH)?.unwrap_or(DEFAULT_K);
+                self.results.print_header(out, &pair_columns(self.ids, false, false))?;
                 self.print_pairs_of_list::<F>(k, &options, out)
             }
         }
@@ -105,7 +107,7 @@ impl Args {
         k: u32,
         out: &mut OutputStream,
     ) -> Result<(), Error> {
-        let format = self.format;
+        let format = self.results.format;
         if !self.ids {
             return snapshot.visit_pairs(k, |block| {
                 out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
@@ -127,7 +129,7 @@ impl Args {
         options: &Options,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
-        let format = self.format;
+        let format = self.results.format;
         if !self.ids {
             let fingerprints = read_fingerprints::<F>(&self.input, self.source.list())?;
             return Ok(list::visit_pairs(fingerprints, k, options, |block| {

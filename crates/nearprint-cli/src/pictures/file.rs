@@ -31,7 +31,7 @@ pub(crate) struct PictureFile {
     pub(crate) height: usize,
     /// Of PDQ, from 0 to 100.
     pub(crate) quality: u8,
-    /// Its PDQ fingerprint, and with `--rotated` those of its seven rotations and reflections.
+    /// Its PDQ fingerprint, and with `--rotated` the fingerprints of its seven rotations and reflections.
     pub(crate) prints: Vec<U256>,
 }
 
@@ -54,7 +54,7 @@ impl PictureFile {
     }
 }
 
-/// The fingerprints of a picture: its own, and with `--rotated` those of its rotations and reflections.
+/// The fingerprints of a picture: its own, and with `--rotated` one for each of its rotations and reflections.
 #[derive(Debug)]
 pub(crate) struct Prints {
     pub(crate) words: Vec<Words>,

@@ -54,8 +54,8 @@ pub(crate) enum Failure {
     /// Ctrl-C after a number of records.
     Interrupted {
         records: u64,
-        /// Whether a database has them: the same command can resume.
-        is_stored: bool,
+        /// What to do, if a database has them.
+        rerun: Option<&'static str>,
         /// The unfinished output that was left.
         partial: Option<PathBuf>,
     },
@@ -177,13 +177,14 @@ impl Failure {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
             Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered | Self::Incomplete => {}
-            Self::Interrupted { records, is_stored, partial } => {
-                let resume =
-                    if *is_stored { "; rerun the command to resume" } else { "; no output is complete" };
+            Self::Interrupted { records, rerun, partial } => {
+                let rerun = rerun.unwrap_or("no output is complete");
                 let partial =
                     partial.as_ref().map(|partial| format!("; the output so far is {}", partial.display()));
                 let partial = partial.unwrap_or_default();
-                print_message(format_args!("{program}: interrupted after record {records}{partial}{resume}"));
+                print_message(format_args!(
+                    "{program}: interrupted after record {records}{partial}; {rerun}"
+                ));
             }
             Self::NothingRecovered(path) => {
                 print_message(format_args!("{program}: {}: no row could be recovered", path.display()));

@@ -87,6 +87,17 @@ impl OutputStream {
         written.map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })
     }
 
+    /// The same for lines that no limit counts.
+    pub(crate) fn write_uncounted(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let limit = self.limit.take();
+        let written = self.write(write);
+        self.limit = limit;
+        written
+    }
+
     /// Writes the buffer to the operating system.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.write(|out| out.flush())

@@ -11,7 +11,7 @@ pub(crate) use nearprint_text::documents::{escape, unescape};
 /// The format of printed results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultFormat {
-    /// One tab between columns, no header
+    /// One tab between columns
     #[default]
     Tsv,
     /// One object a line; fingerprints and ids are strings, because JSON readers round large numbers
@@ -60,6 +60,14 @@ pub(crate) fn json_of(value: &serde_json::Value) -> String {
 }
 
 impl ResultFormat {
+    /// The names of columns on a line. Objects have names of their own.
+    pub(crate) fn header(self, out: &mut dyn Write, columns: &[&str]) -> io::Result<()> {
+        match self {
+            Self::Tsv => writeln!(out, "{}", columns.join("\t")),
+            Self::Json => Ok(()),
+        }
+    }
+
     pub(crate) fn row<F: Fingerprint>(
         self,
         out: &mut dyn Write,
@@ -80,14 +88,17 @@ impl ResultFormat {
         out: &mut dyn Write,
         query: F,
         found: &Match<F>,
-        key: KeyColumn<'_>,
+        (key, query_key): (KeyColumn<'_>, KeyColumn<'_>),
     ) -> io::Result<()> {
         let query = Printed(query);
         match self {
             Self::Tsv => write!(out, "{query}")?,
             Self::Json => write!(out, r#"{{"query":"{query}""#)?,
         }
-        self.found(out, found, key, None)
+        self.match_columns(out, found)?;
+        self.key(out, "key", key)?;
+        self.key(out, "query_key", query_key)?;
+        self.end_line(out, None, None)
     }
 
     /// A row that is near a picture.
@@ -126,16 +137,32 @@ impl ResultFormat {
     fn found<F: Fingerprint>(
         self,
         out: &mut dyn Write,
-        Match { distance, fingerprint, id }: &Match<F>,
+        found: &Match<F>,
         key: KeyColumn<'_>,
         similarity: Option<f64>,
     ) -> io::Result<()> {
+        self.match_columns(out, found)?;
+        self.end_line(out, key, similarity)
+    }
+
+    fn match_columns<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        Match { distance, fingerprint, id }: &Match<F>,
+    ) -> io::Result<()> {
         let fingerprint = Printed(*fingerprint);
         match self {
-            Self::Tsv => write!(out, "\t{distance}\t{fingerprint}\t{id}")?,
-            Self::Json => write!(out, r#","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#)?,
+            Self::Tsv => write!(out, "\t{distance}\t{fingerprint}\t{id}"),
+            Self::Json => write!(out, r#","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#),
         }
-        self.end_line(out, key, similarity)
+    }
+
+    fn key(self, out: &mut dyn Write, name: &str, key: KeyColumn<'_>) -> io::Result<()> {
+        match (self, key) {
+            (_, None) => Ok(()),
+            (Self::Tsv, Some(key)) => write!(out, "\t{}", escape(key)),
+            (Self::Json, Some(key)) => write!(out, r#","{name}":{}"#, json(key)),
+        }
     }
 
     pub(crate) fn pair<F: Fingerprint>(
@@ -210,11 +237,7 @@ impl ResultFormat {
 
     /// Writes the key and the similarity, if there are any, and the line end.
     fn end_line(self, out: &mut dyn Write, key: KeyColumn<'_>, similarity: Option<f64>) -> io::Result<()> {
-        match (self, key) {
-            (_, None) => {}
-            (Self::Tsv, Some(key)) => write!(out, "\t{}", escape(key))?,
-            (Self::Json, Some(key)) => write!(out, r#","key":{}"#, json(key))?,
-        }
+        self.key(out, "key", key)?;
         match (self, similarity) {
             (_, None) => {}
             (Self::Tsv, Some(similarity)) => write!(out, "\t{similarity:.4}")?,

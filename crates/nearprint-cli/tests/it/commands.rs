@@ -66,7 +66,11 @@ fn a_database_is_built_and_queried() {
     assert!(succeeds(at, "verify db", b"").starts_with("sound: 6 files, "));
     assert!(succeeds(at, "stats db", b"").contains("rows\t800\n"));
     assert!(succeeds(at, "stats db --format json", b"").contains("\"rows\":800"));
-    assert!(succeeds(at, "explain db -k 3", b"").contains("a query at k = 3"));
+    let explained = succeeds(at, "explain db -k 3", b"");
+    assert!(
+        explained.contains("a query at k = 3") && explained.contains("MB more while it works"),
+        "{explained}"
+    );
     assert!(succeeds(at, "explain -n 1000000 -k 3", b"").contains("4 > 3"));
     assert!(succeeds(at, "explain -n 50000000 -k 3 --layout rotations:3", b"").contains("rotations:3"));
 }

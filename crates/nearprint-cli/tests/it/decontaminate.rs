@@ -31,8 +31,21 @@ fn documents_with_a_passage_are_left_out_and_listed() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let [_, b, _, _] = prepare(at);
-    let outcome = nearprint(at, &format!("{LINE} -o out.jsonl --found found.tsv"), b"");
+    let outcome = nearprint(at, &format!("{LINE} -o out.jsonl --found found.tsv --summary counts.json"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let counts: serde_json::Value =
+        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+    for (name, count) in [
+        ("documents", 4),
+        ("with_passages", 3),
+        ("without_passages", 1),
+        ("evaluation_texts", 3),
+        ("evaluation_texts_found", 2),
+        ("evaluation_texts_too_short", 1),
+    ] {
+        assert_eq!(counts[name], count, "{name}: {counts}");
+    }
+    fails(at, &format!("{LINE} -o x.jsonl --summary in.jsonl"), b"", 2, &["--summary in.jsonl"]);
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), b);
     let found = fs::read_to_string(at.join("found.tsv")).unwrap();
     let rows: Vec<Vec<&str>> = found.lines().map(|line| line.split('\t').collect()).collect();

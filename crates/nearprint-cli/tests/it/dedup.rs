@@ -60,6 +60,15 @@ pub fn greedy(documents: &[Document], recipe: &str, k: u32, order: &[usize]) -> 
     }
 }
 
+/// Whether a document is an exact copy of another one.
+fn have_same_words(one: &Document, other: &Document) -> bool {
+    let [one, other] = [one, other].map(|document| {
+        let words = document.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect::<Vec<_>>()
+    });
+    one == other
+}
+
 fn greedy_by<F: Fingerprint>(
     documents: &[Document],
     recipe: &Recipe,
@@ -92,8 +101,10 @@ fn greedy_by<F: Fingerprint>(
                     Some(bands) => bands.similarity(recipe.width(), distance),
                     None => (std::f64::consts::PI * f64::from(distance) / 64.0).cos(),
                 };
+                let exact = have_same_words(document, &documents[of]);
                 let of = &documents[of].key;
-                writeln!(duplicates, "{}\t{of}\t{distance}\t{similarity:.4}\t{of}", document.key).unwrap();
+                writeln!(duplicates, "{}\t{of}\t{distance}\t{similarity:.4}\t{of}\t{exact}", document.key)
+                    .unwrap();
             }
         }
     }
@@ -121,8 +132,9 @@ fn greedy_exactly(documents: &[Document], least: f64) -> (String, String) {
             continue;
         };
         let distance = bands.sketch_distance(prints[index], prints[of]);
+        let exact = have_same_words(document, &documents[of]);
         let of = &documents[of].key;
-        writeln!(duplicates, "{}\t{of}\t{distance}\t{similarity:.4}\t{of}", document.key).unwrap();
+        writeln!(duplicates, "{}\t{of}\t{distance}\t{similarity:.4}\t{of}\t{exact}", document.key).unwrap();
     }
     (output, duplicates)
 }
@@ -360,7 +372,7 @@ fn csv_and_its_header_stand_as_they_did() {
     succeeds(at, "dedup in.csv -o out.csv --key-field id --duplicates d.tsv --db seen.np", b"");
     let without_second = csv.replace("2,\"a quoted, text\nof two lines and more\",y\r\n", "");
     assert_eq!(read(at, "out.csv"), without_second);
-    assert_eq!(read(at, "d.tsv"), "2\t1\t0\t1.0000\t1\n");
+    assert_eq!(read(at, "d.tsv"), "2\t1\t0\t1.0000\t1\ttrue\n");
     fails(at, "dedup in.csv -o x --add-fingerprint more", b"", 2, &["a column \"more\" already"]);
 }
 
@@ -377,7 +389,7 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
     let out = succeeds(at, line, export.as_bytes());
     assert_eq!(
         read(at, "d.tsv"),
-        "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\t1.0000\t507f191e810c19729de860ea\n"
+        "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\t1.0000\t507f191e810c19729de860ea\ttrue\n"
     );
     let kept: Vec<&str> = out.lines().collect();
     assert_eq!(kept.len(), 2);

@@ -122,6 +122,44 @@ fn a_restart_leaves_what_earlier_runs_have_kept() {
 }
 
 #[test]
+fn a_run_with_a_folder_of_outputs_that_was_killed_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (day, seed) in (0..6).zip(20..) {
+        fs::create_dir_all(at.join(format!("crawl/day={day}"))).unwrap();
+        fs::write(at.join(format!("crawl/day={day}/x.jsonl")), lines(&documents(3000, seed))).unwrap();
+    }
+    let line = "dedup crawl -o NAME/ --key-field id --db NAME.np --width 64 -k 3";
+    succeeds(at, &line.replace("NAME", "whole"), b"");
+    let content =
+        |name: &str| (0..6).map(|day| read(at, &format!("{name}/day={day}/x.jsonl"))).collect::<Vec<_>>();
+    fs::create_dir(at.join("cut")).unwrap();
+    fs::write(at.join("cut/other.txt"), "mine").unwrap();
+    let line = line.replace("NAME", "cut");
+    for delay in [20, 100, 300, 500] {
+        let mut child = start(at, &line);
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    succeeds(at, &line, b"");
+    assert_eq!(content("cut"), content("whole"));
+    assert_eq!(read(at, "cut/other.txt"), "mine");
+    assert_eq!(fs::read_dir(at.join("cut")).unwrap().count(), 7);
+    let again = nearprint(at, &line, b"");
+    assert!(again.code == 0 && again.err.contains("already complete"), "{}", again.err);
+    let other = line.replace("cut.np", "other.np");
+    fails(at, &other, b"", 2, &["exists already", "another folder"]);
+    succeeds(
+        at,
+        "dedup crawl -o parts --shards 2 --key-field id --report parts.html --duplicates gone.tsv",
+        b"",
+    );
+    assert!(at.join("parts/part-00001-of-00002.jsonl").is_file());
+    fails(at, "dedup crawl -o - --shards 2", b"", 2, &["standard output"]);
+}
+
+#[test]
 fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_comes_to_rest() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

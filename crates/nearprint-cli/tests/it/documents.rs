@@ -61,7 +61,8 @@ fn documents_are_deduplicated<F: Fingerprint>() {
         for (index, of) in of.iter().enumerate() {
             if let Some((near, distance)) = of {
                 let similarity = (std::f64::consts::PI * f64::from(*distance) / f64::from(F::BITS)).cos();
-                writeln!(lines, "d{index}\td{near}\t{distance}\t{similarity:.4}\td{near}").unwrap();
+                let exact = texts[index] == texts[*near];
+                writeln!(lines, "d{index}\td{near}\t{distance}\t{similarity:.4}\td{near}\t{exact}").unwrap();
             }
         }
         lines

@@ -66,6 +66,7 @@ fn prepare(at: &Path) {
         write(name, pages.as_bytes());
     }
     write("pages.jsonl.gz", &gzipped(pages.as_bytes()));
+    write("crawl/monday/pages.jsonl.gz", &gzipped(pages.as_bytes()));
     write("evals.jsonl", pages.lines().next().unwrap().as_bytes());
     write("qa.csv", b"question\nOne two three four five six seven eight?\n");
     write("same.tsv", b"https://example.org/0\thttps://example.org/1\n");

@@ -26,6 +26,7 @@ mod outcomes;
 mod outputs;
 #[cfg(feature = "images")]
 mod pictures;
+mod pipes;
 mod report;
 mod scan;
 mod simhash_cpp;

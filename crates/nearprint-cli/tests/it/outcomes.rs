@@ -98,7 +98,7 @@ fn clusters_have_sizes() {
             assert!(line.ends_with(&format!(",\"cluster_size\":{size}}}")), "{more}: {line}");
         }
         let file = read(at, "d.tsv");
-        let last: Vec<&str> = file.lines().map(|line| line.split('\t').nth(5).unwrap()).collect();
+        let last: Vec<&str> = file.lines().map(|line| line.split('\t').nth(6).unwrap()).collect();
         assert_eq!(last, ["cluster_size", "3", "3", "2"], "{more}");
     }
     // Without the option, the same documents are kept in one pass.
@@ -128,8 +128,8 @@ fn tables_are_annotated() {
     succeeds(at, "dedup in.csv -o out.csv --key-field id --annotate --cluster-size", b"");
     assert_eq!(
         read(at, "out.csv"),
-        "id,text,duplicate_of,cluster,similarity,cluster_size\n\"x,1\",one two three four five,,\"x,1\",,2\n\
-         2,One two three four five!,\"x,1\",\"x,1\",1,2\n3,something else entirely,,3,,1\n"
+        "id,text,duplicate_of,cluster,similarity,exact,cluster_size\n\"x,1\",one two three four five,,\"x,1\",,,2\n\
+         2,One two three four five!,\"x,1\",\"x,1\",1,true,2\n3,something else entirely,,3,,,1\n"
     );
     fails(at, "dedup out.csv -o again.csv --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
     let twice = "dedup in.csv -o x.csv --annotate --add-fingerprint cluster";
@@ -158,6 +158,8 @@ fn rows_of_parquet_are_annotated() {
     assert_eq!(text("cluster"), [some("x"), some("x"), some("z")]);
     let similarity = batch.column_by_name("similarity").unwrap().as_primitive::<Float64Type>();
     assert_eq!(similarity.iter().collect::<Vec<_>>(), [None, Some(1.0), None]);
+    let exact = batch.column_by_name("exact").unwrap().as_boolean();
+    assert_eq!(exact.iter().collect::<Vec<_>>(), [None, Some(true), None]);
     let sizes = batch.column_by_name("cluster_size").unwrap().as_primitive::<UInt64Type>();
     assert_eq!(sizes.values(), &[2, 2, 1]);
     fails(at, "dedup out.parquet -o x.parquet --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
@@ -171,11 +173,12 @@ fn the_file_of_duplicates_has_a_header_on_request() {
     succeeds(at, line, b"");
     let plain = read(at, "d.tsv");
     assert!(
-        plain.starts_with("b\ta\t0\t1.0000\ta\nc\ta\t") && plain.ends_with("e\td\t0\t1.0000\td\n"),
+        plain.starts_with("b\ta\t0\t1.0000\ta\ttrue\nc\ta\t")
+            && plain.ends_with("e\td\t0\t1.0000\td\ttrue\n"),
         "{plain}"
     );
     succeeds(at, &format!("{line} --duplicates-header --db seen.np"), b"");
-    let header = "key\tduplicate_of\tdistance\tsimilarity\tcluster\n";
+    let header = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact\n";
     assert_eq!(read(at, "d.tsv"), format!("{header}{plain}"));
     fails(at, "dedup in.jsonl -o x --duplicates-header", b"", 2, &["--duplicates"]);
 }

@@ -155,10 +155,15 @@ fn pictures_are_decoded_once_and_compared_with_all() {
     };
     let (dry, counts) = dedup("dedup --images d --db p.np --dry-run");
     assert_eq!((dry, counts, at.join("p.np").exists()), (String::new(), [11, 11, 2], false));
-    let (out, counts) = dedup("dedup --images d --db p.np");
+    let (out, counts) = dedup("dedup --images d --db p.np --summary counts.json");
     assert_eq!(counts, [11, 11, 2]);
+    let counts: serde_json::Value =
+        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+    let numbers = ["pictures", "decoded", "near", "exact_copies"].map(|name| counts[name].as_u64().unwrap());
+    assert_eq!(numbers, [11, 11, 2, 1], "{counts}");
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!((lines[0][0], lines[0][1], lines[0][2]), ("d/copy.png", "d/1.png", "0"));
+    assert_eq!((lines[0][5], lines[1][5]), ("true", "false"));
     assert_eq!((lines[1][0], lines[1][1]), ("d/sub/half.jpg", "d/0.png"));
     // The same again, without decoding.
     assert_eq!(dedup("dedup --images d --db p.np"), (out, [11, 0, 2]));

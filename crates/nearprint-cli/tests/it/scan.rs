@@ -143,11 +143,13 @@ fn what_is_no_text_is_left_out_and_counted() {
         symlink(at.join("a/one"), at.join("a/link")).unwrap();
         symlink(at.join("a"), at.join("b/loop")).unwrap();
     }
-    let outcome = nearprint(at, "scan . --max-size 100K", b"");
+    let outcome = nearprint(at, "scan . --max-size 100K --min-tokens 30 --summary counts.json", b"");
     assert_eq!(outcome.code, 0);
     let (len, latin) = (text.len(), text.len() + 4);
-    let expected =
-        format!("4 files\t{}\n0\ta/.hidden\t{len}\n0\ta/one\t{len}\n0\tb/c/two\t{len}\n", 2 * len + latin);
+    let expected = format!(
+        "4 files\t{}\n100.0%\ta/.hidden\t{len}\n100.0%\ta/one\t{len}\n100.0%\tb/c/two\t{len}\n",
+        2 * len + latin
+    );
     assert!(outcome.out.starts_with(&expected), "{}", outcome.out);
     assert!(outcome.out.contains(&format!("\tb/latin\t{latin}\n")), "{}", outcome.out);
     let counted =
@@ -160,7 +162,26 @@ fn what_is_no_text_is_left_out_and_counted() {
         "{}",
         outcome.err
     );
-    let short = succeeds(at, "scan short --min-tokens 1", b"");
+    let counts: serde_json::Value =
+        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+    for (name, count) in [
+        ("files", 11),
+        ("compared_texts", 4),
+        ("groups", 1),
+        ("exact_groups", 0),
+        ("grouped_files", 4),
+        ("spare_files", 3),
+        ("too_short", 2),
+    ] {
+        assert_eq!(counts[name], count, "{name}: {counts}");
+    }
+    assert_eq!(
+        (&counts["left_out_files"]["binary"], &counts["near"]),
+        (&2.into(), &"similarity 0.7 or more, exact".into())
+    );
+    fails(at, "scan short/1 --summary short/1", b"", 2, &["--summary short/1", "also an input"]);
+    // As `dedup` has it, which acts on what is shown.
+    let short = succeeds(at, "scan short", b"");
     assert_eq!(short, "2 copies\t9\t1\n");
     assert_eq!(nearprint(at, "-q scan short", b"").err, "");
     // Links that are named are followed.
@@ -247,7 +268,7 @@ fn files_are_left_out_by_their_names_and_by_gitignore() {
         |count: usize, first: &str| format!("{count} copies\t{}\t{first}\n", (count - 1) * text.len());
     let outcome = nearprint(at, "scan .", b"");
     assert_eq!(outcome.out, copies(2, "a/kept"));
-    assert!(outcome.err.contains("left out: 4 on the list of ignored names, "), "{}", outcome.err);
+    assert!(outcome.err.contains("left out: 4 on the list of ignored names"), "{}", outcome.err);
     assert_eq!(succeeds(at, "scan . --no-ignore", b""), copies(8, "a/Cargo.lock"));
     assert_eq!(succeeds(at, "scan . --ignore kept,*.LOCK", b""), copies(2, "a/LICENSE"));
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::{nearprint, run, succeeds};
+use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Database, Row};
 use serde_json::{Value, json};
 
@@ -169,4 +169,22 @@ fn prometheus_can_read_stats() {
     assert_eq!(sections, value("bytes"));
     let info = values.keys().find(|(metric, _)| metric == "nearprint_info").unwrap();
     assert_eq!((info.1["width"].as_str(), info.1["k"].as_str()), ("64", "3"));
+}
+
+#[test]
+fn a_part_of_a_database_is_verified() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build db", b"1\n2\n3\n");
+    let rows = at.join("db/00000001.rows");
+    let mut bytes = std::fs::read(&rows).unwrap();
+    bytes[8192] ^= 1;
+    std::fs::write(&rows, bytes).unwrap();
+    let codes: Vec<i32> =
+        (1..=8).map(|part| nearprint(at, &format!("verify db --part {part}/8"), b"").code).collect();
+    assert_eq!(codes.iter().filter(|&&code| code == 3).count(), 1, "{codes:?}");
+    assert_eq!(codes.iter().filter(|&&code| code == 0).count(), 7, "{codes:?}");
+    for part in ["0/8", "9/8", "3", "a/b", "1/0"] {
+        fails(at, &format!("verify db --part {part}"), b"", 2, &["--part"]);
+    }
 }

@@ -35,7 +35,8 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
     // Two words of a menu are too few to be compared.
     let rest = two.replace(&format!("\\n\\n{}", FOOTER.to_uppercase()), "");
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), [&*one, &*rest, &*near].concat());
-    let removed = "b#3\ta#3\t0\t1.0000\ta#3\nc#1\ta#2\t0\t1.0000\ta#2\nc#2\ta#3\t0\t1.0000\ta#3\n";
+    let removed =
+        "b#3\ta#3\t0\t1.0000\ta#3\ttrue\nc#1\ta#2\t0\t1.0000\ta#2\ttrue\nc#2\ta#3\t0\t1.0000\ta#3\ttrue\n";
     assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), removed);
     for part in [
         "4 documents, 3 kept, nothing left of 1",
@@ -56,6 +57,42 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
     // All of them, the menu included.
     let outcome = nearprint(at, "dedup in.jsonl --unit line --min-tokens 0 --dry-run", b"");
     assert!(outcome.err.contains("12 lines, 5 removed"), "{}", outcome.err);
+}
+
+#[test]
+fn passages_are_removed_wherever_they_begin() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let words: String = (0..40).map(|number| format!("word{number} ")).collect();
+    let page = |key: &str, text: String| serde_json::json!({ "key": key, "text": text }).to_string() + "\n";
+    let one = page("a", format!("First: {words}and so on."));
+    let pages = [one.clone(), page("b", format!("Quoted: \u{201c}{words}\u{201d}, they say. Ä.\n"))];
+    fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --key-field key --unit passage --duplicates removed.tsv";
+    let outcome = nearprint(at, &format!("{line} --min-words 40 --summary counts.json --report r.html"), b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let rest = page("b", "Quoted: \u{201c}they say. Ä.\n".into());
+    assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), one + &rest);
+    assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), "b#2\ta\t0\t1.0000\ta\ttrue\n");
+    for part in ["88 words, 1 passages removed: ", "near: the same words in a row"] {
+        assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
+    }
+    let counts = fs::read_to_string(at.join("counts.json")).unwrap();
+    assert!(counts.contains(r#""removed":1"#), "{counts}");
+    // Not by default, which is 50 words.
+    succeeds(at, line, b"");
+    assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), pages.concat());
+    for (more, why) in [
+        ("--similarity 0.8", "equal words"),
+        ("--recipe minhash", "equal words"),
+        ("--min-tokens 9", "--min-words"),
+        ("--min-repeats 3", "not for passages"),
+        ("--db seen.np --restart", "restart"),
+        ("--min-words 1", "2.."),
+    ] {
+        fails(at, &format!("{line} {more}"), b"", 2, &[why]);
+    }
+    fails(at, "dedup in.jsonl -o x --unit line --min-words 9", b"", 2, &["--unit passage"]);
 }
 
 #[test]
@@ -105,7 +142,7 @@ fn units_exclude_what_is_for_whole_documents() {
     fs::write(at.join("in.jsonl"), "{\"text\":\"a\"}\n").unwrap();
     fs::write(at.join("in.txt"), "a\n").unwrap();
     for (options, parts) in [
-        ("in.jsonl --unit word", &["paragraph or line"][..]),
+        ("in.jsonl --unit word", &["paragraph, line or passage"][..]),
         ("in.jsonl --unit line --annotate", &["--unit", "--annotate"]),
         ("in.jsonl --unit line --add-fingerprint f", &["--unit", "--add-fingerprint"]),
         ("in.jsonl --unit line --keep longest", &["keep", "whole documents"]),

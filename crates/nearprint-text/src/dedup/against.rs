@@ -42,7 +42,7 @@ impl<F: Fingerprint> Against<F> {
         Ok(against)
     }
 
-    /// The nearest document of all collections: of equally near ones, that of the first collection.
+    /// The nearest document of all collections; of equally near ones, the one of the first collection.
     pub(super) fn nearest(&mut self, document: Document<'_, F>, measure: &Measure) -> Result<Verdict> {
         let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         self.collections.iter_mut().try_fold(Verdict::New, |verdict, collection| {

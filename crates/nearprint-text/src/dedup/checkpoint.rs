@@ -49,7 +49,7 @@ pub struct DocumentCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnitCounts {
-    /// Units with enough tokens.
+    /// Units with enough tokens; of [passages](super::Unit::Passage), words.
     pub compared: u64,
     /// Units that were removed.
     pub removed: u64,
@@ -110,6 +110,9 @@ pub(super) struct Checkpoint {
     pub(super) digest: u64,
     /// What was written to the output, the duplicates and the rejects.
     pub(super) files: [Option<FileDigest>; 3],
+    /// What was written to the files of an output that is a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shards: Option<ShardState>,
 }
 
 /// The rows that a job has stored: a range of sequence numbers for each time that it ran. Other
@@ -155,6 +158,21 @@ impl From<Written> for FileDigest {
     fn from(Written { len_bytes, digest }: Written) -> Self {
         Self { bytes: len_bytes, xxh3: [(digest >> 64) as u64, digest as u64] }
     }
+}
+
+/// What a checkpoint stores about the files of an output that is a folder. The names of its JSON members are part of the database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ShardState {
+    /// The files that were begun.
+    pub(super) begun: usize,
+    /// The documents written.
+    pub(super) documents: u64,
+    /// What was written to the files that are not ended.
+    pub(super) open: Vec<FileDigest>,
+    /// Ended files that may lack their names.
+    pub(super) ended: Vec<(usize, FileDigest)>,
+    /// Of the names and contents of all ended files, and their bytes.
+    pub(super) all: Option<FileDigest>,
 }
 
 /// A hash of a sequence of records.

@@ -15,7 +15,8 @@ use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
+use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -501,6 +502,43 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(())
     }
 
+    /// The id of the document that keeps a window of words, if one does.
+    pub(super) fn id_with_passage(&mut self, window: F) -> Result<Option<u64>> {
+        let query = Query::within(0).limit(1);
+        if let Some(known) = &self.known
+            && let Some(found) = known.snapshot.query(window, query)?.first()
+        {
+            return Ok(Some(found.id));
+        }
+        Ok(self.writer.query(window, query)?.first().map(|found| found.id))
+    }
+
+    /// The key of a document that keeps windows.
+    pub(super) fn key_with_passages(&self, id: u64) -> Result<Option<String>> {
+        let row = Row { fingerprint: passages_of(id), id };
+        let known = self.known.as_ref().map(|known| known.snapshot.keys_of(row)).transpose()?;
+        let keys = known.unwrap_or_default().into_iter().chain(self.writer.keys_of(row)?);
+        Ok(keys.map(|key| key.key).next())
+    }
+
+    /// Remembers the windows that a document keeps: a row for each, and one for its key.
+    pub(super) fn remember_passages(&mut self, key: &str, windows: &[F]) -> Result<()> {
+        if windows.is_empty() {
+            return Ok(());
+        }
+        let id = xxh3_64(key.as_bytes());
+        self.writer.insert(NewRow { id: Some(id), ..NewRow::keyed(passages_of(id), key) })?;
+        for &fingerprint in windows {
+            self.writer.insert(Row { fingerprint, id })?;
+        }
+        self.since_flush += windows.len() as u64;
+        if self.is_temporary && self.since_flush >= FLUSH_KEPT {
+            self.since_flush = 0;
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+
     /// Whether a document with the same key and the same tokens is stored.
     fn is_stored(&mut self, document: Document<'_, F>) -> Result<bool> {
         self.has_kept(|kept| kept.has_key(document.row(), document))
@@ -525,6 +563,12 @@ impl<F: Fingerprint> Deduplicator<F> {
         let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key)).transpose()?;
         Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
     }
+}
+
+/// The fingerprint of the row that has the key of a document with passages.
+fn passages_of<F: Fingerprint>(id: u64) -> F {
+    let words = [0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&id.to_le_bytes(), seed));
+    F::from_le_words(&words[..F::WIDTH.words()])
 }
 
 /// Makes what a measure compares.

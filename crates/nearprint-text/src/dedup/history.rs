@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::job::{FileJob, JobIdentity};
 use super::report::{DocumentsNear, FileReport, Report, report_progress};
+use super::sharded::digest_of_all;
 use crate::documents::{LeftOut, OutputFile, Reader, digest_of};
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
@@ -63,6 +64,9 @@ impl FinishedJob {
             };
             files[place] = Some(FinishedFile { path: path_hash(path), content });
         }
+        if let Some(content) = checkpoint.shards.and_then(|shards| shards.all) {
+            files[0] = Some(FinishedFile { path: path_hash(&job.output), content });
+        }
         Ok(Self {
             completed: UtcTime::now(),
             identity: checkpoint.identity,
@@ -76,7 +80,8 @@ impl FinishedJob {
 
     /// Gives the files of this job, which is `job`, their names, unless they have them.
     pub(super) fn complete_files(&self, job: &FileJob) -> Result<()> {
-        let files = job.outputs().into_iter().zip(&self.files);
+        // The files of a folder have their names before.
+        let files = job.outputs().into_iter().zip(&self.files).skip(usize::from(job.shards.is_some()));
         files
             .filter_map(|(path, file)| path.zip(file.as_ref()))
             .try_for_each(|(path, file)| OutputFile::complete_written(path, file.content.written()))
@@ -122,13 +127,20 @@ impl FinishedJob {
 
     /// Checks that every output that `job` asks for is one that this job has completed, and still
     /// is as this job wrote it.
-    pub(super) fn check_files(&self, job: &FileJob) -> Result<()> {
+    pub(super) fn check_files(&self, job: &FileJob, reader: &Reader) -> Result<()> {
+        let shards = job.shard_targets(reader)?;
         for path in job.outputs().into_iter().flatten().filter(|path| is_named(path)) {
             let Some(file) = self.file(path) else {
                 let (path, completed) = (path.to_path_buf(), self.completed);
                 let DocumentCounts { records, kept, .. } = self.counts;
                 return Err(OutputProblem::NotOfFinishedJob { path, completed, records, kept }.into());
             };
+            if let Some(targets) = shards.as_ref().filter(|_| *path == job.output) {
+                if digest_of_all(targets).ok().flatten().as_ref() != Some(&file.content) {
+                    return Err(OutputProblem::ChangedAfterEnd { path: path.to_path_buf() }.into());
+                }
+                continue;
+            }
             if !path.is_file()
                 || FileDigest::from(digest_of(path).map_err(Error::io("read", path))?) != file.content
             {
@@ -207,7 +219,7 @@ fn lower_half(value: u64) -> u32 {
 
 /// Whether an output has a name of its own: it is not standard output, a pipe or a device.
 fn is_named(path: &Path) -> bool {
-    path != Path::new("-") && path.metadata().map_or(true, |found| found.is_file())
+    path != Path::new("-") && path.metadata().map_or(true, |found| found.is_file() || found.is_dir())
 }
 
 fn path_hash(path: &Path) -> u64 {

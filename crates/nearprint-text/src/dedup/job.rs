@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::order::Keep;
+use super::sharded::{self, Shards};
 use super::units::{Unit, UnitRules};
 use crate::documents::{Fields, InputFile, Missing, Reader, ReaderOptions};
 use crate::error::{OutputProblem, Result};
@@ -42,6 +43,9 @@ pub struct FileJob {
     pub reader: ReaderOptions,
     /// The file for kept documents; `-` is standard output.
     pub output: PathBuf,
+    /// Makes [`output`](Self::output) a folder of several files, which is created if it is not there. No file in it
+    /// is replaced.
+    pub shards: Option<Shards>,
     /// Adds the fingerprint to each kept document, as a last field of this name.
     pub add_fingerprint: Option<String>,
     /// Writes only the fields of these names, all if it is empty.
@@ -50,9 +54,10 @@ pub struct FileJob {
     pub old_id: Option<String>,
     /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a field of this name.
     pub cleaned: Option<String>,
-    /// Writes near-duplicates, too, and adds three fields to each document, as the last ones:
+    /// Writes near-duplicates, too, and adds four fields to each document, as the last ones:
     /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
-    /// same key for all of them; `similarity`, from 0 to 1, none for the kept document.
+    /// same key for all of them; `similarity`, from 0 to 1, and `exact`, whether both have the same tokens, none for
+    /// the kept document.
     pub annotate: bool,
     /// Adds a last field `cluster_size` to each written document: the number of documents that have the
     /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
@@ -60,8 +65,9 @@ pub struct FileJob {
     pub cluster_size: bool,
     /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
     pub nul_ended: bool,
-    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
-    /// `cluster` per near-duplicate, with [escaped] keys.
+    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `cluster` and `exact` per
+    /// near-duplicate, with [escaped] keys. `exact` is whether both have the same tokens, of files of folders the same
+    /// bytes; empty if the database stores no text or hash.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
@@ -81,7 +87,7 @@ pub struct FileJob {
     /// of its extension.
     pub against: Vec<PathBuf>,
     /// Compares the documents of the inputs with each other. On by default. Without it, and without a
-    /// database, documents are only compared with those of [`against`](Self::against).
+    /// database, documents are only compared with the collections of [`against`](Self::against).
     pub within: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
@@ -115,6 +121,7 @@ impl FileJob {
             inputs,
             reader: ReaderOptions::default(),
             output,
+            shards: None,
             add_fingerprint: None,
             keep_fields: Vec::new(),
             old_id: None,
@@ -153,6 +160,15 @@ impl FileJob {
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
         }
+        if self.units == Some(Unit::Passage) {
+            let refused = [
+                (self.restart && self.database.is_some(), "restart"),
+                (self.unit_rules.min_repeats > 2, "min_repeats"),
+            ];
+            if let Some((_, option)) = refused.into_iter().find(|(is_set, _)| *is_set) {
+                return Err(OutputProblem::NotWithPassages { option }.into());
+            }
+        }
         if !self.against.is_empty() && (self.reads_twice() || self.units.is_some()) {
             return Err(OutputProblem::NotWithAgainst.into());
         }
@@ -169,6 +185,22 @@ impl FileJob {
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
     }
 
+    /// Sets how passages are compared: by the hashes of their words.
+    pub(super) fn set_passages(&mut self) -> Result<()> {
+        if self.units == Some(Unit::Passage) {
+            self.unit_rules.min_words = self.unit_rules.min_words.max(2);
+            let recipe = format!("exact width=128 shingle={}", self.unit_rules.min_words);
+            let engine = self.dedup.engine.clone();
+            self.dedup = DedupOptions {
+                k: Some(0),
+                require_recipe: true,
+                engine,
+                ..DedupOptions::new(recipe.parse()?)
+            };
+        }
+        Ok(())
+    }
+
     /// Whether all documents are decided before the first one is written.
     pub(super) fn reads_twice(&self) -> bool {
         self.keep != Keep::First || self.cluster_size
@@ -182,6 +214,12 @@ impl FileJob {
     /// The files that the job writes: the output, the duplicates, the rejects.
     pub(super) fn outputs(&self) -> [Option<&Path>; 3] {
         [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]
+    }
+
+    /// The files of an output that is a folder.
+    pub(super) fn shard_targets(&self, reader: &Reader) -> Result<Option<Vec<PathBuf>>> {
+        let targets = |shards| sharded::targets(&self.output, shards, reader.inputs(), reader.format());
+        self.shards.map(targets).transpose()
     }
 
     /// What only equal jobs have in common.
@@ -239,6 +277,9 @@ impl FileJob {
         if !self.against.is_empty() {
             let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
             let _ = write!(identity, " against {against:?} within {}", self.within);
+        }
+        if let Some(shards) = self.shards {
+            let _ = write!(identity, " shards {shards:?}");
         }
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::against::Against;
-use super::checkpoint::FileDigest;
+use super::checkpoint::{Checkpoint, FileDigest};
 use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
+use super::sharded::{self, ShardedOutput};
 use crate::documents::{
-    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, Reader, Record, Span,
+    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
     WriterOptions, Written, check_outputs, escape, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, OutputProblem, Result, ResumeProblem};
@@ -15,11 +16,12 @@ use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
-const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster";
+const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact";
 /// The fields of annotated documents.
 const DUPLICATE_OF: &str = "duplicate_of";
 const CLUSTER: &str = "cluster";
 const SIMILARITY: &str = "similarity";
+const EXACT: &str = "exact";
 
 /// What a near-duplicate is a duplicate of.
 #[derive(Clone, Debug)]
@@ -36,11 +38,15 @@ pub(super) struct Original {
 pub(super) struct JobOutputs<'a, F: Fingerprint> {
     job: &'a FileJob,
     documents: Option<DocumentWriter>,
+    /// The documents of an output that is a folder.
+    shards: Option<ShardedOutput>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
     /// Whether records are files, of which lists have the paths.
     pub(super) lists_files: bool,
     unlisted_rejects: Vec<PathBuf>,
+    /// Whether exact copies are recognized.
+    counts_copies: bool,
     /// Cleans texts that are written.
     cleaner: Fingerprinter<F>,
 }
@@ -51,16 +57,18 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         job: &'a FileJob,
         reader: &Reader,
         (deduplicator, against): (&Deduplicator<F>, &Against<F>),
-        unfinished: Option<&[Option<FileDigest>; 3]>,
+        unfinished: Option<&Checkpoint>,
     ) -> Result<Self> {
         let format = reader.format();
         let mut outputs = Self {
             job,
             documents: None,
+            shards: None,
             duplicates: None,
             rejects: None,
             lists_files: format == Format::Text,
             unlisted_rejects: Vec::new(),
+            counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
         };
         if job.units.is_some() && !format.has_fields() {
@@ -69,32 +77,52 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         if job.dry_run {
             return Ok(outputs);
         }
+        let shards = job.shards.zip(job.shard_targets(reader)?);
+        let targets = shards.as_ref().map(|(_, targets)| &**targets).unwrap_or_default();
+        if shards.is_some() {
+            sharded::make_folders(&job.output, targets, &job.inputs)?;
+        }
         let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
-        let all = all.filter_map(|(name, path)| Some((name, path?)));
+        let all = all.filter_map(|(name, path)| Some((name, path?))).skip(usize::from(shards.is_some()));
+        let all = targets.iter().map(|path| ("output", &**path)).chain(all);
         let inputs = reader.inputs().iter().chain(&against.files);
         let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
         let databases: Vec<&Path> =
             job.database.iter().chain(&against.databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         let written =
-            |place: usize| unfinished.and_then(|files| files[place].as_ref()).map(FileDigest::written);
+            |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
         let is_resumable = !deduplicator.is_temporary();
         let options = writer_options(job, is_resumable);
-        outputs.documents = Some(match written(0).filter(|_| job.output != Path::new("-")) {
-            Some(written) => {
-                DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume)?
-            }
-            None => DocumentWriter::create(&job.output, reader, options)?,
-        });
+        if let Some((kind, targets)) = shards {
+            let (shape, state) = (OutputShape::of(reader), unfinished.and_then(|from| from.shards.as_ref()));
+            let opened = ShardedOutput::open(kind, targets, (shape, options), state);
+            outputs.shards =
+                Some(if unfinished.is_some() { opened.map_err(cannot_resume)? } else { opened? });
+        } else {
+            outputs.documents = Some(open_documents(job, reader, written(0), options)?);
+        }
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() && job.duplicates_header {
-            let exact = if outputs.lists_files { "\texact" } else { "" };
             let size = if job.cluster_size { format!("\t{CLUSTER_SIZE}") } else { String::new() };
-            let header = format!("{HEADER}{exact}{size}\n");
+            let header = format!("{HEADER}{size}\n");
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
+    }
+
+    /// Whether the bytes of a file depend on when it is made durable.
+    pub(super) fn end_members(&self) -> bool {
+        let lines = [&self.duplicates, &self.rejects].into_iter().flatten();
+        self.documents.as_ref().is_some_and(DocumentWriter::ends_members)
+            || self.shards.as_ref().is_some_and(ShardedOutput::ends_members)
+            || lines.into_iter().any(LineFile::ends_members)
+    }
+
+    /// The files of an output that is a folder.
+    pub(super) fn shards(&mut self) -> Option<&mut ShardedOutput> {
+        self.shards.as_mut()
     }
 
     /// Makes the files durable. Standard output is flushed.
@@ -121,9 +149,16 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         of: Option<&Original>,
         cluster_size: Option<u64>,
     ) -> Result<Option<Span>> {
-        let Some(documents) = &mut self.documents else { return Ok(None) };
-        let mut values = added_values(self.job, &mut self.cleaner, record, text, fingerprint, of);
+        if self.documents.is_none() && self.shards.is_none() {
+            return Ok(None);
+        }
+        let mut values =
+            added_values((self.job, self.counts_copies), &mut self.cleaner, record, text, fingerprint, of);
         values.extend(cluster_size.map(FieldValue::Count));
+        if let Some(shards) = &mut self.shards {
+            return shards.write(record, text, &values).map(|()| None);
+        }
+        let Some(documents) = &mut self.documents else { return Ok(None) };
         let written = match text {
             Some(text) => documents.append_with_text(record, text, &values),
             None => documents.append(record, &values),
@@ -145,13 +180,15 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     ) -> Result<()> {
         let Some(file) = &mut self.duplicates else { return Ok(()) };
         let exact = match self.lists_files {
-            true if of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false) => "\ttrue",
-            true => "\tfalse",
-            false => "",
+            true => {
+                (of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false)).to_string()
+            }
+            false if self.counts_copies => of.is_copy.to_string(),
+            false => String::new(),
         };
         let (key, kept) = (escape(key), escape(&of.key));
         let size = cluster_size.map(|size| format!("\t{size}")).unwrap_or_default();
-        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}{exact}{size}\n", of.distance, of.similarity);
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{exact}{size}\n", of.distance, of.similarity);
         file.append(line.as_bytes()).map(drop)
     }
 
@@ -177,6 +214,19 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     }
 }
 
+/// Creates the file of documents, or resumes one.
+fn open_documents(
+    job: &FileJob,
+    reader: &Reader,
+    written: Option<Written>,
+    options: WriterOptions,
+) -> Result<DocumentWriter> {
+    match written.filter(|_| job.output != Path::new("-")) {
+        Some(written) => DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume),
+        None => DocumentWriter::create(&job.output, reader, options),
+    }
+}
+
 /// Creates a file of lines, or resumes one.
 fn open_lines(path: Option<&Path>, written: Option<Written>, is_resumable: bool) -> Result<Option<LineFile>> {
     let Some(path) = path else { return Ok(None) };
@@ -195,12 +245,13 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
     if job.annotate {
         options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
-        options.added.push(AddedField::number(SIMILARITY));
+        options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(EXACT)]);
     }
     options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
-    options.keep_texts = confirms_by_output && !job.reads_twice() && job.units.is_none();
+    options.keep_texts =
+        confirms_by_output && !job.reads_twice() && job.units.is_none() && job.shards.is_none();
     options.nul_ended = job.nul_ended;
     options.resumable = is_resumable;
     options
@@ -208,7 +259,7 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
 
 /// What is to be added to a document.
 fn added_values<'r, F: Fingerprint>(
-    job: &FileJob,
+    (job, counts_copies): (&FileJob, bool),
     cleaner: &mut Fingerprinter<F>,
     record: &'r Record,
     text: Option<&str>,
@@ -228,11 +279,15 @@ fn added_values<'r, F: Fingerprint>(
     }
     if job.annotate {
         values.extend(match of {
-            Some(Original { key, similarity, .. }) => {
+            Some(Original { key, similarity, is_copy, .. }) => {
                 let key = FieldValue::Text(key.into());
-                [key.clone(), key, FieldValue::Number((similarity * 1e4).round() / 1e4)]
+                let exact = if counts_copies { FieldValue::Flag(*is_copy) } else { FieldValue::Missing };
+                [key.clone(), key, FieldValue::Number((similarity * 1e4).round() / 1e4), exact]
             }
-            None => [FieldValue::Missing, FieldValue::Text(record.key.as_str().into()), FieldValue::Missing],
+            None => {
+                let own = FieldValue::Text(record.key.as_str().into());
+                [FieldValue::Missing, own, FieldValue::Missing, FieldValue::Missing]
+            }
         });
     }
     values

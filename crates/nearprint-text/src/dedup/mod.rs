@@ -14,6 +14,7 @@
 //! `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
 
 mod against;
+mod by_passage;
 mod by_unit;
 mod candidates;
 mod checkpoint;
@@ -42,6 +43,7 @@ mod ranking;
 mod recent;
 mod report;
 mod run;
+mod sharded;
 mod sort_row;
 mod stored;
 mod temporary;
@@ -61,5 +63,6 @@ pub(crate) use options::stored_recipe;
 pub use options::{DedupOptions, Evidence, recipe_of};
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use report::{DocumentsNear, DuplicateFile, DuplicateFiles, FileReport};
+pub use sharded::Shards;
 pub(crate) use stored::{Stored, damaged};
 pub use units::{Unit, UnitRules};

@@ -9,6 +9,7 @@ use super::job_input::JobInput;
 use super::job_outputs::{JobOutputs, cannot_resume};
 use super::progress::Progress;
 use super::report::Report;
+use super::units::Unit;
 use super::writing::WritingJob;
 use crate::documents::Reader;
 use crate::error::{Result, ResumeProblem};
@@ -32,7 +33,9 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
         let mut deduplicator = open_deduplicator(job)?;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
-        if job.dry_run {
+        if job.dry_run && job.units == Some(Unit::Passage) {
+            // It continues where the unfinished run is.
+        } else if job.dry_run {
             // Documents that an unfinished run has kept will be decided again when it resumes.
             if let Some(Progress::Reading(checkpoint)) = progress.take() {
                 deduplicator.ignore(checkpoint.rows.0);
@@ -109,9 +112,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     /// Creates the files of the job, or opens them where an unfinished run has left them.
     pub(super) fn write(self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
         let Self { job, deduplicator, identity, history, unfinished, .. } = self;
-        let files = unfinished.as_ref().map(|checkpoint| &checkpoint.files);
         let against = Against::open(job, deduplicator.measure(), report)?;
-        let outputs = JobOutputs::open(job, reader, (&deduplicator, &against), files)?;
+        let outputs = JobOutputs::open(job, reader, (&deduplicator, &against), unfinished.as_ref())?;
         WritingJob::new(job, (deduplicator, against), outputs, (identity, history, unfinished))
     }
 }

@@ -298,6 +298,9 @@ fn write<F: Fingerprint>(
             block = records.block(run.counts.records)?.into_iter();
         }
         let ranked: RankedRecord<F> = block.next().ok_or_else(changed)?;
+        if let Item::Record(record) = &item {
+            run.begin(record.source)?;
+        }
         run.count(item.digest());
         match checked(item, run.job.dedup.confirm) {
             Item::Bad(bad) => run.reject(&bad)?,

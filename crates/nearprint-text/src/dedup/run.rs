@@ -8,7 +8,8 @@ use super::job_input::JobInput;
 use super::opened::OpenedJob;
 use super::report::{FileReport, Report};
 use super::temporary::SpooledInput;
-use super::{by_unit, in_order, ranked};
+use super::units::Unit;
+use super::{by_passage, by_unit, in_order, ranked};
 use crate::documents::{Position, StdinSource};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
@@ -18,7 +19,7 @@ impl FileJob {
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
-    /// slowly. A job that would replace the output of a finished job with the same inputs is not run,
+    /// slowly, unless an output is compressed: a member of it ends at each checkpoint. A job that would replace the output of a finished job with the same inputs is not run,
     /// unless it is to [start over](Self::restart) or to run [again](Self::again). `report` receives the counts and the position of the reader after each block of
     /// records; [`ControlFlow::Break`] cancels the run.
     ///
@@ -48,6 +49,7 @@ impl FileJob {
         mut report: impl FnMut(&DocumentCounts, Position) -> ControlFlow<()>,
     ) -> Result<FileReport> {
         self.check()?;
+        self.set_passages()?;
         let spooled;
         if self.reads_twice() && self.reads_stdin() {
             spooled = SpooledInput::read()?;
@@ -74,7 +76,7 @@ impl WidthVisitor for Run<'_> {
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
-            finished.check_files(&job)?;
+            finished.check_files(&job, &input.reader)?;
             let deduplicator = &opened.deduplicator;
             return Ok(finished.report(deduplicator.measure().near(), deduplicator.counts_copies()));
         }
@@ -82,6 +84,7 @@ impl WidthVisitor for Run<'_> {
         let reader = &mut input.reader;
         let mut writing = opened.write(reader, report)?;
         match job.units {
+            Some(Unit::Passage) => by_passage::run(&mut writing, reader, report)?,
             Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,
             None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
             None => in_order::run(&mut writing, reader, report)?,

@@ -10,6 +10,8 @@ pub enum Unit {
     Paragraph,
     /// Each line that is not blank.
     Line,
+    /// Runs of at least [`min_words`](UnitRules::min_words) words, wherever they begin and end.
+    Passage,
 }
 
 /// Which units are removed, and what becomes of documents that lose most of their text.
@@ -23,6 +25,8 @@ pub struct UnitRules {
     /// The least share of its text, from 0 to 1, that earlier documents may leave of a document. With less it is
     /// *hollow*.
     pub min_left: f64,
+    /// The words of the shortest [passage](Unit::Passage) that is removed, at least 2. By default 50.
+    pub min_words: usize,
     /// Whether a hollow document is written whole. Otherwise it is not written, and none of its units is
     /// remembered.
     pub keeps_hollow: bool,
@@ -30,7 +34,7 @@ pub struct UnitRules {
 
 impl Default for UnitRules {
     fn default() -> Self {
-        Self { min_repeats: 2, min_left: 0.0, keeps_hollow: false }
+        Self { min_repeats: 2, min_left: 0.0, min_words: 50, keeps_hollow: false }
     }
 }
 
@@ -47,10 +51,12 @@ impl Unit {
         match self {
             Self::Paragraph => "paragraph",
             Self::Line => "line",
+            Self::Passage => "passage",
         }
     }
 
-    /// Calls `visit` with the key and the text of each unit of a document.
+    /// Calls `visit` with the key and the text of each unit of a document. Passages depend on other documents: there
+    /// are none to visit.
     ///
     /// ```
     /// use nearprint_text::dedup::Unit;
@@ -89,6 +95,7 @@ impl Unit {
                 (Self::Line, false, _) => visit(start..end),
                 (Self::Paragraph, false, Some(paragraph)) => paragraph.end = end,
                 (Self::Paragraph, false, None) => paragraph = Some(start..end),
+                (Self::Passage, false, _) => {}
                 (_, true, _) => paragraph.take().into_iter().for_each(&mut visit),
             }
             start += line.len();

@@ -16,6 +16,7 @@ use super::job::{FileJob, JobIdentity};
 use super::job_outputs::{JobOutputs, Original};
 use super::progress::Progress;
 use super::report::{DuplicateFile, DuplicateFiles, FileReport, Report, report_progress};
+use super::sharded::ShardedOutput;
 use super::stored::Stored;
 use super::units::Unit;
 use crate::documents::{BadRecord, OutputFile, Position, Reader, Record, path_of_line};
@@ -124,6 +125,9 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         take: impl Fn(&mut Self, &Record, T) -> Result<()>,
     ) -> Result<()> {
         for Prepared { digest, record } in block {
+            if let Ok((record, _)) = &record {
+                self.begin(record.source)?;
+            }
             self.count(digest);
             match record {
                 Ok((record, made)) => {
@@ -132,9 +136,34 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
                 }
                 Err(bad) => self.reject(&bad)?,
             }
+            if self.outputs.end_members() {
+                self.checkpoint_if_due()?;
+            }
         }
         self.checkpoint_if_due()?;
         report_progress(report, &self.counts, at)
+    }
+
+    /// Opens the file for documents of an input, where each input has one, and ends those before it. The records
+    /// so far are of earlier inputs.
+    pub(super) fn begin(&mut self, source: usize) -> Result<()> {
+        while let Some(shards) = self.outputs.shards()
+            && shards.step_to(source)?
+        {
+            self.complete_shards()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a checkpoint if it is due or many files wait for it to get their names.
+    fn complete_shards(&mut self) -> Result<()> {
+        let has_many = self.outputs.shards().is_some_and(|shards| shards.has_many_ended());
+        if has_many && self.can_checkpoint() { self.make_checkpoint() } else { self.checkpoint_if_due() }
+    }
+
+    /// Whether a checkpoint may be made: there is a database, and no file that could not be resumed.
+    fn can_checkpoint(&mut self) -> bool {
+        !self.deduplicator.is_temporary() && self.outputs.shards().is_none_or(|shards| shards.can_resume())
     }
 
     /// Counts a record.
@@ -143,12 +172,15 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.hash.push(digest);
     }
 
-    /// Makes a checkpoint if the last one is old enough.
+    /// Makes a checkpoint if the last one is old enough. It ends a member of each compressed file: so that their
+    /// bytes depend on the records alone, it is then made at certain records, however long that takes.
     pub(super) fn checkpoint_if_due(&mut self) -> Result<()> {
-        let (last, records) = self.state.last_checkpoint;
-        let is_due =
-            self.counts.records - records >= CHECKPOINT_RECORDS || last.elapsed() >= CHECKPOINT_INTERVAL;
-        if is_due && !self.deduplicator.is_temporary() { self.make_checkpoint() } else { Ok(()) }
+        let ((last, records), now) = (self.state.last_checkpoint, self.counts.records);
+        let is_due = match self.outputs.end_members() {
+            true => now > records && now.is_multiple_of(CHECKPOINT_RECORDS),
+            false => now - records >= CHECKPOINT_RECORDS || last.elapsed() >= CHECKPOINT_INTERVAL,
+        };
+        if is_due && self.can_checkpoint() { self.make_checkpoint() } else { Ok(()) }
     }
 
     /// Makes the files durable, then, by one commit, the kept documents and what was written to the
@@ -158,7 +190,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let progress = Progress::Reading(self.sync()?);
         self.deduplicator.checkpoint(&progress.encode()?)?;
         self.state.last_checkpoint = (Instant::now(), self.counts.records);
-        Ok(())
+        self.outputs.shards().map_or(Ok(()), ShardedOutput::complete_ended)
     }
 
     /// Makes the files durable.
@@ -169,6 +201,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             counts: self.counts,
             digest: self.hash.value,
             files: self.outputs.sync()?,
+            shards: self.outputs.shards().map(ShardedOutput::sync).transpose()?,
         })
     }
 
@@ -299,6 +332,29 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.outputs.list_duplicate(unit.key, of, None)
     }
 
+    /// Counts a passage that is removed, and writes a line about it. `of` is the key of the document that has it; none
+    /// if that is the document itself, whose key is `own`.
+    pub(super) fn remove_passage(
+        &mut self,
+        key: &str,
+        text: &str,
+        of: Option<&str>,
+        own: &str,
+    ) -> Result<()> {
+        self.counts.units.removed += 1;
+        self.counts.units.removed_bytes += text.len() as u64;
+        self.counts.units.within += u64::from(of.is_none());
+        self.counts.push_similarity(1.0, true);
+        let of = of.unwrap_or(own).to_string();
+        let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
+        self.groups.push(&of, &text[..shown])?;
+        self.outputs.list_duplicate(
+            key,
+            &Original { key: of, distance: 0, similarity: 1.0, is_copy: true },
+            None,
+        )
+    }
+
     /// Writes a document that may have lost units, with the text that is left of it.
     pub(super) fn write_rest(&mut self, record: &Record, text: Option<&str>) -> Result<()> {
         self.counts.kept += 1;
@@ -326,6 +382,14 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     /// Writes the ends of the files. With a database, one commit then says that all is written.
     pub(super) fn end(mut self, reader: &Reader) -> Result<WrittenJob<F>> {
         let is_temporary = self.deduplicator.is_temporary();
+        while let Some(shards) = self.outputs.shards()
+            && shards.step_to_end()?
+        {
+            self.complete_shards()?;
+        }
+        if self.outputs.shards().is_some() && !is_temporary {
+            self.make_checkpoint()?;
+        }
         let checkpoint = if is_temporary { None } else { Some(self.sync()?) };
         let mut history = self.state.history;
         let unlisted = self.outputs.unlisted();

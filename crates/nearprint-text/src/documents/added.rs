@@ -24,6 +24,8 @@ pub enum FieldKind {
     Number,
     /// An unsigned 64-bit integer.
     Count,
+    /// True or false.
+    Flag,
 }
 
 /// The value of an added field in one record.
@@ -37,6 +39,8 @@ pub enum FieldValue<'a> {
     Number(f64),
     /// A count.
     Count(u64),
+    /// True or false.
+    Flag(bool),
 }
 
 impl AddedField {
@@ -57,6 +61,12 @@ impl AddedField {
     pub fn count(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: FieldKind::Count }
     }
+
+    /// A field of flags.
+    #[must_use]
+    pub fn flag(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: FieldKind::Flag }
+    }
 }
 
 impl FieldValue<'_> {
@@ -66,6 +76,7 @@ impl FieldValue<'_> {
             Self::Text(text) => text.as_ref().into(),
             Self::Number(number) => (*number).into(),
             Self::Count(count) => (*count).into(),
+            Self::Flag(flag) => (*flag).into(),
         }
     }
 
@@ -75,6 +86,7 @@ impl FieldValue<'_> {
             Self::Text(text) => text.as_ref().into(),
             Self::Number(number) => number.to_string().into(),
             Self::Count(count) => count.to_string().into(),
+            Self::Flag(flag) => flag.to_string().into(),
         }
     }
 }

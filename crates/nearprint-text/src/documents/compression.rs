@@ -1,8 +1,9 @@
 //! Compressed data: how it is recognized, and how it is written.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 /// How bytes are compressed.
@@ -119,7 +120,7 @@ impl Compression {
     }
 
     /// Whether nearprint writes it.
-    pub(super) fn is_written(self) -> bool {
+    pub(crate) fn is_written(self) -> bool {
         matches!(self, Self::Gzip | Self::Zstd)
     }
 
@@ -175,6 +176,11 @@ impl<W: Write> Encoder<W> {
         })
     }
 
+    /// Whether bytes are written as they are.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
     pub(super) fn get_ref(&self) -> &W {
         match self {
             Self::Plain(inner) => inner,
@@ -209,6 +215,19 @@ impl<W: Write> Write for Encoder<W> {
             Self::Zstd(encoder) => encoder.flush(),
         }
     }
+}
+
+/// Reads back what an [`Encoder`] has written, also several times.
+pub(super) fn decoder<'a>(
+    inner: impl Read + 'a,
+    compression: Option<Compression>,
+) -> io::Result<Box<dyn Read + 'a>> {
+    Ok(match compression {
+        None => Box::new(inner),
+        Some(Compression::Gzip) => Box::new(MultiGzDecoder::new(inner)),
+        Some(Compression::Zstd) => Box::new(zstd::stream::read::Decoder::new(inner)?),
+        Some(Compression::Bzip2 | Compression::Xz) => return Err(io::ErrorKind::Unsupported.into()),
+    })
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub struct FolderRules {
     /// Files and folders to leave out: patterns as in a `.gitignore` of the folder.
     pub exclude: Vec<String>,
     /// Only files with one of these extensions, whatever their case; all if there is none. A
-    /// compressed file has the extension before that of its compression, too.
+    /// compressed file also has the extension before `.gz` or the like.
     pub extensions: Vec<String>,
     /// Folders whose files are left out, because they are read as something else.
     pub read_elsewhere: Vec<PathBuf>,

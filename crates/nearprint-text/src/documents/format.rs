@@ -25,7 +25,7 @@ pub enum Format {
 
 impl Format {
     /// The format that the extension of a file name denotes; an extension of a compression is skipped.
-    pub(super) fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let bare = Compression::strip(name);
         match bare.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
@@ -45,6 +45,17 @@ impl Format {
     /// Whether records have fields besides their text.
     pub(crate) fn has_fields(self) -> bool {
         !matches!(self, Self::Text | Self::Lines)
+    }
+
+    /// The usual extension of file names.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
+            Self::Text | Self::Lines => "txt",
+        }
     }
 
     /// The name in messages.

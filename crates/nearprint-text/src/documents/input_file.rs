@@ -27,6 +27,8 @@ pub struct InputFile {
     pub stamp: Option<FileStamp>,
     /// Whether a folder was named, and not this file.
     pub in_folder: bool,
+    /// Its path below the folder that was named, or its name.
+    pub(crate) name_in_folder: PathBuf,
     format: Format,
     pub(crate) stdin: StdinSource,
 }
@@ -45,6 +47,7 @@ impl InputFile {
             size_bytes: None,
             stamp: None,
             in_folder: false,
+            name_in_folder: path.file_name().unwrap_or_default().into(),
             format: Format::of(path),
             stdin: StdinSource::Stream,
         }
@@ -102,8 +105,10 @@ pub(super) fn list(
         let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
         if metadata.is_dir() {
             let before = found.len();
-            walker.walk(path, &mut left_out, |path, metadata| {
-                found.push(InputFile { in_folder: true, ..InputFile::with_metadata(path, metadata) });
+            walker.walk(path, &mut left_out, |file, metadata| {
+                let name_in_folder = file.strip_prefix(path).unwrap_or(&file).to_path_buf();
+                let file = InputFile::with_metadata(file, metadata);
+                found.push(InputFile { in_folder: true, name_in_folder, ..file });
             })?;
             let walked = &mut found[before..];
             walked.sort_unstable_by(|a, b| a.path.cmp(&b.path));

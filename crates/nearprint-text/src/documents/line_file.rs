@@ -1,13 +1,13 @@
 //! A file of lines that a later run can resume.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use nearprint::internal::file::read_exact_at;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::compression::{Compression, Encoder};
+use super::compression::{Compression, Encoder, decoder};
 use super::output_file::{OutputFile, Written};
 use crate::error::{Error, OutputProblem, Result};
 
@@ -30,6 +30,9 @@ type Sink = Encoder<BufWriter<Box<dyn Write + Send>>>;
 /// Lines in a file or on standard output, compressed if the name ends in `.gz`, `.zst` or `.zstd`.
 ///
 /// A file has its name only when it is [finished](Self::finish): see [`OutputFile`].
+///
+/// A compressed file that can be [resumed](Self::create_resumable) is a sequence of gzip members or Zstandard
+/// frames. [`flush_and_sync`](Self::flush_and_sync) ends one, so that its bytes depend on when that is called.
 ///
 /// ```
 /// use nearprint_text::documents::LineFile;
@@ -55,8 +58,12 @@ pub struct LineFile {
     output: Option<OutputFile>,
     /// Bytes appended so far, before compression.
     len_bytes: u64,
-    /// Of all bytes so far, if the file is to be resumed.
+    /// Of all bytes so far, if the file is to be resumed; of a compressed one, of its ended members.
     hash: Option<Box<Xxh3>>,
+    /// How the next member is compressed, if the file is to be resumed.
+    members: Option<Compression>,
+    /// The length of the members that the hash covers.
+    hashed_bytes: u64,
     /// Whether the last byte ends a line.
     at_line_start: bool,
     ignores_broken_pipes: bool,
@@ -78,14 +85,16 @@ impl LineFile {
     }
 
     /// Creates a file that stays unfinished, to be [resumed](Self::resume), when it is dropped after
-    /// [`flush_and_sync`](Self::flush_and_sync). Standard output and compressed files are
+    /// [`flush_and_sync`](Self::flush_and_sync). Standard output, pipes and devices are
     /// [created](Self::create) as usual: they cannot be resumed.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
     pub fn create_resumable(path: &Path) -> Result<Self> {
         let mut file = Self::create(path)?;
-        file.hash = (file.is_readable()).then(Box::default);
+        if file.output.as_ref().is_some_and(OutputFile::is_regular) {
+            (file.hash, file.members) = (Some(Box::default()), Compression::of(path));
+        }
         Ok(file)
     }
 
@@ -96,6 +105,8 @@ impl LineFile {
             output,
             len_bytes: 0,
             hash: None,
+            members: None,
+            hashed_bytes: 0,
             at_line_start: true,
             ignores_broken_pipes: false,
         }
@@ -109,28 +120,28 @@ impl LineFile {
 
     /// Resumes an unfinished file after what [`flush_and_sync`](Self::flush_and_sync) has returned.
     ///
-    /// Reads that part of the file.
+    /// Reads that part of the file, and decompresses it.
     ///
     /// # Errors
     /// [`Error::Output`] with [`Truncated`](OutputProblem::Truncated) or
     /// [`OtherContent`](OutputProblem::OtherContent) if the file begins with anything else, with
-    /// [`NotResumable`](OutputProblem::NotResumable) for standard output, pipes and compressed files,
+    /// [`NotResumable`](OutputProblem::NotResumable) for standard output and pipes,
     /// and with [`PartialInUse`](OutputProblem::PartialInUse); [`Error::Engine`] with an I/O error.
     pub fn resume(path: &Path, written: Written) -> Result<Self> {
-        if is_stdout(path) || Compression::of(path).is_some() {
+        if is_stdout(path) {
             return Err(OutputProblem::NotResumable { path: path.to_path_buf() }.into());
         }
         let (output, hash) = OutputFile::resume(path, written)?;
         let (output, again) = with_second_handle(output, path)?;
-        let mut last = *b"\n";
-        if let Some(offset) = written.len_bytes.checked_sub(1) {
-            read_exact_at(output.file(), &mut last, offset).map_err(Error::io("read", path))?;
-        }
+        let members = Compression::of(path);
+        let last = last_byte(output.file(), written.len_bytes, members).map_err(Error::io("read", path))?;
         let sink = Encoder::Plain(buffered(Box::new(again)));
         Ok(Self {
             len_bytes: written.len_bytes,
             hash: Some(Box::new(hash)),
-            at_line_start: last == *b"\n",
+            members,
+            hashed_bytes: written.len_bytes,
+            at_line_start: last.is_none_or(|last| last == b'\n'),
             ..Self::new(sink, path.to_path_buf(), Some(output))
         })
     }
@@ -150,9 +161,10 @@ impl LineFile {
     }
 
     fn append_after(&mut self, end: &[u8], line: &[u8]) -> Result<Span> {
-        let written = self.sink.write_all(end).and_then(|()| self.sink.write_all(line));
+        let begun = self.begin_member();
+        let written = begun.and_then(|()| self.sink.write_all(end)).and_then(|()| self.sink.write_all(line));
         self.check_written(written)?;
-        if let Some(hash) = &mut self.hash {
+        if let Some(hash) = self.hash.as_mut().filter(|_| self.members.is_none()) {
             hash.update(end);
             hash.update(line);
         }
@@ -162,10 +174,43 @@ impl LineFile {
         Ok(span)
     }
 
+    /// Begins a member if the file is compressed in members, and none is begun.
+    fn begin_member(&mut self) -> io::Result<()> {
+        if !self.ends_members() || !self.sink.is_plain() {
+            return Ok(());
+        }
+        let members = self.members;
+        self.replace_sink(|inner| Encoder::new(inner.finish()?, members))
+    }
+
+    /// Ends the member that is begun, if there is one, and adds its bytes to the hash.
+    fn end_member(&mut self) -> io::Result<()> {
+        self.replace_sink(|sink| Ok(Encoder::Plain(sink.finish()?)))?;
+        self.sink.flush()?;
+        let Some((hash, output)) = self.hash.as_mut().zip(self.output.as_ref()) else { return Ok(()) };
+        let mut new =
+            Content { file: output.file(), at: self.hashed_bytes, end: output.file().metadata()?.len() };
+        self.hashed_bytes = new.end;
+        io::copy(&mut new, &mut HashWriter(hash)).map(drop)
+    }
+
+    fn replace_sink(&mut self, replace: impl FnOnce(Sink) -> io::Result<Sink>) -> io::Result<()> {
+        let none = Encoder::Plain(buffered(Box::new(io::sink())));
+        self.sink = replace(std::mem::replace(&mut self.sink, none))?;
+        Ok(())
+    }
+
+    /// Whether [`flush_and_sync`](Self::flush_and_sync) ends a member of a compressed file.
+    pub(crate) fn ends_members(&self) -> bool {
+        self.members.is_some()
+    }
+
     /// Whether [`read`](Self::read) works: for regular files that are not compressed.
     #[must_use]
     pub fn is_readable(&self) -> bool {
-        matches!(self.sink, Encoder::Plain(_)) && self.output.as_ref().is_some_and(OutputFile::is_regular)
+        self.sink.is_plain()
+            && self.members.is_none()
+            && self.output.as_ref().is_some_and(OutputFile::is_regular)
     }
 
     /// Reads appended bytes back.
@@ -189,14 +234,15 @@ impl LineFile {
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
     pub fn flush_and_sync(&mut self) -> Result<Written> {
-        let flushed = self.sink.flush();
+        let flushed = if self.ends_members() { self.end_member() } else { self.sink.flush() };
         self.check_written(flushed)?;
         self.output.as_ref().map_or(Ok(()), OutputFile::sync)?;
         let Some(hash) = &self.hash else { return Ok(Written { len_bytes: self.len_bytes, digest: 0 }) };
         if let Some(output) = &mut self.output {
             output.keep();
         }
-        Ok(Written { len_bytes: self.len_bytes, digest: hash.digest128() })
+        let len_bytes = if self.members.is_some() { self.hashed_bytes } else { self.len_bytes };
+        Ok(Written { len_bytes, digest: hash.digest128() })
     }
 
     /// Wraps a write error; discards further lines if the pipe is broken and that is to be ignored.
@@ -239,6 +285,53 @@ impl std::fmt::Debug for LineFile {
 fn with_second_handle(output: OutputFile, path: &Path) -> Result<(OutputFile, File)> {
     let again = output.file().try_clone().map_err(Error::io("create", path))?;
     Ok((output, again))
+}
+
+/// The last byte of the content of a file, whose first `len_bytes` count. Compressed content is read whole.
+/// Leaves the position at their end.
+fn last_byte(mut file: &File, len_bytes: u64, compression: Option<Compression>) -> io::Result<Option<u8>> {
+    let at = if compression.is_none() { len_bytes.saturating_sub(1) } else { 0 };
+    let content = BufReader::with_capacity(BUFFER_BYTES, Content { file, at, end: len_bytes });
+    let mut content = decoder(content, compression)?;
+    let (mut last, mut block) = (None, vec![0; BUFFER_BYTES]);
+    loop {
+        match content.read(&mut block)? {
+            0 => break,
+            len => last = Some(block[len - 1]),
+        }
+    }
+    file.seek(SeekFrom::Start(len_bytes))?;
+    Ok(last)
+}
+
+/// Bytes of a file from `at` to `end`.
+struct Content<'a> {
+    file: &'a File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Content<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let len = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(bytes.len());
+        read_exact_at(self.file, &mut bytes[..len], self.at)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
+
+/// Adds what is written to a hash.
+struct HashWriter<'a>(&'a mut Xxh3);
+
+impl Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 pub(super) fn is_stdout(path: &Path) -> bool {

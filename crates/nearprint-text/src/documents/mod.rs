@@ -79,6 +79,7 @@ pub use regular::open_regular;
 pub use stamp::FileStamp;
 pub(crate) use stdin::{Recording, StdinSource};
 pub use text::{cut_after, text_of_file};
+pub(crate) use writer::OutputShape;
 pub(crate) use writer::listed_path;
 pub use writer::{DocumentWriter, WriterOptions};
 

@@ -33,6 +33,8 @@ pub struct RawRecord {
     pub(super) number: u64,
     /// The name of the input in keys.
     pub(super) input: Arc<str>,
+    /// The place of the input among all of them.
+    pub(super) source: usize,
     pub(super) parser: Arc<Parser>,
 }
 
@@ -53,7 +55,7 @@ impl RawRecord {
 
 impl Parser {
     fn parse(&self, raw: RawRecord) -> Item {
-        let RawRecord { content, place, number, input, .. } = raw;
+        let RawRecord { content, place, number, input, source, .. } = raw;
         match self.values(&content) {
             Ok(values) if values.is_missing && self.fields.missing == Missing::Drop => {
                 bad(&content, place, no_text(&self.fields.text), true)
@@ -62,7 +64,7 @@ impl Parser {
                 self.cut(&mut values.text);
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
                 let FieldValues { text, value, invalid_utf8, .. } = values;
-                Item::Record(Record { key, text, value, invalid_utf8, number, place, content })
+                Item::Record(Record { key, text, value, invalid_utf8, number, place, source, content })
             }
             Err(reason) => bad(&content, place, reason, false),
         }

@@ -112,6 +112,8 @@ struct Current {
     records: RecordSource,
     name: Arc<str>,
     in_keys: Arc<str>,
+    /// The place among all inputs.
+    source: usize,
     /// Records of this input so far.
     number: u64,
 }
@@ -201,8 +203,9 @@ impl Reader {
                 current.number += 1;
                 self.records += 1;
                 let place = Place { name: current.name.clone(), line };
-                let (number, input) = (current.number, current.in_keys.clone());
-                return Ok(Some(RawRecord { content, place, number, input, parser: self.parser.clone() }));
+                let (number, source, input) = (current.number, current.source, current.in_keys.clone());
+                let parser = self.parser.clone();
+                return Ok(Some(RawRecord { content, place, number, input, source, parser }));
             }
             self.open_next()?;
         }
@@ -277,6 +280,7 @@ impl Reader {
         self.current = None;
         let Some(input) = self.waiting.pop_front() else { return Ok(()) };
         let (name, in_keys) = (input.name(), input.in_keys());
+        let source = self.inputs.len() - self.waiting.len() - 1;
         let records = match self.parser.format {
             Format::Text => RecordSource::File(Some(input)),
             Format::Parquet => self.open_parquet(&input)?,
@@ -296,7 +300,7 @@ impl Reader {
                 RecordSource::Split(splitter)
             }
         };
-        self.current = Some(Current { records, name, in_keys, number: 0 });
+        self.current = Some(Current { records, name, in_keys, source, number: 0 });
         Ok(())
     }
 

@@ -149,6 +149,8 @@ pub struct Record {
     pub number: u64,
     /// Its place.
     pub place: Place,
+    /// The place of its file among all inputs.
+    pub(crate) source: usize,
     pub(crate) content: Content,
 }
 

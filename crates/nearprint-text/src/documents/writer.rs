@@ -17,7 +17,7 @@ use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
 use super::output_file::{OutputFile, Written};
 #[cfg(feature = "parquet")]
-use super::parquet::RowCopier;
+use super::parquet::{ParquetShape, RowCopier};
 use super::parser::Parser;
 use super::reader::Reader;
 #[cfg(feature = "parquet")]
@@ -43,6 +43,33 @@ pub struct WriterOptions {
     /// Lets the unfinished file stay when the writer is dropped, to be
     /// [resumed](DocumentWriter::resume).
     pub resumable: bool,
+}
+
+/// What the inputs have in common that outputs take over.
+#[derive(Clone)]
+pub(crate) struct OutputShape {
+    parser: Arc<Parser>,
+    /// Of CSV: the header of the first input.
+    header: Vec<u8>,
+    /// Of Parquet: the columns and the compression of the first input.
+    #[cfg(feature = "parquet")]
+    parquet: Option<ParquetShape>,
+}
+
+impl OutputShape {
+    /// Before the first input of the reader is read to its end.
+    pub(crate) fn of(reader: &Reader) -> Self {
+        Self {
+            parser: reader.parser().clone(),
+            header: reader.header().to_vec(),
+            #[cfg(feature = "parquet")]
+            parquet: reader.parquet().map(ParquetShape::of),
+        }
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.parser.format
+    }
 }
 
 impl Span {
@@ -119,18 +146,23 @@ impl DocumentWriter {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
-        let columns = kept_columns(reader, &options)?;
+        Self::create_shaped(path, &OutputShape::of(reader), options)
+    }
+
+    /// The same for documents of some shape. The file must not be an input.
+    pub(crate) fn create_shaped(path: &Path, shape: &OutputShape, options: WriterOptions) -> Result<Self> {
+        let columns = kept_columns(shape, &options)?;
         for (number, AddedField { name, .. }) in options.added.iter().enumerate() {
-            let exists = column_of(reader, name)
+            let exists = column_of(shape, name)
                 .is_some_and(|column| options.fields.is_empty() || columns.binary_search(&column).is_ok());
             if exists || options.added[..number].iter().any(|earlier| earlier.name == *name) {
                 return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
             }
         }
-        let target = Target::create(path, reader, &options, &columns)?;
-        let mut output = Self::to_target(path, reader, options, target)?;
-        if !reader.header().is_empty() {
-            output.write_header(reader.header())?;
+        let target = Target::create(path, shape, &options, &columns)?;
+        let mut output = Self::to_target(path, shape, options, target)?;
+        if !shape.header.is_empty() {
+            output.write_header(&shape.header)?;
         }
         Ok(output)
     }
@@ -140,15 +172,25 @@ impl DocumentWriter {
     /// # Errors
     /// As [`LineFile::resume`]; [`Error::Output`] also for Parquet.
     pub fn resume(path: &Path, written: Written, reader: &Reader, options: WriterOptions) -> Result<Self> {
-        if reader.format() == Format::Parquet {
+        Self::resume_shaped(path, written, &OutputShape::of(reader), options)
+    }
+
+    /// The same for documents of some shape.
+    pub(crate) fn resume_shaped(
+        path: &Path,
+        written: Written,
+        shape: &OutputShape,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        if shape.format() == Format::Parquet {
             return Err(OutputProblem::ParquetNotResumable { path: path.to_path_buf() }.into());
         }
         let lines = LineFile::resume(path, written)?;
-        Self::to_target(path, reader, options, Target::Lines(lines))
+        Self::to_target(path, shape, options, Target::Lines(lines))
     }
 
-    fn to_target(path: &Path, reader: &Reader, options: WriterOptions, target: Target) -> Result<Self> {
-        let (format, columns) = (reader.format(), kept_columns(reader, &options)?);
+    fn to_target(path: &Path, shape: &OutputShape, options: WriterOptions, target: Target) -> Result<Self> {
+        let (format, columns) = (shape.format(), kept_columns(shape, &options)?);
         let is_changed = !options.added.is_empty() || !options.fields.is_empty();
         if is_changed && !format.has_fields() {
             return Err(OutputProblem::NoFields { format: format.name() }.into());
@@ -164,7 +206,7 @@ impl DocumentWriter {
             _ => None,
         };
         let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
-        let parser = reader.parser().clone();
+        let parser = shape.parser.clone();
         let (line, kept, changed) = <(Vec<u8>, Vec<u8>, Vec<u8>)>::default();
         let unlisted = Vec::new();
         Ok(Self { path, parser, options, columns, target, texts, line, kept, changed, unlisted })
@@ -278,6 +320,15 @@ impl DocumentWriter {
         &self.unlisted
     }
 
+    /// Whether [`flush_and_sync`](Self::flush_and_sync) ends a member of a compressed file.
+    pub(crate) fn ends_members(&self) -> bool {
+        match &self.target {
+            Target::Lines(lines) => lines.ends_members(),
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => false,
+        }
+    }
+
     /// Reads the text of a written record back.
     ///
     /// # Errors
@@ -339,21 +390,21 @@ pub(crate) fn listed_path(line: &[u8], nul_ended: bool) -> Option<Vec<u8>> {
 }
 
 /// The place of the column of this name in the inputs.
-fn column_of(reader: &Reader, name: &str) -> Option<usize> {
+fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
     #[cfg(feature = "parquet")]
-    if let Some(source) = reader.parquet() {
-        return source.schema().column_with_name(name).map(|(column, _)| column);
+    if let Some(shape) = &shape.parquet {
+        return shape.schema.column_with_name(name).map(|(column, _)| column);
     }
-    csv::column_of(reader.header(), reader.format().delimiter(), name)
+    csv::column_of(&shape.header, shape.format().delimiter(), name)
 }
 
 /// The columns that are kept, sorted; none of JSON.
-fn kept_columns(reader: &Reader, options: &WriterOptions) -> Result<Vec<usize>> {
-    if !matches!(reader.format(), Format::Csv | Format::Tsv | Format::Parquet) {
+fn kept_columns(shape: &OutputShape, options: &WriterOptions) -> Result<Vec<usize>> {
+    if !matches!(shape.format(), Format::Csv | Format::Tsv | Format::Parquet) {
         return Ok(Vec::new());
     }
     let find = |name: &String| {
-        let found = column_of(reader, name);
+        let found = column_of(shape, name);
         found.ok_or_else(|| OutputProblem::NoColumn { column: name.clone() }.into())
     };
     let mut columns = options.fields.iter().map(find).collect::<Result<Vec<_>>>()?;
@@ -364,13 +415,13 @@ fn kept_columns(reader: &Reader, options: &WriterOptions) -> Result<Vec<usize>> 
 
 impl Target {
     #[cfg(feature = "parquet")]
-    fn create(path: &Path, reader: &Reader, options: &WriterOptions, columns: &[usize]) -> Result<Self> {
-        match reader.parquet() {
+    fn create(path: &Path, shape: &OutputShape, options: &WriterOptions, columns: &[usize]) -> Result<Self> {
+        match &shape.parquet {
             Some(_) if Compression::of(path).is_some() => {
                 Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
             }
             Some(source) => {
-                let text = &reader.parser().fields.text;
+                let text = &shape.parser.fields.text;
                 let copier = RowCopier::create(path, source, text, &options.added, columns)?;
                 Ok(Self::Rows(copier))
             }
@@ -379,7 +430,7 @@ impl Target {
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn create(path: &Path, _: &Reader, options: &WriterOptions, _: &[usize]) -> Result<Self> {
+    fn create(path: &Path, _: &OutputShape, options: &WriterOptions, _: &[usize]) -> Result<Self> {
         Self::lines(path, options)
     }
 

@@ -40,7 +40,7 @@ pub enum OutputProblem {
         /// The documents that it has kept.
         kept: u64,
     },
-    /// Only plain files that are not compressed can be resumed.
+    /// Only files can be resumed, no pipes and devices.
     NotResumable {
         /// The output.
         path: PathBuf,
@@ -99,6 +99,11 @@ pub enum OutputProblem {
         /// The name of the option.
         option: &'static str,
     },
+    /// An option is not for passages: their rows cannot be counted, nor told apart by the job that stored them.
+    NotWithPassages {
+        /// The name of the option.
+        option: &'static str,
+    },
     /// Units are removed from their third document on or later, and are not compared by distance alone.
     NotCounted,
     /// An option is for one job, and a database has the documents of several.
@@ -109,6 +114,26 @@ pub enum OutputProblem {
     /// Documents are compared with other collections, and an option decides which of the inputs is
     /// kept, or is for units.
     NotWithAgainst,
+    /// A file of a folder of outputs exists already, and is not one that the job has written.
+    ShardExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An output is a folder, and documents are whole files, of which only one list is written.
+    ShardsOfFiles {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An output is a folder with a file for each input, and an input has no name for it.
+    ShardWithoutName {
+        /// The input.
+        input: PathBuf,
+    },
+    /// An output is a folder with a file for each input, and an earlier input has the same name.
+    ShardsOfOneName {
+        /// The input.
+        input: PathBuf,
+    },
     /// A column that is to be kept does not exist in the input.
     NoColumn {
         /// The column.
@@ -143,7 +168,7 @@ impl fmt::Display for OutputProblem {
                 path.display()
             ),
             Self::NotResumable { path } => {
-                write!(f, "{}: only a plain file that is not compressed can be resumed", path.display())
+                write!(f, "{}: only a plain file can be resumed", path.display())
             }
             Self::ParquetNotResumable { path } => {
                 write!(f, "{}: Parquet cannot be resumed", path.display())
@@ -172,6 +197,9 @@ impl fmt::Display for OutputProblem {
             Self::NotWithUnits { option } => {
                 write!(f, "{option} is for whole documents, and not for paragraphs or lines")
             }
+            Self::NotWithPassages { option } => {
+                write!(f, "{option} is for documents, paragraphs and lines, and not for passages")
+            }
             Self::NotCounted => f.write_str(
                 "similar paragraphs or lines are not counted: --min-repeats above 2 is for --recipe exact",
             ),
@@ -185,6 +213,24 @@ impl fmt::Display for OutputProblem {
             Self::NoFields { format } => {
                 write!(f, "{format} has no fields that can be added or changed")
             }
+            Self::ShardExists { path } => write!(
+                f,
+                "{}: exists already; a folder of outputs replaces no file, so move it away or name another folder",
+                path.display()
+            ),
+            Self::ShardsOfFiles { path } => write!(
+                f,
+                "{}: a folder of outputs is for records; of files that are one document each, only a list is written",
+                path.display()
+            ),
+            Self::ShardWithoutName { input } => {
+                write!(f, "{}: has no name that its output could have in a folder", input.display())
+            }
+            Self::ShardsOfOneName { input } => write!(
+                f,
+                "{}: another input has the same name, and so would its output; name a folder that has both",
+                input.display()
+            ),
             Self::NoColumn { column } => write!(f, "there is no column {column:?}"),
             Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
         }

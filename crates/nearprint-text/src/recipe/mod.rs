@@ -60,7 +60,7 @@ pub use hash::{hashlittle2, jenkins};
 pub(crate) use html::begins_as_html;
 pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
-pub(crate) use tokenize::Tokens;
+pub(crate) use tokenize::{Tokens, pieces};
 pub use weight::{ParseWeightError, Weight, weighted};
 
 /// What the command line shares with this module.

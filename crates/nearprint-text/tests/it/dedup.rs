@@ -373,6 +373,69 @@ fn a_job_that_was_cancelled_resumes() {
     assert!(fs::read_to_string(at("out.jsonl")).unwrap() == expected);
 }
 
+/// The files of a job with compressed outputs depend on its records alone, wherever it is interrupted.
+#[test]
+fn compressed_outputs_resume_with_the_same_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let object = |index: u32| match index % 1000 {
+        7 => "no object\n".to_string(),
+        _ => format!("{{\"n\":{},\"text\":\"number {}\"}}\n", index % 10, index / 2),
+    };
+    let lines: String = (0..23_456).map(object).collect();
+    // The last record has no line feed.
+    fs::write(at("in.jsonl"), lines.trim_end()).unwrap();
+    let run = |folder: &str, compression: &str, change: &dyn Fn(&mut FileJob), until: u64| {
+        let name = |name: &str| at(&format!("{folder}/{name}{compression}"));
+        let mut job = FileJob::new(vec![at("in.jsonl")], name("out.jsonl"), options(0));
+        (job.duplicates, job.rejects) = (Some(name("gone.tsv")), Some(name("bad.txt")));
+        job.database = Some(at(&format!("{folder}/seen.np")));
+        change(&mut job);
+        job.run(|counts, _| match counts.records < until {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    };
+    let by_rank = |job: &mut FileJob| job.keep = Keep::Max("n".into());
+    let by_line = |job: &mut FileJob| job.units = Some(Unit::Line);
+    let changes: [&dyn Fn(&mut FileJob); 3] = [&|_| {}, &by_rank, &by_line];
+    for (number, change) in changes.into_iter().enumerate() {
+        let folder = |kind: &str| format!("{kind}{number}");
+        for kind in ["plain", ".gz", ".zst", "cut.gz", "cut.zst"] {
+            fs::create_dir(at(&folder(kind))).unwrap();
+        }
+        let plain = run(&folder("plain"), "", change, u64::MAX).unwrap();
+        for compression in [&[".gz", ".zst"][..], &[".gz"], &[".zst"]][number] {
+            let whole = run(&folder(compression), compression, change, u64::MAX).unwrap();
+            assert_eq!(whole.counts, plain.counts);
+            let cut = folder(&format!("cut{compression}"));
+            for until in [1, 11_001] {
+                let cancelled = run(&cut, compression, change, until);
+                assert!(matches!(cancelled, Err(Error::Engine(nearprint::Error::Interrupted))));
+            }
+            let resumed = run(&cut, compression, change, u64::MAX).unwrap();
+            assert!([10_000, 20_000].contains(&resumed.resumed_after), "{}", resumed.resumed_after);
+            assert_eq!(resumed.counts, whole.counts);
+            for name in ["out.jsonl", "gone.tsv", "bad.txt"] {
+                let bytes = |folder: &str| fs::read(at(&format!("{folder}/{name}{compression}"))).unwrap();
+                assert!(bytes(&cut) == bytes(&folder(compression)), "{name}{compression}");
+                let content = match *compression {
+                    ".gz" => unpacked(flate2::read::MultiGzDecoder::new(&*bytes(&cut))),
+                    _ => unpacked(zstd::Decoder::new(&*bytes(&cut)).unwrap()),
+                };
+                assert!(content == fs::read(at(&format!("{}/{name}", folder("plain")))).unwrap(), "{name}");
+            }
+            assert!(run(&cut, compression, change, u64::MAX).unwrap().completed.is_some());
+        }
+    }
+}
+
+fn unpacked(mut decoder: impl std::io::Read) -> Vec<u8> {
+    let mut content = Vec::new();
+    decoder.read_to_end(&mut content).unwrap();
+    content
+}
+
 /// Texts without the lines that occurred before, white space and case aside, and how many were removed.
 /// Lines of fewer words stay.
 fn without_repeated_lines(texts: &[String], min_words: usize) -> (Vec<String>, u64) {

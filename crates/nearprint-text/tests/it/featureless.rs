@@ -148,9 +148,9 @@ const LINES: &str = "{\"id\":1,\"text\":\"red car sale\",\"n\":1}
 #[test]
 fn regression_texts_without_features_are_counted_in_every_order() {
     for (keep, gone) in [
-        (Keep::First, "4\t1\t0\t1.0000\t1\n7\t6\t0\t1.0000\t6\n"),
-        (Keep::Longest, "4\t1\t0\t1.0000\t1\n7\t6\t0\t1.0000\t6\n"),
-        (Keep::Max("n".into()), "1\t4\t0\t1.0000\t4\n7\t6\t0\t1.0000\t6\n"),
+        (Keep::First, "4\t1\t0\t1.0000\t1\ttrue\n7\t6\t0\t1.0000\t6\ttrue\n"),
+        (Keep::Longest, "4\t1\t0\t1.0000\t1\ttrue\n7\t6\t0\t1.0000\t6\ttrue\n"),
+        (Keep::Max("n".into()), "1\t4\t0\t1.0000\t4\ttrue\n7\t6\t0\t1.0000\t6\ttrue\n"),
     ] {
         for confirm in [None, Some(Confirm::Jaccard(0.5))] {
             let (counts, out, duplicates) = run(LINES, |job| {
@@ -169,7 +169,7 @@ fn regression_texts_without_features_are_counted_in_every_order() {
             job.dedup.min_features = 1;
         });
         assert_eq!((counts.aside, counts.kept, counts.empty, counts.featureless), (5, 1, 0, 0));
-        assert_eq!(duplicates, "7\t6\t0\t1.0000\t6\n");
+        assert_eq!(duplicates, "7\t6\t0\t1.0000\t6\ttrue\n");
     }
 }
 
@@ -180,7 +180,7 @@ fn regression_units_without_features_are_removed_if_they_are_copies() {
         job.units = Some(Unit::Line);
         job.dedup.recipe = "simhash-py tokens=words".parse().unwrap();
     });
-    assert_eq!(duplicates, "1#3\t1#1\t0\t1.0000\t1#1\n");
+    assert_eq!(duplicates, "1#3\t1#1\t0\t1.0000\t1#1\ttrue\n");
     assert_eq!(out, "{\"id\":1,\"text\":\"red car sale\\nblue house rent\\n!\\n!\"}\n");
     assert_eq!((counts.featureless, counts.units.compared, counts.units.removed), (3, 3, 1));
     let (counts, ..) = run(input, |job| {

@@ -14,7 +14,7 @@ use nearprint_text::{Error, OutputProblem, ResumeProblem};
 /// What each run of the job writes.
 const FILES: [(&str, &str); 3] = [
     ("out", "{\"text\": \"one two\"}\n"),
-    ("dup", "in.jsonl:2\tin.jsonl:1\t0\t1.0000\tin.jsonl:1\n"),
+    ("dup", "in.jsonl:2\tin.jsonl:1\t0\t1.0000\tin.jsonl:1\ttrue\n"),
     ("bad", "no\n"),
 ];
 

@@ -8,5 +8,8 @@ mod documents;
 mod exact;
 mod featureless;
 mod killed;
+mod passages;
 mod real_texts;
+#[cfg(feature = "parquet")]
+mod shards;
 mod stored;

@@ -31,7 +31,7 @@ _CHANGED_BETWEEN_COMMITS = 10_000
 class MinHashLSH:
     """An index of MinHashes: finds those with an equal band.
 
-    Arguments and methods are those of datasketch. The index is in the folder ``path``, which is made if it does not
+    Arguments and methods are datasketch's. The index is in the folder ``path``, which is made if it does not
     exist, and has the parameters of the one there; without a ``path`` it is temporary. ``storage_config`` is ignored
     with a ``UserWarning``. Inserted keys are found at once, and durable after :meth:`commit` or :meth:`close`, or when
     10,000 have changed. Keys are texts, numbers, bytes, and tuples of these; ``prepickle=True`` allows others, which

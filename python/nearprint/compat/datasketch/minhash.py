@@ -50,7 +50,7 @@ def sha1_hash64(data: bytes) -> int:
 class MinHash:
     """The least hashes of a set, one for each of ``num_perm`` permutations.
 
-    Arguments and methods are those of datasketch. There is no GPU: ``gpu_mode="always"`` raises ``RuntimeError`` in
+    Arguments and methods are datasketch's. There is no GPU: ``gpu_mode="always"`` raises ``RuntimeError`` in
     :meth:`update_batch`.
     """
 
@@ -66,7 +66,7 @@ class MinHash:
         scheme: Optional[str] = None,
     ) -> None:
         if scheme is None and (hashvalues is not None or permutations is not None):
-            raise ValueError("scheme: is needed with hashvalues or permutations; 'legacy' for those of datasketch 1")
+            raise ValueError("scheme: is needed with hashvalues or permutations; 'legacy' for datasketch 1")
         self.scheme = scheme or "affine32"
         if self.scheme not in _SCHEMES:
             raise ValueError(f"scheme = {scheme!r}: one of {', '.join(_SCHEMES)} is wanted")

@@ -7,11 +7,12 @@ mod report;
 mod summary;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::args::{
-    DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, WriterArgs,
+    DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs,
+    WriterArgs,
 };
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
@@ -21,7 +22,7 @@ use action::{ActionArgs, Plan};
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{
-    self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Unit,
+    self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Shards, Unit,
 };
 use nearprint_text::documents::Missing;
 use nearprint_text::recipe::Recipe;
@@ -72,15 +73,23 @@ Examples:
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
   nearprint dedup pages.jsonl -o new.jsonl --against documents.np --against evals.jsonl
+  nearprint dedup crawl -o unique/ --db seen.np
+  nearprint dedup pages.jsonl.gz -o parts --shards 4
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
+  nearprint dedup pages.jsonl -o clean.jsonl --unit passage --min-words 30
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// The file for kept documents, or for the paths of kept files of folders; - for standard output
+    /// The file for kept documents, or for the paths of kept files of folders; - for standard output. A folder, or
+    /// a name that ends in /, gets a file for each input, with the same name and format; no file in it is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action", "images"])]
     output: Option<PathBuf>,
+    /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the
+    /// next one in turn
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "images", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
+    shards: Option<u32>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
@@ -109,19 +118,20 @@ pub(super) struct Args {
     /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
     /// those of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
     /// --duplicates
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "summary", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
     images: Option<PictureNear>,
     #[command(flatten)]
     pictures: PictureArgs,
-    /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
-    /// order; duplicate_of and cluster are the key of the kept document
+    /// Write `key duplicate_of distance similarity cluster exact` for each near-duplicate, in input
+    /// order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
+    /// files byte for byte, of records the same words in the same order
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
     /// Begin the file of duplicates with a line of the names of its columns
     #[arg(long, requires = "duplicates", help_heading = "Output options")]
     duplicates_header: bool,
-    /// Write near-duplicates to OUT, too, and add the fields duplicate_of, cluster and similarity
-    /// to each document. For a kept document cluster is its own key; the other two are null
+    /// Write near-duplicates to OUT, too, and add the fields duplicate_of, cluster, similarity and exact
+    /// to each document. For a kept document cluster is its own key; the others are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
     /// Add a last field cluster_size to each document, and a last column to the file of duplicates:
@@ -131,19 +141,22 @@ pub(super) struct Args {
     cluster_size: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
-    /// Also write the counts of the summary to a file, as one JSON object
-    #[arg(long, value_name = "FILE.json", help_heading = "Output options")]
-    summary: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Output options")]
+    summary: SummaryArgs,
     /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
     /// documents without repeated ones. A document that loses everything is not written. Repeated
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
-    /// key of a unit is the key of its document, `#` and its number
-    #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
+    /// key of a unit is the key of its document, `#` and its number. passage removes repeated runs of --min-words
+    /// words, wherever they begin and end, and keeps the first of them; the number is that of the first word
+    #[arg(long, value_name = "paragraph|line|passage", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
     /// With --unit, remove a paragraph or line from the Nth document on that has it. With 2, also where its own
     /// document repeats it
     #[arg(long, value_name = "N", default_value = "2", requires = "unit", value_parser = clap::value_parser!(u64).range(2..), help_heading = "Duplicate options")]
     min_repeats: u64,
+    /// With --unit passage, the words of the shortest run that is removed [default: 50]
+    #[arg(long, value_name = "N", requires = "unit", value_parser = clap::value_parser!(u64).range(2..=10_000), help_heading = "Duplicate options")]
+    min_words: Option<u64>,
     /// With --unit, leave a document out if earlier ones leave less than this share of its text, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", requires = "unit", value_parser = share, help_heading = "Duplicate options")]
     min_left: f64,
@@ -227,7 +240,8 @@ fn unit(text: &str) -> Result<Unit, String> {
     match text {
         "paragraph" => Ok(Unit::Paragraph),
         "line" => Ok(Unit::Line),
-        _ => Err("not paragraph or line".into()),
+        "passage" => Ok(Unit::Passage),
+        _ => Err("not paragraph, line or passage".into()),
     }
 }
 
@@ -242,6 +256,7 @@ impl Args {
             return self.run_pictures(near, global);
         }
         let started = Instant::now();
+        self.check_passages()?;
         let dedup = self.dedup_options(global)?;
         let plan = self.action.plan(&self.inputs)?;
         if plan.is_some() && self.db.is_some() {
@@ -252,6 +267,7 @@ impl Args {
         let nul_ended = self.null || self.output.is_none();
         let output = self.output.unwrap_or_else(|| NULL_DEVICE.into());
         let mut job = FileJob::new(self.inputs, output, dedup);
+        job.shards = shards_of(self.shards, &job.output)?;
         job.collects_files = plan.is_some();
         job.reader = self.documents.options();
         job.reader.fields.missing = self.missing;
@@ -277,13 +293,18 @@ impl Args {
         job.unit_rules.min_repeats = self.min_repeats;
         job.unit_rules.min_left = self.min_left;
         job.unit_rules.keeps_hollow = self.keep_hollow;
+        if let Some(min_words) = self.min_words.and_then(|words| usize::try_from(words).ok()) {
+            job.unit_rules.min_words = min_words;
+        }
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
-        self.summary.iter().try_for_each(|path| check_beside_outputs(("summary", path), &job))?;
+        self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
         let remembers = job.database.is_some() && !job.dry_run;
         let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
+        let is_parquet =
+            job.shards.is_none() && job.output.extension().is_some_and(|extension| extension == "parquet");
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
@@ -298,14 +319,17 @@ impl Args {
         match done {
             Ok(done) => {
                 note_outcome(global, &done, self.unit, started);
-                let counts = summary::object(&done, self.unit, started);
-                self.summary.map_or(Ok(()), |path| summary::write(&path, &counts))?;
+                self.summary.write(|| summary::object(&done, self.unit, started))?;
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 plan.map_or(Ok(()), |plan| act(&plan, &done, is_dry, global))
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());
-                Err(Failure::Interrupted { records: seen, is_stored: remembers, partial })
+                let rerun = remembers.then_some(match is_parquet {
+                    true => "rerun the command with --restart, since Parquet cannot be resumed",
+                    false => "rerun the command to resume",
+                });
+                Err(Failure::Interrupted { records: seen, rerun, partial })
             }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => match Failure::from(other) {
@@ -313,6 +337,21 @@ impl Args {
                 failure => Err(failure),
             },
         }
+    }
+
+    /// Refuses options that passages do not have, or that only they have.
+    fn check_passages(&self) -> Result<(), Failure> {
+        let compares = self.near.is_given() || self.recipe.is_anything_given() || self.confirm.is_some();
+        let why = match self.unit {
+            Some(Unit::Passage) if compares => {
+                "--unit passage: passages have equal words; no option changes that"
+            }
+            Some(Unit::Passage) if self.min_tokens.is_some() => "--min-tokens: --min-words is for passages",
+            Some(Unit::Passage) => return Ok(()),
+            _ if self.min_words.is_some() => "--min-words: is for --unit passage",
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage(why.into()))
     }
 
     /// How documents are compared.
@@ -334,6 +373,9 @@ impl Args {
     /// The recipe of the options; without `--recipe` the recipe of the first database that exists,
     /// with the parts that other options set.
     fn recipe_or_stored(&self) -> Result<Recipe, Failure> {
+        if self.unit == Some(Unit::Passage) {
+            return Ok("exact width=128".parse()?);
+        }
         let databases = self.db.iter().chain(&self.against);
         let mut databases = databases.filter(|path| path.is_dir() && width_of(path).is_ok());
         let Some(path) = self.db.as_ref().filter(|path| path.exists()).or(databases.next()) else {
@@ -354,6 +396,15 @@ impl Args {
         }
         Ok(recipe)
     }
+}
+
+/// How the output is split, if it is a folder.
+fn shards_of(count: Option<u32>, output: &Path) -> Result<Option<Shards>, Failure> {
+    if count.is_some() && output == Path::new("-") {
+        return Err(Failure::Usage("--shards: OUT has to be a folder, not standard output".into()));
+    }
+    let is_folder = output.as_os_str().as_encoded_bytes().ends_with(b"/") || output.is_dir();
+    Ok(count.map(Shards::Into).or(is_folder.then_some(Shards::ByInput)))
 }
 
 /// Prints the counts of a job, or that it was complete before.

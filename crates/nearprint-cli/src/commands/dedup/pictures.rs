@@ -10,10 +10,11 @@ use nearprint::{Options, Width};
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use nearprint_text::documents::{FileStamp, FolderRules, InputFile, LeftOut, check_outputs, list_files};
 use nearprint_text::{Error, OutputProblem, Result};
+use serde_json::json;
 
 use super::Args;
 use super::picture_report::{Near, PictureReport};
-use crate::args::{GlobalArgs, PictureNear, note_left_out};
+use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
 use crate::pictures::{
     Candidate, Grouping, HAS_DECODERS, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader,
     PictureStore, best_first, group,
@@ -93,12 +94,30 @@ impl Args {
         global.note(format_args!("near: {near_words}"));
         self.note_plain(global, &pictures[..num_inputs]);
         note_left_out(global, &inputs.left_out, num_files, &[]);
+        let left_out = left_out_object(&inputs.left_out);
+        self.summary.write(|| {
+            json!({
+                "pictures": num_inputs,
+                "decoded": num_decoded,
+                "near": near.len(),
+                "exact_copies": files.duplicates.iter().filter(|file| file.is_copy).count(),
+                "near_bytes": bytes_of(&pictures, &near),
+                "distance": k,
+                "not_compared": self.num_plain(&pictures[..num_inputs]),
+                "left_out_files": left_out,
+                "seconds": started.elapsed().as_secs_f64(),
+            })
+        })?;
         plan.map_or(Ok(()), |plan| plan.run(&files, self.dry_run, global))
+    }
+
+    fn num_plain(&self, pictures: &[PictureFile]) -> usize {
+        pictures.iter().filter(|picture| !self.is_compared(picture)).count()
     }
 
     /// Prints how many pictures were not compared.
     fn note_plain(&self, global: GlobalArgs, pictures: &[PictureFile]) {
-        let plain = pictures.iter().filter(|picture| !self.is_compared(picture)).count();
+        let plain = self.num_plain(pictures);
         if plain > 0 {
             let quality = self.pictures.quality;
             global.note(format_args!("kept without a comparison: {plain} of a quality below {quality}"));
@@ -132,6 +151,7 @@ impl Args {
             ("output", self.output.as_deref()),
             ("duplicates", self.duplicates.as_deref()),
             ("report", self.report.path()),
+            ("summary", self.summary.path()),
         ];
         outputs.into_iter().filter_map(|(name, path)| Some((name, path?)))
     }
@@ -189,13 +209,14 @@ impl Args {
             let mut out = OutputStream::create(self.duplicates.as_deref())?;
             out.write(|out| {
                 if self.duplicates_header {
-                    writeln!(out, "key\tduplicate_of\tdistance\tsimilarity\tcluster")?;
+                    writeln!(out, "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact")?;
                 }
                 files.duplicates.iter().try_for_each(|file| {
                     let [path, kept] = [&file.path, &file.kept].map(|path| path.to_string_lossy());
                     let (path, kept) = (escape(&path), escape(&kept));
                     let distance = (256.0 * (1.0 - file.similarity)).round();
-                    writeln!(out, "{path}\t{kept}\t{distance}\t{:.4}\t{kept}", file.similarity)
+                    let exact = file.is_copy;
+                    writeln!(out, "{path}\t{kept}\t{distance}\t{:.4}\t{kept}\t{exact}", file.similarity)
                 })
             })?;
             out.finish()?;
@@ -292,6 +313,11 @@ fn duplicate_files(pictures: &[PictureFile], num_here: usize, near: &[Near]) -> 
     DuplicateFiles { duplicates, stamps }
 }
 
+/// The bytes of near-duplicates.
+fn bytes_of(pictures: &[PictureFile], near: &[Near]) -> u64 {
+    near.iter().map(|near| pictures[near.picture].stamp.size_bytes).sum()
+}
+
 fn summarize(
     global: GlobalArgs,
     pictures: &[PictureFile],
@@ -299,12 +325,11 @@ fn summarize(
     num_decoded: u64,
     started: Instant,
 ) {
-    let bytes = near.iter().map(|near| pictures[near.picture].stamp.size_bytes).sum();
     global.note(format_args!(
         "{}, {num_decoded} decoded now, {:.1} s: {} near a kept one, {}",
         plural(pictures.len() as u64, "picture"),
         started.elapsed().as_secs_f64(),
         near.len(),
-        DecimalBytes(bytes),
+        DecimalBytes(bytes_of(pictures, near)),
     ));
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::summary::{nearness, plural, shares_left};
+use super::summary::{compared_in, nearness, shares_left};
 use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
@@ -45,7 +45,7 @@ pub struct DedupReport {
 /// Refuses a path for another file of a job that is one of its inputs or outputs, or lies in its database.
 pub(super) fn check_beside_outputs(file: (&'static str, &Path), job: &FileJob) -> Result<()> {
     let others = [
-        ("output", Some(&*job.output)),
+        ("output", Some(&*job.output).filter(|_| job.shards.is_none())),
         ("duplicates", job.duplicates.as_deref()),
         ("rejects", job.rejects.as_deref()),
     ];
@@ -126,7 +126,7 @@ impl DedupReport {
         match self.unit {
             None => facts.push(fact("Left out", format!("{duplicates}{copies}"))),
             Some(unit) => {
-                facts.push(fact("Compared", format!("{} {}", units.compared, plural(unit))));
+                facts.push(fact("Compared", format!("{} {}", units.compared, compared_in(unit))));
                 let bytes = (HumanBytes(units.removed_bytes), HumanBytes(units.text_bytes));
                 let removed = format!("{}{copies}; {} of {} of text", units.removed, bytes.0, bytes.1);
                 facts.push(fact("Removed", removed));

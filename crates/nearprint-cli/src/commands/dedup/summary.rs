@@ -1,17 +1,13 @@
 //! What `nearprint dedup` prints at the end.
 
-use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
 use indicatif::HumanBytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::args::{GlobalArgs, exactly, limit, note_left_out};
+use crate::args::{GlobalArgs, exactly, left_out_object, limit, note_left_out};
 use crate::terminal::print_message;
-use nearprint_text::Result;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileReport, Unit, UnitCounts};
-use nearprint_text::documents::OutputFile;
 
 /// The comparisons of a document on average from which the summary speaks of shared bands.
 const CROWDED: f64 = 1000.0;
@@ -42,7 +38,10 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
             describe_units(global, counts.units, unit);
         }
     }
-    global.note(format_args!("near: {}", nearness(&report.near)));
+    match unit {
+        Some(Unit::Passage) => global.note(format_args!("near: the same words in a row")),
+        _ => global.note(format_args!("near: {}", nearness(&report.near))),
+    }
     if before > 0 {
         global.note(format_args!("an interrupted run processed {before} of them"));
     }
@@ -98,7 +97,6 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
     let DocumentCounts { records, kept, duplicates, copies, bad, aside, empty, featureless, .. } = *counts;
     let DocumentCounts { invalid_utf8, unconfirmed, by_similarity, units, .. } = *counts;
     let groups = largest.iter().map(|group| json!({ "size": group.size, "name": group.name }));
-    let left_out = left_out.files().into_iter().map(|(count, what)| (what.to_string(), json!(count)));
     json!({
         "documents": records,
         "kept": kept,
@@ -122,18 +120,11 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
             "hollow": units.hollow,
             "by_share_left": units.by_left,
         })),
-        "left_out_files": left_out.collect::<Map<_, _>>(),
+        "left_out_files": left_out_object(left_out),
         "resumed_after": resumed_after,
         "completed": completed.map(|completed| completed.to_string()),
         "seconds": started.elapsed().as_secs_f64(),
     })
-}
-
-/// Writes an object to a file, which takes its name when it is complete.
-pub(super) fn write(path: &Path, object: &Value) -> Result<()> {
-    let file = OutputFile::create(path)?;
-    writeln!(file.file(), "{object}").map_err(nearprint::Error::io("write", path))?;
-    file.complete()
 }
 
 /// The beginning of a key or a text, with all characters escaped that do not print themselves.
@@ -148,8 +139,14 @@ fn quoted(name: &str) -> String {
 pub(super) fn plural(unit: Unit) -> &'static str {
     match unit {
         Unit::Line => "lines",
+        Unit::Passage => "passages",
         _ => "paragraphs",
     }
+}
+
+/// What is counted of what is compared.
+pub(super) fn compared_in(unit: Unit) -> &'static str {
+    if unit == Unit::Passage { "words" } else { plural(unit) }
 }
 
 /// Prints how many units were removed.
@@ -157,9 +154,11 @@ fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
     let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } = counts;
     let share = 100.0 * removed_bytes as f64 / (text_bytes as f64).max(1.0);
     let (removed_bytes, text_bytes) = (HumanBytes(removed_bytes), HumanBytes(text_bytes));
+    let compared_units = compared_in(unit);
+    let removed_units = if unit == Unit::Passage { " passages" } else { "" };
     global.note(format_args!(
-        "{compared} {}, {removed} removed: {removed_bytes} of {text_bytes} of text ({share:.1}%)",
-        plural(unit)
+        "{compared} {compared_units}, {removed}{removed_units} removed: {removed_bytes} of {text_bytes} of text \
+         ({share:.1}%)"
     ));
     if within > 0 {
         global.note(format_args!("{within} of them repeat a part of their own document"));

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 
 use crate::args::{GlobalArgs, values};
 use crate::input::fingerprints::npy_header;
+use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
@@ -28,6 +29,7 @@ Examples:
   nearprint export corpus.np -o rows.tsv
   nearprint export corpus.np -o rows.parquet --format parquet
   nearprint export corpus.np --prefix 00-3f -o shard0.tsv
+  nearprint export corpus.np --header | nearprint build copy.np -
   nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
 pub(super) struct Args {
     /// The database
@@ -39,6 +41,10 @@ pub(super) struct Args {
     /// Format of the rows
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ExportFormat,
+    /// Begin TSV and JSON lines with a line that says what the rows are, which `build`, `add` and `query` read:
+    /// the width, the distance and the recipe; in TSV a line of the names of the columns follows
+    #[arg(long)]
+    header: bool,
     /// Only rows whose fingerprint has its leading byte in this range, in hexadecimal: 00-3f, 3f
     #[arg(long, value_name = "BYTES", value_parser = values::prefix)]
     prefix: Option<RangeInclusive<u8>>,
@@ -99,6 +105,9 @@ impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let snapshot = global.options().open::<F>(&self.database)?.snapshot()?;
         self.format.check_width::<F>()?;
+        if self.header && !matches!(self.format, ExportFormat::Tsv | ExportFormat::Jsonl) {
+            return Err(Failure::Usage("--header: is for tsv and jsonl".into()));
+        }
         if let Some(output) = &self.output {
             check_outputs([("--output", &**output)], &[], &[&self.database])?;
         }
@@ -131,6 +140,13 @@ impl Args {
         format: ResultFormat,
     ) -> Result<(), Failure> {
         let mut out = OutputStream::create(path)?;
+        if self.header {
+            let recipe = snapshot.recipe().map(str::to_string);
+            let header = RowHeader { width: Some(F::WIDTH), k: Some(snapshot.default_k()), recipe };
+            let columns = ["fingerprint", "id", "key"];
+            let columns = &columns[..if snapshot.key_storage().has_keys() { 3 } else { 2 }];
+            out.write(|out| header.write(format, out, columns))?;
+        }
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| {
             each_key(&snapshots, row, |key| out.write(|out| format.row(out, &row, key)))

@@ -1,4 +1,4 @@
-//! How many rows of each query are printed.
+//! How many rows of each query are printed, and their columns.
 
 use nearprint::{Query, Width};
 
@@ -10,6 +10,19 @@ pub(super) struct LimitArgs {
     /// At most N rows of each query, the nearest first
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+}
+
+/// The columns of matches, and whether they are there.
+pub(super) fn match_columns(
+    has_keys: bool,
+    has_query_keys: bool,
+    has_similarity: bool,
+) -> [(&'static str, bool); 7] {
+    let always = |name| (name, true);
+    let [query, distance, fingerprint, id] = ["query", "distance", "fingerprint", "id"].map(always);
+    let further = [("key", has_keys), ("query_key", has_query_keys), ("similarity", has_similarity)];
+    let [key, query_key, similarity] = further;
+    [query, distance, fingerprint, id, key, query_key, similarity]
 }
 
 impl LimitArgs {

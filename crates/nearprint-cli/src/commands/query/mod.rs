@@ -6,14 +6,14 @@ mod texts;
 
 use std::path::PathBuf;
 
-use crate::args::{FingerprintArgs, GlobalArgs, NearArgs};
-use crate::input::fingerprints::{RowSink, read_all};
+use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
+use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all};
 use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{ResultFormat, each_key};
+use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
-use limits::LimitArgs;
+use limits::{LimitArgs, match_columns};
 use nearprint::{BandLayout, Error, Fingerprint, Match, Row, Snapshot, width_of};
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
@@ -24,7 +24,8 @@ use texts::{TextArgs, TextLookUp};
 /// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
 /// input order, sorted by (distance, fingerprint, id). Results are exact. Databases with keys add a
 /// column, the key, and print one line for each key of a row. Several databases must have
-/// fingerprints of one width.
+/// fingerprints of one width. What `fingerprint` prints is read as it is; the key of each query is then a last
+/// column, `query_key`.
 ///
 /// With --text, `query` is the key of the text, or its file and line, and a last column is the similarity;
 /// a block is sorted by it, the largest first. Where the database keeps features or texts of documents, as
@@ -39,6 +40,7 @@ use texts::{TextArgs, TextLookUp};
 Examples:
   nearprint query corpus.np -f 0x1f3a5c7e9b2d4f60
   nearprint query corpus.np new-prints.txt -k 6 --limit 10
+  nearprint fingerprint articles | nearprint query corpus.np -
   echo 394302156510115170 | nearprint query corpus.np --top 5
   nearprint query monday.np tuesday.np -f 255
   nearprint query pictures.np new.jpg
@@ -58,9 +60,8 @@ pub(super) struct Args {
     id: Vec<u64>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Format of the results
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: ResultFormat,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     texts: TextArgs,
     /// Look up the rotations by 90, 180 and 270 degrees and the mirror images of pictures, too (PDQ)
@@ -90,7 +91,7 @@ impl Args {
             let look_up = PictureLookUp {
                 near: self.near,
                 limits: self.limits,
-                format: self.format,
+                results: self.results,
                 is_rotated: self.rotated,
             };
             return look_up.run(&folders, &inputs, global);
@@ -111,7 +112,7 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
                 key_field: self.input.key_field.as_deref(),
                 near: self.near,
                 limits: self.limits,
-                format: self.format,
+                results: self.results,
             };
             return look_up.run::<F>(folders, global);
         }
@@ -120,8 +121,18 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
         let open = |path: &PathBuf| global.options().open::<F>(path)?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let k = self.near.k(bands_of(folders, &snapshots)?, F::WIDTH)?;
-        let mut runner =
-            QueryRunner { args: self, k, snapshots, pending: Vec::new(), out: OutputStream::stdout() };
+        let mut runner = QueryRunner {
+            args: self,
+            k,
+            snapshots,
+            pending: Vec::new(),
+            keys: None,
+            is_begun: false,
+            out: OutputStream::stdout(),
+        };
+        if !given.is_empty() || !self.id.is_empty() {
+            runner.begin(false)?;
+        }
         for &id in &self.id {
             for fingerprint in runner.fingerprints_of(id)? {
                 runner.row(fingerprint, None, None)?;
@@ -163,12 +174,29 @@ struct QueryRunner<'a, F> {
     k: Option<u32>,
     snapshots: Vec<Snapshot<F>>,
     pending: Vec<F>,
+    /// The keys of these fingerprints, if they are printed.
+    keys: Option<Vec<String>>,
+    /// Whether the columns are known.
+    is_begun: bool,
     out: OutputStream,
 }
 
 impl<F: Fingerprint> RowSink<F> for QueryRunner<'_, F> {
-    fn row(&mut self, fingerprint: F, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
+    fn described(&mut self, input: &Description) -> Result<(), Failure> {
+        let recipes = self.snapshots.iter().map(Snapshot::recipe);
+        recipes.into_iter().try_for_each(|recipe| input.check_recipe(recipe))?;
+        if self.is_begun { Ok(()) } else { self.begin(input.has_keys) }
+    }
+
+    fn key_policy(&self) -> KeyPolicy {
+        if self.keys.is_some() { KeyPolicy::Keep } else { KeyPolicy::Ignore }
+    }
+
+    fn row(&mut self, fingerprint: F, _: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
         self.pending.push(fingerprint);
+        if let Some(keys) = &mut self.keys {
+            keys.push(key.unwrap_or_default().to_string());
+        }
         let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
         if self.pending.len() < full { Ok(()) } else { self.run_batch() }
     }
@@ -180,11 +208,20 @@ impl<F: Fingerprint> RowSink<F> for QueryRunner<'_, F> {
 }
 
 impl<F: Fingerprint> QueryRunner<'_, F> {
+    /// Prints the names of the columns, before the first query.
+    fn begin(&mut self, has_query_keys: bool) -> Result<(), Failure> {
+        (self.is_begun, self.keys) = (true, has_query_keys.then(Vec::new));
+        let has_keys = self.snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+        let columns = match_columns(has_keys, has_query_keys, false);
+        Ok(self.args.results.print_header(&mut self.out, &columns)?)
+    }
+
     fn run_batch(&mut self) -> Result<(), Failure> {
         let queries = std::mem::take(&mut self.pending);
+        let keys = self.keys.as_mut().map(std::mem::take);
         let args = self.args;
         let limit = args.limits.most();
-        let mut write = match_writer(args, &queries, &self.snapshots, &mut self.out);
+        let mut write = match_writer(args, (&queries, keys.as_deref()), &self.snapshots, &mut self.out);
         let k = self.k;
         let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| {
             snapshot.query_batch(&queries, args.limits.query(k, snapshot.default_k(), F::WIDTH), visit)
@@ -223,15 +260,16 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
 /// Writes the matches of a query.
 fn match_writer<'a, F: Fingerprint>(
     args: &'a Args,
-    queries: &'a [F],
+    (queries, query_keys): (&'a [F], Option<&'a [String]>),
     snapshots: &'a [Snapshot<F>],
     out: &'a mut OutputStream,
 ) -> impl FnMut(usize, &[Match<F>]) -> Result<(), Error> + 'a {
     move |index, found| {
+        let query_key = query_keys.map(|keys| &*keys[index]);
         found.iter().try_for_each(|found| {
             let row = Row { fingerprint: found.fingerprint, id: found.id };
             each_key(snapshots, row, |key| {
-                out.write(|out| args.format.query_match(out, queries[index], found, key))
+                out.write(|out| args.results.format.query_match(out, queries[index], found, (key, query_key)))
             })
         })
     }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::limits::LimitArgs;
-use crate::args::{GlobalArgs, NearArgs};
+use super::limits::{LimitArgs, match_columns};
+use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{ResultFormat, each_key};
+use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Error, Fingerprint, Match, Row, Snapshot, Width, width_of};
 use nearprint_image::Recipe;
@@ -16,7 +16,7 @@ use nearprint_image::Recipe;
 pub(super) struct PictureLookUp {
     pub(super) near: NearArgs,
     pub(super) limits: LimitArgs,
-    pub(super) format: ResultFormat,
+    pub(super) results: ResultArgs,
     /// Whether rotations and reflections are looked up, too.
     pub(super) is_rotated: bool,
 }
@@ -73,12 +73,14 @@ impl TypedCommand<(Recipe, &[PathBuf], &[PathBuf])> for &PictureLookUp {
         let k = self.near.k(None, F::WIDTH)?;
         let reader = PictureReader::new(MAX_PICTURE_BYTES, self.is_rotated);
         let mut out = OutputStream::stdout();
+        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+        self.results.print_header(&mut out, &match_columns(has_keys, false, false))?;
         let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
             let query = path.to_string_lossy();
             for found in self.find(&snapshots, &prints.words, k)? {
                 let row = Row { fingerprint: found.fingerprint, id: found.id };
                 each_key(&snapshots, row, |key| {
-                    out.write(|out| self.format.picture_match(out, &query, &found, key))
+                    out.write(|out| self.results.format.picture_match(out, &query, &found, key))
                 })?;
             }
             Ok(())

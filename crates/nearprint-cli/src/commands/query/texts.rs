@@ -3,13 +3,12 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
-use super::limits::LimitArgs;
-use crate::args::{DocumentFormat, GlobalArgs, NearArgs};
+use super::limits::{LimitArgs, match_columns};
+use crate::args::{DocumentFormat, GlobalArgs, NearArgs, ResultArgs};
 use crate::exact::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
-use crate::terminal::results::ResultFormat;
 use nearprint::erased::{AnyRow, Columns, Sink};
 use nearprint::{Error, Fingerprint, Options};
 use nearprint_text::documents::{Format, Item, Reader, ReaderOptions, each};
@@ -38,23 +37,25 @@ pub(super) struct TextLookUp<'a> {
     pub(super) key_field: Option<&'a str>,
     pub(super) near: NearArgs,
     pub(super) limits: LimitArgs,
-    pub(super) format: ResultFormat,
+    pub(super) results: ResultArgs,
 }
 
 impl TextLookUp<'_> {
     /// Prints what is near the texts.
     pub(super) fn run<F: Fingerprint>(&self, folders: &[PathBuf], global: GlobalArgs) -> Result<(), Failure> {
         let options = global.options();
+        let mut has_keys = false;
         let open = |path: &PathBuf| {
             // Fails for fingerprints of another width.
-            options.open::<F>(path)?;
+            has_keys |= options.open::<F>(path)?.snapshot()?.key_storage().has_keys();
             self.finder(path, &options)
         };
         let opened = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = opened.into_iter().unzip();
         let mut reader = Reader::open(&self.texts.files, self.reader_options()?)?;
         let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
-        let most = self.limits.most();
+        self.results.print_header(&mut out, &match_columns(has_keys, false, true))?;
+        let (most, format) = (self.limits.most(), self.results.format);
         let read = each(
             &mut reader,
             options.get_threads(),
@@ -68,7 +69,7 @@ impl TextLookUp<'_> {
                 for found in block {
                     let (rows, query) = found?;
                     out.write(|out| {
-                        rows.rows().try_for_each(|row| self.format.text_match::<F>(out, &query, &row))
+                        rows.rows().try_for_each(|row| format.text_match::<F>(out, &query, &row))
                     })?;
                 }
                 Ok::<(), Failure>(out.flush()?)

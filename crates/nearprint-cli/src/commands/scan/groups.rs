@@ -32,7 +32,10 @@ pub(super) struct FileGroup {
     pub(super) spare_bytes: u64,
     /// Whether all files have the same content.
     pub(super) is_exact: bool,
-    /// The first one has the smallest path, or is the best picture. The others are sorted by (distance, path).
+    /// Whether features decided, so that similarities are exact.
+    pub(super) is_by_similarity: bool,
+    /// The first one has the smallest path, or is the best picture. The others are sorted by distance, or by
+    /// similarity if that is exact, then by path.
     pub(super) members: Vec<GroupMember>,
 }
 
@@ -41,7 +44,7 @@ pub(super) struct GroupMember {
     pub(super) distance: u32,
     /// The similarity with the first member: exact if features decide, otherwise estimated.
     pub(super) similarity: f64,
-    /// Whether it has the content of the first one.
+    /// Whether it has the content of the first one; of the first one, whether another one has it.
     pub(super) is_exact: bool,
     /// Whether it could go: it is near the first one, and another file. In a chain, what is near other
     /// members only may differ from the first one in everything.
@@ -132,11 +135,14 @@ fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGr
     };
     let mut members: Vec<GroupMember> = part.iter().map(member).collect();
     members[1..].sort_unstable_by_key(|member| (member.distance, member.file));
+    let is_exact = members.iter().all(|member| member.is_exact);
+    members[0].is_exact = members[1..].iter().any(|member| member.is_exact);
     let spare = members.iter().filter(|member| member.is_spare);
     FileGroup {
         kind: GroupKind::Pictures,
         spare_bytes: spare.map(|member| files[member.file].stamp.size_bytes).sum(),
-        is_exact: members.iter().all(|member| member.is_exact),
+        is_exact,
+        is_by_similarity: false,
         members,
     }
 }
@@ -210,12 +216,19 @@ impl<F: Fingerprint> Grouper<'_, F> {
             GroupMember { distance, similarity, is_exact, is_spare: text != first && is_near, file: text }
         };
         let mut members: Vec<GroupMember> = part.iter().map(member).collect();
-        members.sort_unstable_by_key(|member| (member.distance, member.file));
+        let is_by_similarity = matches!(self.decides, Decides::Features(_));
+        members[1..].sort_unstable_by(|a, b| match is_by_similarity {
+            true => b.similarity.total_cmp(&a.similarity).then(a.file.cmp(&b.file)),
+            false => (a.distance, a.file).cmp(&(b.distance, b.file)),
+        });
+        let is_exact = members.iter().all(|member| member.is_exact);
+        members[0].is_exact = members[1..].iter().any(|member| member.is_exact);
         let spare = members.iter().filter(|member| member.is_spare);
         FileGroup {
             kind: GroupKind::Texts,
             spare_bytes: spare.map(|member| self.texts[member.file].content.len_bytes).sum(),
-            is_exact: members.iter().all(|member| member.is_exact),
+            is_exact,
+            is_by_similarity,
             members,
         }
     }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::args::values;
 use crate::args::{
-    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, exactly, limit,
-    note_left_out,
+    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs, exactly,
+    left_out_object, limit, note_left_out,
 };
 use crate::commands::fingerprint::fewer_than;
 use crate::pictures::PictureReader;
@@ -28,15 +28,19 @@ use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 use print::{GroupPrinter, Style};
 use report::ScanReport;
+use serde_json::{Value, json};
 
 /// Find near-duplicate files under folders
 ///
 /// Prints groups of files, largest savings first. A group begins with the number of files and the
-/// bytes that could be saved. A line for each file follows: the distance in bits from the first
-/// file, the path (relative to PATH if that is one folder), and the size on disk. A group of exact
+/// bytes that could be saved. A line for each file follows: the similarity with the first file in percent, the
+/// path (relative to PATH if that is one folder), and the size on disk. Where fingerprints decide (-k, --confirm,
+/// simhashes, pictures), the distance in bits is in place of the similarity. A group of exact
 /// copies is one line: their number, the bytes, and the first path. Each file of a group is near the first
 /// one, and the others are what `dedup` of the same folders removes. Whole files are
 /// compared: similar sections of different files are not found. Compressed texts are read.
+///
+/// In JSON, `exact` says that a file has the content of the first one; of the first one, that another one has it.
 ///
 /// Pictures (JPEG, PNG, WebP, GIF, TIFF, BMP) are compared with each other by PDQ fingerprints. The first one of a
 /// group has the most pixels, then the most bytes; lines of pictures end with a column WIDTHxHEIGHT.
@@ -65,8 +69,10 @@ pub(super) struct Args {
     /// of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
-    /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
-    #[arg(long, value_name = "N", default_value = "30", help_heading = "File options")]
+    /// Leave out files of fewer than N tokens; those without any always. As in `dedup`, which acts on what is
+    /// shown, none by default: similarities are exact however short texts are. With -k or simhashes, 30 leaves out
+    /// texts whose fingerprints are unreliable
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "File options")]
     min_tokens: usize,
     /// Leave out files of fewer than N features, which are what the recipe compares: shingles, or
     /// keywords. Only files with the same tokens are near a file without features
@@ -95,11 +101,16 @@ pub(super) struct Args {
     /// Print only the first N groups; all are counted
     #[arg(long, value_name = "N", help_heading = "Output options")]
     limit: Option<usize>,
+    /// Begin with a line of the names of the columns
+    #[arg(long, help_heading = "Output options")]
+    header: bool,
     /// Print one JSON object for each group, with all files and their whole paths
     #[arg(long, help_heading = "Output options")]
     json: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
+    #[command(flatten, next_help_heading = "Output options")]
+    summary: SummaryArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
@@ -130,6 +141,7 @@ impl TypedCommand<&Recipe> for &Args {
         let (k, decides) = self.decides(recipe)?;
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         self.report.check(&paths, &[])?;
+        self.summary.check(&paths, &[])?;
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
@@ -167,6 +179,9 @@ impl TypedCommand<&Recipe> for &Args {
         self.report.write(|| report.head(), |out| report.write_groups(out, options.get_threads()))?;
         let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
+        if self.header {
+            out.write(|out| printer.write_header(out, matches!(decides, Decides::Features(_))))?;
+        }
         out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned)))?;
         out.flush()?;
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
@@ -185,8 +200,29 @@ impl TypedCommand<&Recipe> for &Args {
         let too_plain = format!("pictures of a quality below {}", self.pictures.quality);
         let further = [(scanned.num_short, &*too_short), (scanned.num_plain, &*too_plain)];
         note_left_out(global, &scanned.left_out, scanned.num_files(), &further);
-        Ok(())
+        Ok(self.summary.write(|| object(&scanned, &groups, &near, started.elapsed()))?)
     }
+}
+
+/// The numbers of files scanned and grouped, as one object.
+fn object<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], near: &str, time: Duration) -> Value {
+    let members = || groups.iter().flat_map(|group| &group.members);
+    json!({
+        "files": scanned.num_files(),
+        "compared_texts": scanned.texts.len(),
+        "compared_pictures": scanned.pictures.len(),
+        "compared_bytes": scanned.len_bytes,
+        "groups": groups.len(),
+        "exact_groups": groups.iter().filter(|group| group.is_exact).count(),
+        "grouped_files": members().count(),
+        "spare_files": members().filter(|member| member.is_spare).count(),
+        "spare_bytes": groups.iter().map(|group| group.spare_bytes).sum::<u64>(),
+        "near": near,
+        "too_short": scanned.num_short,
+        "too_plain": scanned.num_plain,
+        "left_out_files": left_out_object(&scanned.left_out),
+        "seconds": time.as_secs_f64(),
+    })
 }
 
 impl Args {

@@ -12,7 +12,7 @@ use crate::terminal::results::{escape, json};
 /// The format of printed groups.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
-    /// A line with the number of files and the bytes that could go, a line of distance, path and
+    /// A line with the number of files and the bytes that could go, a line of similarity or distance, path and
     /// bytes for each file, and an empty line. Exact copies are one line.
     Plain,
     /// The same with aligned columns. Large groups are cut.
@@ -52,13 +52,23 @@ impl<'a> GroupPrinter<'a> {
         Self { style, all, root, was_line: false }
     }
 
+    /// Prints the names of the columns of files. Objects have names of their own.
+    pub(super) fn write_header(&self, out: &mut dyn Write, is_by_similarity: bool) -> io::Result<()> {
+        let near = if is_by_similarity { "similarity" } else { "distance" };
+        match self.style {
+            Style::Plain => writeln!(out, "{near}\tpath\tbytes"),
+            Style::Terminal { .. } => writeln!(out, "{near:>10} {:>8}  path", "size"),
+            Style::Json => Ok(()),
+        }
+    }
+
     pub(super) fn write<F>(
         &mut self,
         out: &mut dyn Write,
         group: &FileGroup,
         files: &ScannedFiles<F>,
     ) -> io::Result<()> {
-        let FileGroup { kind, spare_bytes, is_exact, members } = group;
+        let FileGroup { kind, spare_bytes, is_exact, is_by_similarity, members } = group;
         let what = if *kind == GroupKind::Pictures { "pictures" } else { "files" };
         let (count, spare) = (members.len(), DecimalBytes(*spare_bytes).to_string());
         let is_line = *is_exact && !self.all;
@@ -70,6 +80,10 @@ impl<'a> GroupPrinter<'a> {
             let path = files.file(*kind, member.file).path();
             self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
         };
+        let near = |member: &GroupMember| match is_by_similarity {
+            true => percent(member.similarity),
+            false => member.distance.to_string(),
+        };
         let bytes = |member: &GroupMember| files.file(*kind, member.file).content().len_bytes;
         let pixels = |member: &GroupMember| files.file(*kind, member.file).pixels();
         match self.style {
@@ -79,7 +93,7 @@ impl<'a> GroupPrinter<'a> {
             Style::Plain => {
                 writeln!(out, "{count} {what}\t{spare_bytes}")?;
                 for member in members {
-                    write!(out, "{}\t{}\t{}", member.distance, escape(&path(member)), bytes(member))?;
+                    write!(out, "{}\t{}\t{}", near(member), escape(&path(member)), bytes(member))?;
                     match pixels(member) {
                         Some((width, height)) => writeln!(out, "\t{width}x{height}")?,
                         None => writeln!(out)?,
@@ -96,7 +110,7 @@ impl<'a> GroupPrinter<'a> {
                 writeln!(out, "{bold}{spare:>9} could go{end}  {count} {what}")?;
                 let shown = if self.all || count <= SHOWN { count } else { SHOWN - 1 };
                 for member in &members[..shown] {
-                    let distance = if member.is_exact { "=".into() } else { member.distance.to_string() };
+                    let distance = if member.is_exact { "=".into() } else { near(member) };
                     let (size, path) = (DecimalBytes(bytes(member)).to_string(), printable(&path(member)));
                     let size_in_pixels = match pixels(member) {
                         Some((width, height)) => format!("{:>11}  ", format!("{width}x{height}")),
@@ -119,6 +133,9 @@ impl<'a> GroupPrinter<'a> {
                         out,
                         r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}"#
                     )?;
+                    if *is_by_similarity {
+                        write!(out, r#","similarity":{:.4}"#, member.similarity)?;
+                    }
                     match pixels(member) {
                         Some((width, height)) => write!(out, r#","width":{width},"height":{height}}}"#)?,
                         None => write!(out, "}}")?,
@@ -128,6 +145,11 @@ impl<'a> GroupPrinter<'a> {
             }
         }
     }
+}
+
+/// A similarity in percent. Only 1 is 100.0%.
+fn percent(similarity: f64) -> String {
+    format!("{:.1}%", (1000.0 * similarity).floor() / 10.0)
 }
 
 /// A path without control characters, which a terminal would interpret.
@@ -142,6 +164,10 @@ mod tests {
     use nearprint_text::recipe::Features;
 
     fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
+        printed_by(false, style, all, groups)
+    }
+
+    fn printed_by(similarity: bool, style: Style, all: bool, groups: &[&[bool]]) -> String {
         let content = |hash| Content { len_bytes: 1500, hash };
         let texts = (0..40)
             .map(|n| TextFile {
@@ -166,6 +192,7 @@ mod tests {
                 kind: GroupKind::Texts,
                 spare_bytes: 1500 * (are_exact.len() as u64 - 1),
                 is_exact: are_exact.iter().all(|&is_exact| is_exact),
+                is_by_similarity: similarity,
                 members: are_exact.iter().enumerate().map(member).collect(),
             };
             printer.write(&mut out, &group, &files).unwrap();
@@ -189,6 +216,12 @@ mod tests {
         assert!(all.starts_with("3 files\t3000\n0\t0") && all.lines().count() == 5, "{all}");
         let json = r#"{"count":2,"spare_bytes":1500,"exact":false,"files":[{"distance":0,"path":"d/0\t\u001b\"x","bytes":1500,"exact":true},{"distance":4,"path":"d/1\t\u001b\"x","bytes":1500,"exact":false}]}"#;
         assert_eq!(printed(Style::Json, false, &[NEAR]), format!("{json}\n"));
+        let plain = "2 files\t1500\n100.0%\t0\\t\\x1b\"x\t1500\n95.0%\t1\\t\\x1b\"x\t1500\n\n";
+        assert_eq!(printed_by(true, Style::Plain, false, &[NEAR]), plain);
+        assert!(
+            printed_by(true, Style::Json, false, &[NEAR]).contains(r#""exact":false,"similarity":0.9500}"#)
+        );
+        assert_eq!([0.7, 0.99999, 1.0].map(percent), ["70.0%", "99.9%", "100.0%"]);
         assert!(printed(Style::Json, false, &[EXACT]).contains(r#""exact":true,"files":[{"#));
     }
 

@@ -12,14 +12,15 @@ use nearprint_text::documents::unescape;
 /// The most columns of a file that has no header, unless `--columns` names them.
 const DEFAULT_COLUMNS: usize = 3;
 
-/// Reads lines of cells. A comma as delimiter means CSV with its quotation marks, a tab means TSV.
+/// Reads lines of cells. A comma as delimiter means CSV with its quotation marks, a tab means TSV. `columns`
+/// are those of an input without a header.
 pub(super) fn read<F: Fingerprint>(
     args: &FingerprintArgs,
     mut input: InputStream,
-    delimiter: char,
+    (delimiter, columns): (char, &[Column]),
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
-    let mut table = Table::new(&args.columns)?;
+    let mut table = Table::new(columns)?;
     input.for_each_line(delimiter == ',', sink, |text, sink| {
         let cells = Cells::of_line(text, delimiter)?;
         let Some(columns) = table.columns_of::<F>(args, &cells)? else { return Ok(()) };
@@ -37,12 +38,15 @@ struct Table {
     columns: Option<ColumnIndexes>,
     /// The number of cells of each line: as in the header or, with `--columns`, in the first line.
     expected: Option<usize>,
+    /// The number of columns that have names without a header.
+    named: usize,
 }
 
 impl Table {
     fn new(columns: &[Column]) -> Result<Self, Failure> {
+        let named = columns.len();
         let columns = if columns.is_empty() { None } else { Some(ColumnIndexes::of(columns)?) };
-        Ok(Self { columns, expected: None })
+        Ok(Self { columns, expected: None, named })
     }
 
     /// The columns of a row. `None` if the line is the header.
@@ -61,12 +65,12 @@ impl Table {
                 None => *self.columns.insert(ColumnIndexes::DEFAULT),
             },
         };
-        self.check_count(cells.count(), args.columns.len())?;
+        self.check_count(cells.count())?;
         Ok(Some(columns))
     }
 
-    /// `named`: the number of names that `--columns` has.
-    fn check_count(&mut self, count: usize, named: usize) -> Result<(), String> {
+    fn check_count(&mut self, count: usize) -> Result<(), String> {
+        let named = self.named;
         if count < named {
             return Err(format!("{count} cells, but --columns names {named}"));
         }

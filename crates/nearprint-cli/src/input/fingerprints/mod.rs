@@ -9,6 +9,7 @@ mod jsonl;
 mod keys;
 mod list;
 mod npy;
+mod opened;
 mod parquet;
 mod raw;
 mod rows;
@@ -19,14 +20,15 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{FingerprintArgs, FingerprintFormat};
 use crate::terminal::failure::Failure;
-use nearprint::{Fingerprint, U256};
-use nearprint_text::documents::Compression;
+use nearprint::Fingerprint;
+#[cfg(any(test, feature = "fuzzing"))]
 use stream::InputStream;
 
 pub(crate) use keys::{KeyEnd, read_keys};
 pub(crate) use list::{read_fingerprints, read_rows};
 pub(crate) use npy::npy_header;
-pub(crate) use rows::{KeyPolicy, RowSink, store};
+use opened::{OpenedInput, by_extension};
+pub(crate) use rows::{Description, KeyPolicy, RowSink, store};
 pub(crate) use text::read_ids;
 
 /// Reads all inputs in their order, or standard input if there are none.
@@ -35,64 +37,60 @@ pub(crate) fn read_all<F: Fingerprint>(
     inputs: &[PathBuf],
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
-    if inputs.is_empty() {
-        return read(args, Path::new("-"), sink);
-    }
-    inputs.iter().try_for_each(|input| read(args, input, sink))
+    Inputs::new(inputs).read(args, sink)
 }
 
-fn read<F: Fingerprint>(
-    args: &FingerprintArgs,
-    path: &Path,
-    sink: &mut dyn RowSink<F>,
-) -> Result<(), Failure> {
-    let format = args.input_format.unwrap_or_else(|| by_extension(path));
-    if !args.columns.is_empty() && !matches!(format, FingerprintFormat::Csv | FingerprintFormat::Tsv) {
-        let why = "--columns is for CSV and TSV only; --input-format can set the format";
-        return Err(Failure::Usage(format!("{}: {why}", path.display())));
-    }
-    if format == FingerprintFormat::Parquet {
-        return parquet::read(args, path, sink);
-    }
-    let is_raw = matches!(format, FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256);
-    let input = if is_raw { InputStream::open_raw(path)? } else { InputStream::open(path)? };
-    read_stream(args, format, input, sink)
+/// Inputs in their order.
+pub(crate) struct Inputs<'a> {
+    /// The first input, if it is open.
+    first: Option<OpenedInput>,
+    /// The others.
+    rest: Vec<&'a Path>,
 }
 
-fn read_stream<F: Fingerprint>(
-    args: &FingerprintArgs,
-    format: FingerprintFormat,
-    mut input: InputStream,
-    sink: &mut dyn RowSink<F>,
-) -> Result<(), Failure> {
-    match format {
-        FingerprintFormat::Text => text::read(args, input, sink),
-        FingerprintFormat::U64 => raw::read(&mut input, u64::BITS, sink),
-        FingerprintFormat::U128 => raw::read(&mut input, u128::BITS, sink),
-        FingerprintFormat::U256 => raw::read(&mut input, U256::BITS, sink),
-        FingerprintFormat::Csv => csv::read(args, input, ',', sink),
-        FingerprintFormat::Tsv => csv::read(args, input, '\t', sink),
-        FingerprintFormat::Jsonl => jsonl::read(args, input, sink),
-        FingerprintFormat::Npy => npy::read(&mut input, sink),
-        FingerprintFormat::Parquet => Err(input.bad_line("Parquet has to be in a file", "")),
+impl<'a> Inputs<'a> {
+    fn new(inputs: &'a [PathBuf]) -> Self {
+        let inputs = inputs.iter().map(PathBuf::as_path);
+        let rest: Vec<&Path> = inputs.collect();
+        Self { first: None, rest: if rest.is_empty() { vec![Path::new("-")] } else { rest } }
+    }
+
+    /// Opens the first input, unless it is Parquet, and reads what it says about its rows.
+    pub(crate) fn open(args: &FingerprintArgs, inputs: &'a [PathBuf]) -> Result<Self, Failure> {
+        let mut opened = Self::new(inputs);
+        if !is_parquet(args, opened.rest[0]) {
+            opened.first = Some(OpenedInput::open(args, opened.rest.remove(0))?);
+        }
+        Ok(opened)
+    }
+
+    /// What the first input says about its rows.
+    pub(crate) fn description(&self) -> Description {
+        self.first.as_ref().map(|first| first.description.clone()).unwrap_or_default()
+    }
+
+    /// Passes the rows to a sink.
+    pub(crate) fn read<F: Fingerprint>(
+        self,
+        args: &FingerprintArgs,
+        sink: &mut dyn RowSink<F>,
+    ) -> Result<(), Failure> {
+        if let Some(first) = self.first {
+            first.read(args, sink)?;
+        }
+        self.rest.iter().try_for_each(|path| match is_parquet(args, path) {
+            true => {
+                sink.described(&Description::default())?;
+                parquet::read(args, path, sink)
+            }
+            false => OpenedInput::open(args, path)?.read(args, sink),
+        })
     }
 }
 
-/// The format of an extension. An extension of a compression is skipped.
-fn by_extension(path: &Path) -> FingerprintFormat {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let bare = Path::new(Compression::strip(name));
-    match bare.extension().and_then(|extension| extension.to_str()) {
-        Some("u64") => FingerprintFormat::U64,
-        Some("u128") => FingerprintFormat::U128,
-        Some("u256") => FingerprintFormat::U256,
-        Some("csv") => FingerprintFormat::Csv,
-        Some("tsv") => FingerprintFormat::Tsv,
-        Some("jsonl") => FingerprintFormat::Jsonl,
-        Some("npy") => FingerprintFormat::Npy,
-        Some("parquet") => FingerprintFormat::Parquet,
-        _ => FingerprintFormat::Text,
-    }
+fn is_parquet(args: &FingerprintArgs, path: &Path) -> bool {
+    let format = args.input_format.or_else(|| by_extension(path));
+    args.columns.is_empty() && format == Some(FingerprintFormat::Parquet)
 }
 
 /// A fingerprint and, if the input has them, its id and key.
@@ -107,7 +105,9 @@ pub(crate) fn read_bytes<F: Fingerprint>(
     bytes: Vec<u8>,
 ) -> (Vec<RowRead<F>>, Result<(), String>) {
     let mut rows = CollectedRows(Vec::new());
-    let end = read_stream(&FingerprintArgs::default(), format, InputStream::of_bytes(bytes), &mut rows);
+    let (args, input) = (FingerprintArgs::default(), InputStream::of_bytes(bytes));
+    let end =
+        OpenedInput::of_stream(&args, Some(format), input).and_then(|input| input.read(&args, &mut rows));
     (rows.0, end.map_err(|failure| format!("{failure:?}")))
 }
 

@@ -2,14 +2,44 @@
 
 use std::borrow::Cow;
 
+use crate::args::agree;
+use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use nearprint::erased::NewRows;
-use nearprint::{Error, Fingerprint, MAX_KEY_BYTES};
+use nearprint::{Error, Fingerprint, MAX_KEY_BYTES, Width};
+
+/// What an input says about its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Description {
+    /// The width of the fingerprints, if their digits or the header have it.
+    pub(crate) width: Option<Width>,
+    /// The distance and the recipe of the header of `fingerprint --header` or `export --header`.
+    pub(crate) header: RowHeader,
+    /// Whether the rows have keys, and no option named their column.
+    pub(crate) has_keys: bool,
+}
+
+impl Description {
+    /// Fails if the input has fingerprints of another recipe.
+    pub(crate) fn check_recipe(&self, stored: Option<&str>) -> Result<(), Failure> {
+        match self.header.recipe.as_deref().zip(stored).filter(|(own, stored)| !agree(own, stored)) {
+            Some((own, stored)) => Err(Failure::Usage(format!(
+                "the fingerprints of the input have another recipe than the database: {own}; {stored}"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
 
 /// Receives the rows of an input.
 pub(crate) trait RowSink<F> {
     /// The next row. `None` if the input has no id, or no key, for it.
     fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure>;
+
+    /// What an input says about its rows, before the first of them.
+    fn described(&mut self, _: &Description) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// What happens to keys.
     fn key_policy(&self) -> KeyPolicy {

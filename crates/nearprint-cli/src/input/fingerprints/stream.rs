@@ -23,6 +23,8 @@ pub(super) struct InputStream {
     pub(super) reader: BufReader<Box<dyn Read>>,
     /// The current line, counted from 1.
     line: u64,
+    /// A line that was looked at, with its end.
+    peeked: Vec<u8>,
 }
 
 impl InputStream {
@@ -47,7 +49,7 @@ impl InputStream {
 
     fn new(name: PathBuf, reader: impl Read + 'static) -> Self {
         let reader: Box<dyn Read> = Box::new(reader);
-        Self { name, reader: BufReader::with_capacity(BUFFER_BYTES, reader), line: 0 }
+        Self { name, reader: BufReader::with_capacity(BUFFER_BYTES, reader), line: 0, peeked: Vec::new() }
     }
 
     /// An input in memory.
@@ -69,9 +71,9 @@ impl InputStream {
     ) -> Result<(), Failure> {
         let mut bytes = Vec::new();
         let mut blank = None;
-        let mut next_line = 1;
+        let mut next_line = self.line + 1;
         loop {
-            if !self.reader.buffer().contains(&b'\n') {
+            if self.peeked.is_empty() && !self.reader.buffer().contains(&b'\n') {
                 sink.idle()?;
             }
             self.line = next_line;
@@ -119,8 +121,32 @@ impl InputStream {
         self.read_until(end, bytes)
     }
 
+    /// The next line without its end, which stays unread. Empty at the end of the input.
+    pub(super) fn peek_line(&mut self) -> Result<String, Failure> {
+        if self.peeked.is_empty() {
+            let mut bytes = Vec::new();
+            self.line += 1;
+            self.read_until(b'\n', &mut bytes)?;
+            self.line -= 1;
+            self.peeked = bytes;
+        }
+        let line = String::from_utf8_lossy(&self.peeked);
+        let line = if self.line == 0 { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
+        Ok(line.trim_end_matches(['\n', '\r']).to_string())
+    }
+
+    /// Passes over the line that was looked at.
+    pub(super) fn skip_line(&mut self) {
+        self.peeked.clear();
+        self.line += 1;
+    }
+
     /// Appends a line with its end. Returns false at the end of the input.
     fn read_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+        if !self.peeked.is_empty() {
+            bytes.append(&mut self.peeked);
+            return Ok(true);
+        }
         self.read_until(b'\n', bytes)
     }
 

@@ -7,4 +7,4 @@ mod writer;
 pub use reader::ParquetReader;
 pub use row::{ParquetRow, ParquetValue};
 pub use writer::ParquetWriter;
-pub(super) use writer::RowCopier;
+pub(super) use writer::{ParquetShape, RowCopier};

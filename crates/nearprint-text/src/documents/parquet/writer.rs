@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
@@ -96,6 +97,19 @@ fn write_error(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     }
 }
 
+/// The columns and the compression of a file.
+#[derive(Clone)]
+pub(in super::super) struct ParquetShape {
+    pub(in super::super) schema: SchemaRef,
+    compression: Compression,
+}
+
+impl ParquetShape {
+    pub(in super::super) fn of(reader: &ParquetReader) -> Self {
+        Self { schema: reader.schema().clone(), compression: reader.compression() }
+    }
+}
+
 /// Copies rows of other files, with more columns.
 pub(in super::super) struct RowCopier {
     writer: ParquetWriter,
@@ -116,6 +130,7 @@ enum AddedColumn {
     Text(Vec<Option<String>>),
     Number(Vec<Option<f64>>),
     Count(Vec<Option<u64>>),
+    Flag(Vec<Option<bool>>),
 }
 
 impl AddedColumn {
@@ -124,6 +139,7 @@ impl AddedColumn {
             FieldKind::Text => Self::Text(Vec::new()),
             FieldKind::Number => Self::Number(Vec::new()),
             FieldKind::Count => Self::Count(Vec::new()),
+            FieldKind::Flag => Self::Flag(Vec::new()),
         }
     }
 
@@ -136,6 +152,8 @@ impl AddedColumn {
             (Self::Number(column), _) => column.push(None),
             (Self::Count(column), FieldValue::Count(count)) => column.push(Some(*count)),
             (Self::Count(column), _) => column.push(None),
+            (Self::Flag(column), FieldValue::Flag(flag)) => column.push(Some(*flag)),
+            (Self::Flag(column), _) => column.push(None),
         }
     }
 
@@ -144,6 +162,7 @@ impl AddedColumn {
             Self::Text(column) => Arc::new(StringArray::from_iter(column.drain(..))),
             Self::Number(column) => Arc::new(Float64Array::from_iter(column.drain(..))),
             Self::Count(column) => Arc::new(UInt64Array::from_iter(column.drain(..))),
+            Self::Flag(column) => Arc::new(BooleanArray::from_iter(column.drain(..))),
         }
     }
 }
@@ -153,22 +172,22 @@ impl RowCopier {
     /// and one more column for each added field.
     pub(in super::super) fn create(
         path: &Path,
-        source: &ParquetReader,
+        source: &ParquetShape,
         text_field: &str,
         added: &[AddedField],
         columns: &[usize],
     ) -> Result<Self> {
         let kept;
         let schema = match columns {
-            [] => source.schema(),
+            [] => &source.schema,
             columns => {
-                kept = source.schema().project(columns).map_err(ParquetError::from);
+                kept = source.schema.project(columns).map_err(ParquetError::from);
                 &kept.map_err(write_error(path))?
             }
         };
         let text_column = schema.column_with_name(text_field).map(|(column, _)| column);
         let schema = with_fields(schema, added);
-        let writer = ParquetWriter::create(path, &schema, source.compression())?;
+        let writer = ParquetWriter::create(path, &schema, source.compression)?;
         let added = added.iter().map(AddedColumn::of).collect();
         let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
         Ok(Self { writer, batches, rows, added, columns: columns.to_vec(), text_column, texts })
@@ -256,6 +275,7 @@ fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {
             FieldKind::Text => DataType::Utf8,
             FieldKind::Number => DataType::Float64,
             FieldKind::Count => DataType::UInt64,
+            FieldKind::Flag => DataType::Boolean,
         };
         Arc::new(Field::new(name, kind, true))
     });

@@ -1,0 +1,36 @@
+//! The option for the counts of a summary.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use nearprint_text::Result;
+use nearprint_text::documents::{OutputFile, check_outputs};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SummaryArgs {
+    /// Also write the counts of the summary to a file, as one JSON object
+    #[arg(long, value_name = "FILE.json")]
+    summary: Option<PathBuf>,
+}
+
+impl SummaryArgs {
+    /// Where the counts go, if they are wanted.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.summary.as_deref()
+    }
+
+    /// Fails if the file is an input or lies in a database, or if its folder does not exist.
+    pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> Result<()> {
+        check_outputs(self.path().map(|path| ("--summary", path)), inputs, databases)
+    }
+
+    /// Writes an object, if it is wanted, to a file that takes its name when it is complete.
+    pub(crate) fn write(&self, object: impl FnOnce() -> Value) -> Result<()> {
+        let Some(path) = self.path() else { return Ok(()) };
+        let file = OutputFile::create(path)?;
+        writeln!(file.file(), "{}", object()).map_err(nearprint::Error::io("write", path))?;
+        file.complete()
+    }
+}

@@ -1,0 +1,200 @@
+//! Outputs that are folders.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, Keep, Shards, Unit};
+use nearprint_text::documents::{Item, Reader, ReaderOptions};
+use nearprint_text::{Error, OutputProblem, Result};
+use parquet::arrow::ArrowWriter;
+
+/// Three documents of four are repeated in a later file, which have some of their own.
+fn texts(file: usize, count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("text number {}", if at % 4 == 3 { file * count + at } else { at })).collect()
+}
+
+/// The names of the inputs, and how they are written.
+fn write_inputs(folder: &Path, kind: &str, files: usize, count: usize) {
+    for file in 0..files {
+        let name = folder.join(format!("date=2024-01-{file:02}/x.{kind}"));
+        fs::create_dir_all(name.parent().unwrap()).unwrap();
+        let texts = texts(file, count);
+        let lines: String = match kind {
+            "csv" => {
+                format!("n,text\n{}", texts.iter().map(|text| format!("1,{text}\n")).collect::<String>())
+            }
+            _ => texts.iter().map(|text| format!("{{\"n\":1,\"text\":\"{text}\"}}\n")).collect(),
+        };
+        match kind {
+            "parquet" => {
+                let column: ArrayRef = Arc::new(StringArray::from(texts));
+                let rows = RecordBatch::try_from_iter([("text", column)]).unwrap();
+                let file = fs::File::create(name).unwrap();
+                let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
+                writer.write(&rows).unwrap();
+                writer.close().unwrap();
+            }
+            "jsonl.zst" => fs::write(name, zstd::encode_all(lines.as_bytes(), 1).unwrap()).unwrap(),
+            _ => fs::write(name, lines).unwrap(),
+        }
+    }
+}
+
+fn job(input: &Path, output: &Path, shards: Option<Shards>) -> FileJob {
+    let mut options = DedupOptions::new("exact".parse().unwrap());
+    options.min_tokens = 1;
+    let mut job = FileJob::new(vec![input.to_path_buf()], output.to_path_buf(), options);
+    job.shards = shards;
+    job
+}
+
+fn run(job: &FileJob, until: u64) -> Result<FileReport> {
+    job.clone().run(|counts, _| match counts.records < until {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    })
+}
+
+/// The texts of the documents in files.
+fn texts_in(paths: &[PathBuf]) -> Vec<String> {
+    let mut reader = Reader::open(paths, ReaderOptions::default()).unwrap();
+    let mut texts = Vec::new();
+    while let Some(item) = reader.next_item().unwrap() {
+        let Item::Record(record) = item else { panic!("a bad record") };
+        texts.push(record.text);
+    }
+    texts
+}
+
+/// The files below a folder, with their contents.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_path_buf()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            match entry.is_dir() {
+                true => folders.push(entry),
+                false => drop(
+                    found
+                        .insert(entry.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&entry).unwrap()),
+                ),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn each_input_has_an_output_of_its_name_that_resumes() {
+    for (kind, keep) in
+        [("jsonl", Keep::First), ("csv", Keep::Longest), ("jsonl.zst", Keep::First), ("parquet", Keep::First)]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        write_inputs(&at("in"), kind, 12, 1000);
+        let mut single = job(&at("in"), &at(&format!("single.{kind}")), None);
+        single.keep = keep.clone();
+        let expected = run(&single, u64::MAX).unwrap();
+        let of = |folder: &str, database: bool| {
+            let mut job = job(&at("in"), &at(folder), Some(Shards::ByInput));
+            job.keep = keep.clone();
+            job.database = database.then(|| at(&format!("{folder}.np")));
+            job
+        };
+        for (folder, database) in [("plain", false), ("whole", true)] {
+            assert_eq!(run(&of(folder, database), u64::MAX).unwrap().counts, expected.counts);
+            let files = files(&at(folder));
+            let names: Vec<PathBuf> = files.keys().map(|name| at(folder).join(name)).collect();
+            let wanted = (0..12).map(|file| at(folder).join(format!("date=2024-01-{file:02}/x.{kind}")));
+            assert!(names.iter().cloned().eq(wanted), "{names:?}");
+            assert_eq!(texts_in(&names), texts_in(&[at(&format!("single.{kind}"))]), "{kind}");
+            for (file, name) in names.iter().enumerate() {
+                let own = texts(file, 1000);
+                assert!(texts_in(std::slice::from_ref(name)).iter().all(|text| own.contains(text)));
+            }
+        }
+        // A foreign file stays, and what is interrupted comes to the same files.
+        fs::create_dir(at("cut")).unwrap();
+        fs::write(at("cut/foreign.jsonl"), "mine").unwrap();
+        for until in [1, 4000, 10_500, 11_999] {
+            let cut = run(&of("cut", true), until);
+            assert!(matches!(cut, Err(Error::Engine(nearprint::Error::Interrupted))), "{kind}");
+        }
+        let resumed = run(&of("cut", true), u64::MAX).unwrap();
+        assert!(resumed.resumed_after > 0 || keep != Keep::First, "{kind}");
+        assert_eq!(resumed.counts, expected.counts);
+        let mut found = files(&at("cut"));
+        assert_eq!(found.remove(Path::new("foreign.jsonl")).as_deref(), Some(&b"mine"[..]));
+        assert!(found == files(&at("whole")), "{kind}");
+        // A finished job is known, and that a file of it was changed.
+        assert!(run(&of("cut", true), u64::MAX).unwrap().completed.is_some());
+        fs::write(at(&format!("cut/date=2024-01-03/x.{kind}")), "changed").unwrap();
+        let changed = run(&of("cut", true), u64::MAX);
+        assert!(matches!(changed, Err(Error::Output(OutputProblem::ChangedAfterEnd { .. }))), "{kind}");
+    }
+}
+
+#[test]
+fn an_output_is_split_into_files() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    write_inputs(&at("in"), "jsonl.zst", 4, 6000);
+    run(&job(&at("in"), &at("single.jsonl"), None), u64::MAX).unwrap();
+    let expected = texts_in(&[at("single.jsonl")]);
+    let of = |folder: &str| {
+        let mut job = job(&at("in"), &at(folder), Some(Shards::Into(3)));
+        job.database = Some(at(&format!("{folder}.np")));
+        job
+    };
+    run(&of("whole"), u64::MAX).unwrap();
+    for until in [11_000, 21_000] {
+        assert!(run(&of("cut"), until).is_err());
+    }
+    assert_eq!(run(&of("cut"), u64::MAX).unwrap().resumed_after, 20_000);
+    assert!(files(&at("cut")) == files(&at("whole")));
+    for shard in 0..3 {
+        let name = at(&format!("whole/part-{shard:05}-of-00003.jsonl.zst"));
+        assert!(texts_in(&[name]).iter().eq(expected.iter().skip(shard).step_by(3)), "{shard}");
+    }
+    assert_eq!(files(&at("whole")).len(), 3);
+    // Documents of units are split, too.
+    let mut units = job(&at("in"), &at("units"), Some(Shards::Into(2)));
+    units.units = Some(Unit::Line);
+    run(&units, u64::MAX).unwrap();
+    let parts =
+        [0, 1].map(|shard| texts_in(&[at(&format!("units/part-0000{shard}-of-00002.jsonl.zst"))]).len());
+    assert_eq!(parts.iter().sum::<usize>(), expected.len());
+}
+
+#[test]
+fn nothing_in_a_folder_is_replaced() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    write_inputs(&at("in"), "jsonl", 2, 10);
+    let problem = |inputs: &[PathBuf], output: &str, shards: Shards| {
+        let mut job = job(&inputs[0], &at(output), Some(shards));
+        job.inputs = inputs.to_vec();
+        match run(&job, u64::MAX) {
+            Err(Error::Output(problem)) => problem,
+            other => panic!("{other:?}"),
+        }
+    };
+    fs::create_dir_all(at("out/date=2024-01-01")).unwrap();
+    fs::write(at("out/date=2024-01-01/x.jsonl"), "mine").unwrap();
+    let exists = problem(&[at("in")], "out", Shards::ByInput);
+    assert!(matches!(exists, OutputProblem::ShardExists { .. }), "{exists}");
+    assert_eq!(files(&at("out")).len(), 1);
+    let inside = problem(&[at("in")], "in/out", Shards::ByInput);
+    assert!(matches!(inside, OutputProblem::IsInput { .. }) && !at("in/out").exists(), "{inside}");
+    let (one, other) = (at("in/date=2024-01-00/x.jsonl"), at("in/date=2024-01-01/x.jsonl"));
+    let same = problem(&[one.clone(), other], "new", Shards::ByInput);
+    assert!(matches!(same, OutputProblem::ShardsOfOneName { .. }), "{same}");
+    fs::write(at("note.txt"), "a text").unwrap();
+    let list = problem(&[at("note.txt")], "new", Shards::Into(2));
+    assert!(matches!(list, OutputProblem::ShardsOfFiles { .. }) && !at("new").exists(), "{list}");
+    let own = problem(std::slice::from_ref(&one), "in/date=2024-01-00", Shards::ByInput);
+    assert!(matches!(own, OutputProblem::ShardExists { .. } | OutputProblem::IsInput { .. }), "{own}");
+}
