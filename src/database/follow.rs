@@ -126,6 +126,8 @@ fn seed<F: Fingerprint>(
     let mut note = folder.create(names::FOLLOWER).map_err(Error::io("create", &path))?;
     let text = format!("follows {}\n", source.path("").display());
     note.write_all_at(text.as_bytes(), 0).and_then(|()| note.sync()).map_err(Error::io("write", &path))?;
+    // Windows renames no folder with an open file.
+    drop(note);
     let news = News::<F>::read(source, database_id, |_| None, |_| false)?;
     news.copy_files(folder, options)?;
     // What the logs have comes with the first update. That one's manifest is a later one.

@@ -63,6 +63,20 @@ pub fn slashes(text: &str) -> String {
     if cfg!(windows) { text.replace(r"\\", "/").replace('\\', "/") } else { text.to_string() }
 }
 
+/// Commands whose outputs have slashes in paths, whatever the system.
+pub mod slashed {
+    use super::{Outcome, Path, slashes};
+
+    pub fn nearprint(folder: &Path, line: &str, input: &[u8]) -> Outcome {
+        let Outcome { code, out, err } = super::nearprint(folder, line, input);
+        Outcome { code, out: slashes(&out), err: slashes(&err) }
+    }
+
+    pub fn succeeds(folder: &Path, line: &str, input: &[u8]) -> String {
+        slashes(&super::succeeds(folder, line, input))
+    }
+}
+
 pub fn text<F: Fingerprint>(rows: &[Row<F>]) -> String {
     rows.iter().map(|row| format!("{}\t{}\n", Printed(row.fingerprint), row.id)).collect()
 }

@@ -3,21 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cli::{self, Outcome, fails, slashes};
+use crate::cli::slashed::{nearprint, succeeds};
+use crate::cli::{fails, slashes};
 use nearprint::{Fingerprint, Row};
 use nearprint_text::recipe::Recipe;
 use testkit::files::{can_link, make_pipe, set_mode, symlink};
 use testkit::{Random, clusters};
-
-/// Runs a command, and writes the paths of its outputs with slashes.
-fn nearprint(at: &Path, line: &str, input: &[u8]) -> Outcome {
-    let Outcome { code, out, err } = cli::nearprint(at, line, input);
-    Outcome { code, out: slashes(&out), err: slashes(&err) }
-}
-
-fn succeeds(at: &Path, line: &str, input: &[u8]) -> String {
-    slashes(&cli::succeeds(at, line, input))
-}
 
 /// A list of paths that a command has written.
 fn read(at: &Path, name: &str) -> String {

@@ -46,6 +46,8 @@ impl Home {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        // Wine keeps a stream as a file of its own.
+        names.retain(|name| !name.ends_with(".partial:nearprint.partial"));
         names.sort();
         names
     }
@@ -72,6 +74,7 @@ impl Home {
         assert!(report.completed.is_some(), "{report:?}");
         assert_eq!((report.counts.records, report.counts.kept, report.counts.bad), (3, 1, 1));
         assert_eq!(self.names(), ["bad", "dup", "in.jsonl", "out", "seen.np"]);
+        assert_eq!(fs::read_dir(self.0.path()).unwrap().count(), 5, "no marker is left");
         FILES.iter().for_each(|(name, content)| assert_eq!(self.read(name), *content));
     }
 }
