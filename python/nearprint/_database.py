@@ -57,8 +57,8 @@ def open(
     own, which suits small databases. ``on_event`` is called with a dictionary for each ``flush``, ``merge``,
     ``expiry`` and ``stall`` (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in which
     it was noticed. The first write waits at most ``wait`` seconds while another process writes. ``progress`` is for
-    all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of the
-    callable cancels the operation.
+    all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of
+    the callable cancels the operation.
 
     Raises ``NotFoundError``, a ``FileNotFoundError``, if there is no database; ``CorruptionError`` if it is
     damaged.

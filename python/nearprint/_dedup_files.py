@@ -70,10 +70,10 @@ def dedup_files(
     ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written,
     with fields ``duplicate_of``, ``cluster``, ``similarity`` and ``exact``. With ``cluster_size``, each has the number
     of documents of its cluster. This takes a second pass, and excludes ``database`` and ``unit``. ``keep`` is as in
-    the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is ``jaccard:X``, ``contained:X`` or ``edit:X``. With
-    a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted job again to resume
-    it. ``against`` are databases, files and folders that are only read: what is near one of their documents is left
-    out. The inputs are then compared with each other only with ``within`` or a ``database``.
+    the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is ``jaccard:X``, ``contained:X`` or
+    ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted
+    job again to resume it. ``against`` are databases, files and folders that are only read: what is near one of their
+    documents is left out. The inputs are then compared with each other only with ``within`` or a ``database``.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
