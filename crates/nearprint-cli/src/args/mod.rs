@@ -10,6 +10,7 @@ mod pictures;
 mod recipe;
 mod report;
 mod results;
+mod scanned;
 mod schema;
 mod summary;
 pub(crate) mod values;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
+use super::scanned::refuse_scanned;
 use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportGroup, ReportWriter};
+use crate::terminal::failure::Failure;
 use nearprint::Error;
 use nearprint::internal as parallel;
 use nearprint_text::Result;
@@ -41,6 +43,13 @@ impl ReportArgs {
     /// Fails if the report is an input or lies in a database, or if its folder does not exist.
     pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> Result<()> {
         check_outputs(self.path().map(|path| ("--report", path)), inputs, databases)
+    }
+
+    /// Fails if the report would take the place of a file in a scanned folder, unless that is a report.
+    pub(crate) fn check_scanned(&self, folders: &[PathBuf]) -> Result<(), Failure> {
+        const MARK: &[u8] = b"<meta name=\"generator\" content=\"nearprint\">";
+        let is_report = |start: &[u8]| start.windows(MARK.len()).any(|bytes| bytes == MARK);
+        refuse_scanned(("--report", self.path()), folders, is_report)
     }
 
     /// Writes the report, if one is wanted: what `report` returns, and the groups that `write` adds.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::scanned::refuse_scanned;
+use crate::terminal::failure::Failure;
 use nearprint_text::Result;
 use nearprint_text::documents::{OutputFile, check_outputs};
 
@@ -24,6 +26,13 @@ impl SummaryArgs {
     /// Fails if the file is an input or lies in a database, or if its folder does not exist.
     pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> Result<()> {
         check_outputs(self.path().map(|path| ("--summary", path)), inputs, databases)
+    }
+
+    /// Fails if the file would take the place of one in a scanned folder, unless that has counts.
+    pub(crate) fn check_scanned(&self, folders: &[PathBuf]) -> Result<(), Failure> {
+        let has_counts =
+            |start: &[u8]| start.starts_with(b"{") && start.windows(9).any(|bytes| bytes == b"\"seconds\"");
+        refuse_scanned(("--summary", self.path()), folders, has_counts)
     }
 
     /// Writes an object, if it is wanted, to a file that takes its name when it is complete.

@@ -21,6 +21,7 @@ pub(super) fn head(title: &str) -> Markup {
         head {
             meta charset="utf-8";
             meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="generator" content="nearprint";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { (title) }

@@ -395,3 +395,31 @@ fn lists_hold_names_with_line_feeds_between_zero_bytes() {
     succeeds(at, "dedup d -o confirmed.txt --confirm jaccard:0.5", b"");
     assert_eq!(fs::read(at.join("confirmed.txt")).unwrap(), b"d/a\nd/z\n");
 }
+
+/// A report in a scanned folder is written again and again, but takes no file of the folder.
+#[test]
+fn regression_a_report_took_the_place_of_a_scanned_file() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("docs")).unwrap();
+    for name in ["a.md", "b.md"] {
+        fs::write(at.join("docs").join(name), "one two three four five six").unwrap();
+    }
+    fs::write(at.join("docs/notes.json"), "{\"mine\": 1}").unwrap();
+    for command in ["scan docs", "dedup docs -o kept.txt --duplicates gone.tsv"] {
+        for option in [
+            "--report docs/a.md",
+            "--report docs/notes.json",
+            "--summary docs/b.md",
+            "--summary docs/notes.json",
+        ] {
+            let name = option.split_once(' ').unwrap().1;
+            fails(at, &format!("{command} {option}"), b"", 2, &[name, "choose another name"]);
+        }
+        for _ in 0..2 {
+            succeeds(at, &format!("{command} --report docs/near.html --summary docs/counts.json"), b"");
+        }
+    }
+    assert_eq!(fs::read(at.join("docs/a.md")).unwrap(), b"one two three four five six");
+    assert_eq!(fs::read(at.join("docs/notes.json")).unwrap(), b"{\"mine\": 1}");
+}

@@ -287,6 +287,8 @@ impl Args {
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
+        self.report.check_scanned(&job.inputs)?;
+        self.summary.check_scanned(&job.inputs)?;
         self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
         let remembers = job.database.is_some() && !job.dry_run;
         let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);

@@ -142,6 +142,8 @@ impl TypedCommand<&Recipe> for &Args {
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         self.report.check(&paths, &[])?;
         self.summary.check(&paths, &[])?;
+        self.report.check_scanned(&self.paths)?;
+        self.summary.check_scanned(&self.paths)?;
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
