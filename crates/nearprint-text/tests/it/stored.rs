@@ -140,7 +140,10 @@ impl<'a> Expected<'a> {
 /// Whether two maps have the same keys, and nearly the same similarities.
 fn assert_same<K: Ord + std::fmt::Debug>(found: &BTreeMap<K, f64>, expected: &BTreeMap<K, f64>) {
     assert!(found.keys().eq(expected.keys()), "{found:?} {expected:?}");
-    assert!(found.values().zip(expected.values()).all(|(found, expected)| (found - expected).abs() < 1e-9));
+    assert!(
+        found.values().zip(expected.values()).all(|(found, expected)| (found - expected).abs() < 1e-9),
+        "{found:?} {expected:?}"
+    );
 }
 
 /// Compares everything that the documents of a database answer.
