@@ -24,12 +24,6 @@ pub struct Output {
 }
 
 impl Output {
-    /// Whether some bytes may stay when a job ends: its report stays as it is, if the job was complete before
-    /// and killed just then, whoever has written it.
-    pub fn may_stay(&self, bytes: Option<&[u8]>) -> bool {
-        self.is_report && bytes.is_some()
-    }
-
     /// Whether some bytes are this output, complete.
     pub fn is_whole(&self, bytes: Option<&[u8]>, expected: &[u8]) -> bool {
         let form = |bytes: &[u8]| bytes.trim_ascii_end().ends_with(b"</html>");
