@@ -108,6 +108,10 @@ fn a_deduplication_becomes_a_page() {
     let outcome = nearprint(at, &again, b"");
     assert!(outcome.err.contains("already complete"), "{}", outcome.err);
     assert_eq!(page(at, "again.html"), first);
+    // regression: whatever stood there stayed, such as the page of the run before one that was killed.
+    fs::write(at.join("again.html"), "of another run").unwrap();
+    succeeds(at, &again, b"");
+    assert_eq!(page(at, "again.html"), first);
     let compressed = line.replace("dup.tsv", "dup.tsv.gz").replace("seen.np", "other.np");
     succeeds(at, &format!("{compressed} --report compressed.html"), b"");
     assert_eq!(page(at, "compressed.html"), first);

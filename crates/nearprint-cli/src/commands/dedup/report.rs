@@ -86,9 +86,9 @@ impl DedupReport {
         }))
     }
 
-    /// Writes the page after the job. If the job was complete before, a page that exists stays. The
-    /// file takes its name when it is complete. `check` is called
-    /// for each line and document that is read; an error cancels.
+    /// Writes the page after the job, also if the job was complete before: whoever has completed it may have
+    /// been killed before the page. The file takes its name when it is complete. `check` is called for each
+    /// line and document that is read; an error cancels.
     ///
     /// Reads the file of duplicates twice, and the inputs as far as texts are shown. Memory: 32 bytes
     /// for each group of the file of duplicates, and what the page shows.
@@ -98,9 +98,6 @@ impl DedupReport {
     /// Those of `check`, of reading the inputs, and
     /// [`Error::Engine`](nearprint_text::Error::Engine) if a file cannot be read or written.
     pub fn write(&self, done: &FileReport, check: Check<'_>) -> Result<()> {
-        if done.completed.is_some() && self.path.is_file() {
-            return Ok(());
-        }
         let sizes = self.sizes(check)?;
         let mut groups = self.groups(&sizes.largest(), check)?;
         self.add_texts(&mut groups, check)?;
