@@ -31,7 +31,8 @@ run() {
     printf '%-20s %s\n' "$target" "$(grep -o 'Done [0-9]* runs in .*' "$work/$target.log")"
   else
     printf '%-20s FAILED\n' "$target"
-    tail -n 40 "$work/$target.log"
+    # Without the bytes of the input, which would hide why it failed.
+    grep -vE '^[[:space:]]*(\[|stat::)' "$work/$target.log" | tail -n 60
     return 1
   fi
 }

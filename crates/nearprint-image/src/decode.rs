@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::jpeg;
 use crate::panics::guarded;
 use crate::picture::Picture;
+use crate::tiff;
 
 /// What a picture may have. What its header declares is checked before anything is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +98,9 @@ pub fn decoded_bytes(bytes: &[u8], limits: &Limits) -> Result<u64> {
 /// A decoder of a picture that is within its limits.
 fn opened<'b>(bytes: &'b [u8], format: ImageFormat, limits: &Limits) -> Result<impl ImageDecoder + use<'b>> {
     let damaged = |error: ImageError| Error::Damaged { why: error.to_string() };
+    if format == ImageFormat::Tiff && !tiff::is_possible(bytes) {
+        return Err(Error::Damaged { why: "an entry declares more than the file has".into() });
+    }
     let mut allowed = image::Limits::no_limits();
     allowed.max_alloc = Some(limits.max_bytes);
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);

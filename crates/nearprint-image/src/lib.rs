@@ -40,6 +40,7 @@ mod small;
 mod tests;
 #[cfg(feature = "decode")]
 mod thumbnail;
+mod tiff;
 
 #[cfg(feature = "decode")]
 pub use decode::{Limits, decoded_bytes, format_of};

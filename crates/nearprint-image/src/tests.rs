@@ -186,6 +186,27 @@ fn bombs_are_refused_before_they_are_decoded() {
 }
 
 #[test]
+fn a_tiff_that_declares_more_than_its_file_has_is_refused() {
+    let whole = encoded(&image(24, 16, 2), ImageFormat::Tiff);
+    let directory = u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
+    let mut num_entries = 0;
+    for count in (directory + 6..whole.len() - 8).step_by(12) {
+        let mut bytes = whole.clone();
+        bytes[count..count + 4].copy_from_slice(&8_000_000_u32.to_le_bytes());
+        let found = decode(&bytes);
+        assert!(matches!(found, Err(Error::Damaged { why }) if why.contains("declares more")), "{count}");
+        num_entries += 1;
+    }
+    assert_eq!(num_entries, usize::from(whole[directory]));
+    // The other order of bytes: 5, then 6 values of 4 bytes in 26 bytes.
+    for (count, is_possible) in [(5, true), (6, true), (7, false)] {
+        let bytes = [b"MM\0*\0\0\0\x08\0\x01\x01\x11\0\x04\0\0\0", &[count][..], &[0; 8]].concat();
+        assert_eq!(bytes.len(), 26);
+        assert_eq!(tiff::is_possible(&bytes), is_possible, "{count}");
+    }
+}
+
+#[test]
 fn what_is_no_picture_has_no_fingerprint() {
     for bytes in [&b""[..], b"BM", b"BM is a text, and no bitmap", b"GIF", b"<svg/>", &[0; 64]] {
         assert_eq!(decode(bytes), Err(Error::NotAPicture), "{bytes:?}");
