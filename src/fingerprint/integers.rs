@@ -120,11 +120,12 @@ impl Fingerprint for U256 {
     const WIDTH: Width = Width::W256;
 
     fn parse_radix(text: &str, radix: Option<Radix>) -> Result<Self, ParseFingerprintError> {
-        let (digits, _) = digits_of(text, 256, radix)?;
-        let digit = |c: char| u64::from(c.to_digit(16).unwrap_or_default());
+        let (digits, radix) = digits_of(text, 256, radix)?;
+        let digit = |c: char| u64::from(c.to_digit(radix).unwrap_or_default());
+        let (len, shift) = if radix == 2 { (64, 1) } else { (16, 4) };
         let words = (0..4).map(|word| {
-            let end = digits.len().saturating_sub(16 * word);
-            digits[end.saturating_sub(16)..end].chars().fold(0, |value, c| value << 4 | digit(c))
+            let end = digits.len().saturating_sub(len * word);
+            digits[end.saturating_sub(len)..end].chars().fold(0, |value, c| value << shift | digit(c))
         });
         let mut found = [0; 4];
         found.iter_mut().zip(words).for_each(|(word, value)| *word = value);

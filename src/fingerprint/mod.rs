@@ -56,9 +56,11 @@ pub trait Fingerprint: Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     ///
     /// | width | accepted |
     /// |---|---|
-    /// | 64 | decimal, or hexadecimal behind `0x` |
+    /// | 64 | decimal, hexadecimal behind `0x`, or binary behind `0b` |
     /// | 128 | exactly 32 hexadecimal digits, an even number up to 32 behind `0x`, or decimal; so 32 decimal digits count as hexadecimal |
     /// | 256 | exactly 64 hexadecimal digits, or an even number up to 64 behind `0x` |
+    ///
+    /// Fingerprints of 128 and 256 bits are also read from all their bits behind `0b`.
     ///
     /// # Errors
     /// [`ParseFingerprintError`] for an empty text, a character that is no digit, too few digits,
@@ -67,8 +69,8 @@ pub trait Fingerprint: Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
         Self::parse_radix(text, None)
     }
 
-    /// Reads a fingerprint in a given base: 10 for up to 128 bits, or 16, with or without `0x`.
-    /// `None` is [`parse`](Fingerprint::parse).
+    /// Reads a fingerprint in a given base: 10 for up to 128 bits, 16 with or without `0x`, or 2 with or
+    /// without `0b`. `None` is [`parse`](Fingerprint::parse).
     ///
     /// # Errors
     /// As [`parse`](Fingerprint::parse).
@@ -127,6 +129,35 @@ mod tests {
             assert_eq!(u64::parse(bad), Err(ParseFingerprintError::Digit { bits: 64 }), "{bad}");
         }
         assert_eq!(u128::parse(&Printed(u128::MAX - 5).to_string()), Ok(u128::MAX - 5));
+    }
+
+    #[test]
+    fn bits_are_read() {
+        let binary = Some(Radix::Binary);
+        assert_eq!(u64::parse("0b1010"), Ok(10));
+        assert_eq!(u64::parse(&format!("0B{:064b}", u64::MAX - 1)), Ok(u64::MAX - 1));
+        assert_eq!(u64::parse(&format!("0b1{:064b}", 0)), Err(ParseFingerprintError::TooWide { bits: 64 }));
+        assert_eq!(u64::parse("0b"), Err(ParseFingerprintError::Empty));
+        assert_eq!(u64::parse("0b12"), Err(ParseFingerprintError::Digit { bits: 64 }));
+        assert_eq!(u64::parse("1010"), Ok(1010));
+        assert_eq!(u64::parse_radix("1010", binary), Ok(10));
+        assert_eq!(u64::parse_radix("0b1010", Some(Radix::Hexadecimal)), Ok(0x0b_1010));
+        let wide = U256::from_words([5, 0, 1 << 63, 3]);
+        let bits = format!("{:064b}{:064b}{:064b}{:064b}", 3, 1_u64 << 63, 0, 5);
+        assert_eq!(U256::parse(&format!("0b{bits}")), Ok(wide));
+        assert_eq!(U256::parse_radix(&bits, binary), Ok(wide));
+        assert_eq!(
+            U256::parse_radix(&bits[1..], binary),
+            Err(ParseFingerprintError::Bits { digits: 255, bits: 256 })
+        );
+        assert_eq!(u128::parse(&format!("0b{:0128b}", 7)), Ok(7));
+        // Hexadecimal digits may begin so, too.
+        let digits = "0b101010101010101010101010101010";
+        assert_eq!(u128::parse(digits), Ok(u128::from_str_radix(digits, 16).unwrap()));
+        assert_eq!(
+            U256::parse(&format!("{digits}11{digits}11")),
+            U256::parse(&format!("0x{digits}11{digits}11"))
+        );
     }
 
     #[test]

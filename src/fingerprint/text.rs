@@ -7,6 +7,8 @@ use super::Fingerprint;
 /// The base of a number in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Radix {
+    /// 2.
+    Binary,
     /// 10.
     Decimal,
     /// 16.
@@ -52,6 +54,13 @@ pub enum ParseFingerprintError {
         /// The width in bits.
         bits: u32,
     },
+    /// Not one binary digit for each bit of a wide fingerprint.
+    Bits {
+        /// The digits that it has.
+        digits: usize,
+        /// The width in bits.
+        bits: u32,
+    },
     /// A decimal number for a width that is only written in hexadecimal.
     Decimal {
         /// The width in bits.
@@ -64,12 +73,15 @@ impl fmt::Display for ParseFingerprintError {
         match self {
             Self::Empty => write!(f, "empty, where a fingerprint should stand"),
             Self::Digit { bits: 64 } => {
-                write!(f, "not a fingerprint (decimal digits, or 0x and hexadecimal digits)")
+                write!(f, "not a fingerprint (decimal digits, 0x and hexadecimal digits, or 0b and bits)")
             }
             Self::Digit { bits } => write!(f, "not a fingerprint ({} hexadecimal digits)", bits / 4),
             Self::TooWide { bits } => write!(f, "does not fit in {bits} bits"),
             Self::Length { digits, bits } => {
                 write!(f, "{digits} hexadecimal digits, where {bits} bits take {}", bits / 4)
+            }
+            Self::Bits { digits, bits } => {
+                write!(f, "{digits} binary digits, where a fingerprint has {bits}")
             }
             Self::Decimal { bits } => {
                 write!(f, "decimal fingerprints have up to 128 bits; {bits} bits are written in hexadecimal")
@@ -86,6 +98,18 @@ pub(super) fn digits_of(
     bits: u32,
     radix: Option<Radix>,
 ) -> Result<(&str, u32), ParseFingerprintError> {
+    if let Some(digits) = binary_digits(text, bits, radix) {
+        return match digits.len() {
+            0 => Err(ParseFingerprintError::Empty),
+            _ if digits.bytes().any(|digit| !matches!(digit, b'0' | b'1')) => {
+                Err(ParseFingerprintError::Digit { bits })
+            }
+            len if bits > 64 && len != bits as usize => {
+                Err(ParseFingerprintError::Bits { digits: len, bits })
+            }
+            _ => Ok((digits, 2)),
+        };
+    }
     let behind = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = behind.unwrap_or(text);
     let all = |radix: u32| digits.chars().all(|c| c.is_digit(radix));
@@ -115,4 +139,15 @@ pub(super) fn digits_of(
         return Err(ParseFingerprintError::Length { digits: digits.len(), bits });
     }
     Ok((digits, 16))
+}
+
+/// What is behind `0b`, or all of it where the base is given. In wide fingerprints, `0b` can also be the first two
+/// hexadecimal digits: there it marks bits only in front of all of them.
+fn binary_digits(text: &str, bits: u32, radix: Option<Radix>) -> Option<&str> {
+    let behind = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B"));
+    match radix {
+        Some(Radix::Binary) => Some(behind.unwrap_or(text)),
+        Some(_) => None,
+        None => behind.filter(|digits| bits == 64 || digits.len() == bits as usize),
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Pair, list};
-use testkit::Random;
+use testkit::{Random, short_or_full};
 
 /// Values near each other, some equal, and a dense group that shares a block.
 fn list<F: Fingerprint>(random: &mut Random, len: usize) -> Vec<F> {
@@ -199,7 +199,7 @@ fn large_blocks_are_joined_in_parts() {
         assert_eq!(pairs, expected);
     }
     check_between(2.into(), &values);
-    let sketches: Vec<nearprint::U256> = values[..5000]
+    let sketches: Vec<nearprint::U256> = values[..short_or_full(2500, 5000)]
         .iter()
         .map(|&value| nearprint::U256::from_le_words(&[value << 20 | 3, value >> 7, 1, 1 << 63]))
         .collect();

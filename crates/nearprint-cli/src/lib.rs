@@ -5,11 +5,12 @@
 //! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
 //! [`exact`] is what commands share that compare documents exactly, and [`pictures`] what they share that compare
 //! pictures; [`file_act`] is what they do to files.
-//! [`row_header`] is the first line of lists of fingerprints. [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
+//! [`familiar`] knows options of other programs. [`row_header`] is the first line of lists of fingerprints. [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
 mod args;
 mod commands;
 mod exact;
+mod familiar;
 mod file_act;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -34,7 +35,7 @@ use commands::Cli;
 pub use commands::DedupReport;
 pub use memory::Allocator;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
-use terminal::{failure, interrupt, print_lines, stdout, warn_of_occupants, without_controls};
+use terminal::{failure, interrupt, print_lines, print_message, stdout, warn_of_occupants, without_controls};
 
 /// Runs the `nearprint` program.
 #[must_use]
@@ -52,7 +53,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli.run(),
         Err(error) if error.use_stderr() => {
+            let (error, hint) = familiar::with_hint(error);
             print_usage_error(&error, &arguments);
+            hint.iter().for_each(|hint| print_message(format_args!("hint: {hint}")));
             return failure::USAGE;
         }
         // The help or the version.

@@ -86,6 +86,34 @@ impl<'a> Change<'a> {
     }
 }
 
+/// An equal part whose middle is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Folded<'a> {
+    pub(crate) first: &'a str,
+    /// How many whole lines are left out between the two. 0: `last` is empty.
+    pub(crate) num_lines: usize,
+    pub(crate) last: &'a str,
+}
+
+/// An equal part with so many lines of it before and behind what is left out, besides the rest of the line that a
+/// change is on. `None` where no change is beside it: nothing is kept there.
+pub(crate) fn folded(text: &str, [after, before]: [Option<usize>; 2]) -> Folded<'_> {
+    let first = match after {
+        None => 0,
+        Some(lines) => text.match_indices('\n').nth(lines).map_or(text.len(), |(at, _)| at + 1),
+    };
+    let last = match before {
+        None => text.len(),
+        Some(lines) => text.rmatch_indices('\n').nth(lines).map_or(0, |(at, _)| at + 1),
+    };
+    let num_lines = text.get(first..last).map_or(0, |folded| folded.lines().count());
+    // A line that says that one is left out takes as much as the line.
+    if num_lines < 2 {
+        return Folded { first: text, num_lines: 0, last: "" };
+    }
+    Folded { first: &text[..first], num_lines, last: &text[last..] }
+}
+
 /// A part of `text` and the part right after it as one; either may be empty.
 fn joined<'a>(text: &'a str, first: &'a str, second: &'a str) -> &'a str {
     if first.is_empty() {
@@ -154,6 +182,24 @@ mod tests {
     }
 
     #[test]
+    fn equal_lines_are_left_out_between_changes() {
+        let text = "a\nb\nc\nd\ne\nf";
+        let parts = |around| {
+            let Folded { first, num_lines, last } = folded(text, around);
+            (first, num_lines, last)
+        };
+        assert_eq!(parts([Some(1), Some(1)]), ("a\nb\n", 2, "e\nf"));
+        assert_eq!(parts([Some(0), Some(0)]), ("a\n", 4, "f"));
+        assert_eq!(parts([None, Some(1)]), ("", 4, "e\nf"));
+        assert_eq!(parts([Some(1), None]), ("a\nb\n", 4, ""));
+        assert_eq!(parts([None, None]), ("", 6, ""));
+        // One line, or none.
+        for around in [[Some(1), Some(2)], [Some(3), Some(2)], [Some(9), Some(usize::MAX)], [Some(4), None]] {
+            assert_eq!(parts(around), (text, 0, ""));
+        }
+    }
+
+    #[test]
     fn hostile_texts_end_in_time() {
         let letter = |at: u32, step: u32| char::from_u32(0x4e00 + at * step % 19_997).unwrap();
         let text = |step| (0..20_000).map(|at| letter(at, step)).collect::<String>();
@@ -176,6 +222,14 @@ mod tests {
         #[test]
         fn changes_restore_both_texts(a in "[ab\n ,é漢]{0,60}", b in "[ab\n ,é漢]{0,60}") {
             prop_assert_eq!(restored(&differences(&a, &b)), (a, b));
+        }
+
+        #[test]
+        fn folded_parts_are_of_the_text(text in "[a\n]{0,30}", around in any::<[Option<u8>; 2]>()) {
+            let Folded { first, num_lines, last } = folded(&text, around.map(|lines| lines.map(|lines| usize::from(lines % 5))));
+            prop_assert!(text.starts_with(first) && text[first.len()..].ends_with(last));
+            let middle = &text[first.len()..text.len() - last.len()];
+            prop_assert_eq!(middle.lines().count(), num_lines);
         }
 
         #[test]

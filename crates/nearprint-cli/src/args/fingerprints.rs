@@ -54,8 +54,8 @@ pub(crate) struct FingerprintArgs {
     /// Zstandard, bzip2 or xz, raw numbers only if their names say so]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<FingerprintFormat>,
-    /// Base of fingerprints in texts [default: 16 after 0x, else 10 for 64 bits and 16 for 256; for
-    /// 128 bits, 32 digits are hexadecimal, other numbers decimal]
+    /// Base of fingerprints in texts [default: 16 after 0x, 2 after 0b, else 10 for 64 bits and 16 for 256;
+    /// for 128 bits, 32 digits are hexadecimal, other numbers decimal]
     #[arg(long, value_name = "BASE", value_parser = values::radix())]
     radix: Option<Radix>,
     /// Columns of CSV and TSV inputs without a header, in their order: fingerprint,key or any

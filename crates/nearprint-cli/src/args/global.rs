@@ -16,7 +16,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Use N threads [default: all cores]; results do not depend on it
-    #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(short = 'j', long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
     /// Show no progress
     #[arg(long, global = true)]

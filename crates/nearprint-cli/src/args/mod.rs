@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+mod base;
 mod documents;
 mod fingerprints;
 mod folder;
@@ -16,6 +17,7 @@ mod summary;
 pub(crate) mod values;
 mod writer;
 
+pub(crate) use base::BaseArgs;
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat, width_by_digits};
 pub(crate) use folder::{FolderArgs, left_out_object, note_left_out};

@@ -1,5 +1,6 @@
 //! Parsers for the values of options.
 
+use std::fs;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -17,8 +18,30 @@ pub(crate) fn width() -> impl TypedValueParser<Value = Width> {
 
 /// Parses the base of numbers.
 pub(crate) fn radix() -> impl TypedValueParser<Value = Radix> {
-    let radix = |text: String| if text == "10" { Radix::Decimal } else { Radix::Hexadecimal };
-    PossibleValuesParser::new(["10", "16"]).map(radix)
+    let radix = |text: String| match &*text {
+        "2" => Radix::Binary,
+        "10" => Radix::Decimal,
+        _ => Radix::Hexadecimal,
+    };
+    PossibleValuesParser::new(["2", "10", "16"]).map(radix)
+}
+
+/// Reads stop words: what a recipe knows stays as it is; a language, or else a file, becomes a list of its words.
+pub(crate) fn stop_words(text: &str) -> Result<String, String> {
+    let listed = |words: Vec<&str>| format!("list:{}", words.join(","));
+    if matches!(text, "none" | "english") || text.starts_with("list:") {
+        return Ok(text.to_string());
+    }
+    if let Some(words) = ::stop_words::lookup(text) {
+        // No token has a space.
+        return Ok(listed(
+            words.iter().copied().filter(|word| !word.contains(char::is_whitespace)).collect(),
+        ));
+    }
+    let known = ::stop_words::available_languages().join(", ");
+    let words = fs::read_to_string(text)
+        .map_err(|error| format!("no language that is known ({known}), and as a file: {error}"))?;
+    Ok(listed(words.split_whitespace().collect()))
 }
 
 /// Parses a layout.

@@ -10,7 +10,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
 use crate::terminal::without_controls;
-use crate::words::{Change, differences};
+use crate::words::{Change, Folded, differences, folded};
 use nearprint::{BandLayout, Fingerprint, Width, WidthVisitor};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 
@@ -40,6 +40,9 @@ pub(super) struct Args {
     /// Print the words in which the texts differ, also if standard output is no terminal
     #[arg(long, conflicts_with = "format")]
     words: bool,
+    /// Print N lines around each difference, and how many equal ones are left out
+    #[arg(long, value_name = "N", default_value = "3")]
+    context: usize,
     /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
@@ -96,7 +99,7 @@ impl Args {
         }
         if let Some([a, b]) = compared.texts.as_ref().filter(|_| self.words || is_terminal) {
             let has_colours = is_terminal && std::env::var_os("NO_COLOR").is_none();
-            out.write(|out| write_words(out, &differences(a, b), has_colours))?;
+            out.write(|out| write_words(out, &differences(a, b), self.context, has_colours))?;
         }
         Ok(out.flush()?)
     }
@@ -149,9 +152,9 @@ impl Args {
         let k = self.near.k(bands, width)?.unwrap_or(default);
         Ok(Some(Compared {
             distance,
-            bits: bands.map_or(width.bits(), |bands| bands.sketch_bits(width)),
+            bits: recipe.as_ref().map_or(width.bits(), Recipe::compared_bits),
             k,
-            similarity: recipe.map(|recipe| recipe.similarity(distance)),
+            similarity: recipe.as_ref().map(|recipe| recipe.similarity(distance)),
             verdict: Verdict::of(distance <= k, shares_band),
             texts: None,
         }))
@@ -198,7 +201,7 @@ impl Args {
         let has_similarity = !matches!(verdict, Verdict::NoToken | Verdict::NoFeature);
         Ok(Compared {
             distance,
-            bits: bands.map_or(F::BITS, |bands| bands.sketch_bits(F::WIDTH)),
+            bits: recipe.compared_bits(),
             k,
             similarity: has_similarity.then(|| exact.unwrap_or_else(|| recipe.similarity(distance))),
             verdict,
@@ -292,23 +295,37 @@ impl Compared {
 
 /// Prints two texts as one. Without colours, `[-` and `-]` are around words of the first one, `{+`
 /// and `+}` around words of the second.
-fn write_words(out: &mut dyn Write, changes: &[Change<'_>], has_colours: bool) -> io::Result<()> {
+fn write_words(
+    out: &mut dyn Write,
+    changes: &[Change<'_>],
+    context: usize,
+    has_colours: bool,
+) -> io::Result<()> {
     let around = |first: &'static str, last: &'static str, colour: &'static str| match has_colours {
         true => (colour, "\x1b[0m"),
         false => (first, last),
     };
-    for change in changes {
+    let mut ends_line = false;
+    for (at, change) in changes.iter().enumerate() {
         let (before, after) = match change {
-            Change::Equal(_) => ("", ""),
+            Change::Equal(text) => {
+                let around = [at > 0, at + 1 < changes.len()].map(|is_beside| is_beside.then_some(context));
+                let Folded { first, num_lines, last } = folded(text, around);
+                write!(out, "{}", without_controls(first))?;
+                if num_lines > 0 {
+                    writeln!(out, "@@ {num_lines} equal lines @@")?;
+                }
+                write!(out, "{}", without_controls(last))?;
+                ends_line = text.ends_with('\n') || (num_lines > 0 && last.is_empty());
+                continue;
+            }
             Change::Removed(_) => around("[-", "-]", "\x1b[31;9m"),
             Change::Added(_) => around("{+", "+}", "\x1b[32m"),
         };
         write!(out, "{before}{}{after}", without_controls(change.text()))?;
+        ends_line = change.text().ends_with('\n');
     }
-    match changes.last() {
-        Some(last) if last.text().ends_with('\n') => Ok(()),
-        _ => writeln!(out),
-    }
+    if ends_line { Ok(()) } else { writeln!(out) }
 }
 
 /// Two fingerprints of a width, to be parsed and compared.

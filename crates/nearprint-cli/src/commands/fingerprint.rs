@@ -1,9 +1,10 @@
 //! `nearprint fingerprint`
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
+use crate::args::{BaseArgs, DocumentArgs, GlobalArgs, RecipeArgs};
 use crate::input::documents::{Rejects, UnusualDocuments, open};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::row_header::RowHeader;
@@ -66,6 +67,8 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "explain")]
     header: bool,
     #[command(flatten)]
+    base: BaseArgs,
+    #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
@@ -105,8 +108,11 @@ impl Args {
             let path = path.to_string_lossy();
             let (format, quality) = (self.format, prints.quality);
             Ok(out.write(|out| match recipe.width() {
-                Width::W256 => write_picture(format, out, U256::from_words(*words), &path, quality),
-                _ => write_picture(format, out, words[0], &path, quality),
+                Width::W256 => {
+                    let value = self.base.printed(U256::from_words(*words));
+                    write_picture(format, out, value, &path, quality)
+                }
+                _ => write_picture(format, out, self.base.printed(words[0]), &path, quality),
             })?)
         });
         out.flush()?;
@@ -128,17 +134,17 @@ impl Args {
     }
 }
 
-fn write_picture<F: Fingerprint>(
+fn write_picture(
     format: ResultFormat,
     out: &mut dyn Write,
-    value: F,
+    value: impl Display,
     path: &str,
     quality: u8,
 ) -> io::Result<()> {
     match format {
         ResultFormat::Tsv => write_fingerprint(format, out, value, path),
         ResultFormat::Json => {
-            let (value, key) = (Printed(value), json(path));
+            let key = json(path);
             writeln!(out, r#"{{"fingerprint":"{value}","key":{key},"quality":{quality}}}"#)
         }
     }
@@ -146,12 +152,14 @@ fn write_picture<F: Fingerprint>(
 
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
+        self.base.check::<F>()?;
         let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
         let fingerprinter = recipe.fingerprinter::<F>()?.cut_after(self.documents.cut_after.clone());
         let processor = Processor { args: self, format: reader.format() };
         let rejects = Rejects::create(&self.documents, &reader, &[])?;
         let mut printer = Printer {
             format: self.format,
+            base: self.base,
             out: OutputStream::stdout(),
             rejects,
             num_short: 0,
@@ -243,6 +251,7 @@ impl Processor<'_> {
 /// Prints results in input order, and counts what the final messages report.
 struct Printer {
     format: ResultFormat,
+    base: BaseArgs,
     out: OutputStream,
     rejects: Rejects,
     num_short: u64,
@@ -253,7 +262,7 @@ impl Printer {
     fn print<F: Fingerprint>(&mut self, processed: Processed<F>) -> Result<(), Failure> {
         let (comparable, invalid_utf8) = match processed {
             Processed::Fingerprint { key, value, comparable, invalid_utf8 } => {
-                let format = self.format;
+                let (format, value) = (self.format, self.base.printed(value));
                 self.out.write(|out| write_fingerprint(format, out, value, &key))?;
                 (comparable, invalid_utf8)
             }
@@ -339,13 +348,12 @@ fn parse_feature<F: Fingerprint>(
     Ok((feature.to_string(), hash, weight))
 }
 
-fn write_fingerprint<F: Fingerprint>(
+fn write_fingerprint(
     format: ResultFormat,
     out: &mut dyn Write,
-    value: F,
+    value: impl Display,
     key: &str,
 ) -> io::Result<()> {
-    let value = Printed(value);
     match format {
         ResultFormat::Tsv => writeln!(out, "{value}\t{}", escape(key)),
         ResultFormat::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, json(key)),

@@ -1,5 +1,6 @@
 //! How results are printed: tab-separated lines, or one JSON object a line.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
@@ -68,14 +69,13 @@ impl ResultFormat {
         }
     }
 
-    pub(crate) fn row<F: Fingerprint>(
+    /// A row, whose fingerprint is printed in any base.
+    pub(crate) fn row(
         self,
         out: &mut dyn Write,
-        row: &Row<F>,
+        (fingerprint, id): (impl Display, u64),
         key: KeyColumn<'_>,
     ) -> io::Result<()> {
-        let Row { fingerprint, id } = row;
-        let fingerprint = Printed(*fingerprint);
         match self {
             Self::Tsv => write!(out, "{fingerprint}\t{id}")?,
             Self::Json => write!(out, r#"{{"fingerprint":"{fingerprint}","id":"{id}""#)?,

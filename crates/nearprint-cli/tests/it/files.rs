@@ -42,9 +42,14 @@ fn completions_and_manual_pages_name_the_commands() {
     fails(at, "completions basic", b"", 2, &["basic"]);
     let page = succeeds(at, "man", b"");
     assert!(page.contains(".TH nearprint 1") && page.contains("clusters"), "{page}");
-    fs::create_dir(at.join("man1")).unwrap();
-    succeeds(at, "man --dir man1", b"");
-    let query = fs::read_to_string(at.join("man1/nearprint-query.1")).unwrap();
-    assert!(query.contains("fingerprint") && at.join("man1/nearprint.1").exists());
-    fails(at, "man --dir missing", b"", 1, &["missing"]);
+    succeeds(at, "man --dir share/man1", b"");
+    let query = fs::read_to_string(at.join("share/man1/nearprint-query.1")).unwrap();
+    assert!(query.contains("fingerprint") && at.join("share/man1/nearprint.1").exists());
+    let synopsis =
+        query.split(".SH").find(|section| section.starts_with(" SYNOPSIS")).unwrap().replace("\\-", "-");
+    for words in ["nearprint query", "[-k K]", "[-j|--threads N]", "[--similarity S]", "DB..."] {
+        assert!(synopsis.contains(words), "{words}: {synopsis}");
+    }
+    fs::write(at.join("file"), "").unwrap();
+    fails(at, "man --dir file/man1", b"", 1, &["create", "file/man1"]);
 }

@@ -13,6 +13,7 @@ mod dedup_killed;
 mod documents;
 #[cfg(all(unix, feature = "images"))]
 mod examples;
+mod familiar;
 mod featureless;
 mod fields;
 mod files;

@@ -35,7 +35,8 @@ pub enum Confirm {
     /// of a long one is near it, but the long one is not near the short one.
     Contained(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
-    /// (Levenshtein 1966). Takes time in proportion to the product of the longer text and of the
+    /// (Levenshtein 1966). Characters are words in lower case, with one space between them, and with none
+    /// between characters of Chinese, Japanese, Korean, Thai and other scripts without spaces. Takes time in proportion to the product of the longer text and of the
     /// distance, or of the largest distance that confirms, divided by 64 (Ukkonen 1985, Myers 1999):
     /// up to ten seconds for two texts of [`MAX_EDIT_CHARS`](Confirm::MAX_EDIT_CHARS) with a share of
     /// 0.2. Longer texts are [not accepted](Confirm::accepts).
@@ -131,11 +132,10 @@ impl Confirm {
             Self::Jaccard(least) => of_sets(a, b, least, ShingleSet::similarity),
             Self::Contained(least) => of_sets(a, b, least, ShingleSet::contained_in),
             Self::Edit(most) => {
-                let (words_of_a, words_of_b) = (Tokens::of_text(a), Tokens::of_text(b));
-                let (of_a, of_b) = (words_of_a.all(), words_of_b.all());
+                let [of_a, of_b] = [a, b].map(|text| Tokens::of_text(text).characters());
                 match of_a == of_b {
                     true => (!of_a.is_empty() || a == b).then_some(1.0),
-                    false => unchanged(of_a, of_b, most),
+                    false => unchanged(&of_a, &of_b, most),
                 }
             }
         }
@@ -195,6 +195,9 @@ mod tests {
         assert!(edit(1.0).confirms("abc", "xyz"));
         assert_eq!(edit(0.5).similarity("0123456789", "0123456780"), Some(0.9));
         assert_eq!(jaccard(0.3).similarity("a b c d", "x b c d"), Some(1.0 / 3.0));
+        // Ten characters each, and not nineteen.
+        assert_eq!(edit(0.2).similarity("一二三四五六七八九十", "一二三四五六七八九百"), Some(0.9));
+        assert_eq!(edit(0.2).similarity("ab 一二 cd", "ab一二, CE"), Some(1.0 - 1.0 / 8.0));
         assert_eq!(edit(0.0).similarity(".", "."), Some(1.0));
         assert_eq!(edit(1.0).similarity("", "."), None);
     }

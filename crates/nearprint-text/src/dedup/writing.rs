@@ -1,5 +1,6 @@
 //! A job that reads and writes, and one that has written all.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -318,7 +319,12 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         if self.job.annotate {
             self.outputs.write(record, None, Some(fingerprint), Some(of), cluster_size)?;
         }
-        self.outputs.list_duplicate(&record.key, of, cluster_size)
+        // The file tells two documents of one key apart.
+        let key = match record.key == of.key {
+            true => format!("{}#{}", record.key, record.number).into(),
+            false => Cow::Borrowed(&*record.key),
+        };
+        self.outputs.list_duplicate(&key, of, cluster_size)
     }
 
     /// Counts a unit that is removed, and writes a line about it.

@@ -7,10 +7,11 @@ use super::clean::{Clean, Html};
 use super::error::RecipeError;
 use super::named::NAMED;
 use super::parts::{
-    HashFunction, JOINS, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice, millionths,
-    name_of, parse_clean, parse_hash, parse_shingle, parse_weights, share_with_equal_band, share_within,
+    HashFunction, JOINS, SHORT, TOKENIZERS, WIDTHS, Weights, choice, millionths, name_of, parse_clean,
+    parse_hash, parse_shingle, parse_weights, share_with_equal_band, share_within,
 };
 use super::shingle::{Join, Short, Window};
+use super::stop_words::StopWords;
 use super::tokenize::Tokenizer;
 use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 
@@ -34,12 +35,12 @@ const PARTS: [&str; 10] =
 /// |---|---|
 /// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins as HTML does), `nfc` (Unicode normalization), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
-/// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words, dropped before shingling |
+/// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words; or `list:` and words with commas between them, up to 3,800 bytes. They are dropped before shingling |
 /// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
 /// | `join` | `space`, `nothing`, or `cyclic`: a rolling hash over the hashes of the tokens, from the first token on |
 /// | `short` | a text with fewer tokens than any shingle is `one` feature, has `none`, or its `tokens` are the features |
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
-/// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
+/// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 1 to 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
 /// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Without a `hash`, it chooses the bands of fingerprints of 256 bits |
 ///
@@ -237,19 +238,26 @@ impl Recipe {
         if self.window.len == Window::WHOLE_TEXT {
             return if distance == 0 { 1.0 } else { 0.0 };
         }
-        let bits = match self.hash {
+        (std::f64::consts::PI * f64::from(distance) / f64::from(self.compared_bits())).cos().max(0.0)
+    }
+
+    /// How many bits of two fingerprints are compared, which is the largest distance: the width; for
+    /// MinHash the bits of the sketch; for `md5:B` B.
+    #[must_use]
+    pub fn compared_bits(&self) -> u32 {
+        match self.hash {
             HashFunction::Md5 { bits } => bits,
+            HashFunction::MinHash { bands, .. } => bands.sketch_bits(self.width),
             _ => self.width.bits(),
-        };
-        (std::f64::consts::PI * f64::from(distance) / f64::from(bits)).cos().max(0.0)
+        }
     }
 
     /// Returns `k` if it is a distance of fingerprints of this recipe.
     ///
     /// # Errors
-    /// [`Distance`](nearprint::Error::Distance) if it exceeds the width, or the bits of the sketch.
+    /// [`Distance`](nearprint::Error::Distance) if it exceeds the [compared bits](Self::compared_bits).
     pub fn check_distance(&self, k: u32) -> Result<u32, nearprint::Error> {
-        let most = self.bands().map_or(self.width().bits(), |bands| bands.sketch_bits(self.width()));
+        let most = self.compared_bits();
         if k <= most { Ok(k) } else { Err(nearprint::Error::Distance { k, width: most }) }
     }
 
@@ -265,7 +273,7 @@ impl Recipe {
         match part {
             "clean" => self.clean = parse_clean(value)?,
             "tokens" => self.tokens = choice(&TOKENIZERS, value)?,
-            "stop" => self.stop = choice(&STOP_WORDS, value)?,
+            "stop" => self.stop = StopWords::parse(value)?,
             "shingle" => (self.window.len, self.window.single_len) = parse_shingle(value)?,
             "join" => self.window.join = choice(&JOINS, value)?,
             "short" => self.window.short = choice(&SHORT, value)?,
@@ -381,7 +389,7 @@ impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { clean, tokens, stop, window, weights, hash, width, near } = self;
         write!(f, "clean={clean} tokens={}", name_of(&TOKENIZERS, *tokens))?;
-        write!(f, " stop={} shingle=", name_of(&STOP_WORDS, *stop))?;
+        write!(f, " stop={stop} shingle=")?;
         match window.len {
             Window::WHOLE_TEXT => write!(f, "all")?,
             len if len == window.single_len => write!(f, "{len}")?,
@@ -440,6 +448,7 @@ mod tests {
             ("clean=lower,html", "clean=html,lower"),
             ("notebook hash=md5:128 clean=lower", "notebook"),
             ("notebook hash=md5:64", "notebook width=64 hash=md5:64"),
+            ("stop=list:b,a,b", "stop=list:a,b"),
             ("exact short=none", "simhash shingle=all width=128 clean=nfc,lower"),
             ("minhash near=0.7", "minhash"),
             ("minhash near=0.8", "minhash near=0.8 hash=minhash:7x16,2"),
@@ -481,8 +490,11 @@ mod tests {
             ("chinese shingle=2", "weights", "shingle=1"),
             ("chinese join=cyclic", "weights", "join=space"),
             ("hash=md5", "hash", "md5:B"),
-            ("hash=md5:7", "hash", "8 to 64"),
-            ("hash=md5:100", "hash", "8 to 64"),
+            ("hash=md5:0", "hash", "1 to 128"),
+            ("hash=md5:129", "hash", "1 to 128"),
+            ("hash=md5:65 width=64", "width", "md5:65"),
+            ("stop=list:", "stop", "single commas"),
+            ("stop=list:a,,b", "stop", "single commas"),
             ("width=32", "width", "256"),
             ("hash=jenkins width=128", "width", "jenkins"),
             ("notebook width=64", "width", "md5:128"),
@@ -567,12 +579,12 @@ mod tests {
         fn lines_are_read_as_they_were_written(
             clean in "none|((detect-)?html,)?(nfc|lower|nfc,lower)|html|detect-html",
             tokens in "non-alpha|word|words|whitespace|space|char|jieba",
-            stop in "none|english",
+            stop in "none|english|list:[a-d=é]{1,3}(,[a-d]{1,3}){0,3}",
             shingle in "[1-9][0-9]{0,2}(,[1-9])?|1000|all",
             join in "space|nothing|cyclic",
             short in "one|none|tokens",
             weights in "one|frequency|tfidf:[1-9][0-9]?",
-            hash in "xxh3|md5-be64|md5:(8|33|64|128)|jenkins|minhash:[1-9]x(8|20),[1-9]",
+            hash in "xxh3|md5-be64|md5:(1|8|33|64|65|128)|jenkins|minhash:[1-9]x(8|20),[1-9]",
             width in "64|128|256",
         ) {
             let line = format!("clean={clean} tokens={tokens} stop={stop} shingle={shingle} join={join} short={short} weights={weights} hash={hash} width={width}");

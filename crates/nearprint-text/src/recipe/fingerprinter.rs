@@ -8,12 +8,13 @@ use super::clean::Cleaner;
 use super::definition::Recipe;
 use super::error::RecipeError;
 use super::features::Features;
+use super::hash;
 use super::minhash::MinHash;
-use super::parts::{HashFunction, StopWords, Weights};
+use super::parts::{HashFunction, Weights};
+use super::stop_words::StopWords;
 use super::tally::Tally;
 use super::tokenize::{Tokenizer, Tokens};
 use super::weight::{Weight, weighted};
-use super::{hash, stop_words};
 use nearprint::Fingerprint;
 use nearprint::internal::mix64;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
@@ -209,8 +210,8 @@ impl<F: Fingerprint> Fingerprinter<F> {
             (HashFunction::Xxh3, 128) => from_words(hash::xxh3_128(bytes)),
             (HashFunction::Xxh3, _) => from_words(hash::xxh3_256(bytes)),
             (HashFunction::Md5Be64, _) => from_words(hash::md5_be64(bytes)),
-            (HashFunction::Md5 { bits: 128 }, _) => from_words(hash::md5_128(bytes)),
-            (HashFunction::Md5 { bits }, _) => low_bits(from_words(hash::md5_low64(bytes)), bits),
+            (HashFunction::Md5 { bits }, 64) => low_bits(from_words(hash::md5_low64(bytes)), bits),
+            (HashFunction::Md5 { bits }, _) => low_bits(from_words(hash::md5_128(bytes)), bits),
             (HashFunction::Jenkins, _) => from_words(hash::jenkins_64(bytes)),
             (HashFunction::MinHash { .. }, _) => F::from_le_words(&hash::xxh3_64(bytes)),
         }
@@ -220,7 +221,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
     pub(super) fn tokenize(&mut self, text: &str) -> Option<Vec<(String, Weight)>> {
         let Self { recipe, cleaner, tokens, .. } = self;
         tokens.clear(recipe.window.join.separator());
-        let wanted = |word: &str| recipe.stop == StopWords::None || !stop_words::is_english(word);
+        let wanted = |word: &str| !recipe.stop.contains(word);
         let keywords = if recipe.tokens == Tokenizer::Words {
             tokens.cut_words(cleaner, recipe.clean, text);
             None
@@ -246,8 +247,8 @@ impl<F: Fingerprint> Fingerprinter<F> {
             (HashFunction::Xxh3, 128) => self.majority(hash::xxh3_128),
             (HashFunction::Xxh3, _) => self.majority(hash::xxh3_256),
             (HashFunction::Md5Be64, _) => self.majority(hash::md5_be64),
-            (HashFunction::Md5 { bits: 128 }, _) => self.majority(hash::md5_128),
-            (HashFunction::Md5 { bits }, _) => low_bits(self.majority(hash::md5_low64), bits),
+            (HashFunction::Md5 { bits }, 64) => low_bits(self.majority(hash::md5_low64), bits),
+            (HashFunction::Md5 { bits }, _) => low_bits(self.majority(hash::md5_128), bits),
             (HashFunction::Jenkins, _) => self.majority(hash::jenkins_64),
             (HashFunction::MinHash { .. }, _) => F::default(),
         }

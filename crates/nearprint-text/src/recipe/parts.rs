@@ -23,13 +23,6 @@ const MOST_CHOSEN: u32 = 10;
 /// as fit miss at 0.7.
 const MOST_MISSED: f64 = 0.0012;
 
-/// The tokens to drop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum StopWords {
-    None,
-    English,
-}
-
 /// The weight of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Weights {
@@ -59,7 +52,7 @@ impl HashFunction {
     pub(super) fn widths(self) -> &'static [Width] {
         match self {
             Self::Xxh3 => &[Width::W64, Width::W128, Width::W256],
-            Self::Md5 { bits: 128 } => &[Width::W128],
+            Self::Md5 { bits: 65.. } => &[Width::W128],
             Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[Width::W64],
             Self::MinHash { .. } => &[Width::W256, Width::W128, Width::W64],
         }
@@ -115,8 +108,6 @@ pub(super) const TOKENIZERS: Choices<Tokenizer, 7> = [
     ("char", Tokenizer::Char),
     ("jieba", Tokenizer::Jieba),
 ];
-pub(super) const STOP_WORDS: Choices<StopWords, 2> =
-    [("none", StopWords::None), ("english", StopWords::English)];
 pub(super) const JOINS: Choices<Join, 3> =
     [("space", Join::Space), ("nothing", Join::Nothing), ("cyclic", Join::Cyclic)];
 pub(super) const SHORT: Choices<Short, 3> =
@@ -212,8 +203,8 @@ pub(super) fn parse_hash(text: &str) -> Result<HashFunction, String> {
         .strip_prefix("md5:")
         .ok_or_else(|| format!("{text:?} is none of xxh3, md5-be64, md5:B, jenkins, minhash:BxN,R"))?;
     match bits.parse() {
-        Ok(bits @ (8..=64 | 128)) => Ok(HashFunction::Md5 { bits }),
-        _ => Err(format!("md5 gives its lowest 8 to 64 bits, or 128, not {bits:?}")),
+        Ok(bits @ 1..=128) => Ok(HashFunction::Md5 { bits }),
+        _ => Err(format!("md5 gives its lowest 1 to 128 bits, not {bits:?}")),
     }
 }
 

@@ -1,5 +1,61 @@
 //! Stop words: frequent words without information about the subject of a text.
 
+use std::fmt;
+use std::sync::Arc;
+
+/// The most bytes of a list of stop words: a database stores 4,096 of a recipe.
+const MAX_LIST_BYTES: usize = 3800;
+
+/// The tokens to drop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum StopWords {
+    None,
+    English,
+    /// Words in byte order, each once.
+    Listed(Arc<[Box<str>]>),
+}
+
+impl StopWords {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("list:") {
+            None if text == "none" => Ok(Self::None),
+            None if text == "english" => Ok(Self::English),
+            None => Err(format!("{text:?} is none of none, english, list:WORD,WORD,…")),
+            Some(list) if list.len() > MAX_LIST_BYTES => {
+                Err(format!("the list has {} bytes; a recipe holds {MAX_LIST_BYTES}", list.len()))
+            }
+            Some(list) => {
+                let mut words: Vec<Box<str>> = list.split(',').map(Box::from).collect();
+                if words.iter().any(|word| word.is_empty() || word.contains(char::is_whitespace)) {
+                    return Err("words are separated by single commas, without spaces".into());
+                }
+                words.sort_unstable();
+                words.dedup();
+                Ok(Self::Listed(words.into()))
+            }
+        }
+    }
+
+    /// Whether a token is to be dropped.
+    pub(super) fn contains(&self, token: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::English => is_english(token),
+            Self::Listed(words) => words.binary_search_by(|word| (**word).cmp(token)).is_ok(),
+        }
+    }
+}
+
+impl fmt::Display for StopWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::English => f.write_str("english"),
+            Self::Listed(words) => write!(f, "list:{}", words.join(",")),
+        }
+    }
+}
+
 /// NLTK's English stop words, in byte order. Stored fingerprints depend on the list: it never
 /// changes, even if NLTK's does.
 #[rustfmt::skip]
@@ -24,7 +80,7 @@ const ENGLISH: [&str; 198] = [
 ];
 
 /// Whether the word is an English stop word; all of them are lower-case.
-pub(super) fn is_english(word: &str) -> bool {
+fn is_english(word: &str) -> bool {
     ENGLISH.binary_search(&word).is_ok()
 }
 

@@ -100,6 +100,22 @@ impl Tokens {
         self.text(0..self.len())
     }
 
+    /// All tokens, with separators between them, but not between characters of scripts without spaces: what a
+    /// reader counts as characters.
+    pub(crate) fn characters(&self) -> String {
+        let mut characters = String::with_capacity(self.text.len());
+        let mut after_single = false;
+        for (at, token) in self.iter().enumerate() {
+            let is_single = self.is_single(at);
+            if at > 0 && !(after_single && is_single) {
+                characters.push_str(self.separator);
+            }
+            characters.push_str(token);
+            after_single = is_single;
+        }
+        characters
+    }
+
     /// The tokens, with a separator behind each.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.text

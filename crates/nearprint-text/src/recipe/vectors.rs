@@ -51,10 +51,15 @@ fn notebook() {
     assert_eq!(print::<u128>("notebook clean=none", text), 0xcd74_217a_6e4e_114d_520b_8904_c25d_9ba7);
     assert_eq!(print::<u64>("notebook clean=none hash=md5:8", text), 167);
     assert_eq!(print::<u64>("notebook hash=md5:8", text), 165);
-    for bits in 8..=64 {
-        let narrow = print::<u64>(&format!("notebook hash=md5:{bits}"), text);
-        assert_eq!(u128::from(narrow), wide & ((1 << bits) - 1), "{bits}");
+    for bits in 1..=128 {
+        let recipe = format!("notebook hash=md5:{bits}");
+        let narrow =
+            if bits <= 64 { print::<u64>(&recipe, text).into() } else { print::<u128>(&recipe, text) };
+        assert_eq!(narrow, wide & (u128::MAX >> (128 - bits)), "{bits}");
     }
+    // NLTK's list, and a part of it that has what occurs in the text.
+    assert_eq!(print::<u128>("notebook stop=list:the,around,in,and,both", text), wide);
+    assert_ne!(print::<u128>("notebook stop=list:the,around,in,and", text), wide);
 }
 
 /// simhash-py hashes with plain MD5: known digests, and majorities by hand.

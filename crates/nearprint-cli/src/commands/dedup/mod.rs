@@ -124,7 +124,8 @@ pub(super) struct Args {
     pictures: PictureArgs,
     /// Write `key duplicate_of distance similarity cluster exact` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
-    /// files byte for byte, of records the same words in the same order
+    /// files byte for byte, of records the same words in the same order. A key equal to the kept one is followed by #
+    /// and the number of the record in its input
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
     /// Begin the file of duplicates with a line of the names of its columns

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::args::{GlobalArgs, values};
+use crate::args::{BaseArgs, GlobalArgs, values};
 use crate::input::fingerprints::npy_header;
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
@@ -45,6 +45,8 @@ pub(super) struct Args {
     /// the width, the distance and the recipe; in TSV a line of the names of the columns follows
     #[arg(long)]
     header: bool,
+    #[command(flatten)]
+    base: BaseArgs,
     /// Only rows whose fingerprint has its leading byte in this range, in hexadecimal: 00-3f, 3f
     #[arg(long, value_name = "BYTES", value_parser = values::prefix)]
     prefix: Option<RangeInclusive<u8>>,
@@ -105,6 +107,7 @@ impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let snapshot = global.options().open::<F>(&self.database)?.snapshot()?;
         self.format.check_width::<F>()?;
+        self.base.check::<F>()?;
         if self.header && !matches!(self.format, ExportFormat::Tsv | ExportFormat::Jsonl) {
             return Err(Failure::Usage("--header: is for tsv and jsonl".into()));
         }
@@ -149,7 +152,9 @@ impl Args {
         }
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| {
-            each_key(&snapshots, row, |key| out.write(|out| format.row(out, &row, key)))
+            each_key(&snapshots, row, |key| {
+                out.write(|out| format.row(out, (self.base.printed(row.fingerprint), row.id), key))
+            })
         })?;
         Ok(out.finish()?)
     }

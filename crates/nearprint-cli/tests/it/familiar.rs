@@ -1,0 +1,128 @@
+//! What people know from other programs, and from write-ups: bits, lists of stop words, folded differences.
+
+use std::fs;
+
+use crate::cli::{fails, nearprint, run, succeeds};
+
+#[test]
+fn bits_are_printed_and_read() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = b"one two three";
+    let decimal = succeeds(at, "fingerprint", text);
+    let value: u64 = decimal.split('\t').next().unwrap().parse().unwrap();
+    let binary = succeeds(at, "fingerprint --radix 2", text);
+    assert_eq!(binary, format!("0b{value:064b}\t-\n"));
+    assert_eq!(succeeds(at, "fingerprint --radix 10", text), decimal);
+    let json = succeeds(at, "fingerprint --radix 16 --format json", text);
+    assert_eq!(json, format!("{{\"fingerprint\":\"0x{value:016x}\",\"key\":\"-\"}}\n"));
+
+    succeeds(at, "build a.np", format!("0b{value:b}\t7\n").as_bytes());
+    succeeds(at, "build b.np --radix 2", format!("{value:b}\t7\n").as_bytes());
+    for database in ["a.np", "b.np"] {
+        let near = value ^ 5;
+        let found = succeeds(at, &format!("query {database} -f 0b{near:b}"), b"");
+        assert_eq!(found, format!("{near}\t2\t{value}\t7\n"));
+        let exported = succeeds(at, &format!("export {database} --radix 2"), b"");
+        assert_eq!(exported, format!("0b{value:064b}\t7\n"));
+    }
+    fails(at, "build c.np --radix 2", b"12\n", 5, &["not a fingerprint", "0b and bits"]);
+
+    // Wide ones have all their bits.
+    let wide = succeeds(at, "fingerprint --recipe minhash --radix 2 --header", text);
+    let print = wide.lines().last().unwrap().split('\t').next().unwrap();
+    assert_eq!(print.len(), 258);
+    succeeds(at, "build wide.np", wide.as_bytes());
+    let exported = succeeds(at, "export wide.np", b"");
+    let expected = succeeds(at, "fingerprint --recipe minhash", text);
+    assert_eq!(exported.split('\t').next(), expected.split('\t').next());
+    fails(at, "fingerprint --recipe minhash --radix 10", text, 2, &["--radix 10", "256 bits"]);
+    fails(at, "build x.np --width 256", format!("{}\n", &print[..200]).as_bytes(), 5, &["256"]);
+}
+
+#[test]
+fn stop_words_are_those_of_a_language_or_a_file() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (with, without) = ("Der Hund und die Katze waren nicht im Haus", "hund katze haus");
+    let print = |options: &str, text: &str| succeeds(at, &format!("fingerprint {options}"), text.as_bytes());
+    assert_eq!(print("--stop de", with), print("", without));
+    assert_ne!(print("--stop fr", with), print("", without));
+    fs::write(at.join("words.txt"), "der und\ndie waren\n\tnicht im die\n").unwrap();
+    assert_eq!(print("--stop words.txt", with), print("", without));
+    assert_eq!(print("--stop none", with), print("", with));
+    let english = "the dog and a cat";
+    assert_eq!(print("--stop english", english), print("--stop en", english));
+
+    // The recipe holds the words: it means the same where the file is not.
+    let explained = print("--stop words.txt --explain", with);
+    let recipe = explained.lines().find_map(|line| line.strip_prefix("recipe\t")).unwrap();
+    assert!(recipe.contains(" stop=list:der,die,im,nicht,und,waren "), "{recipe}");
+    let line = ["fingerprint", "--recipe", recipe];
+    let again = run(env!("CARGO_BIN_EXE_nearprint"), at, &line, with.as_bytes());
+    assert_eq!(again.out, print("", without));
+
+    let long: String = (0..2000).map(|at| format!("word{at} ")).collect();
+    fs::write(at.join("long.txt"), long).unwrap();
+    fs::write(at.join("commas.txt"), "a,b c").unwrap();
+    for (words, message) in
+        [("nowhere", "de, "), ("long.txt", "a recipe holds 3800"), ("empty.txt", "single commas")]
+    {
+        fs::write(at.join("empty.txt"), "\n").unwrap();
+        fails(at, &format!("fingerprint --stop {words}"), b"x", 2, &[message]);
+    }
+    assert_eq!(print("--stop commas.txt", "a b c d"), print("", "d"));
+}
+
+#[test]
+fn equal_lines_between_differences_are_counted() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let lines = |first: &str, last: &str| {
+        let middle: String = (0..20).map(|line| format!("line {line}\n")).collect();
+        format!("{first}\n{middle}{last}\nthe end\n")
+    };
+    fs::write(at.join("a.txt"), lines("one", "two")).unwrap();
+    fs::write(at.join("b.txt"), lines("1", "2")).unwrap();
+    let words = |options: &str| nearprint(at, &format!("compare a.txt b.txt --words {options}"), b"").out;
+    let folded = "[-one-]{+1+}\nline 0\n@@ 18 equal lines @@\nline 19\n[-two-]{+2+}\nthe end\n";
+    assert!(words("--context 1").ends_with(folded), "{}", words("--context 1"));
+    assert!(words("").contains("line 2\n@@ 14 equal lines @@\nline 17\n"), "{}", words(""));
+    assert!(words("--context 10").contains("line 9\nline 10\n") && !words("--context 10").contains("@@"));
+    let same = nearprint(at, "compare a.txt a.txt --words", b"").out;
+    assert_eq!(same.lines().last(), Some("@@ 23 equal lines @@"));
+}
+
+#[test]
+fn a_distance_is_one_of_the_bits_that_are_compared() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("a.txt"), "one two three four").unwrap();
+    fs::write(at.join("b.txt"), "five six seven eight").unwrap();
+    let compared = nearprint(at, "compare a.txt b.txt --recipe notebook --hash md5:8", b"");
+    assert!(compared.err.contains("of 8 bits differ"), "{}", compared.err);
+    let json = nearprint(at, "compare a.txt b.txt --recipe notebook --hash md5:8 --format json", b"").out;
+    assert!(json.contains("\"bits\":8,"), "{json}");
+}
+
+#[test]
+fn options_of_other_programs_get_a_hint() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (line, hint) in [
+        ("dedup a.jsonl --threshold 0.8", "--similarity S"),
+        ("scan . --num_perm 128", "--hash minhash:BxN,R"),
+        ("pairs a.np --hamming-distance=3", "-k K"),
+        ("dedup a.jsonl --ngram 5", "--shingle N"),
+        ("dedup a.jsonl --num-proc 4", "-j N"),
+        ("dedup a.jsonl --column text", "--text-field NAME"),
+    ] {
+        let outcome = nearprint(at, line, b"");
+        assert_eq!(outcome.code, 2, "{line}");
+        let last = outcome.err.lines().last().unwrap();
+        assert!(last.starts_with("hint: ") && last.contains(hint), "{line}: {}", outcome.err);
+        assert!(!outcome.err.contains("tip: a similar"), "{}", outcome.err);
+    }
+    assert!(!nearprint(at, "dedup --outputt x", b"").err.contains("hint:"));
+    succeeds(at, "build a.np -j 2", b"1\n");
+}
