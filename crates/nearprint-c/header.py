@@ -74,6 +74,7 @@ SECTIONS = {
     "stream": ("Streams", "Any number of threads may use a snapshot at once. A stream is read by one thread at a time;\n"
                "others get NEARPRINT_BUSY."),
     "views": ("Keys of results, matches as a stream, copies", "Any number of threads may use a snapshot at once."),
+    "follower": ("A second folder", "One thread at a time for each follower; others get NEARPRINT_BUSY."),
     "documents": ("Documents", "Any number of threads may use a snapshot at once."),
     "writer": ("Writers", "One thread at a time for each writer; others get NEARPRINT_BUSY."),
     "batches": ("Writers: batches, deletions, rollback", "As of writers and builders."),

@@ -23,6 +23,7 @@ from ._database import Database, open
 from ._dedup import dedup
 from ._dedup_files import dedup_files
 from ._errors import CorruptionError, Error, ExistsError, ForkError, InputError, LockedError, NotFoundError
+from ._follower import Follower, Update
 from ._kept import Kept
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
@@ -52,6 +53,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Fingerprints",
+    "Follower",
     "ForkError",
     "IfNew",
     "IngestReport",
@@ -62,6 +64,7 @@ __all__ = [
     "RepairReport",
     "Result",
     "UnitCounts",
+    "Update",
     "Verification",
     "__version__",
     "against",

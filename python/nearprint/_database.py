@@ -16,6 +16,7 @@ from . import _nearprint
 from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_of, words_of, words_of_one
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
+from ._follower import Follower
 from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, IfNew, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
@@ -691,6 +692,15 @@ class Database:
         """
         with listening(self._listened(progress)) as listener:
             return self._open().backup(path_of(dest), None if base is None else path_of(base), listener)
+
+    def follow(self, dest: Path, *, progress: Progress = None) -> Follower:
+        """Makes a folder that follows the database, and brings it up to date; or goes on with one.
+
+        ``dest`` must not exist, be an empty folder, or follow this database already. :meth:`Follower.update` copies
+        what was committed since: the folder is a state of the database at every moment, and after a crash.
+        """
+        with listening(self._listened(progress)) as listener:
+            return Follower(self._open().follow(path_of(dest), listener))
 
     def refresh(self) -> None:
         """Makes later commits of others visible to reads."""

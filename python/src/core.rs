@@ -15,6 +15,7 @@ use crate::arguments::{Rows, Settings};
 use crate::columns::Columns;
 use crate::dicts;
 use crate::errors::OrRaise;
+use crate::follower::Follower;
 use crate::handle::Handle;
 use crate::similar;
 use crate::stream::Stream;
@@ -351,6 +352,11 @@ impl Core {
         run_watched(py, listener, |ticker| {
             self.handle.watched_snapshot(ticker)?.backup_with(&dest, base.as_ref())
         })
+    }
+
+    /// Makes a folder that follows the database, or goes on with one.
+    fn follow(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<Follower> {
+        Follower::new(py, &self.handle.database, dest, listener)
     }
 
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {

@@ -25,14 +25,14 @@ pub(crate) struct Handle {
     process: u32,
 }
 
-/// Forwards the progress of the writer to the current call. The writer outlives each call.
+/// Forwards progress to the current call. What reports it, a writer or a follower, outlives each call.
 #[derive(Default)]
-struct Relay {
+pub(crate) struct Relay {
     current: Mutex<Arc<Ticker>>,
 }
 
 impl Relay {
-    fn forward_to(&self, ticker: Arc<Ticker>) {
+    pub(crate) fn forward_to(&self, ticker: Arc<Ticker>) {
         *lock(&self.current) = ticker;
     }
 }

@@ -16,6 +16,7 @@ mod dicts;
 mod errors;
 mod file_job;
 mod folders;
+mod follower;
 mod handle;
 mod images;
 mod kept;
@@ -53,6 +54,8 @@ mod _nearprint {
     use crate::file_job::dedup_files;
     #[pymodule_export]
     use crate::folders::{repair, width_of};
+    #[pymodule_export]
+    use crate::follower::Follower;
     #[pymodule_export]
     use crate::images::fingerprint_pictures;
     #[pymodule_export]

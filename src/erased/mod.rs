@@ -66,6 +66,7 @@ macro_rules! with_width {
 
 mod columns;
 mod database;
+mod follower;
 mod lists;
 mod snapshot;
 mod stream;
@@ -74,6 +75,7 @@ mod writer;
 
 pub use columns::{AnyRow, Columns, Shape, Sink};
 pub use database::{AnyBuilder, AnyDatabase, DatabaseVisitor};
+pub use follower::AnyFollower;
 pub use lists::{
     block_keys, components, distances, find_all, find_clusters, join_between, join_blocks, sketches,
     spanning_forest, split_blocks,

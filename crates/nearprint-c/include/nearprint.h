@@ -118,6 +118,9 @@ typedef struct nearprint_error nearprint_error;
 // Makes fingerprints of texts by a recipe. Each thread needs one of its own.
 typedef struct nearprint_fingerprinter nearprint_fingerprinter;
 
+// A folder that follows a database. It locks the folder, not the database, until it is freed.
+typedef struct nearprint_follower nearprint_follower;
+
 // A writer that several threads use: each call returns when its operations are durable, and one sync
 // serves all calls that arrived in the meantime (group commit). Otherwise as a nearprint_writer.
 typedef struct nearprint_shared_writer nearprint_shared_writer;
@@ -1081,6 +1084,36 @@ nearprint_status nearprint_snapshot_backup_with(const nearprint_snapshot *snapsh
                                                 size_t base_len,
                                                 uint64_t *shared,
                                                 nearprint_error *error);
+
+// -------------------------------------------------------------------------------------------------
+// A second folder
+//
+// One thread at a time for each follower; others get NEARPRINT_BUSY.
+// -------------------------------------------------------------------------------------------------
+
+// Makes a folder that follows a database and brings it up to date, or goes on with one. The path must
+// not exist, be an empty folder, or follow this database already. `follower` receives the handle.
+//
+// Readers open the folder as any database; a writer refuses it, until somebody removes its file
+// FOLLOWER.
+nearprint_status nearprint_follower_open(const nearprint_database *database,
+                                         const char *path,
+                                         size_t path_len,
+                                         nearprint_follower **follower,
+                                         nearprint_error *error);
+
+// Copies what was committed since. After any failure and any crash, the folder is a state that the
+// database had.
+//
+// `bytes` receives the number of copied bytes, `changed` 1 if the folder has changed, else 0; both may
+// be null. NEARPRINT_CORRUPT for damage in the database: the folder keeps what it has.
+nearprint_status nearprint_follower_update(nearprint_follower *follower,
+                                           uint64_t *bytes,
+                                           int32_t *changed,
+                                           nearprint_error *error);
+
+// Releases the lock of the folder and frees the handle. Null is allowed.
+void nearprint_follower_free(nearprint_follower *follower);
 
 #ifndef NEARPRINT_NO_TEXTS
 // -------------------------------------------------------------------------------------------------

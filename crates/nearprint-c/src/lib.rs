@@ -53,6 +53,8 @@ pub mod documents;
 
 pub mod views;
 
+pub mod follower;
+
 pub mod columns;
 
 pub mod rows;

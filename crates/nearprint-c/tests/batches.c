@@ -227,6 +227,32 @@ static void batches(void) {
   OK(nearprint_snapshot_backup_with(snapshot, TEXT(in_home("copy2.np")), TEXT(first), &shared, error));
   CHECK(shared > 0);
   nearprint_snapshot_free(snapshot);
+
+  /* A folder that follows. */
+  nearprint_follower *follower;
+  char second[4096];
+  strcpy(second, in_home("second.np"));
+  OK(nearprint_follower_open(database, TEXT(second), &follower, error));
+  uint64_t bytes = 1;
+  int32_t changed = 1;
+  OK(nearprint_follower_update(follower, &bytes, &changed, error));
+  CHECK(bytes == 0 && changed == 0);
+  OK(nearprint_writer_open(database, &writer, error));
+  OK(nearprint_writer_delete_ids(writer, ids[6], ids[6], &deleted, error));
+  OK(nearprint_writer_close(writer, error));
+  nearprint_writer_free(writer);
+  OK(nearprint_follower_update(follower, &bytes, &changed, error));
+  CHECK(bytes > 0 && changed == 1);
+  OK(nearprint_follower_update(follower, NULL, NULL, error));
+  nearprint_follower *another;
+  FAILS(nearprint_follower_open(database, TEXT(second), &another, error), NEARPRINT_LOCKED, "second.np");
+  FAILS(nearprint_follower_open(database, TEXT(first), &another, error), NEARPRINT_ALREADY_EXISTS, "copy1.np");
+  CHECK(another == NULL);
+  nearprint_follower_free(follower);
+  nearprint_database *copy;
+  OK(nearprint_database_open(TEXT(second), NULL, &copy, error));
+  CHECK(rows_in(copy) == ROWS - 15);
+  nearprint_database_free(copy);
   nearprint_database_free(database);
 
   nearprint_builder *builder;

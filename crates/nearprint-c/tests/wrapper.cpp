@@ -348,6 +348,9 @@ void batches(const std::filesystem::path& home) {
   writer.insert({5, 6});
   writer.close();
   CHECK(database.snapshot().backup(home / "copy", home / "batches") > 0);
+  auto second = database.follow(home / "second");
+  const nearprint::follower_update none = second.update();
+  CHECK(none.bytes == 0 && !none.changed);
   auto shared = database.shared_writer();
   CHECK(shared.insert_if_new(5, 0) == std::make_pair(database.snapshot().query(5, 0).at(0).id, false));
   CHECK(shared.insert_if_new(77, 0).second && shared.insert(fresh).size() == 3);

@@ -22,6 +22,33 @@ struct verification {
   std::vector<damage> damaged;
 };
 
+/// What follower::update() has brought.
+struct follower_update {
+  /// The number of copied bytes.
+  std::uint64_t bytes;
+  /// Whether the folder has changed.
+  bool changed;
+};
+
+/// A folder that follows a database: database::follow() makes it. It locks the folder, not the database.
+class follower {
+ public:
+  explicit follower(nearprint_follower* opened) : handle_(opened) {}
+
+  nearprint_follower* get() const noexcept { return handle_.get(); }
+
+  /// Copies what was committed since.
+  follower_update update() {
+    std::uint64_t bytes = 0;
+    std::int32_t changed = 0;
+    detail::call(nearprint_follower_update, get(), &bytes, &changed);
+    return {bytes, changed != 0};
+  }
+
+ private:
+  detail::handle<nearprint_follower, nearprint_follower_free> handle_;
+};
+
 /// An open database.
 template <typename F = std::uint64_t>
 class database {
@@ -69,6 +96,14 @@ class database {
     nearprint_shared_writer* opened = nullptr;
     detail::call(nearprint_shared_writer_open, get(), &opened);
     return nearprint::shared_writer<F>(opened, callbacks_);
+  }
+
+  /// Makes a folder that follows this database and brings it up to date, or goes on with one. Throws
+  /// NEARPRINT_ALREADY_EXISTS for a folder that has anything else.
+  nearprint::follower follow(const path& path) const {
+    nearprint_follower* opened = nullptr;
+    detail::call(nearprint_follower_open, get(), path.data(), path.size(), &opened);
+    return nearprint::follower(opened);
   }
 
   /// Reads and checks every byte. Damage is no failure; the result lists it.

@@ -1,7 +1,7 @@
 //! `nearprint man`
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Arg;
 use clap_mangen::{Man, generate_to};
@@ -30,7 +30,9 @@ impl Args {
         program.build();
         let program = with_synopsis(program);
         if let Some(folder) = &self.dir {
-            check_outputs([("--dir", &*folder.join("nearprint.1"))], &[], &[])?;
+            // Before anything is made: a folder in a database is refused.
+            let present = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new(""));
+            check_outputs([("--dir", &*present.join("nearprint.1"))], &[], &[])?;
             fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
             return Ok(generate_to(program, folder).map_err(Error::io("write manual pages to", folder))?);
         }
