@@ -1,4 +1,4 @@
-"""One Python peer on one set of data: python_peers.py NAME VALUES QUERIES SECONDS; prints one JSON object."""
+"""One Python peer on one set of data: python_peers.py NAME VALUES QUERIES SECONDS BITS K; prints one JSON object."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import time
 
 import numpy as np
 
-K = 3
 BATCH = 1000
 
 
@@ -31,11 +30,11 @@ def ask(report, queries, seconds, count):
     report["counts"] = counts
 
 
-def faiss_peer(report, values, queries, seconds, make):
+def faiss_peer(report, values, queries, seconds, k, make):
     import faiss
 
     faiss.omp_set_num_threads(1)
-    rows = values.view(np.uint8).reshape(-1, 8)
+    rows, asked = as_bytes(values), as_bytes(queries)
     index = make(faiss)
     timed(report, "build", lambda: index.add(rows))
     with tempfile.TemporaryDirectory() as home:
@@ -46,16 +45,26 @@ def faiss_peer(report, values, queries, seconds, make):
 
     def count(batch):
         # Strictly less than the radius is what FAISS takes.
-        limits, _, _ = index.range_search(batch.view(np.uint8).reshape(-1, 8), K + 1)
+        limits, _, _ = index.range_search(batch, k + 1)
         return np.diff(limits.astype(np.int64))
 
-    ask(report, queries, seconds, count)
+    ask(report, asked, seconds, count)
 
 
-def usearch(report, values, queries, seconds):
+def near_buckets(index):
+    """Looks also where one bit of a hash differs, as the index of PDQ hashes in ThreatExchange does."""
+    index.nflip = 1
+    return index
+
+
+def as_bytes(values):
+    return values.reshape(len(values), -1).view(np.uint8)
+
+
+def usearch(report, values, queries, seconds, k):
     from usearch.index import Index
 
-    rows = values.view(np.uint8).reshape(-1, 8)
+    rows = as_bytes(values)
     index = Index(ndim=64, metric="hamming", dtype="b1")
     keys = np.arange(len(values), dtype=np.uint64)
     timed(report, "build", lambda: index.add(keys, rows, threads=1))
@@ -66,14 +75,14 @@ def usearch(report, values, queries, seconds):
         index = timed(report, "reopen", lambda: Index.restore(path))
 
     def count(batch):
-        found = index.search(batch.view(np.uint8).reshape(-1, 8), 10, threads=1)
+        found = index.search(as_bytes(batch), 10, threads=1)
         near = np.arange(10)[None, :] < np.asarray(found.counts).reshape(-1, 1)
-        return (near & (np.asarray(found.distances) <= K)).reshape(len(batch), -1).sum(axis=1)
+        return (near & (np.asarray(found.distances) <= k)).reshape(len(batch), -1).sum(axis=1)
 
     ask(report, queries, seconds, count)
 
 
-def duckdb(report, values, queries, seconds):
+def duckdb(report, values, queries, seconds, k):
     import duckdb as engine
 
     home = tempfile.TemporaryDirectory()
@@ -93,7 +102,7 @@ def duckdb(report, values, queries, seconds):
 
     def joined(left, right, extra):
         one = (f"SELECT l.id AS a, r.id AS b FROM {left} l JOIN {right} r ON l.b{band} = r.b{band} "
-               f"WHERE bit_count(xor(l.f, r.f)) <= {K} {extra}" for band in range(4))
+               f"WHERE bit_count(xor(l.f, r.f)) <= {k} {extra}" for band in range(4))
         return " UNION ".join(one)
 
     def count(batch):
@@ -111,18 +120,32 @@ def duckdb(report, values, queries, seconds):
         timed(report, "pairs", lambda: connection.execute(pairs).fetchall())
 
 
+def faiss_of(make):
+    return lambda *data: faiss_peer(*data, make)
+
+
 PEERS = {
-    "faiss-flat": lambda *data: faiss_peer(*data, lambda faiss: faiss.IndexBinaryFlat(64)),
-    "faiss-multihash": lambda *data: faiss_peer(*data, lambda faiss: faiss.IndexBinaryMultiHash(64, 4, 16)),
-    "usearch": usearch,
-    "duckdb": duckdb,
+    64: {
+        "faiss-flat": faiss_of(lambda faiss: faiss.IndexBinaryFlat(64)),
+        "faiss-multihash": faiss_of(lambda faiss: faiss.IndexBinaryMultiHash(64, 4, 16)),
+        "usearch": usearch,
+        "duckdb": duckdb,
+    },
+    256: {
+        "faiss-flat": faiss_of(lambda faiss: faiss.IndexBinaryFlat(256)),
+        "faiss-hash": faiss_of(lambda faiss: near_buckets(faiss.IndexBinaryHash(256, 16))),
+        "faiss-multihash": faiss_of(lambda faiss: near_buckets(faiss.IndexBinaryMultiHash(256, 16, 16))),
+    },
 }
 
 
 def main():
-    name, values, queries, seconds = sys.argv[1:]
+    name, values, queries, seconds, bits, k = sys.argv[1:]
     report = {}
-    PEERS[name](report, np.fromfile(values, dtype="<u8"), np.fromfile(queries, dtype="<u8"), float(seconds))
+    read = [np.fromfile(path, dtype="<u8") for path in (values, queries)]
+    if int(bits) > 64:
+        read = [words.reshape(-1, int(bits) // 64) for words in read]
+    PEERS[int(bits)][name](report, *read, float(seconds), int(k))
     print(json.dumps(report))
 
 

@@ -21,5 +21,7 @@ title 'From C++, and programs'
 ./simhash_cpp.sh
 title 'Documents'
 ./documents.sh --pages 24000
+title 'Pictures'
+./pictures.sh
 title 'Other libraries'
 ./libraries.sh

@@ -1,23 +1,28 @@
-"""How many edited copies of pictures have a fingerprint near the original's.
+"""Edited copies of pictures: how many have a fingerprint near the original's, and folders of them.
 
     apt-get download gnome-backgrounds mate-backgrounds ukui-wallpapers desktop-base lomiri-wallpapers-20.04
     for package in *.deb; do dpkg -x "$package" root; done
-    python python/benchmarks/pictures.py root
+    python python/benchmarks/pictures.py recall root
 
-Takes every picture below a folder of at least 640 pixels on its shorter side, scaled to 1024 pixels, but those that
+takes every picture below a folder of at least 640 pixels on its shorter side, scaled to 1024 pixels, but those that
 are near an earlier one.
+
+    python python/benchmarks/pictures.py generate photos --count 10000
+
+makes JPEGs of scenes of coloured spots and shapes. One in ten is an edited copy of a scene that has no other one.
+photos.tsv has a line for each copy: its path, that of the original, and the edit. They depend on the arguments only.
 """
 
+import argparse
 import io
+import multiprocessing
 import pathlib
-import sys
 from collections.abc import Callable
+from typing import Optional
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageEnhance, ImageFont, ImageOps
-
-from nearprint import images
+from PIL import Image, ImageChops, ImageDraw, ImageEnhance, ImageFont, ImageOps
 
 Edit = Callable[[Image.Image], Image.Image]
 
@@ -74,6 +79,63 @@ EDITS: dict[str, Edit] = {
     "mirrored": lambda image: image.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
 }
 
+#: Pixels that are stored turned to the left, and EXIF data that say so: shown as the original is.
+BY_EXIF = "turned by EXIF data"
+
+#: Widths and heights of scenes, in parts of the longer side.
+SHAPES = ((1.0, 0.75), (0.75, 1.0), (1.0, 0.5625), (1.0, 1.0))
+
+
+def scene(seed: int, side: int) -> Image.Image:
+    """Coloured spots of four sizes, on them shapes, and on all of it grain; the longer side has so many pixels."""
+    random = np.random.default_rng(seed)
+    across, down = SHAPES[seed % len(SHAPES)]
+    width, height = int(side * across), int(side * down)
+    image = Image.new("RGB", (width, height))
+    for cells, share in ((4, 1.0), (9, 0.5), (28, 0.35), (90, 0.2)):
+        spots = Image.fromarray(random.integers(0, 256, (cells, cells, 3), np.uint8))
+        image = Image.blend(image, spots.resize((width, height), Image.Resampling.BICUBIC), share)
+    pen = ImageDraw.Draw(image)
+    for kind in random.integers(0, 2, random.integers(2, 9)):
+        x, y = int(random.integers(0, width)), int(random.integers(0, height))
+        size = (random.uniform(0.03, 0.3, 2) * side).astype(int)
+        red, green, blue = (int(part) for part in random.integers(0, 256, 3))
+        draw = pen.ellipse if kind else pen.rectangle
+        draw((x, y, x + int(size[0]), y + int(size[1])), (red, green, blue))
+    grain = Image.fromarray(random.integers(118, 138, (height, width), np.uint8)).convert("RGB")
+    return ImageChops.add(image, grain, offset=-128)
+
+
+def generate(folder: pathlib.Path, count: int, side: int) -> None:
+    num_scenes = count - count // 10
+    edits = [*EDITS, BY_EXIF]
+    copies = {number: edits[number % len(edits)] for number in range(count // 10)}
+    for part in range(0, num_scenes, 1000):
+        (folder / f"{part // 1000:03}").mkdir(parents=True)
+    (folder / "copies").mkdir()
+    with multiprocessing.Pool() as pool:
+        tasks = [(folder, number, side, copies.get(number)) for number in range(num_scenes)]
+        lines = pool.starmap(_write, tasks, chunksize=16)
+    folder.with_suffix(".tsv").write_text("".join(lines))
+
+
+def _write(folder: pathlib.Path, number: int, side: int, edit: Optional[str]) -> str:
+    """Writes a scene and its copy; returns the line of the copy."""
+    image = scene(number, side)
+    original = f"{number // 1000:03}/{number:06}.jpg"
+    image.save(folder / original, quality=90)
+    if edit is None:
+        return ""
+    name = f"copies/{number:06}.jpg"
+    exif = Image.Exif()
+    if edit == BY_EXIF:
+        exif[0x0112] = 6
+        image.transpose(Image.Transpose.ROTATE_90).save(folder / name, quality=90, exif=exif)
+    else:
+        EDITS[edit](image).save(folder / name, quality=90)
+    return f"{name}\t{original}\t{edit}\n"
+
+
 Words = npt.NDArray[np.uint64]
 
 
@@ -89,6 +151,8 @@ def turns(image: Image.Image) -> list[Image.Image]:
 
 
 def originals(folder: pathlib.Path) -> list[Image.Image]:
+    from nearprint import images
+
     chosen: list[Image.Image] = []
     prints: list[Words] = []
     for path in sorted(folder.rglob("*")):
@@ -106,8 +170,10 @@ def originals(folder: pathlib.Path) -> list[Image.Image]:
     return chosen
 
 
-def main() -> None:
-    chosen = originals(pathlib.Path(sys.argv[1]))
+def recall(folder: pathlib.Path) -> None:
+    from nearprint import images
+
+    chosen = originals(folder)
     print(f"{len(chosen)} pictures; PDQ within 15, 31 and 47 bits, with all turns within 31; dHash, pHash within 8")
     pdq = [np.asarray(images.fingerprint(turns(image))) for image in chosen]
     small = {recipe: np.asarray(images.fingerprint(chosen, recipe)) for recipe in ("dhash", "phash")}
@@ -124,6 +190,21 @@ def main() -> None:
         print("| " + " | ".join([name, *(f"{share:.2f}" for share in shares)]) + " |", flush=True)
     apart = [distances(pdq[at][0], np.stack([other[0] for other in pdq[:at]])).min() for at in range(1, len(pdq))]
     print(f"the nearest two of different pictures differ in {min(apart)} bits")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("recall").add_argument("folder", type=pathlib.Path)
+    generates = commands.add_parser("generate")
+    generates.add_argument("folder", type=pathlib.Path)
+    generates.add_argument("--count", type=int, default=10_000)
+    generates.add_argument("--side", type=int, default=1024, help="pixels of the longer side")
+    arguments = parser.parse_args()
+    if arguments.command == "recall":
+        recall(arguments.folder)
+    else:
+        generate(arguments.folder, arguments.count, arguments.side)
 
 
 if __name__ == "__main__":

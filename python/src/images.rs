@@ -75,11 +75,11 @@ fn fingerprint(item: &Item, recipe: Recipe) -> Result<(Words, u8), String> {
     let of = |picture: &Picture<'_>| recipe.fingerprint(picture);
     match item {
         Item::Bytes(bytes) => {
-            Picture::decode(bytes, &Limits::default()).map(|picture| of(&picture)).map_err(text)
+            Picture::decode_luminance(bytes, &Limits::default()).map(|picture| of(&picture)).map_err(text)
         }
         Item::Path(path) => {
             let bytes = read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let picture = Picture::decode(&bytes, &Limits::default());
+            let picture = Picture::decode_luminance(&bytes, &Limits::default());
             picture.map(|picture| of(&picture)).map_err(|error| format!("{}: {error}", path.display()))
         }
         Item::Samples(height, width, 1, samples) => {

@@ -1,5 +1,5 @@
-//! One peer on one set of data: `peers NAME VALUES QUERIES SECONDS`, where both files hold raw
-//! 64-bit little-endian fingerprints, and asking ends after so many seconds. Prints one JSON
+//! One peer on one set of data: `peers NAME VALUES QUERIES SECONDS BITS K`, where both files hold raw
+//! little-endian fingerprints of 64 or 256 bits, and asking ends after so many seconds. Prints one JSON
 //! object; `libraries.py` makes the table of them.
 
 use std::error::Error;
@@ -12,40 +12,56 @@ use std::time::{Duration, Instant};
 use bk_tree::{BKTree, Metric};
 use gaoya::simhash::SimHashIndex;
 use mih_rs::Index;
-use nearprint::{Error as DatabaseError, Options, Schema, Snapshot, list, Fingerprint};
-
-const K: u32 = 3;
+use nearprint::{Error as DatabaseError, Fingerprint, Options, Schema, Snapshot, U256, list};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, values, queries, seconds] = &arguments[..] else {
-        return Err("usage: peers NAME VALUES QUERIES SECONDS".into());
+    let [name, values, queries, seconds, bits, k] = &arguments[..] else {
+        return Err("usage: peers NAME VALUES QUERIES SECONDS BITS K".into());
     };
-    let (values, queries) = (read(values)?, read(queries)?);
-    let mut report = Report { limit: Duration::from_secs_f64(seconds.parse()?), fields: Vec::new() };
-    match &name[..] {
-        "scan" => scan(&values, &queries, &mut report),
-        "nearprint" => nearprint(&values, &queries, &mut report)?,
-        "nearprint-batch" => nearprint_batch(&values, &queries, &mut report)?,
-        "mih-rs" => mih(values, &queries, &mut report)?,
-        "gaoya" => gaoya(&values, &queries, 4, &mut report),
-        "gaoya-default" => gaoya(&values, &queries, 5, &mut report),
-        "bk-tree" => bk_tree(&values, &queries, &mut report),
-        _ => return Err(format!("no peer is called {name}").into()),
+    let limit = Duration::from_secs_f64(seconds.parse()?);
+    let mut report = Report { k: k.parse()?, limit, fields: Vec::new() };
+    match &bits[..] {
+        "64" => narrow(name, read(values)?, &read(queries)?, &mut report)?,
+        "256" => any_width::<U256>(name, &read(values)?, &read(queries)?, &mut report)?,
+        _ => return Err("fingerprints of 64 or 256 bits are measured".into()),
     }
     println!("{{{}}}", report.fields.join(", "));
     Ok(())
 }
 
-fn read(path: &str) -> Result<Vec<u64>, Box<dyn Error>> {
+fn narrow(name: &str, values: Vec<u64>, queries: &[u64], report: &mut Report) -> Outcome {
+    match name {
+        "mih-rs" => return mih(values, queries, report),
+        "gaoya" => gaoya(&values, queries, 4, report),
+        "gaoya-default" => gaoya(&values, queries, 5, report),
+        "bk-tree" => bk_tree(&values, queries, report),
+        _ => any_width(name, &values, queries, report)?,
+    }
+    Ok(())
+}
+
+fn any_width<F: Fingerprint>(name: &str, values: &[F], queries: &[F], report: &mut Report) -> Outcome {
+    match name {
+        "scan" => scan(values, queries, report),
+        "nearprint" => nearprint(values, queries, report)?,
+        "nearprint-batch" => nearprint_batch(values, queries, report)?,
+        _ => return Err(format!("no peer of this width is called {name}").into()),
+    }
+    Ok(())
+}
+
+fn read<F: Fingerprint>(path: &str) -> Result<Vec<F>, Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
-    Ok(bytes.chunks_exact(8).map(|value| u64::from_le_bytes(value.try_into().unwrap_or_default())).collect())
+    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    Ok(words.chunks_exact(F::WIDTH.words()).map(F::from_le_words).collect())
 }
 
 /// What was measured, as fields of a JSON object.
 struct Report {
+    k: u32,
     limit: Duration,
     fields: Vec<String>,
 }
@@ -63,7 +79,7 @@ impl Report {
     }
 
     /// Asks one query after the other, as long as there is time.
-    fn ask(&mut self, queries: &[u64], mut count: impl FnMut(u64) -> usize) {
+    fn ask<F: Fingerprint>(&mut self, queries: &[F], mut count: impl FnMut(F) -> usize) {
         for &query in queries.iter().take(1000) {
             black_box(count(query));
         }
@@ -93,23 +109,29 @@ impl Report {
 }
 
 /// Compares with everything; the compiler makes of it what the processor has.
-fn scan(values: &[u64], queries: &[u64], report: &mut Report) {
+fn scan<F: Fingerprint>(values: &[F], queries: &[F], report: &mut Report) {
     report.add("build", 0);
-    report.ask(queries, |query| values.iter().filter(|&&value| (value ^ query).count_ones() <= K).count());
+    let k = report.k;
+    report.ask(queries, |query| values.iter().filter(|value| value.distance(query) <= k).count());
 }
 
-fn build(values: &[u64], home: &Path, report: &mut Report) -> Result<Snapshot<u64>, Box<dyn Error>> {
+fn build<F: Fingerprint>(
+    values: &[F],
+    home: &Path,
+    report: &mut Report,
+) -> Result<Snapshot<F>, Box<dyn Error>> {
+    let k = report.k;
     let (path, one) = (home.join("peers.np"), Options::new().threads(1).memory_bytes(512 << 20));
     report.timed("build", || {
-        let mut builder = one.build::<u64>(&path, &Schema::new())?;
+        let mut builder = one.build::<F>(&path, &Schema::new().k(k))?;
         values.iter().try_for_each(|&value| builder.push(value).map(drop))?;
         builder.finish()
     })?;
     let files = std::fs::read_dir(&path)?;
     report.add("disk", files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum::<u64>());
     Ok(report.timed("reopen", || {
-        let snapshot = one.open::<u64>(&path)?.snapshot()?;
-        snapshot.query(values[0], K).map(|_| snapshot)
+        let snapshot = one.open::<F>(&path)?.snapshot()?;
+        snapshot.query(values[0], k).map(|_| snapshot)
     })?)
 }
 
@@ -118,25 +140,28 @@ fn done() -> Result<(), DatabaseError> {
     Ok(())
 }
 
-fn nearprint(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
-    let home = tempfile::tempdir()?;
+fn nearprint<F: Fingerprint>(values: &[F], queries: &[F], report: &mut Report) -> Outcome {
+    let (home, k) = (tempfile::tempdir()?, report.k);
     let snapshot = build(values, home.path(), report)?;
     // As for every other peer, what is measured is the second time.
-    snapshot.query_batch(queries, K, |_, _| done())?;
-    report.ask(queries, |query| snapshot.query(query, K).map_or(0, |found| found.len()));
-    report.timed("pairs", || snapshot.visit_pairs(K, |_| done()))?;
+    snapshot.query_batch(queries, k, |_, _| done())?;
+    report.ask(queries, |query| snapshot.query(query, k).map_or(0, |found| found.len()));
+    if F::WIDTH != nearprint::Width::W64 {
+        return Ok(());
+    }
+    report.timed("pairs", || snapshot.visit_pairs(k, |_| done()))?;
     let one = Options::new().threads(1);
-    report.timed("pairs_in_memory", || list::visit_pairs(values.to_vec(), K, &one, |_| done()))?;
+    report.timed("pairs_in_memory", || list::visit_pairs(values.to_vec(), k, &one, |_| done()))?;
     Ok(())
 }
 
-fn nearprint_batch(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
-    let home = tempfile::tempdir()?;
+fn nearprint_batch<F: Fingerprint>(values: &[F], queries: &[F], report: &mut Report) -> Outcome {
+    let (home, k) = (tempfile::tempdir()?, report.k);
     let snapshot = build(values, home.path(), report)?;
-    snapshot.query_batch(queries, K, |_, _| done())?;
+    snapshot.query_batch(queries, k, |_, _| done())?;
     let mut counts = Vec::new();
     report.timed("seconds", || {
-        snapshot.query_batch(queries, K, |_, found| {
+        snapshot.query_batch(queries, k, |_, found| {
             counts.push(found.len());
             done()
         })
@@ -154,14 +179,14 @@ fn mih(values: Vec<u64>, queries: &[u64], report: &mut Report) -> Outcome {
     drop(index);
     let index: Index<u64> = report
         .timed("reopen", || Index::deserialize_from(BufReader::with_capacity(1 << 20, File::open(&path)?)))?;
-    let mut searcher = index.range_searcher();
-    report.ask(queries, |query| searcher.run(query, K as usize).len());
-    report.pairs_by_asking(&values, |value| searcher.run(value, K as usize).len());
+    let (mut searcher, k) = (index.range_searcher(), report.k as usize);
+    report.ask(queries, |query| searcher.run(query, k).len());
+    report.pairs_by_asking(&values, |value| searcher.run(value, k).len());
     Ok(())
 }
 
 fn gaoya(values: &[u64], queries: &[u64], blocks: usize, report: &mut Report) {
-    let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(blocks, K as usize);
+    let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(blocks, report.k as usize);
     report.timed("build", || (0u32..).zip(values).for_each(|(id, &value)| index.insert(id, value)));
     report.ask(queries, |query| index.query(&query).len());
     report.pairs_by_asking(values, |value| index.query(&value).len());
@@ -182,5 +207,6 @@ impl Metric<u64> for Hamming {
 fn bk_tree(values: &[u64], queries: &[u64], report: &mut Report) {
     let mut tree = BKTree::new(Hamming);
     report.timed("build", || values.iter().for_each(|&value| tree.add(value)));
-    report.ask(queries, |query| tree.find(&query, K).count());
+    let k = report.k;
+    report.ask(queries, |query| tree.find(&query, k).count());
 }

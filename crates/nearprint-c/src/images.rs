@@ -31,7 +31,7 @@ pub unsafe extern "C" fn nearprint_picture_fingerprint(
         let recipe = recipe_of(call.text(recipe, recipe_len, "recipe")?)?;
         let bytes = call.array(bytes, bytes_len, "bytes")?;
         nearprint_image::quiet_decoders();
-        let picture = Picture::decode(bytes, &Limits::default());
+        let picture = Picture::decode_luminance(bytes, &Limits::default());
         let picture = picture.map_err(|why| Failure::argument("bytes", why))?;
         give(call, recipe, &picture, (fingerprint, quality))
     })
@@ -92,7 +92,7 @@ mod tests {
         let samples: Vec<u8> = (0..3 * 96 * 64_u32).map(|at| (at * at / 977 % 251) as u8).collect();
         let picture = Picture::rgb(96, 64, &samples[..]).unwrap();
         let jpeg = nearprint_image::thumbnail(&picture, 96).unwrap();
-        let decoded = Picture::decode(&jpeg, &Limits::default()).unwrap();
+        let decoded = Picture::decode_luminance(&jpeg, &Limits::default()).unwrap();
         for recipe in Recipe::ALL {
             let name = recipe.name();
             let (mut words, mut quality) = ([9; 4], 0);

@@ -30,6 +30,8 @@ fn pictures(bytes: &[u8]) {
     assert!(needed.is_ok_and(|needed| needed <= LIMITS.max_bytes));
     let pixels = picture.width() as u64 * picture.height() as u64;
     assert!(pixels > 0 && pixels <= LIMITS.max_pixels);
+    let luminance = Picture::decode_luminance(bytes, &LIMITS).expect("as above, without colours");
+    assert_eq!((luminance.width(), luminance.height()), (picture.width(), picture.height()));
     for recipe in Recipe::ALL {
         let (words, quality) = recipe.fingerprint(&picture);
         assert!(quality <= 100);

@@ -1,7 +1,8 @@
 //! Fingerprints of pictures for [`nearprint`]: edited copies of a picture have fingerprints that differ in few
 //! bits.
 //!
-//! - [`Picture`] is decoded from the bytes of a file within [`Limits`], or made of grey or RGB samples.
+//! - [`Picture`] is decoded from the bytes of a file within [`Limits`], its colours or what fingerprints need, or
+//!   made of grey or RGB samples.
 //! - [`pdq`] makes PDQ fingerprints of 256 bits with a quality, and [`pdq_turned`] all eight rotations and
 //!   reflections from one transform.
 //! - [`dhash`] and [`phash`] make fingerprints of 64 bits.

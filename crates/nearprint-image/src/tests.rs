@@ -132,6 +132,30 @@ fn oriented(jpeg: &[u8], orientation: u8) -> Vec<u8> {
 }
 
 #[test]
+fn luminance_alone_has_the_fingerprints_of_the_picture() {
+    for (width, height, seed) in [(640, 480, 1), (333, 500, 4), (65, 200, 9)] {
+        let colours = encoded(&image(width, height, seed), ImageFormat::Jpeg);
+        let grey = encoded(&DynamicImage::from(image(width, height, seed).to_luma8()), ImageFormat::Jpeg);
+        let png = encoded(&image(width, height, seed), ImageFormat::Png);
+        let luminance = |bytes: &[u8]| Picture::decode_luminance(bytes, &Limits::default()).unwrap();
+        let (whole, alone) = (decode(&colours).unwrap(), luminance(&colours));
+        assert_eq!((whole.channels(), alone.channels()), (3, 1));
+        assert_eq!((whole.width(), whole.height()), (alone.width(), alone.height()));
+        let (a, b) = (pdq(&whole), pdq(&alone));
+        assert!(a.hash.distance(b.hash) <= 10 && a.quality.abs_diff(b.quality) <= 1, "{a:?} {b:?}");
+        assert!(dhash(&whole).distance(dhash(&alone)) <= 2);
+        assert!(phash(&whole).distance(phash(&alone)) <= 2);
+        for other in [grey, png] {
+            assert_eq!(luminance(&other), decode(&other).unwrap());
+        }
+        let turned = luminance(&oriented(&colours, 6));
+        assert_eq!((turned.width(), turned.height()), (height, width));
+        let cut = Picture::decode_luminance(&colours[..colours.len() * 3 / 4], &Limits::default());
+        assert!(matches!(cut, Err(Error::Damaged { .. })), "{cut:?}");
+    }
+}
+
+#[test]
 fn the_orientation_of_exif_is_applied() {
     let stored = picture(320, 200, 7);
     let jpeg = encoded(&image(320, 200, 7), ImageFormat::Jpeg);

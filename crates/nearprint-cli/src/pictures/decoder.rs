@@ -20,8 +20,13 @@ pub(super) fn decode(bytes: &[u8], limits: &Limits) -> Result<Picture<'static>> 
     Picture::decode(bytes, limits)
 }
 
+#[cfg(feature = "images")]
+pub(super) fn decode_luminance(bytes: &[u8], limits: &Limits) -> Result<Picture<'static>> {
+    Picture::decode_luminance(bytes, limits)
+}
+
 #[cfg(not(feature = "images"))]
-pub(super) use none::{Limits, decode, decoded_bytes, format_of, thumbnail};
+pub(super) use none::{Limits, decode, decode as decode_luminance, decoded_bytes, format_of, thumbnail};
 
 #[cfg(not(feature = "images"))]
 mod none {

@@ -10,7 +10,7 @@ use nearprint_text::Result;
 use nearprint_text::documents::{FileStamp, open_regular};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::decoder::{Limits, decode, decoded_bytes, format_of, thumbnail};
+use super::decoder::{Limits, decode, decode_luminance, decoded_bytes, format_of, thumbnail};
 use super::memory::MemoryGate;
 
 /// The bytes that show the format of a picture.
@@ -105,7 +105,7 @@ impl PictureReader {
             return Ok(Candidate::Large);
         }
         let hash = xxh3_128(&bytes);
-        let (prints, quality, (width, height)) = self.decoded(path, bytes, |picture| {
+        let (prints, quality, (width, height)) = self.decoded(path, bytes, decode_luminance, |picture| {
             let size = (picture.width(), picture.height());
             match self.is_rotated {
                 true => {
@@ -131,7 +131,7 @@ impl PictureReader {
         let Some((bytes, _)) = self.bytes(path)?.filter(|(bytes, _)| !bytes.is_empty()) else {
             return Ok(None);
         };
-        let prints = self.decoded(path, bytes, |picture| {
+        let prints = self.decoded(path, bytes, decode_luminance, |picture| {
             if let Some((words, quality)) = self.is_rotated.then(|| recipe.turned(picture)).flatten() {
                 return Prints { words: words.to_vec(), quality };
             }
@@ -144,7 +144,7 @@ impl PictureReader {
     /// A small JPEG of a picture. `None` if the file cannot be read any more.
     pub(crate) fn thumbnail(&self, path: &Path, side: usize) -> Option<Vec<u8>> {
         let (bytes, _) = self.bytes(path).ok()??;
-        self.decoded(path, bytes, |picture| thumbnail(picture, side).ok()).ok()?
+        self.decoded(path, bytes, decode, |picture| thumbnail(picture, side).ok()).ok()?
     }
 
     /// The bytes of a picture; none if there are too many of them. `None` if the file is something else.
@@ -167,7 +167,13 @@ impl PictureReader {
     }
 
     /// What `of` makes of a decoded picture.
-    fn decoded<T>(&self, path: &Path, bytes: Vec<u8>, of: impl FnOnce(&Picture<'_>) -> T) -> Result<T> {
+    fn decoded<T>(
+        &self,
+        path: &Path,
+        bytes: Vec<u8>,
+        decode: impl FnOnce(&[u8], &Limits) -> nearprint_image::Result<Picture<'static>>,
+        of: impl FnOnce(&Picture<'_>) -> T,
+    ) -> Result<T> {
         let place = || path.to_string_lossy().into_owned();
         let wrong = |error: nearprint_image::Error| nearprint_text::Error::Input {
             place: place(),
