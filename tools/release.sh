@@ -28,7 +28,7 @@ target=${CARGO_TARGET_DIR:-target}
 mkdir -p "${DIST:-dist}" "$target"
 dist=$(cd "${DIST:-dist}" && pwd)
 case $profile in
-  dev) built=debug ;;
+  dev | test) built=debug ;;
   *) built=$profile ;;
 esac
 version=$(cargo pkgid --package nearprint-cli)
