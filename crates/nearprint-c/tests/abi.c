@@ -788,8 +788,8 @@ static void a_failed_stream(void) {
   nearprint_snapshot_free(build("failing", 64, prints, STORED));
   char command[8192];
   snprintf(command, sizeof command,
-           "for file in '%s'/failing/*.seg; do printf damage | dd of=\"$file\" bs=1 seek=60000 conv=notrunc 2> /dev/null; done",
-           home);
+           "for file in '%s'/failing/*.seg; do printf damage | "
+           "dd of=\"$file\" bs=1 seek=60000 conv=notrunc 2> /dev/null; done", home);
   CHECK(system(command) == 0);
   nearprint_snapshot *snapshot = snapshot_of("failing");
   nearprint_stream *stream;
