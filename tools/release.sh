@@ -28,7 +28,7 @@ target=${CARGO_TARGET_DIR:-target}
 mkdir -p "${DIST:-dist}" "$target"
 dist=$(cd "${DIST:-dist}" && pwd)
 case $profile in
-  dev) built=debug ;;
+  dev | test) built=debug ;;
   *) built=$profile ;;
 esac
 version=$(cargo pkgid --package nearprint-cli)
@@ -207,11 +207,12 @@ check_archive() {
     done
   fi
   if [ -n "$suffix" ]; then
+    local of_windows='^(api-ms-win-[a-z0-9-]+|bcrypt(primitives)?|kernel32|msvcrt|ntdll|userenv|ws2_32)\.dll$'
     for program in "${programs[@]}"; do
       # All that they load belongs to Windows.
       file=$(x86_64-w64-mingw32-objdump -p "$folder/bin/$program$suffix" | sed -n 's/.*DLL Name: //p')
       [[ $file == *KERNEL32.dll* ]] || fail "$program of $1 does not say what it loads"
-      ! grep -iE '^(lib|vcruntime|msvcp)' <<< "$file" >&2 || fail "$program of $1 is not static"
+      ! grep -ivE "$of_windows" <<< "$file" >&2 || fail "$program of $1 is not static"
     done
   fi
   has_no_paths "$folder"/bin/*

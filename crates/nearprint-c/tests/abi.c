@@ -715,6 +715,98 @@ static void texts(void) {
   nearprint_fingerprinter_free(fingerprinter);
 }
 
+/* The cases of the table in docs/c.md that are not errors of the program. */
+static void edges(void) {
+  nearprint_schema schema;
+  nearprint_schema_init(&schema);
+  schema.width = 0;
+  schema.layout = "rotations:4";
+  schema.layout_len = strlen(schema.layout);
+  const uint64_t prints[3] = {0, 1, UINT64_MAX};
+  uint64_t assigned = 77;
+  nearprint_builder *builder;
+  OK(nearprint_builder_new(TEXT(in_home("edges")), &schema, NULL, 5, &builder, error));
+  OK(nearprint_builder_push(builder, NULL, NULL, 0, &assigned, error));
+  CHECK(assigned == 77);
+  OK(nearprint_builder_push(builder, prints, NULL, 3, &assigned, error));
+  CHECK(assigned == 5);
+  OK(nearprint_builder_finish(builder, error));
+  nearprint_builder_free(builder);
+
+  nearprint_database *database = open_database("edges");
+  CHECK(nearprint_database_width(database) == 64);
+  nearprint_writer *writer;
+  assigned = 77;
+  OK(nearprint_writer_open(database, &writer, error));
+  OK(nearprint_writer_insert(writer, NULL, NULL, 0, &assigned, error));
+  nearprint_rows none;
+  nearprint_rows_init(&none);
+  OK(nearprint_writer_insert_rows(writer, &none, &assigned, error));
+  CHECK(assigned == 77);
+  nearprint_writer_free(writer);
+  nearprint_database_free(database);
+
+  /* The name of the layout, and distances beyond the width. */
+  nearprint_snapshot *snapshot = snapshot_of("edges");
+  char layout[32];
+  size_t len, count;
+  OK(nearprint_snapshot_layout(snapshot, layout, sizeof layout, &len, error));
+  CHECK(len == schema.layout_len && memcmp(layout, schema.layout, len) == 0);
+  uint64_t groups[4], ids[4];
+  nearprint_columns all = columns_of(4, NULL, NULL, ids, NULL, NULL, NULL, NULL);
+  OK(nearprint_snapshot_query(snapshot, prints, UINT32_MAX, &all, &count, error));
+  CHECK(count == 3 && ids[2] == 7);
+  nearprint_columns empty = columns_of(4, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+  nearprint_stream *stream;
+  OK(nearprint_snapshot_pairs(snapshot, 1000, &stream, error));
+  CHECK(drain(stream, 1, empty, 64) == 3);
+  OK(nearprint_find_all(64, prints, 3, 1000, NULL, 0, NULL, &stream, error));
+  CHECK(drain(stream, 1, empty, 64) == 3);
+  all.groups = groups;
+  OK(nearprint_snapshot_clusters(snapshot, 65, &stream, error));
+  OK(nearprint_stream_next(stream, &all, &count, error));
+  CHECK(count == 3 && groups[2] == 0);
+  nearprint_stream_free(stream);
+  nearprint_snapshot_free(snapshot);
+
+  /* A null byte separates words, as a space does. */
+  nearprint_fingerprinter *fingerprinter;
+  uint64_t of_null, of_space, of_first;
+  OK(nearprint_fingerprinter_new(TEXT("seomoz-cpp"), &fingerprinter, error));
+  OK(nearprint_fingerprinter_fingerprint(fingerprinter, "one two three\0four five", 23, &of_null, error));
+  OK(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT("one two three four five"), &of_space, error));
+  OK(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT("one two three"), &of_first, error));
+  CHECK(of_null == of_space && of_null != of_first);
+  nearprint_fingerprinter_free(fingerprinter);
+}
+
+/* A stream over damage: rows before it, the failure once, and then the end. */
+static void a_failed_stream(void) {
+  enum { STORED = 20000 };
+  static uint64_t prints[STORED];
+  for (uint64_t row = 0; row < STORED; row++) prints[row] = mix(row);
+  nearprint_snapshot_free(build("failing", 64, prints, STORED));
+  char command[8192];
+  snprintf(command, sizeof command,
+           "for file in '%s'/failing/*.seg; do printf damage | "
+           "dd of=\"$file\" bs=1 seek=60000 conv=notrunc 2> /dev/null; done", home);
+  CHECK(system(command) == 0);
+  nearprint_snapshot *snapshot = snapshot_of("failing");
+  nearprint_stream *stream;
+  OK(nearprint_snapshot_rows(snapshot, &stream, error));
+  nearprint_snapshot_free(snapshot);
+  nearprint_columns columns = columns_of(100, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+  size_t count, rows = 0;
+  nearprint_status status;
+  while ((status = nearprint_stream_next(stream, &columns, &count, error)) == NEARPRINT_OK && count > 0) rows += count;
+  CHECK(status == NEARPRINT_CORRUPT && count == 0 && rows > 0 && rows < STORED);
+  for (int again = 0; again < 2; again++) {
+    OK(nearprint_stream_next(stream, &columns, &count, error));
+    CHECK(count == 0);
+  }
+  nearprint_stream_free(stream);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   home = argv[1];
@@ -728,6 +820,8 @@ int main(int argc, char **argv) {
   regression_a_handle_is_one_database();
   refusals();
   texts();
+  edges();
+  a_failed_stream();
   damage();
   nearprint_error_free(error);
   puts("abi: all functions, widths and refusals");

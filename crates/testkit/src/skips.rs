@@ -26,6 +26,8 @@ pub enum Need {
     Sources,
     /// A system that makes links to files.
     Links,
+    /// A console that passes Ctrl-Break on.
+    CtrlBreak,
 }
 
 impl fmt::Display for Need {
@@ -38,6 +40,7 @@ impl fmt::Display for Need {
             Self::Numpy => "numpy",
             Self::Sources => "sources",
             Self::Links => "links",
+            Self::CtrlBreak => "ctrl-break",
         })
     }
 }

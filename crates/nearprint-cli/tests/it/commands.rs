@@ -278,7 +278,7 @@ fn a_second_build_of_the_same_name_is_locked_out() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "sends signals; `windows` has a test of a killed build")]
+#[cfg_attr(windows, ignore = "sends signals; `windows` has a test of Ctrl-C and Ctrl-Break")]
 fn interrupted_builds_leave_nothing_behind() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
@@ -466,7 +466,7 @@ fn regression_layouts_that_overflow_are_refused() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux has a full device")]
 fn regression_messages_that_cannot_be_written_change_no_exit_code() {
     let home = tempfile::tempdir().unwrap();
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -359,12 +359,13 @@ fn a_job_that_was_cancelled_resumes() {
     other.output = at("other.jsonl");
     let refused = other.run(|_, _| ControlFlow::Continue(()));
     assert!(
-        matches!(refused, Err(Error::Resume(ResumeProblem::OtherRun { records: 10_000.., .. }))),
+        matches!(refused, Err(Error::Resume(ResumeProblem::OtherRun { records: 5_000.., .. }))),
         "{refused:?}"
     );
 
     let report = job.run(|_, _| ControlFlow::Continue(())).unwrap();
-    assert!((10_000..20_000).contains(&report.resumed_after), "{}", report.resumed_after);
+    // A checkpoint is at most 10,000 records old, and on a slow machine a second.
+    assert!((5_000..20_000).contains(&report.resumed_after), "{}", report.resumed_after);
     assert_eq!(
         (report.counts.records, report.counts.kept, report.counts.duplicates),
         (30_000, 15_000, 15_000)
@@ -519,11 +520,11 @@ fn a_job_of_lines_that_was_cancelled_resumes() {
     assert_eq!((&*whole.largest[0].name, whole.largest[0].size), ("the menu of all pages", 30_000));
     assert!(matches!(run("cut", 15_000), Err(Error::Engine(nearprint::Error::Interrupted))));
     let resumed = run("cut", u64::MAX).unwrap();
-    assert!((10_000..20_000).contains(&resumed.resumed_after), "{}", resumed.resumed_after);
+    assert!((5_000..20_000).contains(&resumed.resumed_after), "{}", resumed.resumed_after);
     assert_eq!(resumed.counts, whole.counts);
     for extension in ["jsonl", "tsv"] {
         let read = |name: &str| fs::read_to_string(at(&format!("{name}.{extension}"))).unwrap();
-        assert!(read("cut") == read("whole").replace("/whole.", "/cut."), "{extension}");
+        assert!(read("cut") == read("whole").replace("whole.", "cut."), "{extension}");
     }
     assert!(run("cut", u64::MAX).unwrap().completed.is_some());
 }

@@ -195,7 +195,8 @@ fn a_job_of_passages_that_was_cancelled_resumes() {
     restart.restart = true;
     assert!(matches!(run(&restart, u64::MAX), Err(Error::Output(OutputProblem::NotWithPassages { .. }))));
     let resumed = run(&cut, u64::MAX).unwrap();
-    assert!(resumed.resumed_after >= 10_000);
+    // A checkpoint is at most 10,000 records old, and on a slow machine a second.
+    assert!(resumed.resumed_after >= 2_000);
     assert_eq!(resumed.counts, whole.counts);
     for end in ["out.jsonl", "gone.tsv"] {
         let read = |name: &str| fs::read_to_string(at.join(format!("{name}.{end}"))).unwrap();
