@@ -42,7 +42,9 @@ def dedup_files(
     confirm: Optional[str] = None,
     evidence: Optional[Literal["features", "texts", "none"]] = None,
     keep: str = "first",
-    unit: Optional[Literal["paragraph", "line"]] = None,
+    shards: Optional[int] = None,
+    unit: Optional[Literal["paragraph", "line", "passage"]] = None,
+    min_words: Optional[int] = None,
     min_repeats: int = 2,
     min_left: float = 0.0,
     keep_hollow: bool = False,
@@ -87,7 +89,11 @@ def dedup_files(
     units, and 0 for documents, which are set aside. Units are removed from the document with the number
     ``min_repeats`` on that has them. A document is left out, or with ``keep_hollow`` written whole, if earlier ones
     leave less than the share ``min_left`` of its text. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
-    ``keep`` than ``first``.
+    ``keep`` than ``first``. With ``unit="passage"``, runs of ``min_words`` (50) or more words go that an earlier
+    document has, wherever they begin and end.
+
+    With ``shards``, ``output`` is a folder of that many files; a folder, or a name that ends in ``/``, has a file for
+    each input.
 
     A text without features, which are the shingles or keywords that the recipe compares, is a duplicate only of a text
     with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
@@ -126,7 +132,9 @@ def dedup_files(
         confirm=confirm,
         evidence=evidence,
         keep=keep,
+        shards=shards,
         unit=unit,
+        min_words=min_words,
         min_repeats=check_count(min_repeats, "min_repeats", 2),
         min_left=_check_share(min_left),
         keep_hollow=keep_hollow,
@@ -186,13 +194,16 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
             "input_format",
         )
     )
-    defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
+    defaults |= dict.fromkeys(
+        ("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report", "shards", "min_words")
+    )
     defaults |= {"keep_fields": [], "exclude": [], "ext": [], "against": [], "threads": None, "memory": None}
     defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
     defaults |= dict.fromkeys(("no_ignore", "null", "within", "keep_hollow"), False)
     defaults |= {"min_repeats": 2, "min_left": 0.0}
     description = {**defaults, "text_field": "text", "missing": "raise", **options, "inputs": inputs, "output": output}
-    for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
+    counts = (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1), ("shards", 1), ("min_words", 2))
+    for name, least in counts:
         if description[name] is not None:
             description[name] = check_count(description[name], name, least)
     if description["threads"] is not None:

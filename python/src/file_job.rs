@@ -7,7 +7,7 @@ use nearprint::{Options, Progress, Stage};
 use nearprint_cli::DedupReport;
 use nearprint_text::Result;
 use nearprint_text::dedup::{
-    self, Confirm, DedupOptions, Evidence, FileJob, FileReport, Keep, Unit, UnitCounts, UtcTime,
+    self, Confirm, DedupOptions, Evidence, FileJob, FileReport, Keep, Shards, Unit, UnitCounts, UtcTime,
 };
 use nearprint_text::documents::Format;
 use nearprint_text::recipe::Recipe;
@@ -32,7 +32,9 @@ pub(crate) struct Description {
     similarity: Option<f64>,
     confirm: Option<String>,
     keep: String,
+    shards: Option<u32>,
     unit: Option<String>,
+    min_words: Option<usize>,
     min_repeats: u64,
     min_left: f64,
     keep_hollow: bool,
@@ -77,6 +79,7 @@ const FORMATS: [(&str, Format); 6] = [
 
 impl Description {
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
+        self.check_passages()?;
         let mut dedup = near_options(self.recipe()?, self.k, self.similarity, self.confirm.as_deref())?;
         let unit = self.unit()?;
         let keep = self.keep.parse::<Keep>().map_err(|why| format!("keep = {:?}: {why}", self.keep))?;
@@ -101,7 +104,9 @@ impl Description {
         job.reader.folder.no_ignore = self.no_ignore;
         job.nul_ended = self.null;
         job.keep = keep;
+        job.shards = Shards::of(&job.output, self.shards);
         job.units = unit;
+        job.unit_rules.min_words = self.min_words.unwrap_or(job.unit_rules.min_words);
         job.unit_rules.min_repeats = self.min_repeats;
         job.unit_rules.min_left = self.min_left;
         job.unit_rules.keeps_hollow = self.keep_hollow;
@@ -124,8 +129,11 @@ impl Description {
     }
 
     /// The given recipe, or the recipe of the database, if it exists, or the default. Units are
-    /// compared exactly by default.
+    /// compared exactly by default, passages always.
     fn recipe(&self) -> std::result::Result<Recipe, String> {
+        if self.unit.as_deref() == Some("passage") {
+            return "exact width=128".parse().map_err(|why| format!("recipe: {why}"));
+        }
         if let (None, Some(path)) = (&self.recipe, &self.database)
             && path.exists()
         {
@@ -141,7 +149,27 @@ impl Description {
             None => Ok(None),
             Some("paragraph") => Ok(Some(Unit::Paragraph)),
             Some("line") => Ok(Some(Unit::Line)),
-            Some(other) => Err(format!("unit = {other:?}: 'paragraph' or 'line' is wanted")),
+            Some("passage") => Ok(Some(Unit::Passage)),
+            Some(other) => Err(format!("unit = {other:?}: 'paragraph', 'line' or 'passage' is wanted")),
+        }
+    }
+
+    /// Refuses what passages do not have, and what only they have.
+    fn check_passages(&self) -> std::result::Result<(), String> {
+        let refused = [
+            (self.recipe.is_some(), "recipe"),
+            (self.k.is_some(), "k"),
+            (self.similarity.is_some(), "similarity"),
+            (self.confirm.is_some(), "confirm"),
+            (self.min_tokens.is_some(), "min_tokens"),
+        ];
+        match (self.unit.as_deref(), refused.into_iter().find(|(is_given, _)| *is_given)) {
+            (Some("passage"), Some((_, name))) => Err(format!(
+                "{name}: is not for unit='passage': passages have equal words, min_words of them"
+            )),
+            (Some("passage"), None) => Ok(()),
+            _ if self.min_words.is_some() => Err("min_words: is for unit='passage'".into()),
+            _ => Ok(()),
         }
     }
 }

@@ -42,11 +42,6 @@ def flags_of(options: dict[str, Any]) -> list[str]:
     return flags
 
 
-def lines_of(page: Path) -> list[str]:
-    """The lines of a report. The bars of a histogram are drawn in any order."""
-    return sorted(page.read_text().splitlines())
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -73,12 +68,35 @@ def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: di
     summary = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     for name in ("output", "duplicates"):
         assert ours[name].read_bytes() == theirs[name].read_bytes(), name
-    assert lines_of(ours["report"]) == lines_of(theirs["report"])
+    assert ours["report"].read_bytes() == theirs["report"].read_bytes()
     assert summary.startswith(f"{done.documents} documents, {done.kept} kept")
     if "unit" in options:
         assert f"{done.units.compared} {options['unit']}s, {done.units.removed} removed: " in summary
     for name, size in done.largest:
         assert f'{size} {"times" if "unit" in options else "of"} "{name[:60]}"' in summary
+
+
+@pytest.mark.parametrize("options", [{"shards": 2}, {}, {"shards": 3, "unit": "passage", "min_words": 4}], ids=str)
+def test_folders_of_outputs_are_those_of_the_command(pages: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    done = nearprint.dedup_files(pages, f"{tmp_path}/ours/", key_field="url", **options)
+    flags = flags_of({"output": f"{tmp_path}/theirs/", "key_field": "url", **options})
+    subprocess.run([sys.executable, "-m", "nearprint", "dedup", str(pages), *flags], check=True)
+    ours, theirs = (sorted((tmp_path / who).iterdir()) for who in ("ours", "theirs"))
+    assert [path.name for path in ours] == [path.name for path in theirs]
+    assert len(ours) == options.get("shards", 1)
+    assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
+    assert sum(len(path.read_bytes().splitlines()) for path in ours) == done.kept
+    if "unit" in options:
+        assert done.units.removed > 0
+
+
+def test_passages_have_options_of_their_own(pages: Path, tmp_path: Path) -> None:
+    wrong: list[dict[str, Any]] = [{"min_words": 9}, {"unit": "passage", "similarity": 0.5}, {"unit": "sentence"}]
+    for options in wrong:
+        with pytest.raises(nearprint.InputError, match=next(reversed(options))):
+            nearprint.dedup_files(pages, tmp_path / "out.jsonl", **options)
+    with pytest.raises(nearprint.InputError, match="shards"):
+        nearprint.dedup_files(pages, tmp_path / "out", shards=0)
 
 
 def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
@@ -105,7 +123,7 @@ def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: 
     first = nearprint.dedup_files(pages, tmp_path / "out", **options, report=tmp_path / "first.html")
     again = nearprint.dedup_files(pages, tmp_path / "out", **options, report=tmp_path / "again.html")
     assert again.already_complete and again.units == first.units and again.largest == []
-    assert lines_of(tmp_path / "first.html") == lines_of(tmp_path / "again.html")
+    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "again.html").read_bytes()
     with nearprint.open(tmp_path / "seen.np") as database:
         assert database.recipe == nearprint.recipe_line("exact")
     options["duplicates"] = None

@@ -154,10 +154,8 @@ mod tests {
         // Hexadecimal digits may begin so, too.
         let digits = "0b101010101010101010101010101010";
         assert_eq!(u128::parse(digits), Ok(u128::from_str_radix(digits, 16).unwrap()));
-        assert_eq!(
-            U256::parse(&format!("{digits}11{digits}11")),
-            U256::parse(&format!("0x{digits}11{digits}11"))
-        );
+        assert_eq!(U256::parse(&digits.repeat(2)), U256::parse(&format!("0x{}", digits.repeat(2))));
+        assert!(U256::parse(&digits.repeat(2)).is_ok());
     }
 
     #[test]

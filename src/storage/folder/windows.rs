@@ -18,7 +18,7 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use winapi_util::sysinfo::{ComputerNameKind, get_computer_name};
 
@@ -292,14 +292,25 @@ impl Folder {
     }
 
     /// Opens the file of a lock, which may be new, and takes the lock. `None` if another process has it.
+    ///
+    /// A look at the lock is in the way for as long as the system lets it run, and does not keep the lock: then
+    /// this one tries again.
     pub(in crate::storage) fn open_lock(&self, name: &str) -> io::Result<Option<File>> {
-        // Neither the file nor its folder can be moved or removed while it is open.
-        let mut options = OpenOptions::new();
-        held(self.open_with(
-            name,
-            LOCK_PATIENCE,
-            options.read(true).write(true).create(true).share_mode(SHARE_READ),
-        ))
+        let started = Instant::now();
+        loop {
+            // Neither the file nor its folder can be moved or removed while it is open.
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).share_mode(SHARE_READ);
+            let opened = held(self.open_with(name, LOCK_PATIENCE, &mut options))?;
+            if opened.is_some() || self.has_holder(name)? || started.elapsed() > RENAME_PATIENCE {
+                return Ok(opened);
+            }
+        }
+    }
+
+    /// Whether a process has the lock of a file. Looks share the file with each other, a holder with nobody.
+    fn has_holder(&self, name: &str) -> io::Result<bool> {
+        Ok(held(self.open_with(name, LOCK_PATIENCE, OpenOptions::new().write(true)))?.is_none())
     }
 
     /// Takes the lock of a file that [`open_lock`](Self::open_lock) has opened.
@@ -309,7 +320,7 @@ impl Folder {
 
     /// Whether another process has the lock of a file.
     pub(in crate::storage) fn is_locked(&self, name: &str, _: &File) -> io::Result<bool> {
-        Ok(held(self.open_with(name, LOCK_PATIENCE, OpenOptions::new().write(true)))?.is_none())
+        self.has_holder(name)
     }
 
     /// Whether the path of the folder still leads to a locked file, which the lock ensures.

@@ -13,7 +13,13 @@ use super::page::grouped;
 pub(super) type Drawn<T> = Result<T, Box<dyn Error>>;
 
 const SIZE: (u32, u32) = (480, 200);
-const FONT: (&str, u32) = ("sans-serif", 16);
+const FONT: &str = "sans-serif";
+/// The largest font, in pixels.
+const FONT_SIZE: usize = 16;
+/// The width of the widest digit, in hundredths of the size of the font.
+const DIGIT_WIDTH: usize = 60;
+/// Free space at each side of the chart, in pixels.
+const MARGIN: u32 = 6;
 /// The page's style sheet replaces this colour by the theme's.
 const BAR: RGBColor = RGBColor(0, 100, 170);
 
@@ -81,7 +87,7 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, bins: &[(Str
     // Above the highest bar is room for its count.
     let top = highest.saturating_add(highest / 8).saturating_add(1);
     let mut chart = ChartBuilder::on(area)
-        .margin(6)
+        .margin(MARGIN)
         .x_label_area_size(26)
         .build_cartesian_2d((0..bins.len() - 1).into_segmented(), 0..top)
         .map_err(failed)?;
@@ -91,18 +97,32 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, bins: &[(Str
     };
     let mut mesh = chart.configure_mesh();
     mesh.disable_mesh().disable_y_axis().x_labels(bins.len()).x_label_formatter(&label);
-    mesh.label_style(FONT).draw().map_err(failed)?;
+    let font = (FONT, font_size(bins));
+    mesh.label_style(font).draw().map_err(failed)?;
     let counts = bins.iter().map(|(_, count)| *count).enumerate();
-    let bars =
-        plotters::series::Histogram::vertical(&chart).style(BAR.filled()).margin(4).data(counts.clone());
+    // One by one: a histogram of plotters has its bars in any order.
+    let bars = counts.clone().map(|(at, count)| {
+        let end = if at + 1 < bins.len() { SegmentValue::Exact(at + 1) } else { SegmentValue::Last };
+        let mut bar = Rectangle::new([(SegmentValue::Exact(at), count), (end, 0)], BAR.filled());
+        bar.set_margin(0, 0, 4, 4);
+        bar
+    });
     chart.draw_series(bars).map_err(failed)?;
-    let style = TextStyle::from(FONT).pos(Pos::new(HPos::Center, VPos::Bottom));
+    let style = TextStyle::from(font).pos(Pos::new(HPos::Center, VPos::Bottom));
     let numbers = counts.map(|(at, count)| {
         let place = EmptyElement::at((SegmentValue::CenterOf(at), count));
         place + Text::new(grouped(count), (0, -3), style.clone())
     });
     chart.draw_series(numbers).map_err(failed)?;
     Ok(())
+}
+
+/// The size of a font in which no label or count is wider than its bar.
+fn font_size(bins: &[(String, u64)]) -> u32 {
+    let longest = bins.iter().map(|(label, count)| label.chars().count().max(grouped(*count).len())).max();
+    let width = (SIZE.0 - 2 * MARGIN) as usize / bins.len().max(1);
+    let fitting = 100 * width / (DIGIT_WIDTH * longest.unwrap_or(1).max(1));
+    u32::try_from(fitting.min(FONT_SIZE)).unwrap_or_default()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err needs")]
@@ -113,6 +133,25 @@ fn failed(error: DrawingAreaErrorKind<io::Error>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_the_same_each_time_and_labels_do_not_touch() {
+        let many = Histogram::of_sizes((0..40).map(|at| at * at * 7 % 1500));
+        let tenths = Histogram::of_tenths([10_000_000; 10]);
+        for histogram in [many, tenths] {
+            let first = svg(&histogram).unwrap();
+            for _ in 0..20 {
+                assert_eq!(svg(&histogram).unwrap(), first);
+            }
+            let bars = first.matches("<rect").count();
+            assert_eq!(bars, histogram.bins.len());
+            let longest =
+                histogram.bins.iter().map(|(label, count)| label.chars().count().max(grouped(*count).len()));
+            let widest = longest.max().unwrap() * font_size(&histogram.bins) as usize * DIGIT_WIDTH / 100;
+            assert!(widest * bars <= SIZE.0 as usize, "{widest} pixels");
+        }
+        assert_eq!(font_size(&Histogram::of_sizes([2, 2, 3]).bins), 16);
+    }
 
     #[test]
     fn bins_have_all_values_and_no_empty_ends() {

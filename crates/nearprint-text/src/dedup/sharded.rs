@@ -28,6 +28,16 @@ pub enum Shards {
     Into(u32),
 }
 
+impl Shards {
+    /// How an output is split: into so many files; without a number one for each input, if it is a folder or its
+    /// name ends with `/`; otherwise it is one file.
+    #[must_use]
+    pub fn of(output: &Path, count: Option<u32>) -> Option<Self> {
+        let is_folder = output.as_os_str().as_encoded_bytes().ends_with(b"/") || output.is_dir();
+        count.map(Self::Into).or(is_folder.then_some(Self::ByInput))
+    }
+}
+
 /// The files of an output.
 pub(super) struct ShardedOutput {
     shards: Shards,

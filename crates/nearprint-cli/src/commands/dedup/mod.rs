@@ -411,8 +411,7 @@ fn shards_of(count: Option<u32>, output: &Path) -> Result<Option<Shards>, Failur
     if count.is_some() && output == Path::new("-") {
         return Err(Failure::Usage("--shards: OUT has to be a folder, not standard output".into()));
     }
-    let is_folder = output.as_os_str().as_encoded_bytes().ends_with(b"/") || output.is_dir();
-    Ok(count.map(Shards::Into).or(is_folder.then_some(Shards::ByInput)))
+    Ok(Shards::of(output, count))
 }
 
 /// Prints the counts of a job, or that it was complete before.
