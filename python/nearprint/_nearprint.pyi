@@ -13,6 +13,7 @@ __all__ = [
     "Builder",
     "Core",
     "Deduplicator",
+    "Follower",
     "KeptFingerprints",
     "Stream",
     "__version__",
