@@ -165,7 +165,7 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
             nearprint.dedup_files(pages, tmp_path / "out", **options)
         assert not (tmp_path / "out").exists()
 
-    refused("'paragraph' or 'line' is wanted", unit="word")
+    refused("'paragraph', 'line' or 'passage' is wanted", unit="word")
     refused("annotate is for whole documents", unit="line", annotate=True)
     refused("add_fingerprint is for whole documents", unit="line", add_fingerprint="f")
     refused("keep is for whole documents", unit="line", keep="longest")
