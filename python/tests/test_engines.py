@@ -70,9 +70,11 @@ def test_texts_have_the_decisions_of_one_machine(engine: Any) -> None:
         assert found["cluster"].tolist() == [at if one < 0 else one for at, one in enumerate(of)]
         sizes = found["cluster"].value_counts()
         assert found["cluster_size"].tolist() == [sizes[one] for one in found["cluster"]]
-        kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
-        assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
-        assert list(kept.columns) == list(frame.columns)
+        # Ray takes 20 seconds for each.
+        if parts == PARTS[1]:
+            kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
+            assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
+            assert list(kept.columns) == list(frame.columns)
 
 
 @pytest.mark.parametrize(("width", "k"), [(64, 3), (128, 3)])
