@@ -2,12 +2,13 @@
 
     NEARPRINT_FULL=1 NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --lib report
     NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --test it pictures::the_page
-    python tests/report/browser.py /tmp/report/*.html [--shots FOLDER]
+    python tests/report/browser.py /tmp/report/*.html [--shots FOLDER] [--saves FOLDER]
 
 Needs chromium, its driver, and `pip install selenium`. The tests in
 crates/nearprint-cli/src/report/tests.rs make small.html, pair.html and large.html, and those in
 crates/nearprint-cli/tests/it/pictures.rs make pictures.html. Any other page is opened, and
-its list is sorted.
+its list is sorted. With --saves, the page choice.html is one of `scan --report`; files in it are marked, and the list
+and the commands are saved to the folder.
 """
 
 import argparse
@@ -232,6 +233,65 @@ def check_pictures(page, shots):
         page.shot(shots, f"pictures-{width}")
 
 
+def saved(folder, name):
+    """What the browser has saved under a name."""
+    path = folder / name
+    start = time.monotonic()
+    while not path.exists():
+        assert time.monotonic() - start < 60, f"{name} was not saved"
+        time.sleep(0.01)
+    return path.read_text()
+
+
+def marked(page, selector):
+    return page.texts(f"{selector} .going .name")
+
+
+def check_marks(page, saves):
+    """Marks files by keys, and saves the list and the commands."""
+    note = "#choice-note"
+    page.check(page.texts(note) == ["No file is marked."], "begins without marks")
+    choose(page, "edited")
+    page.press("x")
+    page.check(marked(page, "#member-list") == ["news/copy of article.txt"], "x marks a member")
+    page.press("f")
+    page.check(marked(page, "#group-list") == ["news/article.txt"], "f marks the first one")
+    page.press(Keys.ARROW_DOWN, "x")
+    page.check("One file of a group stays." in page.texts(note)[0], "does not mark all of a group")
+    page.press("k")
+    page.check(marked(page, "#member-list") == ["news/copy of article.txt"], "k keeps the chosen member only")
+    choose(page, "<img")
+    page.press("x")
+    page.check(page.texts(note)[0].startswith("3 files marked"), f"counts: {page.texts(note)[0]}")
+    state = page.run("return new Groups().detail(0).kept.state")
+    page.driver.find_element(By.ID, "save-list").click()
+    lines = saved(saves, "nearprint-chosen.tsv").splitlines()
+    page.check(lines[0] == "path\tkept\tsimilarity\tstate\tkept_state", "the list has names of columns")
+    kept = "corpus/news/article-edited.txt"
+    page.check(lines[1].split("\t")[:2] == ["corpus/news/article.txt", kept], "the first one goes")
+    page.check(lines[2].split("\t")[:3] == ["corpus/news/copy of article.txt", kept, ""], "so does its copy")
+    page.check(lines[1].split("\t")[3] == state, f"states are those of the page: {state}")
+    hostile = "corpus/</script>\u202egpj.exe\\n"
+    page.check(lines[3].split("\t")[:2] == [hostile, f"corpus/{HOSTILE_NAME}"], "names are escaped")
+    page.driver.find_element(By.ID, "save-commands").click()
+    commands = saved(saves, "nearprint-chosen.sh")
+    moved = "mv -n -- 'corpus/news/copy of article.txt' 'nearprint-gone/corpus/news/copy of article.txt'\n"
+    page.check(moved in commands, "commands move what is marked")
+    page.driver.find_element(By.ID, "unmark").click()
+    page.check(page.texts(note) == ["No file is marked."], "takes marks away")
+    for name in ["nearprint-chosen.tsv", "nearprint-chosen.sh"]:
+        (saves / name).unlink()
+
+
+def mark_all(page, saves):
+    """Marks all but the first of each group, and saves both files."""
+    page.driver.find_element(By.ID, "mark-others").click()
+    page.check("marked" in page.texts("#choice-note")[0], f"marks all: {page.texts('#choice-note')[0]}")
+    for name, id in [("nearprint-chosen.tsv", "save-list"), ("nearprint-chosen.sh", "save-commands")]:
+        page.driver.find_element(By.ID, id).click()
+        page.check(saved(saves, name), f"saves {name}")
+
+
 def check_large(page):
     page.check(page.count() == "100,000 groups", "counts 100,000 groups")
     page.driver.find_element(By.ID, "group-list").send_keys(Keys.END)
@@ -246,8 +306,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     parser.add_argument("--shots", type=pathlib.Path, help="a folder for screenshots")
+    parser.add_argument("--saves", type=pathlib.Path, help="an empty folder for what pages save")
     arguments = parser.parse_args()
     driver = browser()
+    if arguments.saves:
+        behavior = {"behavior": "allow", "downloadPath": str(arguments.saves.resolve())}
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", behavior)
     try:
         for path in arguments.pages:
             emulate(driver, "light")
@@ -262,6 +326,8 @@ def main():
                 check_keyboard(page)
                 check_hostile(page)
                 check_limits(page)
+                if arguments.saves:
+                    check_marks(page, arguments.saves)
                 check_themes(page, arguments.shots)
             elif path.name == "pair.html":
                 ins = page.texts("#difference ins")
@@ -270,6 +336,8 @@ def main():
                 page.shot(arguments.shots, "pair")
             elif path.name == "pictures.html":
                 check_pictures(page, arguments.shots)
+            elif path.name == "choice.html" and arguments.saves:
+                mark_all(page, arguments.saves)
             elif path.name == "large.html":
                 check_large(page)
                 page.shot(arguments.shots, "large")

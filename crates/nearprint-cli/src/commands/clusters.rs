@@ -140,7 +140,7 @@ impl Args {
             fact("Clusters", format!("{} of {} rows", sizes.len(), sizes.iter().sum::<usize>())),
         ];
         let histograms = vec![Histogram::of_sizes(sizes.iter().copied())];
-        Report { title: "nearprint clusters".into(), facts, histograms, charts: Vec::new() }
+        Report { title: "nearprint clusters".into(), facts, histograms, ..Report::default() }
     }
 }
 

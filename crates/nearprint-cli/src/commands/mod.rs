@@ -1,6 +1,8 @@
 //! The command line: global options, and one file per command.
 
+mod action;
 mod add;
+mod apply;
 mod backup;
 mod build;
 mod clusters;
@@ -87,6 +89,7 @@ enum Command {
     Decontaminate(decontaminate::Args),
     Tune(tune::Args),
     Scan(scan::Args),
+    Apply(apply::Args),
     Undo(undo::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -120,6 +123,7 @@ impl Cli {
             Command::Decontaminate(args) => args.run(global),
             Command::Tune(args) => args.run(global),
             Command::Scan(args) => args.run(global),
+            Command::Apply(args) => args.run(global),
             Command::Undo(args) => args.run(global),
             Command::Completions(args) => args.run(Self::command()),
             Command::Man(args) => args.run(Self::command()),

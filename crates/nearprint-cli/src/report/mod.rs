@@ -17,11 +17,22 @@ mod tests;
 mod texts;
 mod writer;
 
+use nearprint_text::documents::FileStamp;
+
 pub(crate) use texts::{MAX_CHARS as MAX_TEXT_CHARS, read_text};
 pub(crate) use writer::{DEFAULT_TEXT_BYTES, ReportWriter};
 
 /// The members of a group that are listed, with the kept one.
 pub(crate) const MAX_MEMBERS: usize = 1000;
+
+/// The names of the columns of a list of files that were marked in a page.
+pub(crate) const CHOICE_COLUMNS: [&str; 5] = ["path", "kept", "similarity", "state", "kept_state"];
+
+/// The state of a file in a page and in a list: its size, the time of its last change, and its number.
+pub(crate) fn state_of(stamp: &FileStamp) -> String {
+    let FileStamp { size_bytes, modified: (seconds, nanoseconds), id: (_, number) } = stamp;
+    format!("{size_bytes} {seconds}.{nanoseconds:09} {number}")
+}
 
 /// The part of a page before its list of groups.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +45,8 @@ pub(crate) struct Report {
     pub(crate) histograms: Vec<Histogram>,
     /// Further pictures, below the histograms.
     pub(crate) charts: Vec<Chart>,
+    /// The folder of the members' names, if they are files; empty if names are whole paths.
+    pub(crate) root: Option<String>,
 }
 
 /// Counts of things, such as of groups by their size.
@@ -91,6 +104,8 @@ pub(crate) struct ReportMember {
     pub(crate) is_exact: bool,
     /// The text. `None` if it is not to be shown, see [`ReportWriter::has_room_for_texts`].
     pub(crate) text: Option<String>,
+    /// The state of a file whose name is its path. `None` for records, and for names that are not UTF-8.
+    pub(crate) stamp: Option<FileStamp>,
     /// If it is a picture.
     pub(crate) picture: Option<ReportPicture>,
 }

@@ -92,11 +92,11 @@ class Groups {
   /** The kept member and the others that are listed. */
   detail(group) {
     const [chunk, index] = this.place(group);
-    const [bytes, others, picture = null] = this.membersOfChunk(chunk)[index];
+    const [bytes, others, [picture, state] = [null, null]] = this.membersOfChunk(chunk)[index];
     return {
-      kept: { name: this.name[group], bytes, picture },
-      others: others.map(([name, bytes, distance, similarity, isExact, picture = null]) =>
-        ({ name, bytes, distance, similarity, isExact, picture })),
+      kept: { name: this.name[group], bytes, picture, state },
+      others: others.map(([name, bytes, distance, similarity, isExact, [picture, state] = [null, null]]) =>
+        ({ name, bytes, distance, similarity, isExact, picture, state })),
     };
   }
 
@@ -425,6 +425,8 @@ function differenceContents(texts, index) {
 // ---------------------------------------------------------------------------- the page
 
 const groups = new Groups();
+/** Only files can be marked. */
+const choice = 'root' in byId('groups').dataset ? new Choice(groups, byId('groups').dataset.root) : null;
 const search = byId('search');
 const sort = byId('sort');
 const direction = byId('direction');
@@ -434,8 +436,10 @@ let current;
 
 const groupList = new ListBox(byId('group-list'), (row, group) => {
   const { members, bytes, similarity, distance } = groups;
+  const numGoing = choice?.numGoing(group) ?? 0;
+  row.classList.toggle('going', choice?.has(group, 0) ?? false);
   fillRow(row, groups.name[group], [
-    plural(members[group], 'member'),
+    numGoing ? `${count(numGoing)} of ${plural(members[group], 'member')} marked` : plural(members[group], 'member'),
     bytes[group] === null ? null : `${size(bytes[group])} in copies`,
     similarityNote(similarity[group]) ?? distanceNote(distance[group]),
   ]);
@@ -443,7 +447,10 @@ const groupList = new ListBox(byId('group-list'), (row, group) => {
 
 const memberList = new ListBox(byId('member-list'), (row, index) => {
   const member = current.others[index];
+  const isGoing = choice?.has(current.group, index + 1) ?? false;
+  row.classList.toggle('going', isGoing);
   fillRow(row, member.name, [
+    isGoing ? 'marked' : null,
     member.isExact ? 'exact copy' : null,
     similarityNote(member.similarity),
     distanceNote(member.distance),
@@ -473,6 +480,7 @@ function showGroup(group, isByKey) {
   memberList.chosen = others.length ? 0 : undefined;
   memberList.show(others.map((_, index) => index));
   if (others.length) showDifference(0, false);
+  if (choice) showChoice();
   if (isByKey && others.length) memberList.box.focus({ preventScroll: true });
   reveal(title);
 }
@@ -491,6 +499,55 @@ const columns = {
   distance: groups.distance,
   name: groups.name.map(name => name.toLowerCase()),
 };
+
+/** Shows what is marked. `isDone` is false if it could not be. */
+function showChoice(isDone = true) {
+  const files = choice.files();
+  const bytes = files.reduce((sum, { file }) => sum + (file.bytes ?? 0), 0);
+  byId('choice-note').textContent = [
+    isDone ? null : 'One file of a group stays.',
+    files.length ? `${plural(files.length, 'file')} marked, ${size(bytes)}` : 'No file is marked.',
+  ].filter(note => note !== null).join(' ');
+  for (const id of ['save-list', 'save-commands', 'unmark']) byId(id).disabled = !files.length;
+  byId('mark-first').setAttribute('aria-pressed', current ? choice.has(current.group, 0) : false);
+  groupList.render();
+  if (current) memberList.render();
+}
+
+/** Saves what is marked. */
+function saveChoice(name, text) {
+  save(name, text);
+  choice.isSaved = true;
+}
+
+function setUpChoice() {
+  const actions = {
+    'mark-exact': () => choice.markOthers(groupList.items, true),
+    'mark-others': () => choice.markOthers(groupList.items, false),
+    unmark: () => choice.clear(),
+    'save-list': () => saveChoice('nearprint-chosen.tsv', choice.list()),
+    'save-commands': () => saveChoice('nearprint-chosen.sh', choice.commands()),
+    'mark-first': () => choice.toggle(current.group, 0),
+    'mark-member': () => choice.toggle(current.group, memberList.active + 1),
+    'keep-member': () => choice.keepOnly(current.group, memberList.active + 1),
+  };
+  for (const [id, act] of Object.entries(actions)) {
+    byId(id).addEventListener('click', () => showChoice(act() ?? true));
+  }
+  groupList.box.addEventListener('keydown', event => {
+    if (event.key !== 'x' || event.ctrlKey || event.altKey || event.metaKey || !groupList.items.length) return;
+    const group = groupList.items[groupList.active];
+    showChoice(choice.numGoing(group) ? choice.set(group, []) : choice.keepOnly(group, 0));
+  });
+  memberList.box.addEventListener('keydown', event => {
+    const id = { x: 'mark-member', k: 'keep-member', f: 'mark-first' }[event.key];
+    if (id && !event.ctrlKey && !event.altKey && !event.metaKey) byId(id).click();
+  });
+  addEventListener('beforeunload', event => {
+    if (!choice.isSaved) event.preventDefault();
+  });
+  showChoice();
+}
 
 /** Shows the groups that are searched for, in the chosen order. Groups without a value come last. */
 function showGroups() {
@@ -562,6 +619,7 @@ for (const option of [...sort.options]) {
 setDirection(sort.value === 'name' || sort.value === 'distance');
 byId('groups').hidden = false;
 showGroups();
+if (choice) setUpChoice();
 if (groups.length === 1) {
   byId('groups').classList.add('single');
   groupList.pick(0, false);

@@ -6,13 +6,13 @@ use super::texts::MAX_CHARS;
 use super::{Histogram, MAX_MEMBERS, Report};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"));
 
 /// The page may use its own style sheet, script and pictures, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-4AxPThEa537a428oHV1iSyWSnzWexIeA6yNYkkUR0zI='; \
-    script-src 'sha256-fLqcR3JMtFYuNbVkogvdl/WTCVIwp6v7/4MxWmhCYKQ='; \
+    style-src 'sha256-8iECWVE2kUFi0kyjgRkZmjFrmIjHy+S5Hm+ygGRzQaw='; \
+    script-src 'sha256-y6WG9neih+Quf+O8PhJHRvWEzk9Eqr/da92nn/jDyDg='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
@@ -69,11 +69,12 @@ fn description(histogram: &Histogram) -> String {
     format!("{}. {}", histogram.caption, bins.join("; "))
 }
 
-/// What the script fills with the groups. It stands before their data.
-pub(super) fn groups() -> Markup {
+/// What the script fills with the groups. It stands before their data. With `root`, members are files, and can be
+/// marked.
+pub(super) fn groups(root: Option<&str>) -> Markup {
     html! {
         noscript { p.note { "The list of groups needs JavaScript." } }
-        main id="groups" data-max-chars=(grouped(MAX_CHARS as u64)) hidden {
+        main id="groups" data-max-chars=(grouped(MAX_CHARS as u64)) data-root=[root] hidden {
             section.left aria-labelledby="groups-title" {
                 h2 id="groups-title" { "Groups" }
                 div.tools {
@@ -90,12 +91,20 @@ pub(super) fn groups() -> Markup {
                     button id="direction" type="button" {}
                 }
                 p id="count" role="status" {}
+                @if root.is_some() { (choice()) }
                 div.list id="group-list" role="listbox" tabindex="0" aria-labelledby="groups-title" {}
             }
             section.right aria-labelledby="group-title" {
                 h2 id="group-title" tabindex="-1" { "No group is chosen" }
                 p id="group-note" { "Choose a group with the arrow keys and Enter, or with a click." }
                 div id="group-detail" hidden {
+                    @if root.is_some() {
+                        div.tools {
+                            button id="mark-first" type="button" { "Mark this file" }
+                            button id="mark-member" type="button" { "Mark the chosen member" }
+                            button id="keep-member" type="button" { "Keep only the chosen member" }
+                        }
+                    }
                     h3 id="members-title" { "Other members" }
                     div.list id="member-list" role="listbox" tabindex="0" aria-labelledby="members-title" {}
                     h3 id="difference-title" { "Difference" }
@@ -106,8 +115,26 @@ pub(super) fn groups() -> Markup {
     }
 }
 
+/// Marks files of all groups that are listed, and saves what is marked.
+fn choice() -> Markup {
+    html! {
+        section id="choice" aria-label="Marked files" {
+            div.tools {
+                button id="mark-exact" type="button" { "Mark exact copies" }
+                button id="mark-others" type="button" { "Mark all but the first" }
+                button id="unmark" type="button" { "Clear" }
+            }
+            p id="choice-note" role="status" {}
+            div.tools {
+                button id="save-list" type="button" title="For nearprint apply" { "Save list" }
+                button id="save-commands" type="button" title="For a shell" { "Save commands" }
+            }
+        }
+    }
+}
+
 /// What follows the data: a note on what is left out, and the script.
-pub(super) fn end(num_groups: u64, num_groups_with_texts: u64) -> Markup {
+pub(super) fn end(num_groups: u64, num_groups_with_texts: u64, has_files: bool) -> Markup {
     html! {
         footer {
             p {
@@ -115,9 +142,18 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64) -> Markup {
                 (grouped(MAX_CHARS as u64)) " characters. At most " (grouped(MAX_MEMBERS as u64))
                 " members of a group are listed."
             }
+            @if has_files {
+                p {
+                    "Marked files go: `nearprint apply nearprint-chosen.tsv --move-to gone` moves those of the saved list, and "
+                    "`nearprint undo` brings them back."
+                }
+            }
             p.keys {
                 kbd { "/" } " search  " kbd { "↑" } " " kbd { "↓" } " move  "
                 kbd { "Enter" } " choose  " kbd { "Esc" } " back"
+                @if has_files {
+                    "  " kbd { "x" } " mark  " kbd { "k" } " keep only this one  " kbd { "f" } " mark the first"
+                }
             }
         }
         script { (PreEscaped(SCRIPT)) }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::pictures::GroupPictures;
 use super::texts::{GroupTexts, script_json};
-use super::{MAX_MEMBERS, Report, ReportGroup, ReportMember, ReportPicture, histogram, page};
+use super::{MAX_MEMBERS, Report, ReportGroup, ReportMember, ReportPicture, histogram, page, state_of};
 
 /// The usual budget for texts and pictures.
 pub(crate) const DEFAULT_TEXT_BYTES: u64 = 40 << 20;
@@ -18,6 +18,8 @@ const MAX_CHUNK_BYTES: usize = 1 << 20;
 pub(crate) struct ReportWriter<W: Write> {
     out: W,
     chunk: Chunk,
+    /// See [`Report::root`].
+    root: Option<String>,
     /// What is left of the budget for texts and pictures.
     text_bytes_left: u64,
     has_room: bool,
@@ -42,6 +44,7 @@ impl<W: Write> ReportWriter<W> {
         Ok(Self {
             out,
             chunk: Chunk::default(),
+            root: report.root.clone(),
             text_bytes_left: text_bytes,
             has_room: text_bytes > 0,
             num_groups: 0,
@@ -61,7 +64,7 @@ impl<W: Write> ReportWriter<W> {
     /// What the output returns.
     pub(crate) fn group(&mut self, group: &ReportGroup) -> io::Result<()> {
         if self.num_groups == 0 {
-            self.out.write_all(page::groups().0.as_bytes())?;
+            self.out.write_all(page::groups(self.root.as_deref()).0.as_bytes())?;
         }
         self.num_groups += 1;
         let contents = self.contents(group);
@@ -108,7 +111,7 @@ impl<W: Write> ReportWriter<W> {
             self.chunk.write(&mut self.out)?;
         }
         if self.num_groups > 0 {
-            let end = page::end(self.num_groups, self.num_groups_with_texts);
+            let end = page::end(self.num_groups, self.num_groups_with_texts, self.root.is_some());
             self.out.write_all(end.0.as_bytes())?;
         }
         self.out.write_all(b"</body>\n</html>\n")?;
@@ -150,15 +153,15 @@ struct List {
     distances: Vec<Option<u32>>,
 }
 
-/// The bytes of the kept member, the others that are listed, and what is known of the kept one if it is a picture.
+/// The bytes of the kept member, the others that are listed, and what is known of the kept one if it is a file.
 #[derive(Serialize)]
 struct Members<'a>(
     Option<u64>,
     Vec<Member<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")] Option<Picture<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<File<'a>>,
 );
 
-/// Name, bytes, distance, similarity, whether it is an exact copy, and what is known of a picture.
+/// Name, bytes, distance, similarity, whether it is an exact copy, and what is known of a file.
 #[derive(Serialize)]
 struct Member<'a>(
     &'a str,
@@ -166,8 +169,19 @@ struct Member<'a>(
     Option<u32>,
     Option<f64>,
     bool,
-    #[serde(skip_serializing_if = "Option::is_none")] Option<Picture<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<File<'a>>,
 );
+
+/// What is known of a picture, and the state of a file.
+#[derive(Serialize)]
+struct File<'a>(Option<Picture<'a>>, Option<String>);
+
+impl<'a> File<'a> {
+    fn of(member: &'a ReportMember) -> Option<Self> {
+        let (picture, state) = (Picture::of(member), member.stamp.as_ref().map(state_of));
+        (picture.is_some() || state.is_some()).then_some(Self(picture, state))
+    }
+}
 
 /// Width, height, and when the file was changed.
 #[derive(Serialize)]
@@ -183,8 +197,8 @@ impl<'a> Picture<'a> {
 impl<'a> Member<'a> {
     fn new(member: &'a ReportMember) -> Self {
         let similarity = member.similarity.map(rounded);
-        let picture = Picture::of(member);
-        Self(&member.name, member.bytes, member.distance, similarity, member.is_exact, picture)
+        let file = File::of(member);
+        Self(&member.name, member.bytes, member.distance, similarity, member.is_exact, file)
     }
 }
 
@@ -202,7 +216,7 @@ impl Chunk {
         self.list.push(group);
         let listed = group.others.iter().take(MAX_MEMBERS - 1).map(Member::new).collect();
         for (items, json) in [
-            (&mut self.members, script_json(&Members(group.kept.bytes, listed, Picture::of(&group.kept)))),
+            (&mut self.members, script_json(&Members(group.kept.bytes, listed, File::of(&group.kept)))),
             (&mut self.texts, script_json(&contents)),
         ] {
             if !items.is_empty() {

@@ -4,6 +4,7 @@
 
 mod actions;
 mod answers;
+mod apply;
 mod cli;
 mod commands;
 mod cross;

@@ -1,6 +1,5 @@
 //! `nearprint dedup`
 
-mod action;
 mod picture_report;
 mod pictures;
 mod report;
@@ -14,11 +13,11 @@ use crate::args::{
     DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs,
     WriterArgs,
 };
+use crate::commands::action::{ActionArgs, Plan};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
-use action::{ActionArgs, Plan};
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{
@@ -270,7 +269,7 @@ impl Args {
         let mut job = FileJob::new(std::mem::take(&mut self.inputs), output, dedup);
         self.set_switches(&mut job);
         job.shards = shards_of(self.shards, &job.output)?;
-        job.collects_files = plan.is_some();
+        job.collects_files = plan.is_some() || self.report.path().is_some();
         job.reader = self.documents.options();
         job.reader.fields.missing = self.missing;
         job.add_fingerprint = self.add_fingerprint;

@@ -64,7 +64,8 @@ impl PictureReport<'_> {
         let sizes = Histogram::of_sizes(groups.iter().map(|(_, others)| others.len() + 1));
         let similarities = Histogram::of_similarities(self.near.iter().map(Near::similarity));
         let histograms = vec![sizes, similarities];
-        Report { title: "nearprint dedup --images".into(), facts, histograms, charts: Vec::new() }
+        let root = Some(String::new());
+        Report { title: "nearprint dedup --images".into(), facts, histograms, root, ..Report::default() }
     }
 
     /// Writes the groups, those with the most bytes beside the kept picture first.

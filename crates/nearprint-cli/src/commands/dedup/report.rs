@@ -101,6 +101,7 @@ impl DedupReport {
         let sizes = self.sizes(check)?;
         let mut groups = self.groups(&sizes.largest(), check)?;
         self.add_texts(&mut groups, check)?;
+        add_stamps(&mut groups, done);
         let head = self.head(done, &sizes, groups.len());
         write_page(&self.path, &head, |out| groups.iter().try_for_each(|group| out.group(group)))
     }
@@ -138,7 +139,8 @@ impl DedupReport {
             sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
         let similarities = Histogram::of_tenths(by_similarity);
         let histograms = vec![Histogram::of_sizes(sizes), similarities];
-        Report { title: "nearprint dedup".into(), facts, histograms, charts: Vec::new() }
+        let root = done.files.as_ref().map(|_| String::new());
+        Report { title: "nearprint dedup".into(), facts, histograms, root, ..Report::default() }
     }
 
     fn sizes(&self, check: Check<'_>) -> Result<Sizes> {
@@ -236,6 +238,16 @@ impl DedupReport {
             }
         }
         Ok(())
+    }
+}
+
+/// Adds the states of files, if documents are files.
+fn add_stamps(groups: &mut [ReportGroup], done: &FileReport) {
+    let Some(files) = &done.files else { return };
+    for ReportGroup { kept, others, .. } in groups {
+        for member in std::iter::once(kept).chain(others) {
+            member.stamp = files.stamps.get(Path::new(&member.name)).cloned();
+        }
     }
 }
 

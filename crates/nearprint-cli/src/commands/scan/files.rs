@@ -7,7 +7,7 @@ use nearprint::{Error, Fingerprint};
 use nearprint_text::Result;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{
-    FileContent, FolderRules, InputFile, LeftOut, list_files, read_file, text_of_file,
+    FileContent, FileStamp, FolderRules, InputFile, LeftOut, list_files, read_file, text_of_file,
 };
 use nearprint_text::recipe::{Features, Fingerprinter};
 use xxhash_rust::xxh3::xxh3_128;
@@ -44,6 +44,8 @@ pub(super) struct TextFile<F> {
     /// Empty if they are not compared.
     pub(super) features: Features,
     pub(super) content: Content,
+    /// The state of the file before it was read.
+    pub(super) stamp: FileStamp,
 }
 
 /// What is in a group.
@@ -57,6 +59,7 @@ pub(super) enum GroupKind {
 pub(super) trait GroupedFile {
     fn path(&self) -> &Path;
     fn content(&self) -> Content;
+    fn stamp(&self) -> FileStamp;
     /// Width and height, if it is a picture.
     fn pixels(&self) -> Option<(usize, usize)>;
 }
@@ -68,6 +71,10 @@ impl<F> GroupedFile for TextFile<F> {
 
     fn content(&self) -> Content {
         self.content
+    }
+
+    fn stamp(&self) -> FileStamp {
+        self.stamp
     }
 
     fn pixels(&self) -> Option<(usize, usize)> {
@@ -82,6 +89,10 @@ impl GroupedFile for PictureFile {
 
     fn content(&self) -> Content {
         Content { len_bytes: self.stamp.size_bytes, hash: self.hash }
+    }
+
+    fn stamp(&self) -> FileStamp {
+        self.stamp
     }
 
     fn pixels(&self) -> Option<(usize, usize)> {
@@ -166,10 +177,11 @@ impl<F> Default for ScannedFiles<F> {
 impl<F> ScannedFiles<F> {
     fn add(&mut self, path: &Path, kind: Result<FileKind<F>>) -> Result<()> {
         match kind {
-            Ok(FileKind::Text { fingerprint, features, content, has_features }) => {
+            Ok(FileKind::Text { fingerprint, features, content, stamp, has_features }) => {
                 self.num_featureless += usize::from(!has_features);
                 self.len_bytes += content.len_bytes;
-                self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, features, content });
+                let path = path.to_path_buf();
+                self.texts.push(TextFile { path, fingerprint, features, content, stamp });
             }
             Ok(FileKind::Picture(picture)) => {
                 self.len_bytes += picture.stamp.size_bytes;
@@ -192,6 +204,7 @@ enum FileKind<F> {
         fingerprint: F,
         features: Features,
         content: Content,
+        stamp: FileStamp,
         has_features: bool,
     },
     Picture(Box<PictureFile>),
@@ -252,7 +265,7 @@ impl<F: Fingerprint> FileReader<F> {
         let hash = if is_compressed { hash_on_disk(path)? } else { xxh3_128(&bytes) };
         let content = Content { len_bytes: stamp.size_bytes, hash };
         let (fingerprint, has_features) = (found.stored(""), found.num_features > 0);
-        Ok(FileKind::Text { fingerprint, features: found.features, content, has_features })
+        Ok(FileKind::Text { fingerprint, features: found.features, content, stamp, has_features })
     }
 
     /// The kind of a file that is no text.

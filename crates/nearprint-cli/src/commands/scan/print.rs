@@ -199,6 +199,7 @@ fn printable(path: &str) -> String {
 mod tests {
     use super::super::files::{Content, TextFile};
     use super::*;
+    use nearprint_text::documents::FileStamp;
     use nearprint_text::recipe::Features;
 
     fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
@@ -213,6 +214,7 @@ mod tests {
                 fingerprint: 0_u64,
                 features: Features::default(),
                 content: content(0),
+                stamp: FileStamp { size_bytes: 1500, modified: (0, 0), id: (0, 0) },
             })
             .collect();
         let files = ScannedFiles { texts, ..ScannedFiles::default() };

@@ -58,7 +58,9 @@ impl<F: Fingerprint> ScanReport<'_, F> {
         let sizes = Histogram::of_sizes(self.groups.iter().map(|group| group.members.len()));
         let similarities = members().map(|member| member.similarity);
         let histograms = vec![sizes, Histogram::of_similarities(similarities)];
-        Report { title: "nearprint scan".into(), facts, histograms, charts: Vec::new() }
+        // A name that is not UTF-8 cannot be marked, nor can anything below such a folder.
+        let root = self.root.map_or(Some(""), Path::to_str).map(Into::into);
+        Report { title: "nearprint scan".into(), facts, histograms, root, ..Report::default() }
     }
 
     /// Writes the groups. Texts and pictures are read again, on all threads, as long as the page has room for them; a
@@ -96,6 +98,7 @@ impl<F: Fingerprint> ScanReport<'_, F> {
         ReportMember {
             name: name.to_string_lossy().into_owned(),
             bytes: Some(file.content().len_bytes),
+            stamp: path.to_str().map(|_| file.stamp()),
             distance: Some(member.distance),
             similarity: Some(member.similarity),
             is_exact: member.is_exact,

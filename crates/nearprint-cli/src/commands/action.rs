@@ -1,4 +1,4 @@
-//! What is done with near-duplicate files.
+//! What `dedup` and `apply` do with near-duplicate files.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -198,7 +198,9 @@ fn print(steps: &[Step<'_>]) -> Result<(), Failure> {
         steps.iter().try_for_each(|Step { file, act, is_exact, .. }| {
             let line = act.line();
             let columns: Vec<&str> = line.split('\t').take(3).collect();
-            writeln!(out, "{}\t{:.4}\t{is_exact}", columns.join("\t"), file.similarity)
+            let similarity = Some(file.similarity).filter(|similarity| !similarity.is_nan());
+            let similarity = similarity.map(|similarity| format!("{similarity:.4}")).unwrap_or_default();
+            writeln!(out, "{}\t{similarity}\t{is_exact}", columns.join("\t"))
         })
     })?;
     Ok(out.flush()?)

@@ -1,0 +1,138 @@
+//! `nearprint apply`: files that were chosen in a report.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli::{Outcome, fails, nearprint, succeeds};
+
+const COLUMNS: &str = "path\tkept\tsimilarity\tstate\tkept_state\n";
+
+/// A file, its copy, and one that is near them.
+fn folder(at: &Path) {
+    fs::create_dir_all(at.join("d/s")).unwrap();
+    let text: String = (0..200).map(|word| format!("word{word} ")).collect();
+    for (name, text) in [("a.txt", text.clone()), ("s/b.txt", text.clone()), ("c.txt", text + "more")] {
+        fs::write(at.join("d").join(name), text).unwrap();
+    }
+}
+
+/// The states of files that a page has, by their names.
+fn states(page: &Path) -> BTreeMap<String, String> {
+    let page = fs::read_to_string(page).unwrap();
+    let block = |class: &str| -> Value {
+        let start = format!(r#"<script type="application/json" class="{class}">"#);
+        serde_json::from_str(page.split(&start).nth(1).unwrap().split("</script").next().unwrap()).unwrap()
+    };
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let names = block("list")["names"].clone();
+    let groups = block("members");
+    let mut found = BTreeMap::new();
+    for (group, name) in groups.as_array().unwrap().iter().zip(names.as_array().unwrap()) {
+        found.insert(text(name), text(&group[2][1]));
+        for member in group[1].as_array().unwrap() {
+            found.insert(text(&member[0]), text(&member[5][1]));
+        }
+    }
+    found
+}
+
+/// Writes a list of files below `d`, each with the one that is kept.
+fn choose(at: &Path, lines: &[(&str, &str)]) {
+    succeeds(at, "scan d --report page.html", b"");
+    let states = states(&at.join("page.html"));
+    let line =
+        |(path, kept): &(&str, &str)| format!("d/{path}\td/{kept}\t\t{}\t{}\n", states[*path], states[*kept]);
+    fs::write(at.join("list.tsv"), COLUMNS.to_string() + &lines.iter().map(line).collect::<String>())
+        .unwrap();
+}
+
+fn apply(at: &Path, options: &str) -> Outcome {
+    nearprint(at, &format!("apply list.tsv {options}"), b"")
+}
+
+#[test]
+fn what_was_chosen_is_moved_and_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    choose(at, &[("a.txt", "c.txt"), ("s/b.txt", "c.txt")]);
+    let dry = apply(at, "--move-to gone --dry-run");
+    assert!(dry.code == 0 && dry.err.contains("2 files, 0 of them exact copies"), "{}", dry.err);
+    assert!(dry.out.lines().all(|line| line.ends_with("\t\tfalse")), "no similarity is known: {}", dry.out);
+    let moved = apply(at, "--move-to gone");
+    assert!(moved.code == 0 && moved.err.contains("2 files"), "{}", moved.err);
+    assert!(
+        !at.join("d/a.txt").exists() && at.join("gone/d/s/b.txt").exists() && at.join("d/c.txt").exists()
+    );
+    let undone = nearprint(at, "undo gone/nearprint-undo.tsv", b"");
+    assert!(undone.err.contains("2 files restored") && at.join("d/s/b.txt").exists(), "{}", undone.err);
+
+    // Links take the place of equal files only.
+    choose(at, &[("c.txt", "a.txt"), ("s/b.txt", "a.txt")]);
+    let linked = apply(at, "--hardlink");
+    assert!(linked.err.contains("1 file, 1 of them exact copies"), "{}", linked.err);
+}
+
+/// A page of `dedup` has the states of files, too.
+#[test]
+fn pages_of_dedup_have_states() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    succeeds(at, "scan d --report scan.html", b"");
+    succeeds(at, "dedup d -o kept.txt --duplicates gone.tsv --report dedup.html", b"");
+    let whole: BTreeMap<_, _> = states(&at.join("scan.html"))
+        .into_iter()
+        .map(|(name, state)| (Path::new("d").join(name).to_str().unwrap().to_string(), state))
+        .collect();
+    assert_eq!(states(&at.join("dedup.html")), whole);
+    // Records are no files.
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two three\"}\n".repeat(2)).unwrap();
+    succeeds(at, "dedup in.jsonl -o out.jsonl --duplicates out.tsv --report records.html", b"");
+    assert!(!fs::read_to_string(at.join("records.html")).unwrap().contains("data-root"));
+}
+
+#[test]
+fn what_has_changed_since_the_report_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    choose(at, &[("a.txt", "c.txt"), ("s/b.txt", "c.txt")]);
+    fs::write(at.join("d/s/b.txt"), "another text").unwrap();
+    let moved = apply(at, "--move-to gone");
+    assert!(moved.err.contains("left as it is") && moved.err.contains("b.txt has changed"), "{}", moved.err);
+    assert!(moved.err.contains("1 file, 0 of them"), "{}", moved.err);
+    assert!(at.join("d/s/b.txt").exists() && !at.join("d/a.txt").exists());
+    // The kept file, and one that is not there any more.
+    fs::write(at.join("d/c.txt"), "another text").unwrap();
+    let nothing = apply(at, "--delete");
+    assert!(nothing.code == 0 && nothing.err.contains("0 files"), "{}", nothing.err);
+    assert!(at.join("d/c.txt").exists() && !at.join("nearprint-undo.tsv").exists());
+}
+
+#[test]
+fn lists_that_lose_a_file_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    for (lines, expected) in [
+        (&[("a.txt", "c.txt"), ("c.txt", "a.txt")][..], "list.tsv:2: d/a.txt is the file that line 3 keeps"),
+        (&[("a.txt", "a.txt")], "list.tsv:2: d/a.txt is the file that line 2 keeps"),
+        (&[("a.txt", "c.txt"), ("a.txt", "s/b.txt")], "list.tsv:3: line 2 has d/a.txt, too"),
+    ] {
+        choose(at, lines);
+        fails(at, "apply list.tsv --delete", b"", 5, &[expected]);
+    }
+    fs::write(at.join("list.tsv"), COLUMNS.to_string() + "d/a.txt\td/c.txt\n").unwrap();
+    fails(at, "apply list.tsv --delete", b"", 5, &["list.tsv:2: 2 columns, expected 5"]);
+    fs::write(at.join("list.tsv"), COLUMNS.to_string() + "d/a.txt\td/c.txt\tmuch\t\t\n").unwrap();
+    fails(at, "apply list.tsv --delete", b"", 5, &["list.tsv:2: the similarity \"much\" is no number"]);
+    fs::write(at.join("list.tsv"), "d/a.txt\td/c.txt\n").unwrap();
+    fails(at, "apply list.tsv --delete", b"", 5, &["list.tsv:1: expected a line of names: path kept"]);
+    fails(at, "apply list.tsv", b"", 2, &["--move-to DIR"]);
+    fails(at, "apply none.tsv --delete", b"", 1, &["none.tsv"]);
+    assert!(at.join("d/a.txt").exists() && at.join("d/c.txt").exists());
+}
