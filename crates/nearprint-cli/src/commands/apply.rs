@@ -28,7 +28,7 @@ use crate::terminal::results::unescape;
 Examples:
   nearprint scan articles --report near.html
   nearprint apply ~/Downloads/nearprint-chosen.tsv --move-to gone --dry-run
-  nearprint apply ~/Downloads/nearprint-chosen.tsv --move-to gone && nearprint undo gone/nearprint-undo.tsv")]
+  nearprint apply ~/Downloads/nearprint-chosen.tsv --move-to gone")]
 pub(super) struct Args {
     /// The list that a report has saved
     #[arg(value_name = "LIST")]

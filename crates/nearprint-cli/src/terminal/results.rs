@@ -101,6 +101,18 @@ impl ResultFormat {
         self.end_line(out, None, None)
     }
 
+    /// A query that nothing is near, with its key.
+    pub(crate) fn unmatched(
+        self,
+        out: &mut dyn Write,
+        query: &str,
+        query_key: KeyColumn<'_>,
+    ) -> io::Result<()> {
+        self.query_key(out, query)?;
+        self.key(out, "query_key", query_key)?;
+        self.end_line(out, None, None)
+    }
+
     /// A row that is near a picture.
     pub(crate) fn picture_match<F: Fingerprint>(
         self,

@@ -41,12 +41,17 @@ fn states(page: &Path) -> BTreeMap<String, String> {
 
 /// Writes a list of files below `d`, each with the one that is kept.
 fn choose(at: &Path, lines: &[(&str, &str)]) {
-    succeeds(at, "scan d --report page.html", b"");
+    fs::write(at.join("list.tsv"), list(at, "d", lines)).unwrap();
+}
+
+/// A list of files below a folder, each with the one that is kept, as a page of `scan` saves it.
+pub fn list(at: &Path, folder: &str, lines: &[(&str, &str)]) -> String {
+    succeeds(at, &format!("scan {folder} --report page.html"), b"");
     let states = states(&at.join("page.html"));
-    let line =
-        |(path, kept): &(&str, &str)| format!("d/{path}\td/{kept}\t\t{}\t{}\n", states[*path], states[*kept]);
-    fs::write(at.join("list.tsv"), COLUMNS.to_string() + &lines.iter().map(line).collect::<String>())
-        .unwrap();
+    let line = |(path, kept): &(&str, &str)| {
+        format!("{folder}/{path}\t{folder}/{kept}\t\t{}\t{}\n", states[*path], states[*kept])
+    };
+    COLUMNS.to_string() + &lines.iter().map(line).collect::<String>()
 }
 
 fn apply(at: &Path, options: &str) -> Outcome {

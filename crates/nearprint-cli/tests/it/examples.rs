@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray};
 
+use super::apply;
 use super::formats::write_parquet;
 use super::pictures::scene;
 use crate::cli::succeeds;
@@ -26,65 +27,21 @@ fn words(from: u32, to: u32) -> String {
 
 /// Everything that the examples read.
 fn prepare(at: &Path) {
-    let write = |name: &str, content: &[u8]| {
-        let path = at.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    };
-    let prints: String = (0..40u64).map(|n| format!("{}\t{n}\n", (n / 2) << 40 | n)).collect();
-    for name in ["fingerprints.txt", "prints.txt", "today.txt", "new-prints.txt"] {
-        write(name, prints.as_bytes());
-    }
-    write("prints.txt.gz", &gzipped(prints.as_bytes()));
-    write("withdrawn.txt", b"3\n4\n");
-    write("changed.tsv", b"7\t1\n8\t2\n");
-    let raw: Vec<u8> = (0..64u64).flat_map(|n| (n * n).to_le_bytes()).collect();
-    for name in ["prints.u64", "monday.u64", "tuesday.u64", "fingerprints.u128"] {
-        write(name, &raw);
-    }
-    let pdq: String = (0..20).map(|n| format!("{n:064x}\timage-{n}.jpg\n")).collect();
-    write("pdq.tsv.gz", &gzipped(pdq.as_bytes()));
-    write("pdq-hashes.txt", (0..20).map(|n| format!("{n:064x}\n")).collect::<String>().as_bytes());
-    let (old, new) = (words(0, 200), words(0, 200).replace("word100 ", ""));
-    let texts =
-        [("a.txt", &old), ("b.txt", &new), ("c.txt", &words(9, 200)), ("old.txt", &old), ("new.txt", &new)];
-    for (name, text) in texts {
-        write(name, text.as_bytes());
-        write(&format!("articles/{name}"), text.as_bytes());
-        write(&format!(".cargo/registry/src/{name}"), text.as_bytes());
-    }
-    for name in ["page.html", "page-1.html", "page-2.html"] {
-        write(name, format!("<p>{old}</p>").as_bytes());
-    }
-    let page = |n: u32| {
-        let text = words(n / 2 * 500 + n % 2, n / 2 * 500 + 120);
-        let (url, group) = (format!("https://example.org/{n}"), format!("g{}", n / 2));
-        serde_json::json!({ "url": url, "group": group, "text": text, "body": text }).to_string() + "\n"
-    };
-    let pages: String = (0..20).map(page).collect();
-    for name in ["pages.jsonl", "today.jsonl", "corpus.jsonl"] {
-        write(name, pages.as_bytes());
-    }
-    write("pages.jsonl.gz", &gzipped(pages.as_bytes()));
-    write("crawl/monday/pages.jsonl.gz", &gzipped(pages.as_bytes()));
-    write("evals.jsonl", pages.lines().next().unwrap().as_bytes());
-    write("qa.csv", b"question\nOne two three four five six seven eight?\n");
-    write("same.tsv", b"https://example.org/0\thttps://example.org/1\n");
-    let column = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
-    let columns = vec![("url", column("https://example.org/0")), ("text", column("one two three"))];
-    write_parquet(at, "pages.parquet", columns);
+    write_fingerprints(at);
+    write_documents(at);
     for folder in [
         ".local/share/man/man1",
         ".local/share/bash-completion/completions",
         ".zfunc",
         ".config/fish/completions",
         "backup",
+        "Downloads",
     ] {
         fs::create_dir_all(at.join(folder)).unwrap();
     }
     for (name, script) in PROGRAMS {
         let path = at.join("bin").join(name);
-        write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n").as_bytes());
+        write(at, &format!("bin/{name}"), format!("#!/bin/sh\n{script}\n").as_bytes());
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     for (seed, name) in (0..).zip(["new.jpg", "Pictures/a.png", "photos/a.jpg", "photos/b.jpg"]) {
@@ -100,12 +57,67 @@ fn prepare(at: &Path) {
         "build spam.np prints.txt",
         "build monday.runs monday.u64 --runs-only --first-id 1000000",
         "build tuesday.runs tuesday.u64 --runs-only --first-id 2000000",
+        "dedup pages.jsonl -o documents.jsonl --db documents.np --key-field url",
+        "build keyed.np keyed.tsv --keys --columns fingerprint,key",
     ] {
         succeeds(at, line, b"");
     }
-    fs::write(at.join("keyed.tsv"), "7\thttps://example.org/page\n").unwrap();
-    succeeds(at, "dedup pages.jsonl -o documents.jsonl --db documents.np --key-field url", b"");
-    succeeds(at, "build keyed.np keyed.tsv --keys --columns fingerprint,key", b"");
+}
+
+fn write(at: &Path, name: &str, content: &[u8]) {
+    let path = at.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+fn write_fingerprints(at: &Path) {
+    let prints: String = (0..40u64).map(|n| format!("{}\t{n}\n", (n / 2) << 40 | n)).collect();
+    for name in ["fingerprints.txt", "prints.txt", "today.txt", "new-prints.txt"] {
+        write(at, name, prints.as_bytes());
+    }
+    write(at, "prints.txt.gz", &gzipped(prints.as_bytes()));
+    write(at, "withdrawn.txt", b"3\n4\n");
+    write(at, "changed.tsv", b"7\t1\n8\t2\n");
+    write(at, "keyed.tsv", b"7\thttps://example.org/page\n");
+    let raw: Vec<u8> = (0..64u64).flat_map(|n| (n * n).to_le_bytes()).collect();
+    for name in ["prints.u64", "monday.u64", "tuesday.u64", "fingerprints.u128"] {
+        write(at, name, &raw);
+    }
+    let pdq: String = (0..20).map(|n| format!("{n:064x}\timage-{n}.jpg\n")).collect();
+    write(at, "pdq.tsv.gz", &gzipped(pdq.as_bytes()));
+    write(at, "pdq-hashes.txt", (0..20).map(|n| format!("{n:064x}\n")).collect::<String>().as_bytes());
+}
+
+fn write_documents(at: &Path) {
+    let (old, new) = (words(0, 200), words(0, 200).replace("word100 ", ""));
+    let texts =
+        [("a.txt", &old), ("b.txt", &new), ("c.txt", &words(9, 200)), ("old.txt", &old), ("new.txt", &new)];
+    for (name, text) in texts {
+        for folder in ["", "articles/", ".cargo/registry/src/"] {
+            write(at, &format!("{folder}{name}"), text.as_bytes());
+        }
+    }
+    for name in ["page.html", "page-1.html", "page-2.html"] {
+        write(at, name, format!("<p>{old}</p>").as_bytes());
+    }
+    let page = |n: u32| {
+        let text = words(n / 2 * 500 + n % 2, n / 2 * 500 + 120);
+        let (url, group) = (format!("https://example.org/{n}"), format!("g{}", n / 2));
+        serde_json::json!({ "url": url, "group": group, "text": text, "body": text }).to_string() + "\n"
+    };
+    let pages: String = (0..20).map(page).collect();
+    for name in ["pages.jsonl", "today.jsonl", "corpus.jsonl"] {
+        write(at, name, pages.as_bytes());
+    }
+    for name in ["pages.jsonl.gz", "crawl/monday/pages.jsonl.gz"] {
+        write(at, name, &gzipped(pages.as_bytes()));
+    }
+    write(at, "evals.jsonl", pages.lines().next().unwrap().as_bytes());
+    write(at, "qa.csv", b"question\nOne two three four five six seven eight?\n");
+    write(at, "same.tsv", b"https://example.org/0\thttps://example.org/1\n");
+    let column = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
+    let columns = vec![("url", column("https://example.org/0")), ("text", column("one two three"))];
+    write_parquet(at, "pages.parquet", columns);
 }
 
 fn gzipped(bytes: &[u8]) -> Vec<u8> {
@@ -157,6 +169,11 @@ fn the_examples_of_all_commands_run() {
             ];
             for line in made.iter().filter(|line| example.contains(**line)) {
                 let _ = fs::remove_dir_all(folder.join(line.split(' ').nth(1).unwrap()));
+            }
+            // A list of files is of the files that are there now.
+            if command == "apply" {
+                let list = apply::list(&folder, "articles", &[("b.txt", "a.txt")]);
+                fs::write(folder.join("Downloads/nearprint-chosen.tsv"), list).unwrap();
             }
             let database = if example.contains("delete") && example.contains("--key") {
                 "keyed.np"

@@ -126,3 +126,29 @@ fn options_of_other_programs_get_a_hint() {
     assert!(!nearprint(at, "dedup --outputt x", b"").err.contains("hint:"));
     succeeds(at, "build a.np -j 2", b"1\n");
 }
+
+#[test]
+fn inverted_matches_are_the_rest() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build a.np --keys", b"1\t1\tone\n");
+    succeeds(at, "build b.np --keys", b"255\t2\ttwo\n");
+    let queries = b"3\tnear one\n254\tnear two\n65535\tfar\n0xffff00000000\tfarther\n";
+    let found = |options: &str| succeeds(at, &format!("query {options} - -k 2 -v"), queries);
+    assert_eq!(found("a.np"), "254\tnear two\n65535\tfar\n281470681743360\tfarther\n");
+    let both = "65535\tfar\n281470681743360\tfarther\n";
+    assert_eq!(found("a.np b.np"), both);
+    assert_eq!(found("a.np b.np --header"), format!("query\tquery_key\n{both}"));
+    let found = succeeds(at, "query a.np -f 1 -f 255 -v --format json", b"");
+    assert_eq!(found, "{\"query\":\"255\"}\n");
+    fails(at, "query a.np -f 1 -v --top 3", b"", 2, &["--top"]);
+
+    let text: String = (0..100).map(|word| format!("word{word} ")).collect();
+    let line = |key: &str, text: &str| format!("{{\"url\":\"{key}\",\"text\":\"{text}\"}}\n");
+    fs::write(at.join("old.jsonl"), line("a", &text)).unwrap();
+    fs::write(at.join("new.jsonl"), line("b", &format!("{text} more")) + &line("c", "of another kind"))
+        .unwrap();
+    succeeds(at, "dedup old.jsonl -o kept.jsonl --db seen.np --key-field url", b"");
+    let new = succeeds(at, "query seen.np --text new.jsonl --key-field url --invert-match", b"");
+    assert_eq!(new, "c\n");
+}

@@ -115,6 +115,8 @@ fn pictures_are_looked_up() {
     assert_eq!([found[0][0], found[0][1], found[0][4]], ["d/sub/half.jpg", "0", "d/sub/half.jpg"]);
     assert_eq!(found[1][4], "d/0.png");
     assert_eq!(succeeds(at, "query p.np d/sub/turned.png", b""), "");
+    let rest = succeeds(at, "query p.np d/0.png d/sub/turned.png -v", b"");
+    assert_eq!(rest, "d/sub/turned.png\n");
     assert_eq!(succeeds(at, "query p.np d/sub/turned.png --rotated --top 1", b"").lines().count(), 1);
     // All commands for fingerprints serve these databases.
     for line in ["pairs p.np", "clusters p.np", "cross p.np p.np"] {

@@ -423,3 +423,22 @@ fn regression_a_report_took_the_place_of_a_scanned_file() {
     assert_eq!(fs::read(at.join("docs/a.md")).unwrap(), b"one two three four five six");
     assert_eq!(fs::read(at.join("docs/notes.json")).unwrap(), b"{\"mine\": 1}");
 }
+
+#[test]
+fn paths_are_printed_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (odd, shown) = if cfg!(windows) { ("odd copy", "odd copy") } else { ("odd\ncopy", "odd\\ncopy") };
+    for (name, seed) in [("d/a", 1), (&format!("d/{odd}"), 1), ("d/alone", 2), ("d/other\u{e9}", 3)] {
+        write(at, name, words(seed, 100).as_bytes());
+    }
+    let printed = |options: &str| succeeds(at, &format!("scan d {options}"), b"").replace('\\', "/");
+    let slash = |text: &str| text.replace('\\', "/");
+    assert_eq!(printed("-0"), format!("d/{odd}\0"));
+    assert_eq!(printed("-v"), "d/alone\nd/other\u{e9}\n");
+    assert_eq!(printed("-v0"), "d/alone\0d/other\u{e9}\0");
+    assert_eq!(printed("-0 --limit 0"), "");
+    write(at, &format!("d/{odd}"), words(9, 100).as_bytes());
+    assert_eq!(printed("--invert-match"), slash(&format!("d/a\nd/alone\nd/{shown}\nd/other\u{e9}\n")));
+    fails(at, "scan d -v --json", b"", 2, &["--json"]);
+}

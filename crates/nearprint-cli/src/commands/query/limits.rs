@@ -10,19 +10,28 @@ pub(super) struct LimitArgs {
     /// At most N rows of each query, the nearest first
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Print the queries that nothing is near, and no rows: `query`, and `query_key` if queries have keys
+    #[arg(short = 'v', long, conflicts_with_all = ["top", "limit"])]
+    invert_match: bool,
 }
 
 /// The columns of matches, and whether they are there.
 pub(super) fn match_columns(
+    limits: LimitArgs,
     has_keys: bool,
     has_query_keys: bool,
     has_similarity: bool,
 ) -> [(&'static str, bool); 7] {
-    let always = |name| (name, true);
-    let [query, distance, fingerprint, id] = ["query", "distance", "fingerprint", "id"].map(always);
-    let further = [("key", has_keys), ("query_key", has_query_keys), ("similarity", has_similarity)];
-    let [key, query_key, similarity] = further;
-    [query, distance, fingerprint, id, key, query_key, similarity]
+    let has_rows = !limits.is_inverted();
+    [
+        ("query", true),
+        ("distance", has_rows),
+        ("fingerprint", has_rows),
+        ("id", has_rows),
+        ("key", has_rows && has_keys),
+        ("query_key", has_query_keys),
+        ("similarity", has_rows && has_similarity),
+    ]
 }
 
 impl LimitArgs {
@@ -31,8 +40,16 @@ impl LimitArgs {
         self.top.is_some()
     }
 
-    /// The most rows of a query.
+    /// Whether the queries without a row are printed.
+    pub(super) fn is_inverted(self) -> bool {
+        self.invert_match
+    }
+
+    /// The most rows of a query. One shows that there is any.
     pub(super) fn most(self) -> usize {
+        if self.invert_match {
+            return 1;
+        }
         self.limit.unwrap_or(usize::MAX).min(self.top.unwrap_or(usize::MAX))
     }
 

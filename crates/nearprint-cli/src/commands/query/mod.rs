@@ -14,7 +14,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
 use limits::{LimitArgs, match_columns};
-use nearprint::{BandLayout, Error, Fingerprint, Match, Row, Snapshot, width_of};
+use nearprint::{BandLayout, Error, Fingerprint, Match, Printed, Row, Snapshot, width_of};
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
 
@@ -45,6 +45,7 @@ Examples:
   nearprint query monday.np tuesday.np -f 255
   nearprint query pictures.np new.jpg
   nearprint query documents.np --text today.jsonl --key-field url
+  nearprint query documents.np --text today.jsonl -v
   echo 'a text to look up' | nearprint query documents.np --text -")]
 pub(super) struct Args {
     /// Databases (folders), and files of fingerprints to find; without a file or -f, standard input
@@ -212,7 +213,7 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
     fn begin(&mut self, has_query_keys: bool) -> Result<(), Failure> {
         (self.is_begun, self.keys) = (true, has_query_keys.then(Vec::new));
         let has_keys = self.snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
-        let columns = match_columns(has_keys, has_query_keys, false);
+        let columns = match_columns(self.args.limits, has_keys, has_query_keys, false);
         Ok(self.args.results.print_header(&mut self.out, &columns)?)
     }
 
@@ -221,11 +222,25 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
         let keys = self.keys.as_mut().map(std::mem::take);
         let args = self.args;
         let limit = args.limits.most();
-        let mut write = match_writer(args, (&queries, keys.as_deref()), &self.snapshots, &mut self.out);
+        let keys = keys.as_deref();
         let k = self.k;
         let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| {
             snapshot.query_batch(&queries, args.limits.query(k, snapshot.default_k(), F::WIDTH), visit)
         };
+        if args.limits.is_inverted() {
+            let mut is_near = vec![false; queries.len()];
+            for snapshot in &self.snapshots {
+                run(snapshot, &mut |index, found| {
+                    is_near[index] |= !found.is_empty();
+                    Ok(())
+                })?;
+            }
+            return Ok((0..queries.len()).filter(|&index| !is_near[index]).try_for_each(|index| {
+                let (query, key) = (Printed(queries[index]).to_string(), keys.map(|keys| &*keys[index]));
+                self.out.write(|out| args.results.format.unmatched(out, &query, key))
+            })?);
+        }
+        let mut write = match_writer(args, (&queries, keys), &self.snapshots, &mut self.out);
         if let [only] = &self.snapshots[..] {
             return Ok(run(only, &mut write)?);
         }

@@ -74,10 +74,18 @@ impl TypedCommand<(Recipe, &[PathBuf], &[PathBuf])> for &PictureLookUp {
         let reader = PictureReader::new(MAX_PICTURE_BYTES, self.is_rotated);
         let mut out = OutputStream::stdout();
         let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
-        self.results.print_header(&mut out, &match_columns(has_keys, false, false))?;
+        self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, false))?;
         let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
             let query = path.to_string_lossy();
-            for found in self.find(&snapshots, &prints.words, k)? {
+            let found = self.find(&snapshots, &prints.words, k)?;
+            if self.limits.is_inverted() {
+                let format = self.results.format;
+                if found.is_empty() {
+                    out.write(|out| format.unmatched(out, &query, None))?;
+                }
+                return Ok(());
+            }
+            for found in found {
                 let row = Row { fingerprint: found.fingerprint, id: found.id };
                 each_key(&snapshots, row, |key| {
                     out.write(|out| self.results.format.picture_match(out, &query, &found, key))

@@ -54,7 +54,7 @@ impl TextLookUp<'_> {
         let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = opened.into_iter().unzip();
         let mut reader = Reader::open(&self.texts.files, self.reader_options()?)?;
         let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
-        self.results.print_header(&mut out, &match_columns(has_keys, false, true))?;
+        self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, true))?;
         let (most, format) = (self.limits.most(), self.results.format);
         let read = each(
             &mut reader,
@@ -68,8 +68,10 @@ impl TextLookUp<'_> {
                 bar.show(position);
                 for found in block {
                     let (rows, query) = found?;
-                    out.write(|out| {
-                        rows.rows().try_for_each(|row| format.text_match::<F>(out, &query, &row))
+                    out.write(|out| match self.limits.is_inverted() {
+                        true if !rows.is_empty() => Ok(()),
+                        true => format.unmatched(out, &query, None),
+                        false => rows.rows().try_for_each(|row| format.text_match::<F>(out, &query, &row)),
                     })?;
                 }
                 Ok::<(), Failure>(out.flush()?)

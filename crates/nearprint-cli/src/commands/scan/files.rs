@@ -49,7 +49,7 @@ pub(super) struct TextFile<F> {
 }
 
 /// What is in a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum GroupKind {
     Texts,
     Pictures,

@@ -23,7 +23,7 @@ use crate::typed::{TypedCommand, run_with_width};
 use files::{FileReader, Limits, ScannedFiles};
 use groups::{Decides, FileGroup, Grouping};
 use indicatif::DecimalBytes;
-use nearprint::{Fingerprint, Options};
+use nearprint::{Error, Fingerprint, Options};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 use print::{GroupPrinter, Style};
@@ -56,7 +56,8 @@ Examples:
   nearprint scan ~/.cargo/registry/src --similarity 0.8
   nearprint scan articles --report near.html
   nearprint scan ~/Pictures --report near.html --rotated
-  nearprint scan articles --min-tokens 100 --json | head -1")]
+  nearprint scan articles --min-tokens 100 --json | head -1
+  nearprint scan articles -0 | xargs -0 ls -l")]
 pub(super) struct Args {
     /// Folders and files
     #[arg(value_name = "PATH", required = true)]
@@ -98,6 +99,13 @@ pub(super) struct Args {
     /// Print all files of groups of exact copies, and of large groups on a terminal
     #[arg(long, help_heading = "Output options")]
     all: bool,
+    /// Print the paths of the files that are near no other one, and no groups
+    #[arg(short = 'v', long, conflicts_with_all = ["all", "limit", "header", "json"], help_heading = "Output options")]
+    invert_match: bool,
+    /// Print only paths, each as it is and followed by a zero byte: of the files that could go, or with -v of those
+    /// near no other one. For `xargs -0`
+    #[arg(short = '0', long, conflicts_with_all = ["all", "header", "json"], help_heading = "Output options")]
+    null: bool,
     /// Print only the first N groups; all are counted
     #[arg(long, value_name = "N", help_heading = "Output options")]
     limit: Option<usize>,
@@ -179,13 +187,7 @@ impl TypedCommand<&Recipe> for &Args {
             pictures: &pictures,
         };
         self.report.write(|| report.head(), |out| report.write_groups(out, options.get_threads()))?;
-        let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
-        let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
-        if self.header {
-            out.write(|out| printer.write_header(out, matches!(decides, Decides::Features(_))))?;
-        }
-        out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned)))?;
-        out.flush()?;
+        self.print((&scanned, &groups), matches!(decides, Decides::Features(_)), root, &mut out)?;
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
         global.note(format_args!("near: {near}"));
         if !scanned.pictures.is_empty() {
@@ -242,6 +244,31 @@ impl Args {
         groups.extend(groups::find_pictures(&scanned.pictures, self.images.k(), grouping, options)?);
         groups::sort(&mut groups);
         Ok(groups)
+    }
+
+    /// Prints the groups, or paths.
+    fn print<F>(
+        &self,
+        (scanned, groups): (&ScannedFiles<F>, &[FileGroup]),
+        is_by_similarity: bool,
+        root: Option<&Path>,
+        out: &mut OutputStream,
+    ) -> Result<(), Error> {
+        let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
+        if self.invert_match {
+            let paths = print::ungrouped(scanned, groups);
+            out.write(|out| print::paths(out, &paths, self.null))?;
+        } else if self.null {
+            let paths = print::spare(scanned, shown);
+            out.write(|out| print::paths(out, &paths, self.null))?;
+        } else {
+            let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
+            if self.header {
+                out.write(|out| printer.write_header(out, is_by_similarity))?;
+            }
+            out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, scanned)))?;
+        }
+        out.flush()
     }
 
     /// When pictures are near, in words.

@@ -1,6 +1,7 @@
 //! Prints groups of files, for terminals and for programs.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -152,6 +153,35 @@ impl<'a> GroupPrinter<'a> {
         }
         writeln!(out)
     }
+}
+
+/// Prints paths: each as it is with a zero byte, or escaped on a line.
+pub(super) fn paths(out: &mut dyn Write, paths: &[&Path], are_null_ended: bool) -> io::Result<()> {
+    paths.iter().try_for_each(|path| match are_null_ended {
+        true => out.write_all(path.as_os_str().as_encoded_bytes()).and_then(|()| out.write_all(b"\0")),
+        false => writeln!(out, "{}", escape(&path.to_string_lossy())),
+    })
+}
+
+/// The files of groups that could go.
+pub(super) fn spare<'a, F>(files: &'a ScannedFiles<F>, groups: &[FileGroup]) -> Vec<&'a Path> {
+    let spare = |group: &FileGroup| {
+        let spare = group.members.iter().filter(|member| member.is_spare);
+        spare.map(|member| files.file(group.kind, member.file).path()).collect::<Vec<_>>()
+    };
+    groups.iter().flat_map(spare).collect()
+}
+
+/// The files of no group.
+pub(super) fn ungrouped<'a, F>(files: &'a ScannedFiles<F>, groups: &[FileGroup]) -> Vec<&'a Path> {
+    let members = |group: &FileGroup| {
+        let kind = group.kind;
+        group.members.iter().map(move |member| (kind, member.file)).collect::<Vec<_>>()
+    };
+    let grouped: HashSet<(GroupKind, usize)> = groups.iter().flat_map(members).collect();
+    let texts = (0..files.texts.len()).map(|file| (GroupKind::Texts, file));
+    let all = texts.chain((0..files.pictures.len()).map(|file| (GroupKind::Pictures, file)));
+    all.filter(|place| !grouped.contains(place)).map(|(kind, file)| files.file(kind, file).path()).collect()
 }
 
 /// What the members of a group are.
