@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use super::values;
-use crate::terminal::failure::Failure;
-use nearprint::{Width, width_of};
+use nearprint::Width;
 
 /// A database, or a list of fingerprints of a given width.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JoinArgs {
     #[command(flatten)]
     source: DatabaseOrList,
-    /// With --input: width of a fingerprint in bits
-    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
-    width: Width,
+    /// With --input: width of a fingerprint in bits [default: that of its header or its digits, else 64]
+    #[arg(long, value_name = "BITS", value_parser = values::width(), conflicts_with = "database")]
+    pub(crate) width: Option<Width>,
     /// Stop with an error once there are more than N lines of results
     #[arg(long, value_name = "N")]
     pub(crate) max_output: Option<u64>,
@@ -39,10 +38,5 @@ impl JoinArgs {
     /// The file of the list, if one is given.
     pub(crate) fn list(&self) -> &[PathBuf] {
         self.source.list.as_slice()
-    }
-
-    /// The width of the fingerprints.
-    pub(crate) fn width(&self) -> Result<Width, Failure> {
-        Ok(self.database().map_or(Ok(self.width), width_of)?)
     }
 }

@@ -1,10 +1,12 @@
 //! The option for the counts of a summary.
 
+use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::GlobalArgs;
 use super::scanned::refuse_scanned;
 use crate::terminal::failure::Failure;
 use nearprint_text::Result;
@@ -24,8 +26,9 @@ impl SummaryArgs {
     }
 
     /// Fails if the file is an input or lies in a database, or if its folder does not exist.
-    pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> Result<()> {
-        check_outputs(self.path().map(|path| ("--summary", path)), inputs, databases)
+    pub(crate) fn check(&self, inputs: &[impl AsRef<Path>], databases: &[&Path]) -> Result<()> {
+        let inputs: Vec<&Path> = inputs.iter().map(AsRef::as_ref).collect();
+        check_outputs(self.path().map(|path| ("--summary", path)), &inputs, databases)
     }
 
     /// Fails if the file would take the place of one in a scanned folder, unless that has counts.
@@ -33,6 +36,12 @@ impl SummaryArgs {
         let has_counts =
             |start: &[u8]| start.starts_with(b"{") && start.windows(9).any(|bytes| bytes == b"\"seconds\"");
         refuse_scanned(("--summary", self.path()), folders, has_counts)
+    }
+
+    /// Prints the summary of a command, and writes its counts if they are wanted.
+    pub(crate) fn note(&self, global: GlobalArgs, text: fmt::Arguments<'_>, counts: Value) -> Result<()> {
+        global.note(text);
+        self.write(|| counts)
     }
 
     /// Writes an object, if it is wanted, to a file that takes its name when it is complete.

@@ -9,6 +9,7 @@ use indicatif::DecimalBytes;
 use nearprint::Error;
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use nearprint_text::documents::{FileStamp, have_same_bytes};
+use serde_json::{Value, json};
 
 use crate::args::GlobalArgs;
 use crate::file_act::{ActKind, FileAct};
@@ -87,6 +88,20 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     Ok(path.components().collect())
 }
 
+/// What was done, or would be.
+#[derive(Clone, Copy)]
+pub(super) struct ActCounts {
+    files: usize,
+    exact: usize,
+    bytes: u64,
+}
+
+impl ActCounts {
+    pub(super) fn object(self) -> Value {
+        json!({ "files": self.files, "exact_copies": self.exact, "bytes": self.bytes })
+    }
+}
+
 /// An act that is planned.
 struct Step<'a> {
     file: &'a DuplicateFile,
@@ -102,7 +117,7 @@ impl Plan {
         files: &DuplicateFiles,
         is_dry: bool,
         global: GlobalArgs,
-    ) -> Result<(), Failure> {
+    ) -> Result<ActCounts, Failure> {
         let left = |path: &Path, why: &str| {
             global.note(format_args!("warning: left as it is: {}: {why}", path.display()));
         };
@@ -123,8 +138,7 @@ impl Plan {
                 acted.inspect_err(|why| left(&step.file.path, why)).is_ok()
             });
         }
-        self.summarize(&steps, is_dry, global);
-        Ok(())
+        Ok(self.summarize(&steps, is_dry, global))
     }
 
     /// The step for a file. `None` if the action is not for it; a reason if it is left as it is.
@@ -171,7 +185,7 @@ impl Plan {
         Ok(written.map_err(Error::io("create", path))?)
     }
 
-    fn summarize(&self, steps: &[Step<'_>], is_dry: bool, global: GlobalArgs) {
+    fn summarize(&self, steps: &[Step<'_>], is_dry: bool, global: GlobalArgs) -> ActCounts {
         let done = match self.kind {
             ActKind::Move => "moved",
             ActKind::Hardlink => "replaced by hard links",
@@ -184,9 +198,11 @@ impl Plan {
             false => format!("; `nearprint undo {}` restores them", self.undo_list.display()),
         };
         let count = plural(steps.len() as u64, "file");
-        let num_exact = steps.iter().filter(|step| step.is_exact).count();
-        let bytes = DecimalBytes(steps.iter().map(|step| step.size_bytes).sum());
-        global.note(format_args!("{count}, {num_exact} of them exact copies, {bytes}: {would}{done}{undo}"));
+        let exact = steps.iter().filter(|step| step.is_exact).count();
+        let bytes = steps.iter().map(|step| step.size_bytes).sum();
+        let size = DecimalBytes(bytes);
+        global.note(format_args!("{count}, {exact} of them exact copies, {size}: {would}{done}{undo}"));
+        ActCounts { files: steps.len(), exact, bytes }
     }
 }
 

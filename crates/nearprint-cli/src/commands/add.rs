@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{FingerprintArgs, GlobalArgs, WriterArgs, values};
+use crate::args::{FingerprintArgs, GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
@@ -10,6 +10,7 @@ use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::Fingerprint;
 use nearprint::erased::AnyWriter;
+use serde_json::json;
 
 /// Insert rows into a database
 ///
@@ -51,6 +52,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     keep_log: Option<usize>,
     #[command(flatten)]
+    summary: SummaryArgs,
+    #[command(flatten)]
     writer: WriterArgs,
     #[command(flatten)]
     input: FingerprintArgs,
@@ -58,6 +61,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        self.summary.check(&self.inputs, &[&self.database])?;
         let options = self.writer.options(global).merges(!self.no_merge);
         let options = options.merge_rate(self.merge_rate.unwrap_or(0) as u64);
         let options = options.keep_log(self.keep_log.unwrap_or(0) as u64);
@@ -74,8 +78,8 @@ impl Args {
         added
             .and_then(|()| Ok(adder.writer.close()?))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        global.note(format_args!("added {committed} rows to {}", self.database.display()));
-        Ok(())
+        let text = format_args!("added {committed} rows to {}", self.database.display());
+        Ok(self.summary.note(global, text, json!({ "rows": committed }))?)
     }
 }
 

@@ -9,7 +9,7 @@ use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use nearprint_text::documents::FileStamp;
 
 use super::action::ActionArgs;
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, SummaryArgs};
 use crate::report::{CHOICE_COLUMNS, state_of};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::unescape;
@@ -39,6 +39,8 @@ pub(super) struct Args {
     /// are byte-identical
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    summary: SummaryArgs,
 }
 
 /// A line of a list.
@@ -55,6 +57,7 @@ impl Args {
             let why = "nothing to do: give --move-to DIR, --hardlink, --reflink or --delete";
             return Err(Failure::Usage(why.into()));
         };
+        self.summary.check(&[&self.list], &[])?;
         let mut files = DuplicateFiles::default();
         for Chosen { path, kept, similarity, states } in read(&self.list)? {
             let found = [(&path, &states[0]), (&kept, &states[1])].map(|(path, state)| stamp_of(path, state));
@@ -70,7 +73,8 @@ impl Args {
                 }
             }
         }
-        plan.run(&files, self.dry_run, global)
+        let counts = plan.run(&files, self.dry_run, global)?;
+        Ok(self.summary.write(|| counts.object())?)
     }
 }
 

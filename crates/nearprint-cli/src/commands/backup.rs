@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::args::{GlobalArgs, values};
+use crate::args::{GlobalArgs, SummaryArgs, values};
 use crate::terminal::failure::Failure;
 use nearprint::{Database, DatabaseVisitor, Fingerprint};
+use serde_json::json;
 
 /// Make a consistent copy of a database, or keep one up to date
 ///
@@ -46,10 +47,13 @@ pub(super) struct Args {
     /// With --follow: end once DIR is up to date
     #[arg(long, requires = "follow")]
     once: bool,
+    #[command(flatten)]
+    summary: SummaryArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        self.summary.check(&[&self.database], &[&self.database])?;
         match (&self.dest, &self.follow) {
             (_, Some(dir)) => self.follow(dir, global),
             (Some(dest), None) => self.copy(dest, global),
@@ -65,16 +69,16 @@ impl Args {
         let snapshot = options.open_any(&self.database)?.snapshot()?;
         let shared = bars.run_cancellable(|| snapshot.backup_with(dest, self.base.as_ref()))?;
         let stats = snapshot.stats();
-        global.note(format_args!(
-            "copied {} to {}: {} rows, {:.1} MB, {:.1} MB of them shared, {:.1} s",
+        let (rows, bytes, seconds) = (stats.rows, stats.bytes, started.elapsed().as_secs_f64());
+        let text = format_args!(
+            "copied {} to {}: {rows} rows, {:.1} MB, {:.1} MB of them shared, {seconds:.1} s",
             self.database.display(),
             dest.display(),
-            stats.rows,
-            stats.bytes as f64 / 1e6,
+            bytes as f64 / 1e6,
             shared as f64 / 1e6,
-            started.elapsed().as_secs_f64(),
-        ));
-        Ok(())
+        );
+        let counts = json!({ "rows": rows, "bytes": bytes, "shared_bytes": shared, "seconds": seconds });
+        Ok(self.summary.note(global, text, counts)?)
     }
 
     fn follow(&self, dir: &Path, global: GlobalArgs) -> Result<(), Failure> {
@@ -101,7 +105,8 @@ impl DatabaseVisitor for Follow<'_> {
         // What a signal interrupts later leaves the folder sound.
         let mut follower = global.bars().run_cancellable(|| database.follow(dir))?;
         let rows = Database::<F>::open(dir)?.snapshot()?.stats().rows;
-        global.note(format_args!("{} is as {}: {rows} rows", dir.display(), args.database.display()));
+        let text = format_args!("{} is as {}: {rows} rows", dir.display(), args.database.display());
+        args.summary.note(global, text, json!({ "rows": rows }))?;
         if args.once {
             return Ok(());
         }

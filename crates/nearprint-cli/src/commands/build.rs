@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, values};
+use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, SummaryArgs, values};
 use crate::input::fingerprints::{Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::erased::AnyBuilder;
 use nearprint::{Error, Fingerprint};
+use serde_json::json;
 
 /// Create a database from files of fingerprints
 ///
@@ -55,12 +56,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", requires = "runs_only")]
     identity: Option<String>,
     #[command(flatten)]
+    summary: SummaryArgs,
+    #[command(flatten)]
     input: FingerprintArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
+        self.summary.check(&self.inputs, &[])?;
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         // A signal that comes when the database is complete waits for the end.
@@ -98,15 +102,16 @@ impl Args {
             return Err(Error::Interrupted.into());
         }
         let stats = built?.stats()?;
-        global.note(format_args!(
-            "built {}: {} rows, {} distinct fingerprints, {:.1} MB, {:.1} s",
+        let (rows, fingerprints, bytes) = (stats.rows, stats.fingerprints, stats.bytes);
+        let seconds = started.elapsed().as_secs_f64();
+        let text = format_args!(
+            "built {}: {rows} rows, {fingerprints} distinct fingerprints, {:.1} MB, {seconds:.1} s",
             self.database.display(),
-            stats.rows,
-            stats.fingerprints,
-            stats.bytes as f64 / 1e6,
-            started.elapsed().as_secs_f64(),
-        ));
-        Ok(())
+            bytes as f64 / 1e6,
+        );
+        let counts =
+            json!({ "rows": rows, "fingerprints": fingerprints, "bytes": bytes, "seconds": seconds });
+        Ok(self.summary.note(global, text, counts)?)
     }
 }
 

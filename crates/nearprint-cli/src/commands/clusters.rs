@@ -9,14 +9,14 @@ use crate::args::{
     note_open_kind,
 };
 use crate::exact::SimilarDocuments;
-use crate::input::fingerprints::read_rows;
+use crate::input::fingerprints::List;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::erased::{AnyRow, AnyStream};
-use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
+use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list, width_of};
 
 /// Group the rows into clusters, connected by steps of at most K bits, or by similar documents
 ///
@@ -51,17 +51,24 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(self.source.width()?, self, (), global)
+        match self.source.database() {
+            Some(path) => run_with_width(width_of(path)?, &self, None, global),
+            None => {
+                let list = List::open(&self.input, self.source.list(), self.source.width)?;
+                run_with_width(list.width(), &self, Some(list), global)
+            }
+        }
     }
 }
 
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
+impl TypedCommand<Option<List<'_>>> for &Args {
+    fn run_typed<F: Fingerprint>(self, list: Option<List<'_>>, global: GlobalArgs) -> Result<(), Failure> {
         let format = self.results.format;
         let database = self.source.database();
         let inputs: Vec<&Path> = self.source.list().iter().map(PathBuf::as_path).collect();
         self.report.check(&inputs, database.as_slice())?;
-        note_open_kind(global, F::WIDTH, database.is_some() || self.near.is_given());
+        let list_k = list.as_ref().and_then(List::k);
+        note_open_kind(global, F::WIDTH, database.is_some() || list_k.is_some() || self.near.is_given());
         global.print_results(|out, options| {
             out.limit(self.source.max_output);
             let similar =
@@ -69,11 +76,12 @@ impl TypedCommand<()> for Args {
             if let Some(similar) = similar.flatten() {
                 return self.print_similar::<F>(&similar, global, out);
             }
-            let source = match database {
-                Some(path) => Source::Database(options.open::<F>(path)?.snapshot()?),
-                None => Source::List(read_rows(&self.input, self.source.list())?, options),
+            let source = match (database, list) {
+                (Some(path), _) => Source::Database(options.open::<F>(path)?.snapshot()?),
+                (None, Some(list)) => Source::List(list.rows()?, options),
+                (None, None) => return Ok(()),
             };
-            let k = self.near.k(source.bands(), F::WIDTH)?.unwrap_or(source.default_k());
+            let k = self.near.k(source.bands(), F::WIDTH)?.or(list_k).unwrap_or(source.default_k());
             let (snapshots, again) =
                 (source.snapshots().to_vec(), self.report.path().map(|_| source.clone()));
             let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{GlobalArgs, WriterArgs, values};
+use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::terminal::failure::Failure;
+use serde_json::json;
 
 /// Merge all runs into one
 ///
@@ -21,24 +22,23 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
     #[command(flatten)]
+    summary: SummaryArgs,
+    #[command(flatten)]
     writer: WriterArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
+        self.summary.check(&[&self.database], &[&self.database])?;
         let bars = global.bars();
         let options = self.writer.options(global).memory_bytes(self.memory).progress(bars.clone());
         let database = options.open_any(&self.database)?;
         bars.run_cancellable(|| database.compact())?;
         let stats = database.stats()?;
-        global.note(format_args!(
-            "compacted {}: {} rows, {:.1} MB, {:.1} s",
-            self.database.display(),
-            stats.rows,
-            stats.bytes as f64 / 1e6,
-            started.elapsed().as_secs_f64(),
-        ));
-        Ok(())
+        let (rows, bytes, seconds) = (stats.rows, stats.bytes, started.elapsed().as_secs_f64());
+        let (path, megabytes) = (self.database.display(), bytes as f64 / 1e6);
+        let text = format_args!("compacted {path}: {rows} rows, {megabytes:.1} MB, {seconds:.1} s");
+        Ok(self.summary.note(global, text, json!({ "rows": rows, "bytes": bytes, "seconds": seconds }))?)
     }
 }

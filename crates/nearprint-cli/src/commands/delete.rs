@@ -3,11 +3,12 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::args::{GlobalArgs, WriterArgs, values};
+use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyEnd, read_ids, read_keys};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use nearprint::erased::AnyWriter;
+use serde_json::json;
 
 /// Delete rows by id, or by key
 ///
@@ -39,6 +40,8 @@ pub(super) struct Args {
     #[arg(short = '0', long = "null", requires = "keys")]
     null: bool,
     #[command(flatten)]
+    summary: SummaryArgs,
+    #[command(flatten)]
     writer: WriterArgs,
 }
 
@@ -68,6 +71,8 @@ const BATCH_KEYS: usize = 1_000_000;
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        let inputs = [&self.input].into_iter().chain(&self.selection.keys).collect::<Vec<_>>();
+        self.summary.check(&inputs, &[&self.database])?;
         let mut deletion = Deletion {
             writer: self.writer.options(global).open_any(&self.database)?.writer()?,
             done: 0,
@@ -79,8 +84,8 @@ impl Args {
         let what = deleted
             .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        global.note(format_args!("deleted {done} {what} from {}", self.database.display()));
-        Ok(())
+        let text = format_args!("deleted {done} {what} from {}", self.database.display());
+        Ok(self.summary.note(global, text, json!({ what: done }))?)
     }
 
     /// Deletes what the options select, and returns what is counted.

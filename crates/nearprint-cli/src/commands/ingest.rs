@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{GlobalArgs, WriterArgs};
+use crate::args::{GlobalArgs, SummaryArgs, WriterArgs};
 use crate::terminal::failure::Failure;
+use nearprint::IngestReport;
+use serde_json::json;
 
 /// Add runs that were built elsewhere
 ///
@@ -28,26 +30,28 @@ pub(super) struct Args {
     #[arg(value_name = "RUN_DIR", required = true)]
     folders: Vec<PathBuf>,
     #[command(flatten)]
+    summary: SummaryArgs,
+    #[command(flatten)]
     writer: WriterArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
+        self.summary.check(&self.folders, &[&self.database])?;
         let bars = global.bars();
         let options = self.writer.options(global).progress(bars.clone());
         let database = options.open_any(&self.database)?;
         let mut writer = bars.run_cancellable(|| database.writer())?;
         let report = bars.run_cancellable(|| writer.ingest(&self.folders))?;
         // The rows are durable now. Closing waits for merges, which may take long or fail.
-        global.note(format_args!(
-            "ingested {} runs into {}: {} rows, {:.1} s; {} runs skipped",
-            report.runs,
-            self.database.display(),
-            report.rows,
-            started.elapsed().as_secs_f64(),
-            report.skipped,
-        ));
+        let IngestReport { runs, rows, skipped, .. } = report;
+        let (path, seconds) = (self.database.display(), started.elapsed().as_secs_f64());
+        let text = format_args!(
+            "ingested {runs} runs into {path}: {rows} rows, {seconds:.1} s; {skipped} runs skipped"
+        );
+        let counts = json!({ "runs": runs, "rows": rows, "skipped_runs": skipped, "seconds": seconds });
+        self.summary.note(global, text, counts)?;
         Ok(writer.close()?)
     }
 }

@@ -3,12 +3,12 @@
 use crate::args::values::DEFAULT_K;
 use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, note_open_kind};
 use crate::exact::{SimilarDocuments, pair_columns};
-use crate::input::fingerprints::{read_fingerprints, read_rows};
+use crate::input::fingerprints::List;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Options, Row, Snapshot, list};
+use nearprint::{Error, Fingerprint, Options, Row, Snapshot, width_of};
 
 /// Find all pairs of fingerprints within K bits, or of similar documents
 ///
@@ -45,16 +45,23 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(self.source.width()?, self, (), global)
+        match self.source.database() {
+            Some(path) => run_with_width(width_of(path)?, &self, None, global),
+            None => {
+                let list = List::open(&self.input, self.source.list(), self.source.width)?;
+                run_with_width(list.width(), &self, Some(list), global)
+            }
+        }
     }
 }
 
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        note_open_kind(global, F::WIDTH, self.source.database().is_some() || self.near.is_given());
+impl TypedCommand<Option<List<'_>>> for &Args {
+    fn run_typed<F: Fingerprint>(self, list: Option<List<'_>>, global: GlobalArgs) -> Result<(), Failure> {
+        let says = list.as_ref().is_none_or(|list| list.k().is_some()) || self.near.is_given();
+        note_open_kind(global, F::WIDTH, says);
         global.print_results(|out, options| {
             out.limit(self.source.max_output);
-            self.print::<F>(out, options, global)
+            self.print::<F>(list, (out, options), global)
         })
     }
 }
@@ -67,12 +74,13 @@ const FAR_MORE: f64 = 4.0;
 impl Args {
     fn print<F: Fingerprint>(
         &self,
-        out: &mut OutputStream,
-        options: Options,
+        list: Option<List<'_>>,
+        (out, options): (&mut OutputStream, Options),
         global: GlobalArgs,
     ) -> Result<(), Failure> {
-        match self.source.database() {
-            Some(path) => {
+        match list {
+            None => {
+                let Some(path) = self.source.database() else { return Ok(()) };
                 if let Some(similar) = SimilarDocuments::open(path, &options, self.near)? {
                     let documents = &similar.documents;
                     let pairs = match self.ids {
@@ -93,10 +101,10 @@ impl Args {
                 self.results.print_header(out, &columns)?;
                 Ok(self.print_pairs_of_database(&snapshot, k, out)?)
             }
-            None => {
-                let k = self.near.k(None, F::WIDTH)?.unwrap_or(DEFAULT_K);
+            Some(list) => {
+                let k = self.near.k(None, F::WIDTH)?.or(list.k()).unwrap_or(DEFAULT_K);
                 self.results.print_header(out, &pair_columns(self.ids, false, false))?;
-                self.print_pairs_of_list::<F>(k, &options, out)
+                self.print_pairs_of_list::<F>(list, k, &options, out)
             }
         }
     }
@@ -125,18 +133,18 @@ impl Args {
 
     fn print_pairs_of_list<F: Fingerprint>(
         &self,
+        list: List<'_>,
         k: u32,
         options: &Options,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
         let format = self.results.format;
         if !self.ids {
-            let fingerprints = read_fingerprints::<F>(&self.input, self.source.list())?;
-            return Ok(list::visit_pairs(fingerprints, k, options, |block| {
+            return Ok(nearprint::list::visit_pairs(list.fingerprints::<F>()?, k, options, |block| {
                 out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
             })?);
         }
-        let rows = read_rows::<F>(&self.input, self.source.list())?;
+        let rows = list.rows::<F>()?;
         let print =
             |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None), None));
         Ok(visit_id_pairs(&rows, print, k, options)?)
@@ -175,7 +183,7 @@ fn visit_id_pairs<F: Fingerprint>(
         }
     }
     let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
-    list::visit_pairs(fingerprints, k, options, |block| {
+    nearprint::list::visit_pairs(fingerprints, k, options, |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {
                 rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;

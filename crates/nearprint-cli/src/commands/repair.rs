@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::args::{GlobalArgs, values};
+use crate::args::{GlobalArgs, SummaryArgs, values};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
@@ -11,6 +11,7 @@ use nearprint::{
     Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
 };
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
+use serde_json::{Map, Value};
 
 /// Copy everything readable in a damaged database to a new one
 ///
@@ -50,11 +51,14 @@ pub(super) struct Args {
     /// Write each fingerprint whose ids are lost to FILE, one on a line
     #[arg(long, value_name = "FILE")]
     fingerprints: Option<PathBuf>,
+    #[command(flatten)]
+    summary: SummaryArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
+        self.summary.check(&[&self.database], &[&self.database])?;
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         let width = width_of_damaged(&self.database)?;
@@ -71,12 +75,12 @@ impl Args {
         if !report.made {
             return Err(Failure::NothingRecovered(self.database));
         }
-        global.note(format_args!(
-            "made {}: {} rows, {:.1} s",
-            self.dest.display(),
-            report.rows,
-            started.elapsed().as_secs_f64()
-        ));
+        let (dest, rows, seconds) = (self.dest.display(), report.rows, started.elapsed().as_secs_f64());
+        let mut counts: Map<String, Value> =
+            totals(&report).into_iter().map(|(name, number)| (name.into(), number.into())).collect();
+        counts.insert("complete".into(), report.is_complete().into());
+        counts.insert("seconds".into(), seconds.into());
+        self.summary.note(global, format_args!("made {dest}: {rows} rows, {seconds:.1} s"), counts.into())?;
         if report.is_complete() {
             return Ok(());
         }
@@ -122,19 +126,23 @@ impl Args {
     }
 }
 
+fn totals(report: &RepairReport) -> [(&'static str, u64); 5] {
+    [
+        ("rows", report.rows),
+        ("lost_rows", report.lost_rows),
+        ("without_id", report.without_id),
+        ("lost_fingerprints", report.lost_fingerprints),
+        ("recovered", report.recovered),
+    ]
+}
+
 /// Prints the findings and the totals.
 fn print(report: &RepairReport) -> Result<(), Error> {
     let mut out = OutputStream::stdout();
     for finding in &report.findings {
         out.write(|out| writeln!(out, "{}\t{}\t{}", finding.kind, finding.file, finding.what))?;
     }
-    for (name, number) in [
-        ("rows", report.rows),
-        ("lost_rows", report.lost_rows),
-        ("without_id", report.without_id),
-        ("lost_fingerprints", report.lost_fingerprints),
-        ("recovered", report.recovered),
-    ] {
+    for (name, number) in totals(report) {
         out.write(|out| writeln!(out, "total\t{name}\t{number}"))?;
     }
     out.flush()

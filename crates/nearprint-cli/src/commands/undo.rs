@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use nearprint::Error;
 
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, SummaryArgs};
 use crate::file_act::{FileAct, Undone};
 use crate::terminal::failure::Failure;
 use crate::terminal::plural;
+use serde_json::json;
 
 /// Undo what `dedup` has done to files
 ///
@@ -24,10 +25,13 @@ pub(super) struct Args {
     /// The undo list
     #[arg(value_name = "FILE")]
     list: PathBuf,
+    #[command(flatten)]
+    summary: SummaryArgs,
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        self.summary.check(&[&self.list], &[])?;
         let lines = fs::read_to_string(&self.list).map_err(Error::io("read", &self.list))?;
         let mut acts = Vec::new();
         for (line, number) in lines.lines().zip(1..) {
@@ -36,19 +40,20 @@ impl Args {
                 why: "is no line of an undo list".into(),
             })?);
         }
-        let (mut undone, mut nothing, mut failed) = (0, 0, None);
+        let (mut undone, mut nothing, mut failed) = (0, 0, Vec::new());
         for act in acts.iter().rev() {
             match act.undo() {
                 Ok(Undone::Yes) => undone += 1,
                 Ok(Undone::Nothing) => nothing += 1,
                 Err(error) => {
                     global.note(format_args!("warning: {}: {error}", act.path.display()));
-                    failed = Some(Error::io("restore", &act.path)(error));
+                    failed.push(Error::io("restore", &act.path)(error));
                 }
             }
         }
         let rest = if nothing > 0 { format!("; {nothing} had nothing to undo") } else { String::new() };
-        global.note(format_args!("{} restored{rest}", plural(undone, "file")));
-        failed.map_or(Ok(()), |error| Err(error.into()))
+        let counts = json!({ "restored": undone, "nothing_to_undo": nothing, "failed": failed.len() });
+        self.summary.note(global, format_args!("{} restored{rest}", plural(undone, "file")), counts)?;
+        failed.pop().map_or(Ok(()), |error| Err(error.into()))
     }
 }

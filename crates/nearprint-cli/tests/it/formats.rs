@@ -438,3 +438,28 @@ fn regression_floats_in_parquet_are_refused_and_dictionaries_are_read() {
         .collect();
     assert_eq!(keys, ["x", "y", "", "x"]);
 }
+
+#[test]
+fn lists_say_how_wide_they_are() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let texts = b"one two three four\none two three five\n";
+    let fingerprint = "fingerprint --input-format lines --header";
+    let wide = succeeds(at, &format!("{fingerprint} --width 128"), texts);
+    let minhash = succeeds(at, &format!("{fingerprint} --recipe minhash"), texts);
+    for (command, num_lines) in [("pairs", 1), ("clusters", 2)] {
+        let run = |options: &str, input: &str| {
+            let found = succeeds(at, &format!("{command} --input - {options}"), input.as_bytes());
+            assert_eq!(found.lines().count(), num_lines, "{command} {options}: {found}");
+            found
+        };
+        let found = run("-k 128", &wide);
+        let first = wide.lines().nth(2).unwrap().split('\t').next().unwrap();
+        assert!(found.contains(first) && first.len() > 20, "{found}");
+        // Without a header, the digits say it. The distance of a header is used.
+        run("-k 3", &format!("0x{:032x}\n0x{:032x}\n", 1, 3));
+        run("", "# nearprint\twidth=64\tk=1\nfingerprint\tid\n1\t7\n3\t8\n60\t9\n");
+        fails(at, &format!("{command} --input - --width 64"), wide.as_bytes(), 5, &["64"]);
+        fails(at, &format!("{command} --input -"), minhash.as_bytes(), 2, &["nearprint build"]);
+    }
+}

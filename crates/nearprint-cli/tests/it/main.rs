@@ -35,6 +35,7 @@ mod simhash_cpp;
 mod similar;
 mod stats;
 mod streams;
+mod summaries;
 mod text;
 mod tune;
 mod units;

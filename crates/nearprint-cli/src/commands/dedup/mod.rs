@@ -13,7 +13,7 @@ use crate::args::{
     DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs,
     WriterArgs,
 };
-use crate::commands::action::{ActionArgs, Plan};
+use crate::commands::action::{ActCounts, ActionArgs, Plan};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -309,9 +309,9 @@ impl Args {
         match done {
             Ok(done) => {
                 note_outcome(global, &done, self.unit, started);
-                self.summary.write(|| summary::object(&done, self.unit, started))?;
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
-                plan.map_or(Ok(()), |plan| act(&plan, &done, is_dry, global))
+                let acted = plan.map(|plan| act(&plan, &done, is_dry, global)).transpose()?;
+                Ok(self.summary.write(|| summary::object(&done, (self.unit, acted), started))?)
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());
@@ -423,7 +423,7 @@ fn note_outcome(global: GlobalArgs, done: &FileReport, unit: Option<Unit>, start
 }
 
 /// Acts on the near-duplicates, which have to be files.
-fn act(plan: &Plan, done: &FileReport, is_dry: bool, global: GlobalArgs) -> Result<(), Failure> {
+fn act(plan: &Plan, done: &FileReport, is_dry: bool, global: GlobalArgs) -> Result<ActCounts, Failure> {
     match &done.files {
         Some(files) => plan.run(files, is_dry, global),
         None => Err(Failure::Usage("actions are for files of folders, and the inputs are records".into())),

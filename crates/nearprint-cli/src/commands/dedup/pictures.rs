@@ -15,6 +15,7 @@ use serde_json::json;
 use super::Args;
 use super::picture_report::{Near, PictureReport};
 use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
+use crate::commands::action::ActCounts;
 use crate::pictures::{
     Candidate, Grouping, HAS_DECODERS, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader,
     PictureStore, best_first, group,
@@ -95,7 +96,8 @@ impl Args {
         self.note_plain(global, &pictures[..num_inputs]);
         note_left_out(global, &inputs.left_out, num_files, &[]);
         let left_out = left_out_object(&inputs.left_out);
-        self.summary.write(|| {
+        let acted = plan.map(|plan| plan.run(&files, self.dry_run, global)).transpose()?;
+        Ok(self.summary.write(|| {
             json!({
                 "pictures": num_inputs,
                 "decoded": num_decoded,
@@ -105,10 +107,10 @@ impl Args {
                 "distance": k,
                 "not_compared": self.num_plain(&pictures[..num_inputs]),
                 "left_out_files": left_out,
+                "acted": acted.map(ActCounts::object),
                 "seconds": started.elapsed().as_secs_f64(),
             })
-        })?;
-        plan.map_or(Ok(()), |plan| plan.run(&files, self.dry_run, global))
+        })?)
     }
 
     fn num_plain(&self, pictures: &[PictureFile]) -> usize {

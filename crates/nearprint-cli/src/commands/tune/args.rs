@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::args::{DocumentArgs, RecipeArgs, ReportArgs, values};
+use crate::args::{DocumentArgs, RecipeArgs, ReportArgs, SummaryArgs, values};
 use crate::terminal::results::ResultFormat;
 use nearprint_text::dedup::{Confirm, ParseConfirmError};
 use nearprint_text::recipe::DEFAULT_SIMILARITY;
@@ -105,6 +105,8 @@ pub(in super::super) struct Args {
     pub(super) plot: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Output options")]
     pub(super) report: ReportArgs,
+    #[command(flatten, next_help_heading = "Output options")]
+    pub(super) summary: SummaryArgs,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv", help_heading = "Output options")]
     pub(super) format: ResultFormat,

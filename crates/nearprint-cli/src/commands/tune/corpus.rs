@@ -159,15 +159,19 @@ impl Corpus {
 
     /// Reads the inputs.
     pub(super) fn read(&mut self, args: &Args) -> Result<(), Failure> {
-        let Args { inputs, known, plot, report, .. } = args;
+        let Args { inputs, known, plot, report, summary, .. } = args;
         let mut documents = args.documents.clone();
         if let Some(field) = &known.group_field {
             // Groups need no keys, so the group is read in place of the key.
             documents.key_field = Some(field.clone());
         }
         let mut reader = open_with_keys(&documents, inputs, known.group_field.is_some())?;
-        let files =
-            [("--plot", plot.as_deref()), ("--report", report.path()), ("--pairs", known.pairs.as_deref())];
+        let files = [
+            ("--plot", plot.as_deref()),
+            ("--report", report.path()),
+            ("--summary", summary.path()),
+            ("--pairs", known.pairs.as_deref()),
+        ];
         let others: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
         let mut rejects = Rejects::create(&documents, &reader, &others)?;
         let (threads, needs, makers) = (self.threads, self.needs, self.makers.clone());

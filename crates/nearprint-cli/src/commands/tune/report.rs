@@ -12,6 +12,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
 use nearprint_text::tune::{Interval, Point, Study};
+use serde_json::{Value, json};
 
 /// Prints everything, and draws the plot.
 pub(super) fn report(args: &Args, tried: &Tried, study: &Study, global: GlobalArgs) -> Result<(), Failure> {
@@ -25,7 +26,29 @@ pub(super) fn report(args: &Args, tried: &Tried, study: &Study, global: GlobalAr
     global.note(format_args!("{}", documents_text(args, study)));
     note_choices(args, tried, best, global);
     note_limits(tried, study, best, global);
-    Ok(())
+    Ok(args.summary.write(|| counts(args, tried, study, best))?)
+}
+
+/// What was compared, and the options that are recommended.
+fn counts(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Value {
+    let Point { k, precision_interval, recall_interval, .. } = best.point;
+    let cost = tried.cost(best);
+    json!({
+        "documents": study.num_documents(),
+        "sampled": study.num_sampled(),
+        "pairs": study.num_pairs(),
+        "near_duplicate_pairs": study.num_positives(),
+        "goal": args.goal.to_string(),
+        "reaches_goal": args.goal.is_reached(best.point),
+        "options": options(tried, best),
+        "k": k,
+        "precision": best.point.precision(),
+        "precision_interval": [precision_interval.low, precision_interval.high],
+        "recall": best.point.recall(),
+        "recall_interval": [recall_interval.low, recall_interval.high],
+        "cpu_us": cost.cpu_us,
+        "row_bytes": cost.row_bytes,
+    })
 }
 
 fn write_points(

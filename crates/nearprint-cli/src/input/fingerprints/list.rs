@@ -2,39 +2,71 @@
 
 use std::path::PathBuf;
 
-use super::read_all;
+use super::{Description, Inputs};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
-use nearprint::{Error, Fingerprint, Row};
+use nearprint::{Error, Fingerprint, Row, Width};
+use nearprint_text::recipe::Recipe;
 
-/// Reads the fingerprints of all inputs. Ids and keys are skipped.
-pub(crate) fn read_fingerprints<F: Fingerprint>(
-    args: &FingerprintArgs,
-    inputs: &[PathBuf],
-) -> Result<Vec<F>, Failure> {
-    let mut fingerprints = Vec::new();
-    read_all(args, inputs, &mut |fingerprint: F, _: Option<u64>| {
-        fingerprints.push(fingerprint);
-        Ok(())
-    })?;
-    Ok(fingerprints)
+/// A list of which only the beginning is read, which says what it is.
+pub(crate) struct List<'a> {
+    args: &'a FingerprintArgs,
+    inputs: Inputs<'a>,
+    described: Description,
+    width: Width,
 }
 
-/// Reads the rows of all inputs, sorted and without repetitions. A row without an id gets the one
-/// after the largest id so far.
-pub(crate) fn read_rows<F: Fingerprint>(
-    args: &FingerprintArgs,
-    inputs: &[PathBuf],
-) -> Result<Vec<Row<F>>, Failure> {
-    let mut rows = Vec::new();
-    let mut next = Some(0u64);
-    read_all(args, inputs, &mut |fingerprint: F, id: Option<u64>| {
-        let id = id.or(next).ok_or(Error::Limit("no automatic id is left above 2^64 - 1"))?;
-        next = next.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
-        rows.push(Row { fingerprint, id });
-        Ok(())
-    })?;
-    rows.sort_unstable();
-    rows.dedup();
-    Ok(rows)
+impl<'a> List<'a> {
+    /// Opens a list. Without `width`, its header or its first fingerprint has it; other lists have 64 bits.
+    pub(crate) fn open(
+        args: &'a FingerprintArgs,
+        inputs: &'a [PathBuf],
+        width: Option<Width>,
+    ) -> Result<Self, Failure> {
+        let inputs = Inputs::open(args, inputs)?;
+        let described = inputs.description();
+        let recipe = described.header.recipe.as_deref().and_then(|recipe| recipe.parse::<Recipe>().ok());
+        if recipe.is_some_and(|recipe| recipe.bands().is_some()) {
+            return Err(Failure::Usage(
+                "--input: its fingerprints are compared by bands: `nearprint build` makes a database of it"
+                    .into(),
+            ));
+        }
+        let width = width.or(described.width).unwrap_or_default();
+        Ok(Self { args, inputs, described, width })
+    }
+
+    pub(crate) fn width(&self) -> Width {
+        self.width
+    }
+
+    /// The distance that the header has.
+    pub(crate) fn k(&self) -> Option<u32> {
+        self.described.header.k
+    }
+
+    /// Reads the fingerprints. Ids and keys are skipped.
+    pub(crate) fn fingerprints<F: Fingerprint>(self) -> Result<Vec<F>, Failure> {
+        let mut fingerprints = Vec::new();
+        self.inputs.read(self.args, &mut |fingerprint: F, _: Option<u64>| {
+            fingerprints.push(fingerprint);
+            Ok(())
+        })?;
+        Ok(fingerprints)
+    }
+
+    /// Reads the rows, sorted and without repetitions. A row without an id gets the one after the largest id so far.
+    pub(crate) fn rows<F: Fingerprint>(self) -> Result<Vec<Row<F>>, Failure> {
+        let mut rows = Vec::new();
+        let mut next = Some(0u64);
+        self.inputs.read(self.args, &mut |fingerprint: F, id: Option<u64>| {
+            let id = id.or(next).ok_or(Error::Limit("no automatic id is left above 2^64 - 1"))?;
+            next = next.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
+            rows.push(Row { fingerprint, id });
+            Ok(())
+        })?;
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
+    }
 }

@@ -25,7 +25,7 @@ use nearprint::Fingerprint;
 use stream::InputStream;
 
 pub(crate) use keys::{KeyEnd, read_keys};
-pub(crate) use list::{read_fingerprints, read_rows};
+pub(crate) use list::List;
 pub(crate) use npy::npy_header;
 use opened::{OpenedInput, by_extension};
 pub(crate) use rows::{Description, KeyPolicy, RowSink, store};
