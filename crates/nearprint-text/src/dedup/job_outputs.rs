@@ -125,6 +125,11 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         self.shards.as_mut()
     }
 
+    /// Whether the bytes of the output are known only at its end.
+    pub(super) fn is_made_at_the_end(&self) -> bool {
+        self.documents.as_ref().is_some_and(DocumentWriter::is_made_at_the_end)
+    }
+
     /// Makes the files durable. Standard output is flushed.
     pub(super) fn sync(&mut self) -> Result<[Option<FileDigest>; 3]> {
         let of_lines = |file: &mut Option<LineFile>| file.as_mut().map(LineFile::flush_and_sync).transpose();

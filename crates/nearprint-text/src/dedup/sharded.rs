@@ -85,7 +85,9 @@ impl ShardedOutput {
 
     fn begin_next(&mut self) -> Result<()> {
         let path = &self.targets[self.state.begun];
-        self.open.push(DocumentWriter::create_shaped(path, &self.shape, self.options.clone())?);
+        let resumable = self.options.resumable && self.resumes_inside();
+        let options = WriterOptions { resumable, ..self.options.clone() };
+        self.open.push(DocumentWriter::create_shaped(path, &self.shape, options)?);
         self.state.begun += 1;
         Ok(())
     }
@@ -118,7 +120,8 @@ impl ShardedOutput {
     fn end_first(&mut self) -> Result<()> {
         let place = self.state.begun - self.open.len();
         let mut writer = self.open.remove(0);
-        let written = if self.options.resumable { writer.flush_and_sync()? } else { Written::default() };
+        let known = self.options.resumable && !writer.is_made_at_the_end();
+        let written = if known { writer.flush_and_sync()? } else { Written::default() };
         let Some(mut file) = writer.end()? else { return Ok(()) };
         if !self.options.resumable {
             return file.complete();
@@ -137,9 +140,14 @@ impl ShardedOutput {
         self.ended.len() >= MAX_ENDED
     }
 
-    /// Whether a checkpoint may be made now. An open file of Parquet could not be resumed.
+    /// Whether a checkpoint may be made now.
     pub(super) fn can_resume(&self) -> bool {
-        self.open.is_empty() || self.shards != Shards::ByInput || self.shape.format() != Format::Parquet
+        self.open.is_empty() || self.resumes_inside()
+    }
+
+    /// Whether a run resumes inside of a file. Files of Parquet for each input are written again instead.
+    fn resumes_inside(&self) -> bool {
+        self.shards != Shards::ByInput || self.shape.format() != Format::Parquet
     }
 
     /// Whether the bytes of a file depend on when it is made durable.

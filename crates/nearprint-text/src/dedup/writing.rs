@@ -396,7 +396,10 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         if self.outputs.shards().is_some() && !is_temporary {
             self.make_checkpoint()?;
         }
-        let checkpoint = if is_temporary { None } else { Some(self.sync()?) };
+        let mut checkpoint = if is_temporary { None } else { Some(self.sync()?) };
+        if self.outputs.is_made_at_the_end() {
+            checkpoint.iter_mut().for_each(|checkpoint| checkpoint.files[0] = None);
+        }
         let mut history = self.state.history;
         let unlisted = self.outputs.unlisted();
         let files = (self.job.collects_files && self.outputs.lists_files).then(|| {

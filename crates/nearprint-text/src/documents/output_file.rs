@@ -12,6 +12,8 @@ use crate::error::{Error, OutputProblem, Result};
 
 /// Ends the name of an unfinished file.
 const SUFFIX: &str = ".partial";
+/// Ends the name of a file of the rows of an unfinished Parquet file.
+const ROWS_SUFFIX: &str = ".rows.zst";
 /// The longest name of a file, in bytes, on the usual file systems.
 const MAX_NAME_BYTES: usize = 255;
 /// How many links a path may lead through.
@@ -59,6 +61,8 @@ pub struct OutputFile {
     path: PathBuf,
     /// `None` for a pipe or a device.
     partial: Option<Partial>,
+    /// The rows of a Parquet file, which stay until it gets its name.
+    rows: Option<Box<OutputFile>>,
 }
 
 /// The unfinished file.
@@ -82,7 +86,7 @@ impl OutputFile {
     pub fn create(path: &Path) -> Result<Self> {
         let failed = || Error::io("create", path);
         if let Some(file) = open_stream(path).map_err(failed())? {
-            return Ok(Self { file, path: path.to_path_buf(), partial: None });
+            return Ok(Self { file, path: path.to_path_buf(), partial: None, rows: None });
         }
         let target = target_of(path).map_err(failed())?;
         let partial = partial_path(&target);
@@ -97,7 +101,7 @@ impl OutputFile {
             }
         };
         let partial = Partial { path: partial, target, process: std::process::id(), is_kept: false };
-        let file = Self { file, path: path.to_path_buf(), partial: Some(partial) };
+        let file = Self { file, path: path.to_path_buf(), partial: Some(partial), rows: None };
         file.take_mode().map_err(failed())?;
         Ok(file)
     }
@@ -126,7 +130,7 @@ impl OutputFile {
         file.set_len(written.len_bytes).map_err(failed("truncate"))?;
         (&file).seek(SeekFrom::Start(written.len_bytes)).map_err(failed("open"))?;
         let partial = Partial { path: partial, target, process: std::process::id(), is_kept: true };
-        Ok((Self { file, path: path.to_path_buf(), partial: Some(partial) }, hash))
+        Ok((Self { file, path: path.to_path_buf(), partial: Some(partial), rows: None }, hash))
     }
 
     /// Completes a file that an earlier process has written to its end, which made it `written`.
@@ -137,6 +141,7 @@ impl OutputFile {
     /// # Errors
     /// As [`resume`](Self::resume).
     pub(crate) fn complete_written(path: &Path, written: Written) -> Result<()> {
+        remove_rows(path)?;
         let target = target_of(path).map_err(Error::io("open", path))?;
         if has_content(&target, written) {
             return Ok(());
@@ -148,7 +153,7 @@ impl OutputFile {
             return Err(OutputProblem::OtherContent { path: partial }.into());
         }
         let partial = Partial { path: partial, target, process: std::process::id(), is_kept: true };
-        Self { file, path: path.to_path_buf(), partial: Some(partial) }.complete()
+        Self { file, path: path.to_path_buf(), partial: Some(partial), rows: None }.complete()
     }
 
     /// The open file.
@@ -178,6 +183,11 @@ impl OutputFile {
         }
     }
 
+    /// Keeps the file of the rows that this one was made of until it gets its name.
+    pub(crate) fn set_rows(&mut self, rows: Self) {
+        self.rows = Some(Box::new(rows));
+    }
+
     /// Makes the content, and the name of the unfinished file, durable. Does nothing for a pipe or
     /// a device.
     ///
@@ -196,6 +206,9 @@ impl OutputFile {
     /// [`Error::Output`] with [`PartialExists`](OutputProblem::PartialExists) if somebody has put another
     /// file in the place of the unfinished one; [`Error::Engine`] with an I/O error.
     pub fn complete(mut self) -> Result<()> {
+        if let Some(mut rows) = self.rows.take() {
+            rows.partial.iter_mut().for_each(|partial| partial.is_kept = false);
+        }
         let Some(partial) = self.partial.take() else { return Ok(()) };
         if !is_at(&self.file, &partial.path) {
             return Err(OutputProblem::PartialExists { path: partial.path }.into());
@@ -234,6 +247,22 @@ impl Drop for OutputFile {
             let _ = fs::remove_file(&partial.path);
         }
         system::unlock(&self.file);
+    }
+}
+
+/// The file of the rows of an unfinished Parquet file.
+pub(crate) fn rows_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ROWS_SUFFIX);
+    name.into()
+}
+
+/// Removes the file of the rows of a Parquet file that has its own, if a killed process has left it.
+fn remove_rows(path: &Path) -> Result<()> {
+    let path = partial_path(&target_of(&rows_path(path)).map_err(Error::io("open", path))?);
+    match open_unfinished(&path)? {
+        Some(file) if is_marked(&file, &path) => fs::remove_file(&path).map_err(Error::io("remove", &path)),
+        _ => Ok(()),
     }
 }
 

@@ -121,6 +121,7 @@ pub struct DocumentWriter {
     unlisted: Vec<PathBuf>,
 }
 
+#[cfg_attr(feature = "parquet", expect(clippy::large_enum_variant, reason = "there is one of each output"))]
 enum Target {
     Lines(LineFile),
     #[cfg(feature = "parquet")]
@@ -159,7 +160,7 @@ impl DocumentWriter {
                 return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
             }
         }
-        let target = Target::create(path, shape, &options, &columns)?;
+        let target = Target::create(path, shape, &options, &columns, None)?;
         let mut output = Self::to_target(path, shape, options, target)?;
         if !shape.header.is_empty() {
             output.write_header(&shape.header)?;
@@ -170,7 +171,7 @@ impl DocumentWriter {
     /// Resumes an unfinished file after what [`flush_and_sync`](Self::flush_and_sync) has returned.
     ///
     /// # Errors
-    /// As [`LineFile::resume`]; [`Error::Output`] also for Parquet.
+    /// As [`LineFile::resume`].
     pub fn resume(path: &Path, written: Written, reader: &Reader, options: WriterOptions) -> Result<Self> {
         Self::resume_shaped(path, written, &OutputShape::of(reader), options)
     }
@@ -182,11 +183,14 @@ impl DocumentWriter {
         shape: &OutputShape,
         options: WriterOptions,
     ) -> Result<Self> {
-        if shape.format() == Format::Parquet {
-            return Err(OutputProblem::ParquetNotResumable { path: path.to_path_buf() }.into());
-        }
-        let lines = LineFile::resume(path, written)?;
-        Self::to_target(path, shape, options, Target::Lines(lines))
+        let target = match shape.format() {
+            Format::Parquet => {
+                let columns = kept_columns(shape, &options)?;
+                Target::create(path, shape, &options, &columns, Some(written))?
+            }
+            _ => Target::Lines(LineFile::resume(path, written)?),
+        };
+        Self::to_target(path, shape, options, target)
     }
 
     fn to_target(path: &Path, shape: &OutputShape, options: WriterOptions, target: Target) -> Result<Self> {
@@ -351,7 +355,7 @@ impl DocumentWriter {
     }
 
     /// Makes everything so far durable, and returns what [`resume`](Self::resume) needs. Standard
-    /// output is flushed only. Does nothing for Parquet, which cannot be resumed.
+    /// output is flushed only. Does nothing for Parquet that is not to be [resumable](WriterOptions::resumable).
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
@@ -359,8 +363,13 @@ impl DocumentWriter {
         match &mut self.target {
             Target::Lines(lines) => lines.flush_and_sync(),
             #[cfg(feature = "parquet")]
-            Target::Rows(_) => Ok(Written::default()),
+            Target::Rows(rows) => rows.flush_and_sync(),
         }
+    }
+
+    /// Whether the bytes of the file are known only at its end, because its rows are elsewhere until then.
+    pub(crate) fn is_made_at_the_end(&self) -> bool {
+        self.parser.format == Format::Parquet
     }
 
     /// Writes the end of the file, makes it durable, and gives it its name.
@@ -415,22 +424,34 @@ fn kept_columns(shape: &OutputShape, options: &WriterOptions) -> Result<Vec<usiz
 
 impl Target {
     #[cfg(feature = "parquet")]
-    fn create(path: &Path, shape: &OutputShape, options: &WriterOptions, columns: &[usize]) -> Result<Self> {
+    fn create(
+        path: &Path,
+        shape: &OutputShape,
+        options: &WriterOptions,
+        columns: &[usize],
+        written: Option<Written>,
+    ) -> Result<Self> {
         match &shape.parquet {
             Some(_) if Compression::of(path).is_some() => {
                 Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
             }
             Some(source) => {
-                let text = &shape.parser.fields.text;
-                let copier = RowCopier::create(path, source, text, &options.added, columns)?;
-                Ok(Self::Rows(copier))
+                let source = (source, &*shape.parser.fields.text);
+                let resumes = (options.resumable, written);
+                Ok(Self::Rows(RowCopier::create(path, source, (&options.added, columns), resumes)?))
             }
             None => Self::lines(path, options),
         }
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn create(path: &Path, _: &OutputShape, options: &WriterOptions, _: &[usize]) -> Result<Self> {
+    fn create(
+        path: &Path,
+        _: &OutputShape,
+        options: &WriterOptions,
+        _: &[usize],
+        _: Option<Written>,
+    ) -> Result<Self> {
         Self::lines(path, options)
     }
 

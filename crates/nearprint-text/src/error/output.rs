@@ -45,11 +45,6 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
-    /// A Parquet file is complete only when it is finished, and cannot be resumed.
-    ParquetNotResumable {
-        /// The output.
-        path: PathBuf,
-    },
     /// The file has lost bytes since the checkpoint that it is to resume from.
     Truncated {
         /// The output.
@@ -169,9 +164,6 @@ impl fmt::Display for OutputProblem {
             ),
             Self::NotResumable { path } => {
                 write!(f, "{}: only a plain file can be resumed", path.display())
-            }
-            Self::ParquetNotResumable { path } => {
-                write!(f, "{}: Parquet cannot be resumed", path.display())
             }
             Self::Truncated { path, len_bytes } => {
                 write!(f, "{}: is shorter than the {len_bytes} bytes that were written to it", path.display())

@@ -198,3 +198,60 @@ fn nothing_in_a_folder_is_replaced() {
     let own = problem(std::slice::from_ref(&one), "in/date=2024-01-00", Shards::ByInput);
     assert!(matches!(own, OutputProblem::ShardExists { .. } | OutputProblem::IsInput { .. }), "{own}");
 }
+
+/// A file of Parquet is the same, byte for byte, wherever it was interrupted; its rows are in a file of their own
+/// until then.
+#[test]
+fn parquet_resumes_inside_of_a_file() {
+    for (shards, keep) in [(None, Keep::First), (Some(Shards::Into(3)), Keep::First), (None, Keep::Longest)] {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        write_inputs(&at("in"), "parquet", 3, 12_000);
+        let of = |name: &str| {
+            let output = if shards.is_some() { name.to_string() } else { format!("{name}/x.parquet") };
+            fs::create_dir_all(at(name)).unwrap();
+            let mut job = job(&at("in"), &at(&output), shards);
+            (job.keep, job.annotate) = (keep.clone(), true);
+            job.database = Some(at(&format!("{name}.np")));
+            job
+        };
+        let expected = run(&of("whole"), u64::MAX).unwrap();
+        for until in [1, 9_000, 10_500, 21_000, 35_999] {
+            let cut = run(&of("cut"), until);
+            assert!(matches!(cut, Err(Error::Engine(nearprint::Error::Interrupted))), "{shards:?}");
+        }
+        let waiting = files(&at("cut"));
+        assert!(
+            waiting.keys().any(|name| name.to_string_lossy().ends_with(".rows.zst.partial")),
+            "{:?}",
+            waiting.keys()
+        );
+        let resumed = run(&of("cut"), u64::MAX).unwrap();
+        assert!(resumed.resumed_after >= 20_000 && resumed.counts == expected.counts);
+        assert!(files(&at("cut")) == files(&at("whole")), "{shards:?}: {:?}", files(&at("cut")).keys());
+        assert!(run(&of("cut"), u64::MAX).unwrap().completed.is_some());
+
+        if shards.is_none() {
+            // A folder in the place of the output stands for a kill before the file gets its name.
+            let blocked = of("blocked").run(|counts, _| {
+                if counts.records == expected.counts.records {
+                    fs::create_dir_all(at("blocked/x.parquet")).unwrap();
+                }
+                ControlFlow::Continue(())
+            });
+            assert!(blocked.is_err());
+            fs::remove_dir(at("blocked/x.parquet")).unwrap();
+            assert!(run(&of("blocked"), u64::MAX).unwrap().completed.is_some());
+            assert!(files(&at("blocked")) == files(&at("whole")), "{:?}", files(&at("blocked")).keys());
+        }
+
+        // What another program has put in the place of the rows stays.
+        fs::create_dir_all(at("other")).unwrap();
+        let name = if shards.is_some() { "part-00001-of-00003.parquet" } else { "x.parquet" };
+        let foreign = at("other").join(format!("{name}.rows.zst.partial"));
+        fs::write(&foreign, "mine").unwrap();
+        let refused = run(&of("other"), u64::MAX);
+        assert!(matches!(refused, Err(Error::Output(OutputProblem::PartialExists { .. }))), "{refused:?}");
+        assert_eq!(fs::read(foreign).unwrap(), b"mine");
+    }
+}

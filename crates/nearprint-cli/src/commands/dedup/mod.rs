@@ -293,8 +293,6 @@ impl Args {
         let remembers = job.database.is_some() && !job.dry_run;
         let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
-        let is_parquet =
-            job.shards.is_none() && job.output.extension().is_some_and(|extension| extension == "parquet");
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
@@ -315,10 +313,7 @@ impl Args {
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());
-                let rerun = remembers.then_some(match is_parquet {
-                    true => "rerun the command with --restart, since Parquet cannot be resumed",
-                    false => "rerun the command to resume",
-                });
+                let rerun = remembers.then_some("rerun the command to resume");
                 Err(Failure::Interrupted { records: seen, rerun, partial })
             }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),

@@ -2,6 +2,7 @@
 
 mod reader;
 mod row;
+mod spool;
 mod writer;
 
 pub use reader::ParquetReader;

@@ -17,9 +17,11 @@ use parquet::file::properties::WriterProperties;
 
 use super::super::added::{AddedField, FieldKind, FieldValue};
 use super::super::line_file::{STDOUT, is_stdout};
-use super::super::output_file::OutputFile;
+use super::super::output_file::{OutputFile, Written};
+use super::super::system;
 use super::reader::ParquetReader;
 use super::row::{BATCH_ROWS, ParquetRow, ParquetValue};
+use super::spool::RowSpool;
 use crate::error::{Error, Result};
 
 /// The most batches in memory whose rows wait to be written.
@@ -75,8 +77,12 @@ impl ParquetWriter {
         self.end()?.map_or(Ok(()), OutputFile::complete)
     }
 
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
     /// Writes the end of the file. Returns the file, which is to get its name; `None` for standard output.
-    fn end(self) -> Result<Option<OutputFile>> {
+    pub(super) fn end(self) -> Result<Option<OutputFile>> {
         let mut target = self.writer.into_inner().map_err(write_error(&self.path))?;
         target.flush().map_err(Error::io("write", &self.path))?;
         Ok(self.output)
@@ -84,7 +90,7 @@ impl ParquetWriter {
 }
 
 /// Wraps a write error, with the I/O error inside it if there is one.
-fn write_error(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+pub(super) fn write_error(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     let failed = Error::io("write", path);
     |error| {
         failed(match error {
@@ -110,9 +116,32 @@ impl ParquetShape {
     }
 }
 
+/// Where rows go.
+#[expect(clippy::large_enum_variant, reason = "there is one of each output")]
+enum RowTarget {
+    File(ParquetWriter),
+    Spool(RowSpool),
+}
+
+impl RowTarget {
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(writer) => &writer.path,
+            Self::Spool(spool) => &spool.output.path,
+        }
+    }
+
+    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
+        match self {
+            Self::File(writer) => writer.write(columns),
+            Self::Spool(spool) => spool.write(columns),
+        }
+    }
+}
+
 /// Copies rows of other files, with more columns.
 pub(in super::super) struct RowCopier {
-    writer: ParquetWriter,
+    target: RowTarget,
     /// Rows that wait to be written: their batches, (batch, row), and the added columns.
     batches: Vec<Arc<RecordBatch>>,
     rows: Vec<(usize, usize)>,
@@ -169,13 +198,13 @@ impl AddedColumn {
 
 impl RowCopier {
     /// Creates a file with these columns of `source`, all if there are none, and its compression,
-    /// and one more column for each added field.
+    /// and one more column for each added field. One that is to be resumable has its rows in a file of their own,
+    /// of which an earlier run may have `written` some.
     pub(in super::super) fn create(
         path: &Path,
-        source: &ParquetShape,
-        text_field: &str,
-        added: &[AddedField],
-        columns: &[usize],
+        (source, text_field): (&ParquetShape, &str),
+        (added, columns): (&[AddedField], &[usize]),
+        (is_resumable, written): (bool, Option<Written>),
     ) -> Result<Self> {
         let kept;
         let schema = match columns {
@@ -188,9 +217,14 @@ impl RowCopier {
         let text_column = schema.column_with_name(text_field).map(|(column, _)| column);
         let schema = with_fields(schema, added);
         let writer = ParquetWriter::create(path, &schema, source.compression)?;
+        let is_stream = is_stdout(path) || system::is_stream(path).map_err(Error::io("create", path))?;
+        let target = match is_resumable && !is_stream {
+            true => RowTarget::Spool(RowSpool::open(path, writer, written)?),
+            false => RowTarget::File(writer),
+        };
         let added = added.iter().map(AddedColumn::of).collect();
         let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
-        Ok(Self { writer, batches, rows, added, columns: columns.to_vec(), text_column, texts })
+        Ok(Self { target, batches, rows, added, columns: columns.to_vec(), text_column, texts })
     }
 
     /// Copies a row, with another text if there is one.
@@ -222,27 +256,39 @@ impl RowCopier {
             columns => batch.project(columns).map_err(ParquetError::from),
         };
         let kept = self.batches.iter().map(kept).collect::<std::result::Result<Vec<_>, _>>();
-        let kept = kept.map_err(write_error(&self.writer.path))?;
+        let kept = kept.map_err(write_error(self.target.path()))?;
         let batches: Vec<&RecordBatch> = kept.iter().collect();
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
-        let mut columns = rows.map_err(write_error(&self.writer.path))?.columns().to_vec();
+        let mut columns = rows.map_err(write_error(self.target.path()))?.columns().to_vec();
         if let Some(column) = self.text_column.filter(|_| !self.texts.is_empty()) {
             let changed =
-                with_texts(&columns[column], &self.texts).map_err(write_error(&self.writer.path))?;
+                with_texts(&columns[column], &self.texts).map_err(write_error(self.target.path()))?;
             columns[column] = changed;
         }
         self.texts.clear();
         columns.extend(self.added.iter_mut().map(AddedColumn::take));
-        self.writer.write(columns)?;
+        self.target.write(columns)?;
         self.batches.clear();
         self.rows.clear();
         Ok(())
     }
 
+    /// Makes the rows durable, and returns where they end. Does nothing if they go to the file itself.
+    pub(in super::super) fn flush_and_sync(&mut self) -> Result<Written> {
+        self.write_waiting()?;
+        match &mut self.target {
+            RowTarget::File(_) => Ok(Written::default()),
+            RowTarget::Spool(spool) => spool.flush_and_sync(),
+        }
+    }
+
     /// Writes the waiting rows and the end of the file. Returns the file, as [`ParquetWriter::end`].
     pub(in super::super) fn end(mut self) -> Result<Option<OutputFile>> {
         self.write_waiting()?;
-        self.writer.end()
+        match self.target {
+            RowTarget::File(writer) => writer.end(),
+            RowTarget::Spool(spool) => spool.end(),
+        }
     }
 }
 
