@@ -101,6 +101,10 @@ def check_any(page):
     """What holds for every page with groups."""
     page.check(page.names(), "has rows, and no error in the console")
     page.check(page.run("return document.querySelectorAll('svg').length") >= 1, "has charts")
+    emulate(page.driver, "dark", 400)
+    overflow = page.run("return document.documentElement.scrollWidth - innerWidth")
+    page.check(overflow <= 0, "fits into 400 px")
+    emulate(page.driver, "light")
     num_rows = len(page.names())
     page.check(num_rows < 60, f"has {num_rows} rows in the document")
     if page.run("return document.querySelector('.single') !== null"):

@@ -11,7 +11,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// The page may use its own style sheet, script and pictures, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-8iECWVE2kUFi0kyjgRkZmjFrmIjHy+S5Hm+ygGRzQaw='; \
+    style-src 'sha256-IV2tPO8QZZxHpEtSaKDOz/wn7Pr5HuHhxpWFLmK9G3E='; \
     script-src 'sha256-y6WG9neih+Quf+O8PhJHRvWEzk9Eqr/da92nn/jDyDg='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
@@ -54,7 +54,7 @@ pub(super) fn body(report: &Report, histograms: &[(&Histogram, String)]) -> Mark
                 @for chart in &report.charts {
                     figure.chart {
                         figcaption { (chart.caption) }
-                        div role="img" aria-label=(chart.caption) { (PreEscaped(&chart.svg)) }
+                        div role="img" tabindex="0" aria-label=(chart.caption) { (PreEscaped(&chart.svg)) }
                     }
                 }
             }
