@@ -8,7 +8,7 @@ Needs chromium, its driver, and `pip install selenium`. The tests in
 crates/nearprint-cli/src/report/tests.rs make small.html, pair.html and large.html, and those in
 crates/nearprint-cli/tests/it/pictures.rs make pictures.html. Any other page is opened, and
 its list is sorted. With --saves, the page choice.html is one of `scan --report`; files in it are marked, and the list
-and the commands are saved to the folder.
+and the commands are saved to FOLDER/choice.
 """
 
 import argparse
@@ -38,6 +38,14 @@ def browser():
     options.binary_location = shutil.which("chromium") or ""
     service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     return webdriver.Chrome(options=options, service=service)
+
+
+def save_to(driver, folder):
+    """Lets pages save files to a folder, which is made."""
+    folder.mkdir()
+    behavior = {"behavior": "allow", "downloadPath": str(folder.resolve())}
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", behavior)
+    return folder
 
 
 class Page:
@@ -283,8 +291,6 @@ def check_marks(page, saves):
     page.check(moved in commands, "commands move what is marked")
     page.driver.find_element(By.ID, "unmark").click()
     page.check(page.texts(note) == ["No file is marked."], "takes marks away")
-    for name in ["nearprint-chosen.tsv", "nearprint-chosen.sh"]:
-        (saves / name).unlink()
 
 
 def mark_all(page, saves):
@@ -310,14 +316,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     parser.add_argument("--shots", type=pathlib.Path, help="a folder for screenshots")
-    parser.add_argument("--saves", type=pathlib.Path, help="an empty folder for what pages save")
+    parser.add_argument("--saves", type=pathlib.Path, help="an empty folder; each page saves to a folder of its own in it")
     arguments = parser.parse_args()
     driver = browser()
-    if arguments.saves:
-        behavior = {"behavior": "allow", "downloadPath": str(arguments.saves.resolve())}
-        driver.execute_cdp_cmd("Browser.setDownloadBehavior", behavior)
     try:
         for path in arguments.pages:
+            saves = arguments.saves and save_to(driver, arguments.saves / path.stem)
             emulate(driver, "light")
             page = Page(driver, path)
             megabytes = path.stat().st_size / 1e6
@@ -330,8 +334,8 @@ def main():
                 check_keyboard(page)
                 check_hostile(page)
                 check_limits(page)
-                if arguments.saves:
-                    check_marks(page, arguments.saves)
+                if saves:
+                    check_marks(page, saves)
                 check_themes(page, arguments.shots)
             elif path.name == "pair.html":
                 ins = page.texts("#difference ins")
@@ -340,8 +344,8 @@ def main():
                 page.shot(arguments.shots, "pair")
             elif path.name == "pictures.html":
                 check_pictures(page, arguments.shots)
-            elif path.name == "choice.html" and arguments.saves:
-                mark_all(page, arguments.saves)
+            elif path.name == "choice.html" and saves:
+                mark_all(page, saves)
             elif path.name == "large.html":
                 check_large(page)
                 page.shot(arguments.shots, "large")
