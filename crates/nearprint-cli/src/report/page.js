@@ -500,8 +500,13 @@ const columns = {
   name: groups.name.map(name => name.toLowerCase()),
 };
 
+/** Asks the reader before marks are lost. */
+const askFirst = event => event.preventDefault();
+
 /** Shows what is marked. `isDone` is false if it could not be. */
 function showChoice(isDone = true) {
+  if (choice.isSaved) removeEventListener('beforeunload', askFirst);
+  else addEventListener('beforeunload', askFirst);
   const files = choice.files();
   const bytes = files.reduce((sum, { file }) => sum + (file.bytes ?? 0), 0);
   byId('choice-note').textContent = [
@@ -542,9 +547,6 @@ function setUpChoice() {
   memberList.box.addEventListener('keydown', event => {
     const id = { x: 'mark-member', k: 'keep-member', f: 'mark-first' }[event.key];
     if (id && !event.ctrlKey && !event.altKey && !event.metaKey) byId(id).click();
-  });
-  addEventListener('beforeunload', event => {
-    if (!choice.isSaved) event.preventDefault();
   });
   showChoice();
 }

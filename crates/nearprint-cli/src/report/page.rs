@@ -12,7 +12,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-IV2tPO8QZZxHpEtSaKDOz/wn7Pr5HuHhxpWFLmK9G3E='; \
-    script-src 'sha256-y6WG9neih+Quf+O8PhJHRvWEzk9Eqr/da92nn/jDyDg='; \
+    script-src 'sha256-HCSYWQzvKaS+AmRB27+wchEPcWSsSuwFJPAlNuYYQKg='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
