@@ -21,7 +21,7 @@ use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
 use crate::run::write_identities;
-use crate::storage::{Staging, Storage};
+use crate::storage::{Staging, Storage, reserve};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// How often progress is reported and the process is checked, in rows.
@@ -271,6 +271,9 @@ impl<F: Fingerprint> Builder<F> {
             manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
         }
         manifest::replace(staging.folder(), &manifest)?;
+        if !runs_only {
+            reserve::keep(staging.folder(), manifest.runs.iter().map(RunRecord::len_bytes).sum());
+        }
         staging.publish()?;
         options.open(path)
     }

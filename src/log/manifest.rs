@@ -242,9 +242,10 @@ pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> 
 }
 
 /// Removes the files that a crash left: those that match our name patterns and are not in the
-/// manifest.
+/// manifest. The reserve stays.
 pub(crate) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
-    let named: std::collections::HashSet<String> = manifest.file_names().collect();
+    let mut named: std::collections::HashSet<String> = manifest.file_names().collect();
+    named.insert(names::RESERVE.into());
     let listed = storage.list().map_err(Error::io("read", storage.path("")))?;
     for name in listed.iter().filter_map(|name| name.to_str()) {
         if names::is_ours(name) && !named.contains(name) {

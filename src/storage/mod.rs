@@ -16,6 +16,7 @@ mod memory;
 pub(crate) mod names;
 mod own_folder;
 mod pace;
+pub(crate) mod reserve;
 mod staging;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,9 @@ pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_NEW: &str = "MANIFEST.tmp";
 
+/// Space that a writer may free. It says nothing, and any process may remove it.
+pub(crate) const RESERVE: &str = "RESERVE";
+
 /// Marks a folder that a process has made and not completed. It is no file of a database.
 pub(crate) const MARKER: &str = "NEARPRINT-FOLDER";
 
@@ -65,7 +68,7 @@ pub(crate) fn is_wal(name: &str) -> bool {
 
 /// Whether this module builds names of this form.
 pub(crate) fn is_ours(name: &str) -> bool {
-    if [LOCK, MANIFEST, MANIFEST_NEW].contains(&name) {
+    if [LOCK, MANIFEST, MANIFEST_NEW, RESERVE].contains(&name) {
         return true;
     }
     match name.rsplit_once('.') {

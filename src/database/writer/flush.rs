@@ -4,7 +4,7 @@ use super::Writer;
 use super::expiry::with_log_expiry;
 use crate::build::Target;
 use crate::database::compaction::Made;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::wal::{Content, HEADER_BYTES};
@@ -149,21 +149,40 @@ impl<F: Fingerprint> Writer<F> {
             [log] => log.len_bytes()? <= self.options.keep_log_bytes,
             _ => false,
         };
-        let mut kept = Content::default();
+        if is_short {
+            return self.keep_log_of(&logs);
+        }
         for log in &logs {
             let frames = log.read(log.start())?;
+            // The flush needs no index.
+            frames.visit(&mut |operation| self.memtable.changes.apply(operation))?;
+            self.counters.next_frame = frames.end().frame;
+        }
+        if logs.is_empty() {
+            return Ok(());
+        }
+        match self.flush_with(false) {
+            // What makes room can begin.
+            Err(Error::DiskFull { .. }) if logs.len() == 1 && !self.storage.is_poisoned() => {
+                self.memtable.clear();
+                self.keep_log_of(&logs)
+            }
+            other => other,
+        }
+    }
+
+    /// Takes the only log into the memtable. It stays until the next one, which begins with its content.
+    fn keep_log_of(&mut self, logs: &[Log]) -> Result<()> {
+        let mut kept = Content::default();
+        for log in logs {
+            let frames = log.read(log.start())?;
             frames.visit(&mut |operation| {
-                if is_short {
-                    kept.push(operation);
-                    self.memtable.apply(operation);
-                } else {
-                    // The flush needs no index.
-                    self.memtable.changes.apply(operation);
-                }
+                kept.push(operation);
+                self.memtable.apply(operation);
             })?;
             self.counters.next_frame = frames.end().frame;
         }
         self.kept = (!kept.is_empty()).then_some(kept);
-        if logs.is_empty() || self.kept.is_some() { Ok(()) } else { self.flush_with(false) }
+        Ok(())
     }
 }

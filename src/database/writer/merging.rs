@@ -52,6 +52,23 @@ impl<F: Fingerprint> Writer<F> {
         due_merge(&self.manifest.runs, young.map_or(0, |position| position + 1), self.manifest.k)
     }
 
+    /// Writes each run again without its deleted rows, the smallest first, as long as the disk has room.
+    pub(super) fn shrink_runs(&mut self) -> Result<()> {
+        let mut runs: Vec<(u64, u64)> =
+            self.manifest.runs.iter().map(|record| (record.len_bytes(), record.run)).collect();
+        runs.sort_unstable();
+        let options = self.options.clone();
+        for (_, run) in runs {
+            let Some(at) = self.manifest.runs.iter().position(|record| record.run == run) else { continue };
+            let merged = self.plan(at..at + 1)?.run(&options);
+            match merged.and_then(|merged| self.install_merge(merged)) {
+                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
     fn largest_run(&self) -> Option<&RunRecord> {
         self.manifest.runs.iter().max_by_key(|record| record.entries)
     }

@@ -29,7 +29,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest};
+use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
@@ -43,7 +43,7 @@ use crate::query::keys::RowKey;
 use crate::query::search::Searcher;
 use crate::query::view::View;
 use crate::query::{Match, Query};
-use crate::storage::{Guarded, Lock, Storage, take_lock};
+use crate::storage::{Guarded, Lock, Storage, reserve, take_lock};
 use crate::util::time::Time;
 
 /// Inserts into and deletes from a database. There is one writer at a time over all processes. It
@@ -92,6 +92,8 @@ pub struct Writer<F: Fingerprint> {
     expires: Option<Time>,
     /// Uncommitted operations, encoded for the log.
     pending: Content,
+    /// Whether all of them are deletions.
+    only_deletes: bool,
     wal: Option<Wal>,
     /// What the log of the manifest holds, if the writer goes on with it: the next log begins with that.
     kept: Option<Content>,
@@ -153,6 +155,7 @@ impl<F: Fingerprint> Writer<F> {
             expires: manifest.live_wal.and(manifest.expiry).map(|expiry| expiry.of_log),
             manifest,
             pending: Content::default(),
+            only_deletes: false,
             wal: None,
             kept: None,
             merges: Vec::new(),
@@ -323,11 +326,18 @@ impl<F: Fingerprint> Writer<F> {
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
     /// fdatasync; writes a run if it has more operations than the memtable takes.
     ///
+    /// Deletions alone have room on a full disk, too, if the database has a reserve: a file of a 64th of its size that
+    /// databases of 64 MiB or more keep for them.
+    ///
     /// # Errors
     /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
     /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
     /// [`Error::Corrupt`] if a merge found damage. [`Error::Forked`] in the child of a fork.
     pub fn commit(&mut self) -> Result<()> {
+        if self.only_deletes { self.with_reserve(Self::commit_once) } else { self.commit_once() }
+    }
+
+    fn commit_once(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
         self.finish_flush(false)?;
@@ -374,6 +384,22 @@ impl<F: Fingerprint> Writer<F> {
         self.merge_if_due()
     }
 
+    /// Does what makes room later. If the disk is full, does it once more without the reserve.
+    fn with_reserve<T>(&mut self, mut run: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+        match run(self) {
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() && reserve::release(&self.storage) => {
+                run(self)
+            }
+            other => other,
+        }
+    }
+
+    fn keep_reserve(&self) {
+        if !self.storage.is_poisoned() {
+            reserve::keep(&self.storage, self.manifest.runs.iter().map(RunRecord::len_bytes).sum());
+        }
+    }
+
     fn wait_for_few_runs(&mut self) -> Result<()> {
         while self.manifest.runs.len() >= MOST_RUNS && !self.merges.is_empty() {
             self.wait_for_merge()?;
@@ -384,11 +410,26 @@ impl<F: Fingerprint> Writer<F> {
     /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
     /// the runs of each period into one. Blocks until it is done.
     ///
+    /// Needs room for the runs of a period once more. Where the disk has less, first each run alone is written
+    /// again without its deleted rows, the smallest first, which may make the room.
+    ///
     /// # Errors
-    /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database unchanged.
+    /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database sound.
     pub fn compact(&mut self) -> Result<()> {
-        self.flush()?;
+        self.with_reserve(Self::flush)?;
         self.discard_merges();
+        match self.with_reserve(Self::compact_periods) {
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
+                self.shrink_runs()?;
+                self.compact_periods()?;
+            }
+            other => other?,
+        }
+        self.keep_reserve();
+        Ok(())
+    }
+
+    fn compact_periods(&mut self) -> Result<()> {
         let options = self.options.clone();
         while let Some(range) = self.next_to_compact()? {
             let merged = self.plan(range)?.run(&options)?;
@@ -458,11 +499,15 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn finish(&mut self) -> Result<()> {
-        if !self.keeps_log() {
-            return self.wait_for_merges();
+        match self.keeps_log() {
+            true => {
+                self.commit()?;
+                self.finish_merges()?;
+            }
+            false => self.wait_for_merges()?,
         }
-        self.commit()?;
-        self.finish_merges()
+        self.keep_reserve();
+        Ok(())
     }
 
     /// Commits, flushes, and waits for all due merges that the disk has space for.
@@ -474,7 +519,11 @@ impl<F: Fingerprint> Writer<F> {
         self.check_lock()?;
         self.finish_flush(true)?;
         self.take_finished_merge()?;
-        self.flush_with(false)?;
+        match self.flush_with(false) {
+            // A log holds what has no room in a run.
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => self.commit()?,
+            other => other?,
+        }
         self.finish_merges()
     }
 
@@ -532,6 +581,8 @@ impl<F: Fingerprint> Writer<F> {
             self.lock.check_process().map_err(Error::io("write to", &self.path))?;
             self.begin_period()?;
         }
+        let is_first = self.pending.is_empty();
+        self.only_deletes = matches!(operation, Operation::Delete(_)) && (is_first || self.only_deletes);
         self.pending.push(operation);
         self.memtable.apply(operation);
         Ok(())

@@ -11,7 +11,8 @@ use serde_json::json;
 ///
 /// Queries are fastest on one run, and deleted rows no longer take space. Adding rows merges runs
 /// as well, but only as far as queries need it. Readers are not disturbed. Needs disk space
-/// for a second copy of the database.
+/// for a second copy of the database; with less, single runs get rid of their deleted rows, the smallest first, and
+/// the command fails if that does not make the space.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint compact corpus.np")]
 pub(super) struct Args {

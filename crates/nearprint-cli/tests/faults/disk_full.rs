@@ -167,3 +167,46 @@ fn check_closed(path: &Path, state: &mut State, acknowledged: u64, to: u64) {
     nothing_is_left_over(path);
     recover(path, state);
 }
+
+/// Deletions find room on a full disk, and so does a merge of what is small. Each needs the reserve again, which
+/// the writer that closes puts back where there is room.
+#[test]
+fn a_full_disk_is_freed_from_within() {
+    let disk = match Mount::tmpfs(60_000) {
+        Ok(disk) => disk,
+        Err(reason) => return skip(Need::Mounts, "a_full_disk_is_freed_from_within", &reason),
+    };
+    let (path, reserve) = (disk.path().join("db"), disk.path().join("db/RESERVE"));
+    let rows = |ids: std::ops::Range<u64>| {
+        ids.map(|id| format!("{}\t{id}", id.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect::<Vec<_>>()
+    };
+    succeeds(command("build", &path, &[], rows(0..600_000)));
+    assert_eq!(fs::metadata(&reserve).unwrap().len(), 1 << 20);
+    for batch in [600_000..604_000, 604_000..612_000] {
+        succeeds(command("add", &path, &["--no-merge"], rows(batch)));
+    }
+    let fill = || {
+        let mut ballast =
+            fs::File::options().append(true).create(true).open(disk.path().join("ballast")).unwrap();
+        while std::io::Write::write_all(&mut ballast, &[0; 4096]).is_ok() {}
+    };
+    let count = || succeeds(command("export", &path, &[], vec![])).lines().count();
+    fill();
+    // Insertions leave the reserve alone.
+    command("add", &path, &[], rows(700_000..700_010)).expect(1).says(&["no space left"]);
+    assert!(reserve.exists());
+    succeeds(command("delete", &path, &["--id-range", "600000..611999"], vec![]));
+    assert_eq!(count(), 600_000);
+    fill();
+    // The large run has no room, and those that have nothing but deleted rows are gone.
+    let before = fs::read_dir(&path).unwrap().count();
+    command("compact", &path, &[], vec![]).expect(1).says(&["no space left"]);
+    assert!(fs::read_dir(&path).unwrap().count() < before, "{before} files");
+    assert_eq!(count(), 600_000);
+    succeeds(command("verify", &path, &[], vec![]));
+    fs::remove_file(disk.path().join("ballast")).unwrap();
+    succeeds(command("compact", &path, &[], vec![]));
+    assert_eq!(fs::metadata(&reserve).unwrap().len(), 1 << 20);
+    assert_eq!(count(), 600_000);
+    nothing_is_left_over(&path);
+}

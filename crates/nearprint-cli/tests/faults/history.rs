@@ -229,12 +229,12 @@ pub fn recover(path: &Path, state: &mut State) {
     nothing_is_left_over(path);
 }
 
-/// A cleanly closed database has the files that `verify` reads, and LOCK.
+/// A cleanly closed database has the files that `verify` reads, LOCK, and space for a full disk.
 pub fn nothing_is_left_over(path: &Path) {
     let mut names: Vec<String> = std::fs::read_dir(path)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "LOCK")
+        .filter(|name| !["LOCK", "RESERVE"].contains(&&**name))
         .collect();
     names.sort();
     let report = Database::<u64>::open(path).unwrap().verify().unwrap();
