@@ -138,6 +138,24 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
     }
 }
 
+/// `following` has the files of `living`, and two that say nothing about rows.
+#[test]
+fn a_golden_database_that_follows_another_one_is_read_and_has_no_writer() {
+    let golden = files(&folder("following"));
+    let home = tempfile::tempdir().unwrap();
+    golden.iter().for_each(|(name, bytes)| fs::write(home.path().join(name), bytes).unwrap());
+    let database = Database::<u64>::open(home.path()).unwrap();
+    assert_eq!(database.snapshot().unwrap().all_rows(), living_rows());
+    assert_eq!(database.verify().unwrap().damage, []);
+    assert!(matches!(database.writer(), Err(Error::Follower { .. })));
+    fs::remove_file(home.path().join("FOLLOWER")).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert(9).unwrap();
+    writer.close().unwrap();
+    assert_eq!(fs::read(home.path().join("RESERVE")).unwrap(), golden["RESERVE"]);
+    assert_eq!(database.snapshot().unwrap().all_rows().len(), living_rows().len() + 1);
+}
+
 /// A database in the middle of a flush: a sealed log, and a live one.
 fn write_sealed(path: &Path) {
     crate::util::random::fixed::fix_ids();
