@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::format::manifest::RunRecord;
 use crate::layout::cost::typical;
-use policy::RunSize;
+use policy::{OtherRuns, RunSize};
 pub(crate) use worker::{Made, MergeJob, MergePlan, Merged, RunJob};
 
 /// The next merge that the policy requests among the runs from `start` on. Only runs of one period
@@ -23,10 +23,22 @@ pub(crate) fn due_merge(runs: &[RunRecord], start: usize, k: u32) -> Option<Rang
     periods(runs).find_map(|Range { start: first, end }| {
         let first = first.max(start);
         let sizes: Vec<RunSize> = runs.get(first..end)?.iter().map(size).collect();
-        let is_last = end == runs.len();
-        let due = if is_last { policy::pick(&sizes, first > 0, &cost) } else { policy::unite(&sizes) }?;
+        let due = match end == runs.len() {
+            true => policy::pick(&sizes, first > 0, (other_runs(&runs[..first], &cost), &cost)),
+            false => policy::unite(&sizes),
+        }?;
         Some(first + due.start..first + due.end)
     })
+}
+
+/// What queries of runs cost, and what they would with one run for each period.
+fn other_runs(runs: &[RunRecord], cost: &dyn Fn(u64) -> f64) -> OtherRuns {
+    let entries = |runs: &[RunRecord]| runs.iter().map(|run| run.entries).sum::<u64>();
+    let sum = |each: &mut dyn Iterator<Item = u64>| each.filter(|&entries| entries > 0).map(cost).sum();
+    OtherRuns {
+        cost: sum(&mut runs.iter().map(|run| run.entries)),
+        least: sum(&mut periods(runs).map(|period| entries(&runs[period]))),
+    }
 }
 
 /// The runs of each period in which rows were inserted: all runs, where rows do not expire.

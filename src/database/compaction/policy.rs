@@ -1,7 +1,7 @@
 //! The choice of runs to merge. Pure.
 //!
 //! Every query searches every run. The policy bounds the sum of these costs, relative to one run of
-//! the same rows: lazy levelling, with the cost model in place of a fixed number of levels. Only
+//! the same rows, or where rows expire to one run for each period: lazy levelling, with the cost model in place of a fixed number of levels. Only
 //! neighbours merge. If several merges satisfy the bound, small runs are merged until the work
 //! spent on them equals the cost of merging them into the next larger run. This keeps the work per
 //! row near the square root of the number of flushes, even if the bound allows only few runs.
@@ -40,11 +40,24 @@ impl RunSize {
     }
 }
 
+/// What queries cost beside the runs that may merge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OtherRuns {
+    /// With the runs that there are.
+    pub(crate) cost: f64,
+    /// With one run for each period.
+    pub(crate) least: f64,
+}
+
 /// Chooses neighbouring runs to merge. `None` if no merge is due.
 ///
 /// `runs` are oldest first. With `has_older` there are runs before these, so tombstones cannot be
 /// dropped. `cost` returns the cost of a query on a run with a number of entries.
-pub(crate) fn pick(runs: &[RunSize], has_older: bool, cost: &dyn Fn(u64) -> f64) -> Option<Range<usize>> {
+pub(crate) fn pick(
+    runs: &[RunSize],
+    has_older: bool,
+    (others, cost): (OtherRuns, &dyn Fn(u64) -> f64),
+) -> Option<Range<usize>> {
     let rows: u64 = runs.iter().map(|run| run.rows).sum();
     let tombstones: u64 = runs.iter().map(|run| run.tombstones).sum();
     let whole = 0..runs.len();
@@ -52,13 +65,13 @@ pub(crate) fn pick(runs: &[RunSize], has_older: bool, cost: &dyn Fn(u64) -> f64)
     if many && !has_older && fits(&runs[whole.clone()]) {
         return Some(whole);
     }
-    if is_cheap(runs, &(0..0), cost) {
+    if is_cheap(runs, &(0..0), (others, cost)) {
         return None;
     }
     let smallest = (0..runs.len().saturating_sub(1))
         .rev()
         .map(|start| start..runs.len())
-        .find(|range| is_cheap(runs, range, cost) && fits(&runs[range.clone()]));
+        .find(|range| is_cheap(runs, range, (others, cost)) && fits(&runs[range.clone()]));
     smallest.map(|range| grow(runs, range)).or_else(|| all_that_fits(runs))
 }
 
@@ -68,14 +81,19 @@ pub(crate) fn unite(runs: &[RunSize]) -> Option<Range<usize>> {
 }
 
 /// Whether queries are cheap enough after merging a range.
-fn is_cheap(runs: &[RunSize], merged: &Range<usize>, cost: &dyn Fn(u64) -> f64) -> bool {
+fn is_cheap(
+    runs: &[RunSize],
+    merged: &Range<usize>,
+    (others, cost): (OtherRuns, &dyn Fn(u64) -> f64),
+) -> bool {
     let entries = |part: &[RunSize]| part.iter().map(|run| run.entries).sum::<u64>();
-    let total = ANY_QUERY_NS + cost(entries(runs));
+    let total = ANY_QUERY_NS + others.least + cost(entries(runs));
     let merged_sum = entries(&runs[merged.clone()]);
     let apart = runs.iter().enumerate().filter(|(index, _)| !merged.contains(index));
     let costs = apart.map(|(_, run)| run.entries).chain((!merged.is_empty()).then_some(merged_sum));
     let sum: f64 = costs.filter(|&entries| entries > 0).map(cost).sum();
-    runs.len() - merged.len().saturating_sub(1) <= MAX_RUNS && ANY_QUERY_NS + sum <= COST_LIMIT * total
+    runs.len() - merged.len().saturating_sub(1) <= MAX_RUNS
+        && ANY_QUERY_NS + others.cost + sum <= COST_LIMIT * total
 }
 
 /// Adds older runs as long as the work spent on the newer ones exceeds the cost of merging them.
@@ -130,7 +148,7 @@ mod tests {
         let (mut work, mut highest, mut most) = (0, 0f64, 0);
         for _ in 0..flushes {
             runs.push(run(flush));
-            while let Some(range) = pick(&runs, false, &cost) {
+            while let Some(range) = pick(&runs, false, (OtherRuns::default(), &cost)) {
                 assert!(range.len() >= 2 && range.end <= runs.len());
                 let merged = run(runs[range.clone()].iter().map(|run| run.rows).sum());
                 work += merged.rows;
@@ -161,10 +179,14 @@ mod tests {
     #[test]
     fn ten_million_rows_need_few_runs() {
         let runs = [run(10_000_000), run(FLUSH * 8), run(FLUSH), run(FLUSH)];
-        assert_eq!(pick(&runs[..2], false, &cost), None);
-        assert_eq!(pick(&runs, false, &cost), Some(2..4), "the largest run is left alone");
+        assert_eq!(pick(&runs[..2], false, (OtherRuns::default(), &cost)), None);
         assert_eq!(
-            pick(&[run(30_000_000), runs[1], runs[2]], false, &cost),
+            pick(&runs, false, (OtherRuns::default(), &cost)),
+            Some(2..4),
+            "the largest run is left alone"
+        );
+        assert_eq!(
+            pick(&[run(30_000_000), runs[1], runs[2]], false, (OtherRuns::default(), &cost)),
             None,
             "more runs beside a larger one"
         );
@@ -173,24 +195,45 @@ mod tests {
     #[test]
     fn many_tombstones_merge_everything() {
         let mut runs = [run(1000), run(10), RunSize { entries: 1, rows: 1, tombstones: 300 }];
-        assert_eq!(pick(&runs, false, &|_| 0.0), Some(0..3));
-        assert_eq!(pick(&runs, true, &|_| 0.0), None, "older runs need the tombstones");
+        assert_eq!(pick(&runs, false, (OtherRuns::default(), &|_| 0.0)), Some(0..3));
+        assert_eq!(
+            pick(&runs, true, (OtherRuns::default(), &|_| 0.0)),
+            None,
+            "older runs need the tombstones"
+        );
         runs[2].tombstones = 200;
-        assert_eq!(pick(&runs, false, &|_| 0.0), None);
-        assert_eq!(pick(&[RunSize { entries: 0, rows: 0, tombstones: 1 }], false, &|_| 0.0), Some(0..1));
+        assert_eq!(pick(&runs, false, (OtherRuns::default(), &|_| 0.0)), None);
+        assert_eq!(
+            pick(&[RunSize { entries: 0, rows: 0, tombstones: 1 }], false, (OtherRuns::default(), &|_| 0.0)),
+            Some(0..1)
+        );
+    }
+
+    /// Thirty days of a database whose rows expire: the runs of a day are few beside those of the others.
+    #[test]
+    fn the_runs_of_a_period_merge_once_beside_many_others() {
+        let day = cost(5 * FLUSH);
+        let others = |days: f64| OtherRuns { cost: days * day, least: days * day };
+        let runs = [run(FLUSH); 5];
+        assert!(pick(&runs[..4], true, (others(0.0), &cost)).is_some());
+        assert_eq!(pick(&runs, true, (others(29.0), &cost)), None);
+        assert!(pick(&[run(FLUSH); MAX_RUNS + 1], true, (others(29.0), &cost)).is_some());
+        // Other runs that cost more than they should leave no room.
+        let many = OtherRuns { cost: 29.0 * COST_LIMIT * day, least: 29.0 * day };
+        assert!(pick(&runs, true, (many, &cost)).is_some());
     }
 
     #[test]
     fn no_merge_is_larger_than_a_run_can_be() {
         let huge = run(MAX_ENTRIES - 5);
-        assert_eq!(pick(&[huge, run(10)], false, &|_| 1.0), None);
+        assert_eq!(pick(&[huge, run(10)], false, (OtherRuns::default(), &|_| 1.0)), None);
         assert_eq!(
-            pick(&[huge, run(10), run(10)], false, &|_| 1.0),
+            pick(&[huge, run(10), run(10)], false, (OtherRuns::default(), &|_| 1.0)),
             None,
             "too expensive, but no merge is possible"
         );
         let mut many = vec![huge];
         many.extend([run(10); 9]);
-        assert_eq!(pick(&many, false, &|_| 1.0), Some(1..10));
+        assert_eq!(pick(&many, false, (OtherRuns::default(), &|_| 1.0)), Some(1..10));
     }
 }
