@@ -8,15 +8,16 @@ use crate::args::{
     FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, ResultArgs, exactly,
     note_open_kind,
 };
+use crate::commands::pairs::run_join;
 use crate::exact::SimilarDocuments;
 use crate::input::fingerprints::List;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
-use crate::typed::{TypedCommand, run_with_width};
+use crate::typed::TypedCommand;
 use nearprint::erased::{AnyRow, AnyStream};
-use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list, width_of};
+use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
 
 /// Group the rows into clusters, connected by steps of at most K bits, or by similar documents
 ///
@@ -51,13 +52,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        match self.source.database() {
-            Some(path) => run_with_width(width_of(path)?, &self, None, global),
-            None => {
-                let list = List::open(&self.input, self.source.list(), self.source.width)?;
-                run_with_width(list.width(), &self, Some(list), global)
-            }
-        }
+        run_join(&self, (&self.source, &self.input), global)
     }
 }
 

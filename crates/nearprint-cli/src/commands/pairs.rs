@@ -45,12 +45,21 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        match self.source.database() {
-            Some(path) => run_with_width(width_of(path)?, &self, None, global),
-            None => {
-                let list = List::open(&self.input, self.source.list(), self.source.width)?;
-                run_with_width(list.width(), &self, Some(list), global)
-            }
+        run_join(&self, (&self.source, &self.input), global)
+    }
+}
+
+/// Runs a command with the width of its database, or of its list.
+pub(super) fn run_join<'a>(
+    command: impl TypedCommand<Option<List<'a>>>,
+    (source, input): (&'a JoinArgs, &'a FingerprintArgs),
+    global: GlobalArgs,
+) -> Result<(), Failure> {
+    match source.database() {
+        Some(path) => run_with_width(width_of(path)?, command, None, global),
+        None => {
+            let list = List::open(input, source.list(), source.width)?;
+            run_with_width(list.width(), command, Some(list), global)
         }
     }
 }

@@ -268,22 +268,10 @@ impl Args {
         let output = self.output.take().unwrap_or_else(|| NULL_DEVICE.into());
         let mut job = FileJob::new(std::mem::take(&mut self.inputs), output, dedup);
         self.set_switches(&mut job);
+        self.set_files(&mut job);
         job.shards = shards_of(self.shards, &job.output)?;
         job.collects_files = plan.is_some() || self.report.path().is_some();
-        job.reader = self.documents.options();
-        job.reader.fields.missing = self.missing;
-        job.add_fingerprint = self.add_fingerprint;
-        job.keep_fields = self.keep_fields;
-        job.old_id = self.old_id;
-        job.cleaned = self.cleaned;
-        job.duplicates = self.duplicates;
         job.nul_ended = nul_ended;
-        job.rejects = self.documents.rejects;
-        job.database = self.db;
-        job.within = self.within || !self.reference.is_empty() || self.against.is_empty();
-        job.reader.folder.read_elsewhere.clone_from(&self.reference);
-        job.against = [self.reference, self.against].concat();
-        job.keep = self.keep;
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
@@ -322,6 +310,23 @@ impl Args {
                 failure => Err(failure),
             },
         }
+    }
+
+    /// Moves the files and fields that options name into a job.
+    fn set_files(&mut self, job: &mut FileJob) {
+        job.reader = self.documents.options();
+        job.reader.fields.missing = self.missing;
+        job.reader.folder.read_elsewhere.clone_from(&self.reference);
+        job.add_fingerprint = self.add_fingerprint.take();
+        job.keep_fields = std::mem::take(&mut self.keep_fields);
+        job.old_id = self.old_id.take();
+        job.cleaned = self.cleaned.take();
+        job.duplicates = self.duplicates.take();
+        job.rejects = self.documents.rejects.take();
+        job.database = self.db.take();
+        job.within = self.within || !self.reference.is_empty() || self.against.is_empty();
+        job.against = [std::mem::take(&mut self.reference), std::mem::take(&mut self.against)].concat();
+        job.keep.clone_from(&self.keep);
     }
 
     /// Sets what options say without a value of their own, or with a number.

@@ -54,13 +54,10 @@ impl Args {
         let mut store = writing.map(|db| PictureStore::open(db, &options)).transpose()?;
         let read = |db: &Path| KnownPictures::of(db, &options, self.pictures.rotated);
         let known = self.db.as_deref().map(read).transpose()?.unwrap_or_default();
-        let finder = Finder {
-            reader: PictureReader::new(MAX_PICTURE_BYTES, self.pictures.rotated),
-            known: &known,
-            is_rotated: self.pictures.rotated,
-            threads: options.get_threads(),
-            bars: &bars,
-        };
+        let is_rotated = self.pictures.rotated;
+        let reader = PictureReader::new(MAX_PICTURE_BYTES, is_rotated);
+        let finder =
+            Finder { reader, known: &known, is_rotated, threads: options.get_threads(), bars: &bars };
         let mut rules = self.documents.folder_rules();
         let references = finder.find(&self.reference, &rules, store.as_mut())?;
         rules.read_elsewhere.clone_from(&self.reference);
@@ -79,7 +76,7 @@ impl Args {
         store.map_or(Ok(()), |store| store.finish(&gone))?;
         let files = duplicate_files(&pictures, num_here, &near);
         self.write_lists(&pictures[..num_inputs], &files, plan.is_some())?;
-        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
+        let turned = if is_rotated { ", turned and mirrored, too" } else { "" };
         let near_words = format!("PDQ within {k} of 256 bits{turned}");
         let report = PictureReport {
             inputs: &self.inputs,

@@ -49,20 +49,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
     if duplicates > 0 || counts.units.removed > 0 {
         describe_duplicates(global, report, unit);
     }
-    if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
-        let (largest, mean) = (crowding.largest, crowding.mean);
-        global.note(format_args!(
-            "{largest} kept documents share a band, as pages with a common template do: a document was compared \
-             with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
-             take less"
-        ));
-    }
-    if counts.unconfirmed > 0 {
-        let unconfirmed = counts.unconfirmed;
-        global.note(format_args!(
-            "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
-        ));
-    }
+    note_candidates(global, report);
     let left_out: u64 = report.left_out.files().iter().map(|(count, _)| count).sum();
     note_left_out(global, &report.left_out, records + left_out, &[]);
     if !report.unlisted.is_empty() {
@@ -89,6 +76,24 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         if count > 0 && !global.quiet {
             print_message(format_args!("warning: {count} {what}"));
         }
+    }
+}
+
+/// Prints what candidates took, and how many were none.
+fn note_candidates(global: GlobalArgs, report: &FileReport) {
+    if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
+        let (largest, mean) = (crowding.largest, crowding.mean);
+        global.note(format_args!(
+            "{largest} kept documents share a band, as pages with a common template do: a document was compared \
+             with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
+             take less"
+        ));
+    }
+    if report.counts.unconfirmed > 0 {
+        let unconfirmed = report.counts.unconfirmed;
+        global.note(format_args!(
+            "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
+        ));
     }
 }
 
