@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cli::{Outcome, fails, nearprint, succeeds};
+use crate::cli::{Outcome, fails, nearprint, slashes, succeeds};
 
 const COLUMNS: &str = "path\tkept\tsimilarity\tstate\tkept_state\n";
 
@@ -26,7 +26,7 @@ fn states(page: &Path) -> BTreeMap<String, String> {
         let start = format!(r#"<script type="application/json" class="{class}">"#);
         serde_json::from_str(page.split(&start).nth(1).unwrap().split("</script").next().unwrap()).unwrap()
     };
-    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let text = |value: &Value| slashes(value.as_str().unwrap());
     let names = block("list")["names"].clone();
     let groups = block("members");
     let mut found = BTreeMap::new();
@@ -89,10 +89,8 @@ fn pages_of_dedup_have_states() {
     folder(at);
     succeeds(at, "scan d --report scan.html", b"");
     succeeds(at, "dedup d -o kept.txt --duplicates gone.tsv --report dedup.html", b"");
-    let whole: BTreeMap<_, _> = states(&at.join("scan.html"))
-        .into_iter()
-        .map(|(name, state)| (Path::new("d").join(name).to_str().unwrap().to_string(), state))
-        .collect();
+    let whole: BTreeMap<_, _> =
+        states(&at.join("scan.html")).into_iter().map(|(name, state)| (format!("d/{name}"), state)).collect();
     assert_eq!(states(&at.join("dedup.html")), whole);
     // Records are no files.
     fs::write(at.join("in.jsonl"), "{\"text\":\"one two three\"}\n".repeat(2)).unwrap();
