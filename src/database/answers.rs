@@ -154,12 +154,20 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().ids_of_key_scan(key.as_bytes())
     }
 
-    /// The fingerprints stored under an id, ascending. There is no index by id: one walk over all
-    /// rows.
+    /// The fingerprints stored under an id, without a walk over all rows; `None` if that is not possible.
+    pub(crate) fn fingerprints_by_keys(&self, id: u64) -> Result<Option<Vec<F>>> {
+        self.view().fingerprints_by_keys(id)
+    }
+
+    /// The fingerprints stored under an id, ascending. Where all rows have keys, a look-up; otherwise there is no
+    /// index by id, and it costs one walk over all rows.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>> {
+        if let Some(found) = self.fingerprints_by_keys(id)? {
+            return Ok(found);
+        }
         let mut found = Vec::new();
         for row in self.merged().rows()? {
             let row = row?;

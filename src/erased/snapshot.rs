@@ -364,18 +364,22 @@ impl AnySnapshot {
         typed!(PerWidth: &self.inner, snapshot => snapshot.ids_of_key_scan(key))
     }
 
-    /// The words of the fingerprints of an id, ascending. Reads all rows, and reports how many.
+    /// The words of the fingerprints of an id, ascending. Where all rows have keys, a look-up; otherwise reads all
+    /// rows, and reports how many.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Interrupted`].
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<u64>> {
         typed!(PerWidth: &self.inner, snapshot => {
             let mut found = Vec::new();
-            walk(snapshot, |row| {
-                if row.id == id {
-                    found.extend(words(row.fingerprint));
-                }
-            })?;
+            match snapshot.fingerprints_by_keys(id)? {
+                Some(fingerprints) => fingerprints.into_iter().for_each(|print| found.extend(words(print))),
+                None => walk(snapshot, |row| {
+                    if row.id == id {
+                        found.extend(words(row.fingerprint));
+                    }
+                })?,
+            }
             Ok(found)
         })
     }

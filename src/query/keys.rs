@@ -71,6 +71,23 @@ impl<F: Fingerprint> View<F> {
         self.ids_of_key_within(key, |keys| Ok(0..keys.info.count))
     }
 
+    /// The fingerprints of the live rows of an id, ascending: look-ups. `None` if a run has rows without a key.
+    pub(crate) fn fingerprints_by_keys(&self, id: u64) -> Result<Option<Vec<F>>> {
+        let mut found = Vec::new();
+        for (index, run) in self.runs().enumerate().filter(|(_, run)| run.record.rows > 0) {
+            let keys = run.keys.as_ref().filter(|keys| keys.info.rows == run.record.rows);
+            let Some(keys) = keys else { return Ok(None) };
+            if !self.newer(index).hide(id)? {
+                for at in keys.of_id(id)? {
+                    found.push(keys.record::<F>(at)?.row.fingerprint);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(Some(found))
+    }
+
     fn ids_of_key_within(
         &self,
         key: &[u8],

@@ -89,6 +89,38 @@ fn pairs_and_clusters_have_exact_similarities() {
     }
 }
 
+/// By the id of a stored document, what is near is that of its text.
+#[test]
+fn documents_are_looked_up_by_their_ids() {
+    for options in
+        ["--similarity 0.9", "--similarity 0.9 --evidence texts", "--similarity 0.9 --evidence none"]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        store(at, options);
+        let exported = succeeds(at, "export seen.np", b"");
+        let row = exported.lines().find(|line| line.ends_with("\tb")).unwrap();
+        let (print, id) = row.rsplit_once('\t').unwrap().0.split_once('\t').unwrap();
+        let found = nearprint(at, &format!("query seen.np --id {id} --similarity 0.5"), b"");
+        assert!(found.out.lines().all(|line| line.starts_with(print)), "{}", found.out);
+        if options.ends_with("none") {
+            assert!(found.out.lines().all(|line| line.split('\t').count() == 5), "{}", found.out);
+            continue;
+        }
+        let near = similarity("a", "b");
+        let mut rows = columns(&found.out, &[4, 5]);
+        assert_eq!(rows[0], ["b", "1.0000"], "the most similar one first");
+        rows.sort();
+        assert_eq!(rows, [["a", &*near], ["b", "1.0000"], ["c", &near]]);
+        assert_eq!(found.err, "near: similarity 0.5 or more, exact\n");
+        let limited = succeeds(at, &format!("query seen.np --id {id} --top 2"), b"");
+        assert_eq!(columns(&limited, &[4]).len(), 2);
+        let bits = succeeds(at, &format!("query seen.np --id {id} -k 0"), b"");
+        assert_eq!(bits.lines().map(|line| line.split('\t').count()).collect::<Vec<_>>(), [5]);
+        assert_eq!(succeeds(at, "query seen.np --id 12345", b""), "");
+    }
+}
+
 #[test]
 fn cross_compares_documents_of_one_recipe_exactly() {
     let home = tempfile::tempdir().unwrap();

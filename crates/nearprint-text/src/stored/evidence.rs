@@ -54,6 +54,11 @@ impl FeatureSet {
         Ok(Self { hashes, text_hash })
     }
 
+    /// Whether the text has features. One without has only its tokens.
+    pub(super) fn has_features(&self) -> bool {
+        !self.hashes.is_empty()
+    }
+
     /// The similarity of two texts, if it is at least this. Of a text without features, only a text with
     /// the same tokens is a copy; nothing is similar to a text without tokens.
     pub(super) fn similarity(&self, other: &Self, least: f64) -> Option<f64> {

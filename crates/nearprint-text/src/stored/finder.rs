@@ -57,6 +57,29 @@ impl Finder {
         Ok(Self { snapshot, recipe, reader, query: query.into(), exact: None })
     }
 
+    /// Passes on what is near the documents of a stored row, as [`find`](Self::find) does for a text: itself, too.
+    /// Without evidence for them, fingerprints decide.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_row(
+        &mut self,
+        query: u64,
+        (fingerprint, id): (&[u64], u64),
+        limit: usize,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let documents = self.reader.documents(RowOfAnyWidth::new(fingerprint, id))?;
+        if documents.is_empty() || self.exact.is_none() {
+            return self.find_print(query, (fingerprint, None), self.query, (limit, sink));
+        }
+        for document in &*documents {
+            let request = if document.set.has_features() { self.query } else { Query::within(0) };
+            self.find_print(query, (fingerprint, Some(&document.set)), request, (limit, sink))?;
+        }
+        Ok(())
+    }
+
     /// Passes what is near a text on to `sink`: the most similar documents first, equally similar ones by
     /// distance, fingerprint, id and key; at most `limit`. `query` is the group of these rows.
     ///
@@ -73,17 +96,29 @@ impl Finder {
             Comparable::Tokens => Query::within(0),
             Comparable::Nothing => return Ok(()),
         };
+        let fingerprint = text.fingerprint.clone();
+        let set = self.exact.as_ref().map(|_| text.into_set("a text")).transpose()?;
+        self.find_print(query, (&fingerprint, set.as_ref()), request, (limit, sink))
+    }
+
+    /// What is near a fingerprint: of those whose features are near the set, if there is one.
+    fn find_print(
+        &mut self,
+        query: u64,
+        (fingerprint, set): (&[u64], Option<&FeatureSet>),
+        request: Query,
+        (limit, sink): (usize, &mut dyn Sink),
+    ) -> Result<()> {
         let mut found = Columns::new(self.snapshot.width(), self.snapshot.match_shape());
-        self.snapshot.query(&text.fingerprint, request, &mut found)?;
-        let Some(exact) = &self.exact else {
+        self.snapshot.query(fingerprint, request, &mut found)?;
+        let Some((exact, set)) = self.exact.as_ref().zip(set) else {
             for row in found.rows().take(limit) {
                 let similarity = self.recipe.similarity(row.distance);
                 sink.push(&AnyRow { group: query, similarity, ..row });
             }
             return Ok(());
         };
-        for similar in exact.similar(&text.into_set("a text")?, &found, &mut self.reader)?.iter().take(limit)
-        {
+        for similar in exact.similar(set, &found, &mut self.reader)?.iter().take(limit) {
             let Some(row) = found.get(similar.row) else { continue };
             let (key, similarity) = (Some(&*similar.key), similar.similarity);
             sink.push(&AnyRow { group: query, key, similarity, ..row });

@@ -1,5 +1,6 @@
 //! `nearprint query`
 
+mod documents;
 mod limits;
 mod pictures;
 mod texts;
@@ -13,6 +14,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
 use crate::typed::{TypedCommand, run_with_width};
+use documents::DocumentLookUp;
 use limits::{LimitArgs, match_columns};
 use nearprint::{BandLayout, Error, Fingerprint, Match, Printed, Row, Snapshot, width_of};
 use pictures::PictureLookUp;
@@ -56,7 +58,8 @@ pub(super) struct Args {
     fingerprints: Vec<String>,
     #[command(flatten)]
     near: NearArgs,
-    /// Find rows near the fingerprints of this id (scans the database: there is no index by id)
+    /// Find rows near the fingerprints of this id, by exact similarity where the database keeps features or texts of
+    /// documents. Without keys, scans the database: there is no index by id
     #[arg(long, value_name = "ID")]
     id: Vec<u64>,
     #[command(flatten)]
@@ -116,6 +119,12 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
                 results: self.results,
             };
             return look_up.run::<F>(folders, global);
+        }
+        if let ([folder], [], [], false) = (folders, inputs, &self.fingerprints[..], self.id.is_empty()) {
+            let &Args { near, limits, results, .. } = self;
+            if (DocumentLookUp { ids: &self.id, near, limits, results }).run::<F>(folder, global)? {
+                return Ok(());
+            }
         }
         let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
