@@ -1,10 +1,11 @@
 //! The choice of runs to merge. Pure.
 //!
 //! Every query searches every run. The policy bounds the sum of these costs, relative to one run of
-//! the same rows, or where rows expire to one run for each period: lazy levelling, with the cost model in place of a fixed number of levels. Only
-//! neighbours merge. If several merges satisfy the bound, small runs are merged until the work
-//! spent on them equals the cost of merging them into the next larger run. This keeps the work per
-//! row near the square root of the number of flushes, even if the bound allows only few runs.
+//! the same rows, or where rows expire to one run for each period: lazy levelling, with the cost model in
+//! place of a fixed number of levels. Only neighbours merge. If several merges satisfy the bound,
+//! small runs are merged until the work spent on them equals the cost of merging them into the next
+//! larger run. This keeps the work per row near the square root of the number of flushes, even if
+//! the bound allows only few runs.
 
 use std::ops::Range;
 
