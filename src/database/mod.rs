@@ -43,8 +43,8 @@ impl Options {
     /// # Errors
     /// [`Error::AlreadyExists`]; [`Error::InvalidLayout`], [`Error::Distance`] and
     /// [`Error::InvalidRecipe`] for a schema that is not valid; [`Error::Unnamed`],
-    /// [`Error::MountPoint`]; [`Error::TooLittleMemory`]; [`Error::Locked`] while another process
-    /// builds under the same name; [`Error::Io`].
+    /// [`Error::MountPoint`], [`Error::DeviceName`]; [`Error::TooLittleMemory`]; [`Error::Locked`]
+    /// while another process builds under the same name; [`Error::Io`].
     pub fn create<F: Fingerprint>(&self, path: impl AsRef<Path>, schema: &Schema) -> Result<Database<F>> {
         self.build(path, schema)?.finish()
     }

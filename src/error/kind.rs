@@ -8,8 +8,8 @@ use super::Error;
 pub enum ErrorKind {
     /// An argument that no call accepts: a layout, a distance, a width, a length.
     InvalidArgument,
-    /// The path cannot name a new database: it has no last component, is a mount point, or lies in
-    /// a database.
+    /// The path cannot name a new database: it has no last component, is a mount point, lies in a
+    /// database, or means a device to Windows.
     BadPlace,
     /// The folder in which a new database is prepared is not nearprint's.
     NotStaging,
@@ -71,9 +71,10 @@ impl Error {
             | Self::TextTooLong { .. }
             | Self::TextWithoutKey { .. }
             | Self::ForeignKey { .. } => ErrorKind::InvalidArgument,
-            Self::InsideDatabase { .. } | Self::Unnamed { .. } | Self::MountPoint { .. } => {
-                ErrorKind::BadPlace
-            }
+            Self::InsideDatabase { .. }
+            | Self::Unnamed { .. }
+            | Self::MountPoint { .. }
+            | Self::DeviceName { .. } => ErrorKind::BadPlace,
             Self::NotStaging { .. } => ErrorKind::NotStaging,
             Self::Width { .. }
             | Self::Incomparable { .. }

@@ -259,6 +259,11 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
+    /// To Windows, the name means a device and no file or folder, such as `aux` or `nul.txt`.
+    DeviceName {
+        /// The path that was given.
+        path: PathBuf,
+    },
     /// A number would not fit the format: more than 2^32 - 1 distinct fingerprints in a run, or an
     /// automatic id past 2^64 - 1.
     Limit(&'static str),
@@ -480,6 +485,9 @@ impl fmt::Display for Error {
             }
             Self::Unnamed { path } => {
                 write!(f, "{}: a database needs a name of its own", path.display())
+            }
+            Self::DeviceName { path } => {
+                write!(f, "{}: Windows reserves this name for a device; choose another one", path.display())
             }
             Self::Limit(what) => write!(f, "limit reached: {what}"),
             Self::Interrupted => f.write_str("interrupted"),

@@ -32,14 +32,15 @@ enum Inner {
 impl Bytes {
     /// Maps a whole file read-only.
     pub(crate) fn map(file: &File, access: Access) -> io::Result<Self> {
-        if file.metadata()?.len() == 0 {
+        let len_bytes = file.metadata()?.len();
+        if len_bytes == 0 {
             return Ok(Self::from_slice(&[]));
         }
         // SAFETY: the slice stays valid as long as the file is neither changed nor truncated. Files
         // of a database are written once and synced. Later they are only unlinked, which leaves a
         // map intact: this crate never opens a published file for writing. Another program that
         // overwrites or truncates a file breaks the database in any case.
-        let map = unsafe { MmapOptions::new().map(file)? };
+        let map = unsafe { MmapOptions::new().len(to_usize(len_bytes)).map(file)? };
         advise(&map, access)?;
         Ok(Self(Inner::Map(map)))
     }

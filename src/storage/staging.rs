@@ -49,6 +49,7 @@ impl Staging {
         // Without a trailing slash: `link/` would be the folder that the link points to.
         let target =
             &target.file_name().map_or_else(|| target.to_path_buf(), |name| parent(target).join(name));
+        file::refuse_device(target)?;
         refuse_existing(target)?;
         let name = target.file_name().ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         let name = staging_name(name);

@@ -19,6 +19,9 @@ for_each_width!(
 );
 
 const PAGE: usize = 8192;
+/// How far bytes are apart that short forms change: in manifests, in other files, and in pages of forged files. Wine
+/// takes long to open files.
+const SHORT_STEPS: [usize; 3] = if cfg!(windows) { [7, 307, 8191] } else { [1, 31, 2047] };
 
 fn small<F: Fingerprint>(home: &Path, name: &str, seed: u64) -> (PathBuf, Vec<Row<F>>) {
     let rows = rows(Shape::Equal, 700, seed);
@@ -52,8 +55,8 @@ fn answers<F: Fingerprint>(path: &Path, rows: &[Row<F>]) -> Result<Vec<String>, 
 /// What `verify` reports: the damage it lists, or the damage that keeps a snapshot from being
 /// taken.
 fn verdict<F: Fingerprint>(path: &Path) -> Vec<Corruption> {
-    let verified =
-        Database::<F>::open(path).and_then(|database| database.snapshot()).and_then(|s| s.verify());
+    let database = Options::new().threads(1).open::<F>(path);
+    let verified = database.and_then(|database| database.snapshot()).and_then(|s| s.verify());
     match verified {
         Ok(report) => report.damage,
         Err(Error::Corrupt(damage)) => vec![*damage],
@@ -63,7 +66,7 @@ fn verdict<F: Fingerprint>(path: &Path) -> Vec<Corruption> {
 
 /// Flips one bit of the bytes that are not zero, every bit of the manifest, and bits of some of the
 /// zeros; checks each with `verify` and some with queries. Of the larger files every 7th byte, in short
-/// form every 31st: `testing/flips.rs` has all of them.
+/// form fewer: `testing/flips.rs` has all of them.
 fn flipped_bits_are_reported_and_never_change_an_answer<F: Fingerprint>() {
     let home = folder_in_memory();
     let (path, rows) = small::<F>(home.path(), "db", 1);
@@ -72,7 +75,8 @@ fn flipped_bits_are_reported_and_never_change_an_answer<F: Fingerprint>() {
     for file in files(&path) {
         let sound = fs::read(&file).unwrap();
         let is_small = sound.len() < 1000;
-        for at in (0..sound.len()).step_by(if is_small { 1 } else { short_or_full(31, 7) }) {
+        let step = if is_small { short_or_full(SHORT_STEPS[0], 1) } else { short_or_full(SHORT_STEPS[1], 7) };
+        for at in (0..sound.len()).step_by(step) {
             let padding = sound[at] == 0 && at % 97 != 0;
             for bit in 0..8 {
                 if padding || (tried % 8 != bit && !is_small) {
@@ -101,7 +105,7 @@ fn flipped_bits_are_reported_and_never_change_an_answer<F: Fingerprint>() {
         }
         fs::write(&file, &sound).unwrap();
     }
-    assert!(tried > short_or_full(2000, 5000), "only {tried} bits");
+    assert!(tried > short_or_full(if cfg!(windows) { 200 } else { 2000 }, 5000), "only {tried} bits");
     assert_eq!(answers(&path, &rows).unwrap(), expected);
 }
 
@@ -188,7 +192,7 @@ fn hostile_pages_with_good_checksums_are_noticed_and_never_panic<F: Fingerprint>
         let sound = fs::read(&file).unwrap();
         for page in 1..sound.len() / PAGE - 2 {
             for (step, value) in [0u8, 1, 0x7f, 0x80, 0xff].into_iter().enumerate() {
-                for at in (step * 3..PAGE).step_by(short_or_full(2047, 411)) {
+                for at in (step * 3..PAGE).step_by(short_or_full(SHORT_STEPS[2], 411)) {
                     let start = page * PAGE;
                     let changed = start + at..(start + at + 8).min(start + PAGE);
                     let _restored = forge(&path, name, |bytes| bytes[changed].fill(value));

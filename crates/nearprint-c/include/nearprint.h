@@ -24,8 +24,12 @@
  * once no other uses it. In the child of a fork, the writers, builders and streams of its parent fail
  * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
  *
- * Strings have lengths in bytes and need no null byte at the end. Texts and keys are UTF-8, paths any
- * bytes.
+ * Strings have lengths in bytes and need no null byte at the end. Texts, keys and recipes are UTF-8,
+ * anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths are any bytes.
+ *
+ * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
+ * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left
+ * as it is.
  *
  * Memory. Results go to arrays of the caller. A function with a capacity writes at most that many
  * items, and reports the number of all.
@@ -769,8 +773,8 @@ nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
                                           nearprint_stats *stats,
                                           nearprint_error *error);
 
-// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
-// `bands:BxN`.
+// The layout of the database as text, as its schema had it: `auto`, `fast`, `small`, `rotations:T`,
+// `blocks:M,S` or `bands:BxN`. nearprint_snapshot_explain() has what `auto` stands for.
 //
 // At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 // length.

@@ -30,7 +30,9 @@ impl Call {
         Self { error }
     }
 
-    /// Runs the work of the call. No panic leaves it.
+    /// Runs the work of the call. No panic leaves it. An exception of C++ that leaves a callback ends the process
+    /// here, or at the end of a thread; therefore callbacks are `extern "C-unwind"`. One of `extern "C"` would pass
+    /// through, and leave handles in use.
     pub(crate) fn run(self, work: impl FnOnce(&Self) -> Outcome) -> nearprint_status {
         let done = catch_unwind(AssertUnwindSafe(|| work(&self)));
         match done.unwrap_or_else(|payload| Err(Failure::panicked(&*payload))) {

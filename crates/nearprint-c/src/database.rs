@@ -46,7 +46,7 @@ unsafe impl Growing for nearprint_verification {
 /// Receives a damaged place. Its strings live until the function returns. Another value than 0 ends
 /// the list.
 pub type nearprint_damage_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, damage: *const nearprint_damage) -> i32>;
+    Option<unsafe extern "C-unwind" fn(context: *mut c_void, damage: *const nearprint_damage) -> i32>;
 
 /// Makes an empty database and opens it. The path must not exist, or be an empty folder.
 ///

@@ -60,7 +60,7 @@ unsafe impl Growing for nearprint_event {
 /// Called on the thread that calls the writer, before that call returns. It must not throw, and must
 /// not use that writer.
 pub type nearprint_event_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, event: *const nearprint_event)>;
+    Option<unsafe extern "C-unwind" fn(context: *mut c_void, event: *const nearprint_event)>;
 
 impl From<&Event> for nearprint_event {
     fn from(event: &Event) -> Self {
@@ -84,7 +84,7 @@ impl From<&Event> for nearprint_event {
 
 /// The caller's function for events.
 pub(crate) struct CallerListener {
-    listen: unsafe extern "C" fn(*mut c_void, *const nearprint_event),
+    listen: unsafe extern "C-unwind" fn(*mut c_void, *const nearprint_event),
     context: *mut c_void,
 }
 

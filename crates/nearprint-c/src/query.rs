@@ -19,7 +19,7 @@ use crate::text::{stopped, write_numbers};
 ///
 /// Called on the thread of the caller. It must not throw.
 pub type nearprint_matches_fn = Option<
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         context: *mut c_void,
         query: usize,
         count: usize,
@@ -36,7 +36,7 @@ pub type nearprint_matches_fn = Option<
 ///
 /// Called on the thread of the caller. It must not throw.
 pub type nearprint_keyed_match_fn = Option<
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         context: *mut c_void,
         query: usize,
         fingerprint: *const u64,
@@ -52,7 +52,7 @@ pub type nearprint_keyed_match_fn = Option<
 ///
 /// Called on the thread of the caller. It must not throw.
 pub type nearprint_key_fn = Option<
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         context: *mut c_void,
         key: *const c_char,
         key_len: usize,

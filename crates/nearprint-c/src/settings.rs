@@ -87,8 +87,9 @@ pub const NEARPRINT_STAGE_WAITING: nearprint_stage = 8;
 ///
 /// Called from several threads at once. It must not throw, and must not use the handle that the
 /// operation works with.
-pub type nearprint_progress_fn =
-    Option<unsafe extern "C" fn(context: *mut c_void, stage: nearprint_stage, done: u64, total: u64) -> i32>;
+pub type nearprint_progress_fn = Option<
+    unsafe extern "C-unwind" fn(context: *mut c_void, stage: nearprint_stage, done: u64, total: u64) -> i32,
+>;
 
 /// How the handles of a database work. Nothing of it is stored.
 ///
@@ -256,7 +257,7 @@ pub(crate) fn options(call: &Call, options: *const nearprint_options) -> Outcome
 
 /// The caller's progress function.
 struct CallerProgress {
-    progress: unsafe extern "C" fn(*mut c_void, i32, u64, u64) -> i32,
+    progress: unsafe extern "C-unwind" fn(*mut c_void, i32, u64, u64) -> i32,
     context: *mut c_void,
 }
 

@@ -156,8 +156,8 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
     })
 }
 
-/// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
-/// `bands:BxN`.
+/// The layout of the database as text, as its schema had it: `auto`, `fast`, `small`, `rotations:T`,
+/// `blocks:M,S` or `bands:BxN`. nearprint_snapshot_explain() has what `auto` stands for.
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.

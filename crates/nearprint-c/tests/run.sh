@@ -146,6 +146,8 @@ cpp_programs() {
   run "$work/wrapper-sanitized"
   compile "$compiler" c++17 fork "$here/tests/fork.cpp" "${static[@]}"
   run "$work/fork"
+  compile "$compiler" c++11 exceptions "$here/tests/exceptions.cpp" "${shared[@]}"
+  run "$work/exceptions"
   compile "$compiler" c++11 simhash "${sanitizers[@]}" "$here/tests/simhash.cpp" "${static[@]}"
   "$work/simhash" > /dev/null
   # What was written for simhash-cpp 0.1 includes its headers without a folder, and links nothing.

@@ -280,13 +280,14 @@ impl Folder {
 
     fn open_with(&self, name: &str, patience: Duration, options: &mut OpenOptions) -> io::Result<File> {
         let path = self.absolute.join(name);
-        // Opening a folder fails in a way that looks like a lack of permissions.
-        match fs::symlink_metadata(&path) {
-            Ok(found) => check_regular(&found)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        let file = patiently(patience, || options.custom_flags(NO_LINK).open(&path))?;
+        options.custom_flags(NO_LINK);
+        let file = patiently(patience, || {
+            options.open(&path).map_err(|error| {
+                // Opening a folder fails in a way that looks like a lack of permissions.
+                let found = fs::symlink_metadata(&path);
+                found.ok().and_then(|found| check_regular(&found).err()).unwrap_or(error)
+            })
+        })?;
         check_regular(&file.metadata()?)?;
         Ok(file)
     }

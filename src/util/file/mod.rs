@@ -1,10 +1,12 @@
-//! Reads and writes at an offset, and the identity of a file, on every system.
+//! Reads and writes at an offset, the identity of a file, and names of devices, on every system.
 
+mod device;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use device::{is_device_name, refuse_device};
 #[cfg(unix)]
 pub use unix::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
 #[cfg(windows)]

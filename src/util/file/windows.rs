@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use winapi_util::file::information;
 
@@ -134,14 +134,16 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Repeats what fails because another process has a file open, or has just removed one of that name.
+/// Repeats what fails because another process has a file open, or has just removed one of that name. Its pauses
+/// add up to `patience`: a busy machine, where they take longer, makes as many attempts.
 pub(crate) fn patiently<T>(patience: Duration, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let (started, mut pause) = (Instant::now(), FIRST_PAUSE);
+    let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
     loop {
         match attempt() {
-            Err(error) if is_busy(&error) && started.elapsed() < patience => std::thread::sleep(pause),
+            Err(error) if is_busy(&error) && waited < patience => std::thread::sleep(pause),
             other => return other,
         }
+        waited += pause;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

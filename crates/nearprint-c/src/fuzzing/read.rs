@@ -60,7 +60,7 @@ impl Visits {
     }
 }
 
-unsafe extern "C" fn visit_matches(
+unsafe extern "C-unwind" fn visit_matches(
     context: *mut c_void,
     query: usize,
     count: usize,
@@ -74,7 +74,7 @@ unsafe extern "C" fn visit_matches(
     Visits::next(context)
 }
 
-unsafe extern "C" fn visit_keyed_match(
+unsafe extern "C-unwind" fn visit_keyed_match(
     context: *mut c_void,
     query: usize,
     fingerprint: *const u64,
@@ -87,7 +87,7 @@ unsafe extern "C" fn visit_keyed_match(
     Visits::next(context)
 }
 
-unsafe extern "C" fn visit_key(
+unsafe extern "C-unwind" fn visit_key(
     context: *mut c_void,
     key: *const c_char,
     key_len: usize,

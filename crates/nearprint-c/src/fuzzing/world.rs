@@ -99,7 +99,12 @@ pub(super) struct Watch {
 }
 
 /// A progress function for a [`Watch`].
-pub(super) unsafe extern "C" fn progress(context: *mut c_void, stage: i32, done: u64, total: u64) -> i32 {
+pub(super) unsafe extern "C-unwind" fn progress(
+    context: *mut c_void,
+    stage: i32,
+    done: u64,
+    total: u64,
+) -> i32 {
     assert!((0..=7).contains(&stage) && (done <= total || total == u64::MAX));
     // SAFETY: The context is the watch of a world, which outlives its handles.
     let watch = unsafe { &*context.cast::<Watch>() };
@@ -124,7 +129,7 @@ pub(super) unsafe extern "C" fn progress(context: *mut c_void, stage: i32, done:
 }
 
 /// A function for events.
-pub(super) unsafe extern "C" fn on_event(context: *mut c_void, event: *const nearprint_event) {
+pub(super) unsafe extern "C-unwind" fn on_event(context: *mut c_void, event: *const nearprint_event) {
     assert!(context.is_null());
     // SAFETY: The library passes an event that lives until this function returns.
     let event = unsafe { &*event };

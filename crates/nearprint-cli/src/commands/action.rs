@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use indicatif::DecimalBytes;
 use nearprint::Error;
+use nearprint::internal::file::refuse_device;
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use nearprint_text::documents::{FileStamp, have_same_bytes};
 use serde_json::{Value, json};
@@ -64,6 +65,7 @@ impl ActionArgs {
             Self { delete: true, .. } => ActKind::Delete,
             _ => return Ok(None),
         };
+        [&self.move_to, &self.undo_list].into_iter().flatten().try_for_each(|path| refuse_device(path))?;
         let folder = self.move_to.as_deref().map(absolute).transpose()?.unwrap_or_default();
         for input in inputs {
             if kind == ActKind::Move && folder.starts_with(absolute(input)?) {

@@ -9,6 +9,7 @@ use clap_mangen::{Man, generate_to};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use nearprint::Error;
+use nearprint::internal::file::refuse_device;
 use nearprint_text::documents::check_outputs;
 
 /// Print the manual page, or write the pages of all commands
@@ -30,7 +31,8 @@ impl Args {
         program.build();
         let program = with_synopsis(program);
         if let Some(folder) = &self.dir {
-            // Before anything is made: a folder in a database is refused.
+            // Before anything is made: a folder in a database is refused, and so is a device.
+            refuse_device(folder)?;
             let present = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new(""));
             check_outputs([("--dir", &*present.join("nearprint.1"))], &[], &[])?;
             fs::create_dir_all(folder).map_err(Error::io("create", folder))?;

@@ -50,6 +50,9 @@ fn stats_tell_live_rows_from_dead_ones_and_name_the_writer() {
     }
 }
 
+/// How often somebody looks at a lock. Wine takes long to open files.
+const LOOKS: u32 = if cfg!(windows) { 100 } else { 2000 };
+
 /// Looking at the lock takes it for a moment. No writer may be refused because of that.
 #[test]
 fn stats_do_not_disturb_writers() {
@@ -57,7 +60,7 @@ fn stats_do_not_disturb_writers() {
     let path = home.path().join("db");
     let database = Database::<u64>::create(&path, &nearprint::Schema::new()).unwrap();
     std::thread::scope(|scope| {
-        let looking = scope.spawn(|| (0..2000).for_each(|_| drop(database.activity().unwrap())));
+        let looking = scope.spawn(|| (0..LOOKS).for_each(|_| drop(database.activity().unwrap())));
         let mut written = 0;
         while !looking.is_finished() {
             database.writer().unwrap().close().unwrap();

@@ -84,11 +84,24 @@ fn reserved_names_are_refused_or_named() {
         true => assert_eq!(scan.out, "2 copies\t24\tb.txt\n"),
         false => assert_eq!(scan.out, "3 copies\t48\taux.txt\n"),
     }
-    for name in ["con", "aux", "PRN", "nul", "com1"] {
-        fails(at, &format!("build {name}"), b"1\n", 1, &[name]);
+    fs::write(at.join("in.jsonl"), PAGES).unwrap();
+    let refused = |line: &str, name: &str| fails(at, line, b"1\n", 2, &[name, "reserves this name"]);
+    for name in ["con", "aux", "PRN", "nul", "com1", "aux.np", r"d\Lpt1.np"] {
+        refused(&format!("build {name}"), name);
     }
-    let names: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["d"]);
+    for name in ["con", "aux.txt", r"d\PRN.jsonl", "nul.txt", "Com1.jsonl"] {
+        refused(&format!("dedup in.jsonl -o {name}"), name);
+        refused(&format!("dedup in.jsonl -o out.jsonl --duplicates {name} --db new.np"), name);
+        refused(&format!("dedup in.jsonl --shards 2 -o {name}"), name);
+        refused(&format!("dedup d --move-to {name}"), name);
+        refused(&format!("dedup d --move-to gone --undo-list {name}"), name);
+        refused(&format!("scan d --report {name}"), name);
+        refused(&format!("man --dir {name}"), name);
+    }
+    let mut names: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["d", "in.jsonl"]);
+    assert_eq!(fs::read_dir(at.join("d")).unwrap().count(), 3);
 }
 
 #[test]

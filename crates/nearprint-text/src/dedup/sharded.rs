@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use nearprint::internal::file::refuse_device;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::checkpoint::{FileDigest, ShardState};
@@ -259,8 +260,10 @@ fn extensions(path: &Path, format: Format) -> String {
 /// Makes the folders of files. Files that are there stay.
 ///
 /// # Errors
-/// [`Error::Output`] if the folder is inside an input; [`Error::Engine`] with an I/O error.
+/// [`Error::Output`] if the folder is inside an input; [`Error::Engine`] with
+/// [`DeviceName`](nearprint::Error::DeviceName) or an I/O error.
 pub(super) fn make_folders(folder: &Path, targets: &[PathBuf], inputs: &[PathBuf]) -> Result<()> {
+    refuse_device(folder)?;
     let whole = std::path::absolute(folder).map_err(Error::io("create", folder))?;
     let existing = whole.ancestors().find_map(|path| path.canonicalize().ok());
     let is_inside = |input: &PathBuf| {

@@ -38,7 +38,8 @@ pub struct Written {
 /// removes it, unless it is to be resumed. After a kill the next file of the same
 /// name replaces a marked one. Any other file of that name stays, and is an error.
 ///
-/// A link is followed: its target is replaced. A pipe or a device is written directly.
+/// A link is followed: its target is replaced. A pipe or a device is written directly. On Windows, devices are
+/// `NUL` and paths like `\\.\CON`; other names that mean a device, such as `aux.txt`, are refused.
 ///
 /// ```
 /// use nearprint_text::documents::OutputFile;
@@ -82,8 +83,9 @@ impl OutputFile {
     /// [`Error::Output`] with [`PartialInUse`](OutputProblem::PartialInUse) or
     /// [`PartialExists`](OutputProblem::PartialExists) if there is an unfinished file already that
     /// another process writes, or a file that no process of nearprint made; [`Error::Engine`] with
-    /// an I/O error.
+    /// [`DeviceName`](nearprint::Error::DeviceName) or an I/O error.
     pub fn create(path: &Path) -> Result<Self> {
+        refuse_device(path)?;
         let failed = || Error::io("create", path);
         if let Some(file) = open_stream(path).map_err(failed())? {
             return Ok(Self { file, path: path.to_path_buf(), partial: None, rows: None });
@@ -410,6 +412,16 @@ fn marker(file: &File, path: &Path) -> io::Result<String> {
 fn is_at(file: &File, path: &Path) -> bool {
     let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     !is_link && identity_of(path).is_ok_and(|found| identity(file).is_ok_and(|own| own == found))
+}
+
+/// Rejects a file whose name means a device to this system. The null device is meant, and so is what is given in
+/// the form of a device.
+pub(super) fn refuse_device(path: &Path) -> Result<()> {
+    let is_null = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("NUL"));
+    match is_null || path.as_os_str().as_encoded_bytes().starts_with(br"\\.\") {
+        true => Ok(()),
+        false => Ok(file::refuse_device(path)?),
+    }
 }
 
 /// Opens what is no regular file, to be written directly. `None` for a regular file, and for a

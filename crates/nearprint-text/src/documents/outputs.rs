@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use nearprint::internal::file::Identity;
 
 use super::compression::Compression;
-use super::output_file::target_of;
+use super::output_file::{refuse_device, target_of};
 use super::system::{identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file};
 use crate::error::{Error, OutputProblem, Result};
 
@@ -20,8 +20,8 @@ use crate::error::{Error, OutputProblem, Result};
 /// # Errors
 /// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput),
 /// [`SameFile`](OutputProblem::SameFile) or [`NotWritten`](OutputProblem::NotWritten); [`Error::Engine`] with
-/// [`InsideDatabase`](nearprint::Error::InsideDatabase), or if the folder of an output does not
-/// exist.
+/// [`InsideDatabase`](nearprint::Error::InsideDatabase) or
+/// [`DeviceName`](nearprint::Error::DeviceName), or if the folder of an output does not exist.
 ///
 /// ```
 /// use nearprint_text::documents::check_outputs;
@@ -40,6 +40,7 @@ pub fn check_outputs<'a>(
     let used: Vec<Identity> = databases.iter().flat_map(|database| files_of(database)).collect();
     let mut known: Vec<(PathBuf, &str)> = Vec::new();
     for (name, path) in outputs {
+        refuse_device(path)?;
         if let Some(compression) = Compression::of(path).filter(|compression| !compression.is_written()) {
             let (path, compression) = (path.to_path_buf(), compression.name());
             return Err(OutputProblem::NotWritten { path, compression }.into());
