@@ -11,6 +11,7 @@ are near an earlier one.
 
 makes JPEGs of scenes of coloured spots and shapes. One in ten is an edited copy of a scene that has no other one.
 photos.tsv has a line for each copy: its path, that of the original, and the edit. They depend on the arguments only.
+Several sizes, as in --side 192 320 448, take turns.
 """
 
 import argparse
@@ -106,7 +107,7 @@ def scene(seed: int, side: int) -> Image.Image:
     return ImageChops.add(image, grain, offset=-128)
 
 
-def generate(folder: pathlib.Path, count: int, side: int) -> None:
+def generate(folder: pathlib.Path, count: int, sides: list[int]) -> None:
     num_scenes = count - count // 10
     edits = [*EDITS, BY_EXIF]
     copies = {number: edits[number % len(edits)] for number in range(count // 10)}
@@ -114,7 +115,7 @@ def generate(folder: pathlib.Path, count: int, side: int) -> None:
         (folder / f"{part // 1000:03}").mkdir(parents=True)
     (folder / "copies").mkdir()
     with multiprocessing.Pool() as pool:
-        tasks = [(folder, number, side, copies.get(number)) for number in range(num_scenes)]
+        tasks = [(folder, number, sides[number % len(sides)], copies.get(number)) for number in range(num_scenes)]
         lines = pool.starmap(_write, tasks, chunksize=16)
     folder.with_suffix(".tsv").write_text("".join(lines))
 
@@ -199,7 +200,7 @@ def main() -> None:
     generates = commands.add_parser("generate")
     generates.add_argument("folder", type=pathlib.Path)
     generates.add_argument("--count", type=int, default=10_000)
-    generates.add_argument("--side", type=int, default=1024, help="pixels of the longer side")
+    generates.add_argument("--side", type=int, nargs="+", default=[1024], help="pixels of the longer side")
     arguments = parser.parse_args()
     if arguments.command == "recall":
         recall(arguments.folder)

@@ -42,8 +42,8 @@ def fingerprint(
 
     ``pictures`` is an iterable of paths, of ``bytes`` with the content of files, of images of Pillow, or of arrays of
     ``uint8``: grey of shape (height, width), or RGB of shape (height, width, 3). Files are JPEG, PNG, WebP, GIF (the
-    first frame), TIFF and BMP, of at most 120 million pixels. They, and images of Pillow, are turned as EXIF data say,
-    and transparent pixels are white.
+    first frame), TIFF, BMP and HEIC, of at most 120 million pixels. They, and images of Pillow, are turned as EXIF data
+    say, and transparent pixels are white.
 
     ``recipe`` is ``pdq`` (256 bits; pictures within 31 bits are the same one), ``dhash`` or ``phash`` (64 bits).
     Returns uint64 of shape (n, 4) or (n,), the least significant word first. The array carries its recipe.

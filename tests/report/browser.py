@@ -5,7 +5,7 @@
     python tests/report/browser.py /tmp/report/*.html [--shots FOLDER] [--saves FOLDER]
 
 Needs chromium, its driver, and `pip install selenium`. The tests in
-crates/nearprint-cli/src/report/tests.rs make small.html, pair.html and large.html, and those in
+crates/nearprint-cli/src/report/tests.rs make small.html, pair.html, thumbnails.html and large.html, and those in
 crates/nearprint-cli/tests/it/pictures.rs make pictures.html. Any other page is opened, and
 its list is sorted. With --saves, the page choice.html is one of `scan --report`; files in it are marked, and the list
 and the commands are saved to FOLDER/choice.
@@ -245,6 +245,18 @@ def check_pictures(page, shots):
         page.shot(shots, f"pictures-{width}")
 
 
+def check_thumbnails(page):
+    """Ten thousand groups and one of pictures, of which the page has room for some."""
+    page.check(page.count() == "10,001 groups", "counts the groups of pictures")
+    choose(page, "00000/kept")
+    page.check(len(page.run("return [...document.querySelectorAll('#difference img')]")) == 4, "shows the first pictures")
+    choose(page, "10000/kept")
+    page.check(not page.run("return document.querySelector('#difference img')"), "has no pictures of the last group")
+    notes = page.texts("#difference .note")
+    page.check(notes.count("This picture is not in this page.") == 2, "says so")
+    page.check(any("640 × 480 pixels" in note and "2024-05-17" in note for note in notes), "says what is known of them")
+
+
 def saved(folder, name):
     """What the browser has saved under a name."""
     path = folder / name
@@ -344,6 +356,8 @@ def main():
                 page.shot(arguments.shots, "pair")
             elif path.name == "pictures.html":
                 check_pictures(page, arguments.shots)
+            elif path.name == "thumbnails.html":
+                check_thumbnails(page)
             elif path.name == "choice.html" and saves:
                 mark_all(page, saves)
             elif path.name == "large.html":

@@ -1578,7 +1578,7 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // -------------------------------------------------------------------------------------------------
 
 // Makes the fingerprint of a picture from the bytes of its file: JPEG, PNG, WebP, GIF (its first
-// frame), TIFF or BMP. It is turned as EXIF data say; transparent pixels are white. A file that is
+// frame), TIFF, BMP or HEIC. It is turned as EXIF data say; transparent pixels are white. A file that is
 // no such picture, is damaged, or has more than 120 million pixels is NEARPRINT_INVALID_ARGUMENT.
 //
 // `recipe` is `pdq` (256 bits: pictures within 31 bits are the same one), `dhash` or `phash` (64

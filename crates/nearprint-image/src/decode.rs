@@ -6,34 +6,20 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader};
 
 use crate::error::{Error, Result};
+use crate::heic;
 use crate::jpeg;
+use crate::limits::{Limits, Samples};
 use crate::panics::guarded;
 use crate::picture::Picture;
 use crate::tiff;
 
-/// What a picture may have. What its header declares is checked before anything is decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The largest number of pixels.
-    pub max_pixels: u64,
-    /// The most memory for the decoded samples, and for what the decoder allocates, in bytes.
-    pub max_bytes: u64,
-}
-
-/// 120 million pixels, 512 MiB.
-impl Default for Limits {
-    fn default() -> Self {
-        Self { max_pixels: 120_000_000, max_bytes: 512 << 20 }
-    }
-}
+/// Marks of files that [`heic`] decodes, behind the length of their first box: the usual one, pictures of more than 8
+/// bits, and the container of any codec.
+const HEIC: [&[u8]; 3] = [b"ftypheic", b"ftypheix", b"ftypmif1"];
 
 /// Formats that are known and have no decoder here: the place of their mark, the mark, and their name.
-const UNSUPPORTED: [(usize, &[u8], &str); 11] = [
-    (4, b"ftypheic", "HEIC"),
-    (4, b"ftypheix", "HEIC"),
-    (4, b"ftyphevc", "HEIC"),
-    (4, b"ftypmif1", "HEIF"),
+const UNSUPPORTED: [(usize, &[u8], &str); 8] = [
+    (4, b"ftyphevc", "HEIF"),
     (4, b"ftypmsf1", "HEIF"),
     (4, b"ftypavif", "AVIF"),
     (4, b"ftypavis", "AVIF"),
@@ -44,36 +30,54 @@ const UNSUPPORTED: [(usize, &[u8], &str); 11] = [
 ];
 
 /// The name of the format of a picture by the first bytes of its file; 32 are enough. `None` if it is no picture
-/// that is known here. [`Picture::decode`] refuses some of the formats: HEIC, AVIF and others.
+/// that is known here. [`Picture::decode`] refuses some of the formats: AVIF and others.
 #[must_use]
 pub fn format_of(start: &[u8]) -> Option<&'static str> {
     match format(start) {
-        Ok(ImageFormat::Jpeg) => Some("JPEG"),
-        Ok(ImageFormat::Png) => Some("PNG"),
-        Ok(ImageFormat::WebP) => Some("WebP"),
-        Ok(ImageFormat::Gif) => Some("GIF"),
-        Ok(ImageFormat::Tiff) => Some("TIFF"),
-        Ok(_) => Some("BMP"),
+        Ok(Format::Heic) => Some("HEIC"),
+        Ok(Format::Image(ImageFormat::Jpeg)) => Some("JPEG"),
+        Ok(Format::Image(ImageFormat::Png)) => Some("PNG"),
+        Ok(Format::Image(ImageFormat::WebP)) => Some("WebP"),
+        Ok(Format::Image(ImageFormat::Gif)) => Some("GIF"),
+        Ok(Format::Image(ImageFormat::Tiff)) => Some("TIFF"),
+        Ok(Format::Image(_)) => Some("BMP"),
         Err(Error::Unsupported { format }) => Some(format),
         Err(_) => None,
     }
 }
 
-fn format(start: &[u8]) -> Result<ImageFormat> {
+/// The name of the format of a picture that [`Picture::decode`] refuses, by the first bytes of its file; 32 are
+/// enough. `None` for formats that it decodes, and for what is no picture.
+#[must_use]
+pub fn unsupported_format_of(start: &[u8]) -> Option<&'static str> {
     let has = |&(at, mark, _): &(usize, &[u8], _)| start.get(at..).is_some_and(|rest| rest.starts_with(mark));
-    if let Some((_, _, format)) = UNSUPPORTED.iter().find(|entry| has(entry)) {
+    UNSUPPORTED.iter().find(|entry| has(entry)).map(|&(_, _, format)| format)
+}
+
+/// Which decoder reads a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Heic,
+    Image(ImageFormat),
+}
+
+fn format(start: &[u8]) -> Result<Format> {
+    if let Some(format) = unsupported_format_of(start) {
         return Err(Error::Unsupported { format });
+    }
+    if start.get(4..).is_some_and(|rest| HEIC.iter().any(|mark| rest.starts_with(mark))) {
+        return Ok(Format::Heic);
     }
     match image::guess_format(start) {
         // Two letters; then sizes, of which the upper two bytes of the reserved ones are zero.
         Ok(ImageFormat::Bmp) if start.get(6..10) != Some(&[0; 4]) => Err(Error::NotAPicture),
-        Ok(format) if format.reading_enabled() => Ok(format),
+        Ok(format) if format.reading_enabled() => Ok(Format::Image(format)),
         _ => Err(Error::NotAPicture),
     }
 }
 
 impl Picture<'static> {
-    /// Decodes JPEG, PNG, WebP, the first frame of GIF, TIFF and BMP, turned as EXIF data say. Transparent pixels
+    /// Decodes JPEG, PNG, WebP, the first frame of GIF, TIFF, BMP and HEIC, turned as EXIF data say. Transparent pixels
     /// are shown on white. Samples of more than 8 bits are rounded; colour profiles are ignored.
     ///
     /// # Errors
@@ -85,8 +89,8 @@ impl Picture<'static> {
         guarded(|| decode(bytes, format, limits, Samples::All))
     }
 
-    /// Decodes what fingerprints need. A JPEG that stores luminance apart from colours becomes a grey picture, in some
-    /// three quarters of the time; others are as [`decode`](Self::decode) makes them. Luminance is not rounded to
+    /// Decodes what fingerprints need. A JPEG or HEIC file that stores luminance apart from colours becomes a grey
+    /// picture, a JPEG in some three quarters of the time; others are as [`decode`](Self::decode) makes them. Luminance is not rounded to
     /// colours first, so that a fingerprint may differ in a few bits from the one of the picture in colours.
     ///
     /// # Errors
@@ -97,20 +101,16 @@ impl Picture<'static> {
     }
 }
 
-/// What is decoded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Samples {
-    All,
-    Luminance,
-}
-
 /// The memory in bytes that [`Picture::decode`] needs for a picture beside its file: of what its header declares.
 ///
 /// # Errors
 /// Those of [`Picture::decode`].
 pub fn decoded_bytes(bytes: &[u8], limits: &Limits) -> Result<u64> {
     let format = format(bytes)?;
-    guarded(|| Ok(opened(bytes, format, limits)?.total_bytes()))
+    guarded(|| match format {
+        Format::Heic => Ok(heic::opened(bytes, limits)?.total_bytes()),
+        Format::Image(format) => Ok(opened(bytes, format, limits)?.total_bytes()),
+    })
 }
 
 /// A decoder of a picture that is within its limits.
@@ -135,7 +135,20 @@ fn opened<'b>(bytes: &'b [u8], format: ImageFormat, limits: &Limits) -> Result<i
     }
 }
 
-fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits, wanted: Samples) -> Result<Picture<'static>> {
+fn decode(bytes: &[u8], format: Format, limits: &Limits, wanted: Samples) -> Result<Picture<'static>> {
+    let image = match format {
+        Format::Heic => without_transparency(heic::opened(bytes, limits)?.decode(bytes, limits, wanted)?),
+        Format::Image(format) => upright(bytes, format, limits, wanted)?,
+    };
+    let (width, height) = (image.width() as usize, image.height() as usize);
+    match image {
+        DynamicImage::ImageLuma8(grey) => Picture::grey(width, height, grey.into_raw()),
+        other => Picture::rgb(width, height, other.into_rgb8().into_raw()),
+    }
+}
+
+/// A picture of a format of `image`, in grey or RGB of 8 bits.
+fn upright(bytes: &[u8], format: ImageFormat, limits: &Limits, wanted: Samples) -> Result<DynamicImage> {
     let mut decoder = opened(bytes, format, limits)?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let (width, height) = decoder.dimensions();
@@ -153,11 +166,7 @@ fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits, wanted: Samples) -
     }
     let mut image = without_transparency(decoded);
     image.apply_orientation(orientation);
-    let (width, height) = (image.width() as usize, image.height() as usize);
-    match image {
-        DynamicImage::ImageLuma8(grey) => Picture::grey(width, height, grey.into_raw()),
-        other => Picture::rgb(width, height, other.into_rgb8().into_raw()),
-    }
+    Ok(image)
 }
 
 /// The picture on white, in grey or RGB of 8 bits.

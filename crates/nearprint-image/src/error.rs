@@ -13,7 +13,7 @@ pub enum Error {
     NotAPicture,
     /// The format is known, and there is no decoder for it here.
     Unsupported {
-        /// The name of the format, such as "HEIC".
+        /// The name of the format, such as "AVIF".
         format: &'static str,
     },
     /// The picture has more pixels, or needs more memory, than its [`Limits`](crate::Limits) allow.

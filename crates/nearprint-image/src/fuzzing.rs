@@ -57,7 +57,13 @@ fn seeds() -> Vec<Vec<u8>> {
         picture.write_to(&mut bytes, format).ok().map(|()| bytes.into_inner())
     };
     let of = |format| pictures.iter().filter_map(move |picture| encoded(format, picture));
-    FORMATS.into_iter().flat_map(of).collect()
+    let heic = [
+        &include_bytes!("heic/plain.heic")[..],
+        include_bytes!("heic/clear.heic"),
+        include_bytes!("heic/grid.heic"),
+    ]
+    .map(<[u8]>::to_vec);
+    FORMATS.into_iter().flat_map(of).chain(heic).collect()
 }
 
 #[cfg(test)]

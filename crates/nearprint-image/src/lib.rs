@@ -29,7 +29,11 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(feature = "decode")]
+mod heic;
+#[cfg(feature = "decode")]
 mod jpeg;
+#[cfg(feature = "decode")]
+mod limits;
 #[cfg(feature = "decode")]
 mod panics;
 mod pdq;
@@ -44,8 +48,10 @@ mod thumbnail;
 mod tiff;
 
 #[cfg(feature = "decode")]
-pub use decode::{Limits, decoded_bytes, format_of};
+pub use decode::{decoded_bytes, format_of, unsupported_format_of};
 pub use error::{Error, Result};
+#[cfg(feature = "decode")]
+pub use limits::Limits;
 #[cfg(feature = "decode")]
 pub use panics::quiet_decoders;
 pub use pdq::{Pdq, Turn, pdq, pdq_turned};

@@ -14,14 +14,16 @@ static QUIET: Once = Once::new();
 /// Makes panics of decoders print nothing: they are returned as [`Error::Damaged`] in any case. The hook of panics is
 /// replaced once in the process by one that calls it for all other panics. Programs call this when they start.
 pub fn quiet_decoders() {
-    QUIET.call_once(|| {
-        let others = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !IS_DECODING.get() {
-                others(panic);
-            }
-        }));
-    });
+    QUIET.call_once(replace_hook);
+}
+
+fn replace_hook() {
+    let others = take_hook();
+    set_hook(Box::new(move |panic| {
+        if !IS_DECODING.get() {
+            others(panic);
+        }
+    }));
 }
 
 /// Calls a decoder. Its panic is an error.
@@ -43,6 +45,8 @@ mod tests {
     fn panics_of_decoders_are_errors_and_print_nothing() {
         const MESSAGE: &str = "a panic of this test";
         static PRINTED: AtomicUsize = AtomicUsize::new(0);
+        // Other tests call it at any time: from here on, it changes nothing.
+        quiet_decoders();
         let before = take_hook();
         set_hook(Box::new(move |panic| match panic.payload_as_str() {
             Some(MESSAGE) => drop(PRINTED.fetch_add(1, Ordering::Relaxed)),
@@ -52,8 +56,7 @@ mod tests {
             |done: Result<()>| matches!(done, Err(Error::Damaged { why }) if why.contains("failed"));
         assert!(damaged(guarded(|| std::panic::panic_any(MESSAGE))));
         assert_eq!(PRINTED.load(Ordering::Relaxed), 1, "the hook of this test");
-        quiet_decoders();
-        quiet_decoders();
+        replace_hook();
         assert!(damaged(guarded(|| std::panic::panic_any(MESSAGE))));
         assert_eq!(PRINTED.load(Ordering::Relaxed), 1);
         assert!(catch_unwind(|| std::panic::panic_any(MESSAGE)).is_err());

@@ -181,6 +181,60 @@ fn the_orientation_of_exif_is_applied() {
     }
 }
 
+/// The waves of seed 7 as libheif 1.23 and x265 4.3 have stored them: 160 x 120 pixels, of which `TURNED` is stored
+/// turned to the left, `GREY` has luminance only, `DEEP` more than 8 bits, and `GRID` is a grid of six pictures of
+/// 64 x 64. `CLEAR` has 64 x 48 pixels, and its left half is transparent.
+const PLAIN: &[u8] = include_bytes!("heic/plain.heic");
+const TURNED: &[u8] = include_bytes!("heic/turned.heic");
+const GREY: &[u8] = include_bytes!("heic/grey.heic");
+const DEEP: &[u8] = include_bytes!("heic/deep.heic");
+const GRID: &[u8] = include_bytes!("heic/grid.heic");
+const CLEAR: &[u8] = include_bytes!("heic/clear.heic");
+
+#[test]
+fn heic_is_decoded() {
+    let expected = pdq(&picture(160, 120, 7));
+    for bytes in [PLAIN, TURNED, GREY, DEEP, GRID] {
+        let found = decode(bytes).unwrap();
+        assert_eq!((found.width(), found.height()), (160, 120));
+        let luminance = Picture::decode_luminance(bytes, &Limits::default()).unwrap();
+        assert_eq!((luminance.width(), luminance.height(), luminance.channels()), (160, 120, 1));
+        for found in [pdq(&found), pdq(&luminance)] {
+            let distance = found.hash.distance(expected.hash);
+            assert!(distance <= 31, "{distance}");
+        }
+        let coded = if bytes == GRID { 6 * 64 * 64 } else { 160 * 120 };
+        assert_eq!(decoded_bytes(bytes, &Limits::default()), Ok(3 * coded));
+    }
+    let clear = decode(CLEAR).unwrap();
+    assert_eq!((clear.width(), clear.height()), (64, 48));
+    let row = &clear.samples()[..3 * 64];
+    assert!(
+        row[..3 * 30].iter().all(|&sample| sample > 250) && row[3 * 34..].iter().any(|&sample| sample < 200)
+    );
+}
+
+#[test]
+fn heic_is_refused_before_it_is_decoded() {
+    let limits = |max_pixels| Limits { max_pixels, ..Limits::default() };
+    assert_eq!(Picture::decode(PLAIN, &limits(19_199)), Err(Error::TooLarge { width: 160, height: 120 }));
+    assert!(Picture::decode(PLAIN, &limits(19_200)).is_ok());
+    assert!(Picture::decode(PLAIN, &Limits { max_bytes: 50_000, ..Limits::default() }).is_err());
+    // Every bit of the parameters of the coded picture: some make it larger than what the container declares.
+    let start = PLAIN.windows(2).position(|bytes| bytes == [0x42, 1]).unwrap();
+    let mut num_larger = 0;
+    for bit in 0..8 * 40 {
+        let mut bytes = PLAIN.to_vec();
+        bytes[start + bit / 8] ^= 1 << (bit % 8);
+        let found = decoded_bytes(&bytes, &Limits::default());
+        let is_larger =
+            found == Err(Error::TooLarge { width: 160, height: 120 }) || found.is_ok_and(|len| len > 57_600);
+        num_larger += usize::from(is_larger);
+        assert!(!is_larger || Picture::decode(&bytes, &limits(19_200)).is_err(), "{bit}");
+    }
+    assert!(num_larger >= 5, "{num_larger}");
+}
+
 /// A PNG that declares so many pixels, and has none.
 fn bomb(width: u32, height: u32) -> Vec<u8> {
     let mut header = b"IHDR".to_vec();
@@ -236,10 +290,10 @@ fn what_is_no_picture_has_no_fingerprint() {
         assert_eq!(decode(bytes), Err(Error::NotAPicture), "{bytes:?}");
         assert_eq!(format_of(bytes), None);
     }
-    let heic = b"\0\0\0\x18ftypheic\0\0\0\0";
-    assert_eq!(decode(heic), Err(Error::Unsupported { format: "HEIC" }));
-    assert_eq!(format_of(heic), Some("HEIC"));
-    assert_eq!(format_of(b"\0\0\0\x20ftypavif"), Some("AVIF"));
+    let avif = b"\0\0\0\x18ftypavif\0\0\0\0";
+    assert_eq!(decode(avif), Err(Error::Unsupported { format: "AVIF" }));
+    assert_eq!([format_of(avif), format_of(PLAIN)], [Some("AVIF"), Some("HEIC")]);
+    assert_eq!([unsupported_format_of(avif), unsupported_format_of(b"GIF89a")], [Some("AVIF"), None]);
     assert_eq!(Picture::grey(2, 2, vec![0; 3]), Err(Error::Samples { expected: 4, found: 3 }));
     assert_eq!(Picture::rgb(0, 2, vec![]), Err(Error::Samples { expected: 0, found: 0 }));
     assert!(Picture::rgb(usize::MAX, usize::MAX, vec![0]).is_err());
@@ -247,15 +301,16 @@ fn what_is_no_picture_has_no_fingerprint() {
 
 #[test]
 fn truncated_files_are_errors_or_pictures() {
-    for format in FORMATS {
-        let bytes = encoded(&image(40, 30, 6), format);
+    let files = FORMATS.map(|format| (Some(format), encoded(&image(40, 30, 6), format)));
+    for (format, bytes) in files.into_iter().chain([(None, PLAIN.to_vec())]) {
         let (mut num_errors, mut num_cut) = (0, 0);
         for len in (0..bytes.len()).step_by(bytes.len() / 97 + 1) {
             num_errors += usize::from(decode(&bytes[..len]).is_err());
             num_cut += 1;
         }
         // Of a JPEG, a decoder makes a picture in any case.
-        assert!(num_errors > 0 && (format != ImageFormat::Jpeg || num_errors == num_cut), "{format:?}");
+        let never = matches!(format, Some(ImageFormat::Jpeg) | None);
+        assert!(num_errors > 0 && (!never || num_errors == num_cut), "{format:?}");
     }
 }
 
@@ -278,8 +333,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn damaged_bytes_do_no_harm(format in 0..6_usize, at in any::<prop::sample::Index>(), with in any::<[u8; 4]>()) {
-        let mut bytes = encoded(&image(24, 18, 8), FORMATS[format]);
+    fn damaged_bytes_do_no_harm(format in 0..7_usize, at in any::<prop::sample::Index>(), with in any::<[u8; 4]>()) {
+        let format = FORMATS.get(format);
+        let mut bytes = format.map_or_else(|| PLAIN.to_vec(), |&format| encoded(&image(24, 18, 8), format));
         let at = at.index(bytes.len() - 4);
         bytes[at..at + 4].copy_from_slice(&with);
         if let Ok(picture) = Picture::decode(&bytes, &Limits { max_pixels: 1 << 20, max_bytes: 8 << 20 }) {

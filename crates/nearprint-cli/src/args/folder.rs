@@ -48,6 +48,10 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
     for why in &left_out.unreadable {
         global.note(format_args!("warning: {why}"));
     }
+    let unread = left_out.unread();
+    if !unread.is_empty() {
+        global.note(format_args!("warning: not read, for want of a decoder: {}", unread.join(", ")));
+    }
     let mut counts = left_out.files();
     counts.extend(further.iter().filter(|(count, _)| *count > 0));
     let num_compared = num_files - counts.iter().map(|(count, _)| count).sum::<u64>();

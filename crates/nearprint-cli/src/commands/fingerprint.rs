@@ -26,8 +26,8 @@ use nearprint_text::recipe::{
 /// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
 /// compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 ///
-/// If all inputs are pictures (JPEG, PNG, WebP, GIF, TIFF, BMP), or with --recipe pdq, dhash or phash, these are their
-/// perceptual hashes, by default PDQ of 256 bits; JSON has the quality, too, from 0 to 100. Pictures that cannot be
+/// If all inputs are pictures (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC), or with --recipe pdq, dhash or phash, these are
+/// their perceptual hashes, by default PDQ of 256 bits; JSON has the quality, too, from 0 to 100. Pictures that cannot be
 /// decoded are reported, and the exit code is 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -1,7 +1,7 @@
 //! The decoders of pictures, or what takes their place without the feature `images`: no file is a picture.
 
 #[cfg(feature = "images")]
-pub(super) use nearprint_image::{Limits, decoded_bytes, format_of, thumbnail};
+pub(super) use nearprint_image::{Limits, decoded_bytes, format_of, thumbnail, unsupported_format_of};
 
 #[cfg(feature = "images")]
 use nearprint_image::{Picture, Result};
@@ -26,7 +26,10 @@ pub(super) fn decode_luminance(bytes: &[u8], limits: &Limits) -> Result<Picture<
 }
 
 #[cfg(not(feature = "images"))]
-pub(super) use none::{Limits, decode, decode as decode_luminance, decoded_bytes, format_of, thumbnail};
+pub(super) use none::{
+    Limits, decode, decode as decode_luminance, decoded_bytes, format_of, format_of as unsupported_format_of,
+    thumbnail,
+};
 
 #[cfg(not(feature = "images"))]
 mod none {

@@ -4,13 +4,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nearprint::{Error, U256};
-use nearprint_image::{Picture, Recipe, Words, pdq, pdq_turned};
+use nearprint::U256;
+use nearprint_image::{Error, Picture, Recipe, Words, pdq, pdq_turned};
 use nearprint_text::Result;
 use nearprint_text::documents::{FileStamp, open_regular};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::decoder::{Limits, decode, decode_luminance, decoded_bytes, format_of, thumbnail};
+use super::decoder::{
+    Limits, decode, decode_luminance, decoded_bytes, format_of, thumbnail, unsupported_format_of,
+};
 use super::memory::MemoryGate;
 
 /// The bytes that show the format of a picture.
@@ -86,7 +88,18 @@ pub(crate) enum Candidate {
     Picture(Box<PictureFile>),
     /// It is a picture of more bytes than a file may have.
     Large,
+    /// It is a picture of a format that has no decoder.
+    Undecoded(&'static str),
     /// It is something else.
+    Other,
+}
+
+/// The bytes of a file that may be a picture, and its state before they were read.
+enum FileBytes {
+    Picture(Vec<u8>, FileStamp),
+    /// See [`Candidate`].
+    Large,
+    Undecoded(&'static str),
     Other,
 }
 
@@ -100,12 +113,14 @@ impl PictureReader {
     /// # Errors
     /// [`Error::Input`](nearprint_text::Error::Input) for a picture that cannot be decoded, and I/O errors.
     pub(crate) fn read(&self, path: &Path) -> Result<Candidate> {
-        let Some((bytes, stamp)) = self.bytes(path)? else { return Ok(Candidate::Other) };
-        if bytes.is_empty() {
-            return Ok(Candidate::Large);
-        }
+        let (bytes, stamp) = match self.bytes(path)? {
+            FileBytes::Picture(bytes, stamp) => (bytes, stamp),
+            FileBytes::Large => return Ok(Candidate::Large),
+            FileBytes::Undecoded(format) => return Ok(Candidate::Undecoded(format)),
+            FileBytes::Other => return Ok(Candidate::Other),
+        };
         let hash = xxh3_128(&bytes);
-        let (prints, quality, (width, height)) = self.decoded(path, bytes, decode_luminance, |picture| {
+        let found = self.decoded(bytes, decode_luminance, |picture| {
             let size = (picture.width(), picture.height());
             match self.is_rotated {
                 true => {
@@ -117,7 +132,12 @@ impl PictureReader {
                     (vec![found.hash], found.quality, size)
                 }
             }
-        })?;
+        });
+        let (prints, quality, (width, height)) = match found {
+            Ok(found) => found,
+            Err(Error::Unsupported { format }) => return Ok(Candidate::Undecoded(format)),
+            Err(error) => return Err(refused(path, &error)),
+        };
         let path = path.to_path_buf();
         let file = PictureFile { path, stamp, hash, width, height, quality, prints };
         Ok(Candidate::Picture(Box::new(file)))
@@ -128,61 +148,65 @@ impl PictureReader {
     /// # Errors
     /// As of [`read`](Self::read).
     pub(crate) fn fingerprint(&self, path: &Path, recipe: Recipe) -> Result<Option<Prints>> {
-        let Some((bytes, _)) = self.bytes(path)?.filter(|(bytes, _)| !bytes.is_empty()) else {
-            return Ok(None);
+        let bytes = match self.bytes(path)? {
+            FileBytes::Picture(bytes, _) => bytes,
+            FileBytes::Undecoded(format) => return Err(refused(path, &Error::Unsupported { format })),
+            FileBytes::Large | FileBytes::Other => return Ok(None),
         };
-        let prints = self.decoded(path, bytes, decode_luminance, |picture| {
+        let prints = self.decoded(bytes, decode_luminance, |picture| {
             if let Some((words, quality)) = self.is_rotated.then(|| recipe.turned(picture)).flatten() {
                 return Prints { words: words.to_vec(), quality };
             }
             let (words, quality) = recipe.fingerprint(picture);
             Prints { words: vec![words], quality }
-        })?;
-        Ok(Some(prints))
+        });
+        prints.map(Some).map_err(|error| refused(path, &error))
     }
 
     /// A small JPEG of a picture. `None` if the file cannot be read any more.
     pub(crate) fn thumbnail(&self, path: &Path, side: usize) -> Option<Vec<u8>> {
-        let (bytes, _) = self.bytes(path).ok()??;
-        self.decoded(path, bytes, decode, |picture| thumbnail(picture, side).ok()).ok()?
+        let Ok(FileBytes::Picture(bytes, _)) = self.bytes(path) else { return None };
+        self.decoded(bytes, decode, |picture| thumbnail(picture, side).ok()).ok()?
     }
 
-    /// The bytes of a picture; none if there are too many of them. `None` if the file is something else.
-    fn bytes(&self, path: &Path) -> Result<Option<(Vec<u8>, FileStamp)>> {
+    /// Reads a file if it is a picture that can be decoded.
+    fn bytes(&self, path: &Path) -> Result<FileBytes> {
         let read = || {
             let mut file = open_regular(path)?;
             let stamp = FileStamp::of_open(&file)?;
             let mut bytes = Vec::new();
             file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
+            if let Some(format) = unsupported_format_of(&bytes) {
+                return Ok(FileBytes::Undecoded(format));
+            }
             if format_of(&bytes).is_none() {
-                return Ok(None);
+                return Ok(FileBytes::Other);
             }
-            match stamp.size_bytes > self.max_bytes {
-                true => bytes.clear(),
-                false => drop(file.take(self.max_bytes).read_to_end(&mut bytes)?),
+            if stamp.size_bytes > self.max_bytes {
+                return Ok(FileBytes::Large);
             }
-            Ok(Some((bytes, stamp)))
+            file.take(self.max_bytes).read_to_end(&mut bytes)?;
+            Ok(FileBytes::Picture(bytes, stamp))
         };
-        Ok(read().map_err(Error::io("read", path))?)
+        Ok(read().map_err(nearprint::Error::io("read", path))?)
     }
 
     /// What `of` makes of a decoded picture.
     fn decoded<T>(
         &self,
-        path: &Path,
         bytes: Vec<u8>,
         decode: impl FnOnce(&[u8], &Limits) -> nearprint_image::Result<Picture<'static>>,
         of: impl FnOnce(&Picture<'_>) -> T,
-    ) -> Result<T> {
-        let place = || path.to_string_lossy().into_owned();
-        let wrong = |error: nearprint_image::Error| nearprint_text::Error::Input {
-            place: place(),
-            why: error.to_string(),
-        };
-        let needed = decoded_bytes(&bytes, &self.limits).map_err(wrong)?;
+    ) -> nearprint_image::Result<T> {
+        let needed = decoded_bytes(&bytes, &self.limits)?;
         let _share = self.memory.enter(COPIES * needed + bytes.len() as u64);
-        let picture = decode(&bytes, &self.limits).map_err(wrong)?;
+        let picture = decode(&bytes, &self.limits)?;
         drop(bytes);
         Ok(of(&picture))
     }
+}
+
+/// The error of a file that has no fingerprint.
+fn refused(path: &Path, error: &Error) -> nearprint_text::Error {
+    nearprint_text::Error::Input { place: path.to_string_lossy().into_owned(), why: error.to_string() }
 }

@@ -211,6 +211,66 @@ fn the_budget_decides_which_groups_have_texts() {
     assert_eq!(blocks(&page, "texts")[0], serde_json::json!([null]));
 }
 
+/// A picture of which a small JPEG of some two thousand bytes is shown.
+#[cfg(feature = "images")]
+fn picture(name: &str, seed: u64) -> ReportMember {
+    let mut random = testkit::Random(seed);
+    let samples: Vec<u8> = (0..64 * 48).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+    let small = nearprint_image::Picture::grey(64, 48, samples).unwrap();
+    let thumbnail = nearprint_image::thumbnail(&small, 64).ok();
+    let modified = "2024-05-17 09:30:00 UTC".into();
+    ReportMember {
+        picture: Some(ReportPicture { width: 640, height: 480, modified, thumbnail }),
+        ..near(name, "", 2)
+    }
+}
+
+/// The browser opens this page, too: of the last group of many, it shows everything but the pictures.
+#[test]
+#[cfg(feature = "images")]
+fn the_budget_decides_which_groups_have_pictures() {
+    const GROUPS: usize = 10_001;
+    let budget = 4 << 20;
+    let mut writer = ReportWriter::create(Vec::new(), &report(), budget).unwrap();
+    let (kept, other) = (picture("kept", 1), picture("copy", 1));
+    for at in 0..GROUPS {
+        let named = |kind, member: &ReportMember| ReportMember {
+            name: format!("{at:05}/{kind}.jpg"),
+            ..member.clone()
+        };
+        let others = vec![named("copy", &other)];
+        writer.group(&ReportGroup { num_unlisted: 0, kept: named("kept", &kept), others }).unwrap();
+    }
+    let page = String::from_utf8(writer.finish().unwrap()).unwrap();
+    let texts: Vec<Value> =
+        blocks(&page, "texts").iter().flat_map(|chunk| chunk.as_array().unwrap().clone()).collect();
+    let num_shown = texts.iter().take_while(|group| !group.is_null()).count();
+    assert!(texts.len() == GROUPS && texts[num_shown..].iter().all(Value::is_null));
+    assert!(texts[..num_shown - 1].iter().all(|group| group["pictures"].as_array().unwrap().len() == 2));
+    let urls = page.split('"').filter(|part| part.starts_with("data:image/jpeg;base64,"));
+    let embedded: usize = urls.map(str::len).sum();
+    assert!((budget - 10_000..=budget).contains(&(embedded as u64)), "{embedded}");
+    let shown = super::page::grouped(num_shown as u64);
+    assert!(page.contains(&format!("Texts or pictures of {shown} of 10,001 groups")), "{shown}");
+    let names: usize = blocks(&page, "list").iter().map(|list| list["names"].as_array().unwrap().len()).sum();
+    assert_eq!(names, GROUPS);
+    let (folder, _temporary) = folder();
+    fs::write(folder.join("thumbnails.html"), page).unwrap();
+}
+
+/// However many pictures a group has, it takes a part of the budget.
+#[test]
+#[cfg(feature = "images")]
+fn a_group_embeds_a_megabyte_of_pictures() {
+    let others = (0..900).map(|at| picture(&format!("{at}.jpg"), at + 5)).collect();
+    let page =
+        page(&[ReportGroup { num_unlisted: 0, kept: picture("kept.jpg", 1), others }], DEFAULT_TEXT_BYTES);
+    let pictures = blocks(&page, "texts")[0][0]["pictures"].clone();
+    let bytes: usize = pictures.as_array().unwrap().iter().map(|url| url.as_str().map_or(0, str::len)).sum();
+    assert!((1_000_000..=1 << 20).contains(&bytes), "{bytes}");
+    assert_eq!(blocks(&page, "members")[0][0][1].as_array().unwrap().len(), 900);
+}
+
 #[test]
 fn pages_without_groups_have_no_list() {
     let mut report = report();

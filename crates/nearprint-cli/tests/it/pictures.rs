@@ -36,7 +36,9 @@ fn home() -> tempfile::TempDir {
     let whole = fs::read(at("sub/half.jpg")).unwrap();
     fs::write(at("cut.jpg"), &whole[..whole.len() * 9 / 10]).unwrap();
     fs::write(at("bomb.png"), include_bytes!("bomb.png")).unwrap();
-    fs::write(at("phone.heic"), b"\0\0\0\x18ftypheic\0\0\0\0mif1heic").unwrap();
+    fs::write(at("web.avif"), b"\0\0\0\x1cftypavif\0\0\0\0mif1avif").unwrap();
+    fs::write(at("layers.psd"), b"8BPS\0\x01\0\0\0").unwrap();
+    fs::write(at("sub/layers.psd"), b"8BPS\0\x01\0\0\0").unwrap();
     fs::write(at("words.jpg"), "a text with the name of a picture ".repeat(20)).unwrap();
     fs::write(at("data.bin"), [0; 100]).unwrap();
     home
@@ -58,14 +60,41 @@ fn groups_of_pictures_begin_with_the_best() {
         "broken.png: a damaged picture",
         "cut.jpg: a damaged picture: the file ends before the picture does",
         "bomb.png: a picture of 60000 x 60000 pixels is larger",
-        "phone.heic: HEIC pictures are not read",
-        "1 binary, 4 unreadable, 1 pictures of a quality below 50; 11 of 17 files compared",
+        "warning: not read, for want of a decoder: 1 AVIF (d/web.avif), 2 Photoshop (d/layers.psd, d/sub/layers.psd)",
+        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 pictures of a quality below 50; 11 of 19 files compared",
         "PDQ within 31 of 256 bits",
     ] {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);
     }
     let json = succeeds(home.path(), "scan d --json --limit 1", b"");
     assert!(json.contains(r#""exact":true,"width":320,"height":240}"#), "{json}");
+}
+
+#[test]
+fn photographs_of_phones_are_compared() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join("d").join(name);
+    fs::create_dir(at("")).unwrap();
+    let plain = include_bytes!("../../../nearprint-image/src/heic/plain.heic");
+    fs::write(at("phone.heic"), plain).unwrap();
+    fs::write(at("turned.heic"), include_bytes!("../../../nearprint-image/src/heic/turned.heic")).unwrap();
+    fs::write(at("cut.heic"), &plain[..plain.len() / 2]).unwrap();
+    // An item of another codec in the same container.
+    let mut other = plain.to_vec();
+    let codec = other.windows(4).position(|bytes| bytes == b"hvcC").unwrap();
+    other[codec..codec + 4].copy_from_slice(b"av1C");
+    fs::write(at("other.heic"), other).unwrap();
+    let outcome = nearprint(home.path(), "scan d --report near.html", b"");
+    assert!(outcome.out.starts_with("2 pictures\t"), "{} {}", outcome.out, outcome.err);
+    assert!(outcome.out.contains("\tturned.heic\t") && outcome.out.contains("\t160x120"), "{}", outcome.out);
+    for words in
+        ["cut.heic: a damaged picture", "1 HEIF (d/other.heic)", "1 unreadable, 1 HEIF; 2 of 4 files"]
+    {
+        assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);
+    }
+    let page = fs::read_to_string(home.path().join("near.html")).unwrap();
+    assert_eq!(page.matches("data:image/jpeg;base64,").count(), 2);
+    assert!(succeeds(home.path(), "fingerprint d/phone.heic", b"").starts_with("0x"));
 }
 
 #[test]
@@ -133,9 +162,11 @@ fn pictures_are_looked_up() {
     fails(at, "query d.np d/0.png --rotated", b"", 2, &["phash has no rotations"]);
     succeeds(at, "create t.np --recipe minhash", b"");
     fails(at, "query t.np d/0.png", b"", 2, &["no fingerprints of pictures"]);
-    let bad = nearprint(at, "fingerprint d/0.png d/bomb.png d/words.jpg --recipe pdq", b"");
+    let bad = nearprint(at, "fingerprint d/0.png d/bomb.png d/words.jpg d/web.avif --recipe pdq", b"");
     assert_eq!((bad.code, bad.out.lines().count()), (5, 1), "{}", bad.err);
-    assert!(bad.err.contains("2 of 3 files") && bad.err.contains("words.jpg: not a picture"), "{}", bad.err);
+    for words in ["3 of 4 files", "words.jpg: not a picture", "web.avif: AVIF pictures are not read"] {
+        assert!(bad.err.contains(words), "{words:?} is not in {}", bad.err);
+    }
 }
 
 /// The numbers of pictures, decoded ones and near ones of a summary.
@@ -163,6 +194,7 @@ fn pictures_are_decoded_once_and_compared_with_all() {
         serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
     let numbers = ["pictures", "decoded", "near", "exact_copies"].map(|name| counts[name].as_u64().unwrap());
     assert_eq!(numbers, [11, 11, 2, 1], "{counts}");
+    assert_eq!(counts["left_out_files"]["Photoshop"], 2, "{counts}");
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!((lines[0][0], lines[0][1], lines[0][2]), ("d/copy.png", "d/1.png", "0"));
     assert_eq!((lines[0][5], lines[1][5]), ("true", "false"));

@@ -1,6 +1,6 @@
 //! The files of a folder that are documents: one set of rules for every command.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::Metadata;
 use std::io;
@@ -80,6 +80,8 @@ pub struct LeftOut {
     /// A message for each file and folder that could not be read: it is closed to this user, is
     /// damaged, or has vanished.
     pub unreadable: Vec<String>,
+    /// Files that are known to have something to read, such as a picture, in a format that is not read: by its name.
+    pub unread_formats: BTreeMap<&'static str, Vec<PathBuf>>,
 }
 
 /// The most paths that are shown of one kind.
@@ -101,6 +103,11 @@ impl LeftOut {
         }
     }
 
+    /// Adds a file of a format that is not read.
+    pub fn add_unread(&mut self, format: &'static str, path: &Path) {
+        self.unread_formats.entry(format).or_default().push(path.to_path_buf());
+    }
+
     /// The number of files that are left out, by reason; only reasons that there are.
     #[must_use]
     pub fn files(&self) -> Vec<(u64, &'static str)> {
@@ -112,7 +119,15 @@ impl LeftOut {
             (self.num_further_names, "further names of files"),
             (self.unreadable.len() as u64, "unreadable"),
         ];
-        counts.into_iter().filter(|(count, _)| *count > 0).collect()
+        let formats = self.unread_formats.iter().map(|(format, paths)| (paths.len() as u64, *format));
+        counts.into_iter().chain(formats).filter(|(count, _)| *count > 0).collect()
+    }
+
+    /// The formats that are not read: the number of files of each, and the first paths.
+    #[must_use]
+    pub fn unread(&self) -> Vec<String> {
+        let formats = self.unread_formats.iter();
+        formats.map(|(format, paths)| format!("{} {format} ({})", paths.len(), Shown(paths))).collect()
     }
 
     /// What else is left out: the number of each kind, and the first paths. What `.gitignore` names is

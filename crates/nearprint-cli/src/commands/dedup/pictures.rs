@@ -248,7 +248,7 @@ impl Finder<'_> {
             let _ = sink(self.read(&files[at]));
             Ok::<(), nearprint_text::Error>(())
         };
-        let (mut done, total) = (0, files.len() as u64);
+        let mut done = 0;
         parallel::ordered(
             self.threads,
             files.len(),
@@ -264,11 +264,14 @@ impl Finder<'_> {
                         found.pictures.push(*picture);
                     }
                     Ok((Candidate::Large, _)) => found.left_out.num_large += 1,
+                    Ok((Candidate::Undecoded(format), _)) => {
+                        found.left_out.add_unread(format, &files[done].path)
+                    }
                     Ok((Candidate::Other, _)) => found.left_out.num_binary += 1,
                     Err(error) => found.left_out.add_unreadable(error)?,
                 }
                 done += 1;
-                Ok(self.bars.show(("reading", "files"), done, Some(total))?)
+                Ok(self.bars.show(("reading", "files"), done as u64, Some(files.len() as u64))?)
             },
         )?;
         let left_out: u64 = found.left_out.files().iter().map(|(count, _)| count).sum();

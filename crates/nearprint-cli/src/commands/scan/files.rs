@@ -192,6 +192,7 @@ impl<F> ScannedFiles<F> {
             Ok(FileKind::Binary) => self.left_out.num_binary += 1,
             Ok(FileKind::Empty) => self.left_out.num_empty += 1,
             Ok(FileKind::Large) => self.left_out.num_large += 1,
+            Ok(FileKind::Undecoded(format)) => self.left_out.add_unread(format, path),
             Err(error) => self.left_out.add_unreadable(error)?,
         }
         Ok(())
@@ -214,6 +215,8 @@ enum FileKind<F> {
     Binary,
     Empty,
     Large,
+    /// A picture of this format, which has no decoder.
+    Undecoded(&'static str),
 }
 
 /// Which texts are left out.
@@ -275,6 +278,7 @@ impl<F: Fingerprint> FileReader<F> {
             Candidate::Picture(picture) if picture.quality < *least => FileKind::Plain,
             Candidate::Picture(picture) => FileKind::Picture(picture),
             Candidate::Large => FileKind::Large,
+            Candidate::Undecoded(format) => FileKind::Undecoded(format),
             Candidate::Other => FileKind::Binary,
         })
     }
