@@ -104,12 +104,14 @@ def _labels_by_stars(pairs: DataFrame, near: Near) -> DataFrame:
         """Maps unsigned order to signed order, and back again. Bytes are compared as unsigned."""
         return column.bitwiseXOR(flip) if near.width == 64 else column
 
-    edges = pairs.select(ordered(sf.col("b")).alias("u"), ordered(sf.col("a")).alias("v")).localCheckpoint()
-    before = None
+    pairs = pairs.select(ordered(sf.col("b")).alias("u"), ordered(sf.col("a")).alias("v")).localCheckpoint()
+    edges, before = pairs, None
     while (state := _state_of(edges)) != before:
         before = state
         edges = _small_star(_large_star(edges)).localCheckpoint()
-    members = edges.unionByName(edges.select(sf.col("v").alias("u"), "v")).distinct()
+    # The stars leave out what is a pair with itself alone.
+    several = edges.unionByName(edges.select(sf.col("v").alias("u"), "v")).unionByName(pairs.where("u = v"))
+    members = several.groupBy("u").agg(sf.min("v").alias("v"))
     return members.select(ordered(sf.col("u")).alias("fingerprint"), ordered(sf.col("v")).alias("cluster"))
 
 
