@@ -7,6 +7,7 @@
 #   tools/release.sh crates [OPTION...]   the crates of crates.io, and whether all that is in them compiles; options
 #                                         go to cargo package
 #   tools/release.sh licences TARGET...   python/THIRD-PARTY.txt, which maturin puts into wheels
+#   tools/release.sh urls URL             writes the address of the repository into python/pyproject.toml
 #   tools/release.sh sdist                the source distribution of the Python package
 #   tools/release.sh checksums            SHA256SUMS of everything that is there
 #   tools/release.sh check                unpacks, installs and runs what is there; looks for licences, and for paths
@@ -146,6 +147,12 @@ licences() {
   tools/third_party.py nearprint-python "$@" > python/THIRD-PARTY.txt
 }
 
+# The sources have no address of their own, so that a fork publishes its own one.
+urls() {
+  printf '\n[project.urls]\n' >> python/pyproject.toml
+  printf '%s = "%s"\n' Source "$1" Issues "$1/issues" Changelog "$1/blob/v$version/CHANGELOG.md" >> python/pyproject.toml
+}
+
 sdist() {
   licences {x86_64,aarch64}-{unknown-linux-gnu,apple-darwin}
   maturin sdist --manifest-path python/Cargo.toml --out "$dist"
@@ -262,6 +269,11 @@ check_python() {
     [ -n "$(find "$folder" -name "$file" -size +0)" ] || fail "$1 has no $file"
   done
   while read -r file; do has_no_paths "$file"; done < "$work/modules"
+  [[ $1 == *.whl ]] || return 0
+  # The command line and the library are one module.
+  [ "$(wc -l < "$work/modules")" -eq 1 ] && [ -z "$(find "$folder" -path '*.data/*' -type f)" ] ||
+    fail "$1 has several copies of the engine"
+  grep -qx 'License-Expression: MIT OR Apache-2.0' "$folder"/*.dist-info/METADATA || fail "$1 does not name its licence"
 }
 
 check() {
@@ -288,6 +300,6 @@ check() {
 }
 
 case ${1:-} in
-  binary | deb | crates | licences | sdist | checksums | check) "$@" ;;
+  binary | deb | crates | licences | urls | sdist | checksums | check) "$@" ;;
   *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' tools/release.sh >&2; exit 2 ;;
 esac

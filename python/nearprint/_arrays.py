@@ -211,6 +211,12 @@ def _is_arrow(values: Any) -> bool:
     return hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
 
 
+def refuse_table(values: Any, what: str) -> None:
+    """Raises ``TypeError`` for a table where a column is wanted."""
+    if isinstance(values, Mapping) or any(hasattr(type(values), name) for name in ("columns", "column_names")):
+        raise TypeError(f"{what}: a {type(values).__name__}, where one of its columns is wanted")
+
+
 def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]]:
     """The values as an array, if they are an array or Arrow data; ``None`` for a list."""
     if isinstance(values, np.ndarray):
@@ -218,8 +224,7 @@ def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]
         return None if values.dtype == object else values
     if isinstance(values, (str, bytes, bytearray, memoryview, int, np.generic)):
         raise TypeError(f"{what}: one {type(values).__name__}, where a list or an array of them is wanted")
-    if hasattr(type(values), "columns") or hasattr(type(values), "column_names"):
-        raise TypeError(f"{what}: a {type(values).__name__}, where one of its columns is wanted")
+    refuse_table(values, what)
     if hasattr(values, "to_numpy"):
         if len(values) == 0:
             return np.empty(0, np.uint64)

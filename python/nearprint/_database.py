@@ -242,10 +242,11 @@ class Database:
         """
         return self._open().stats()
 
-    def explain(self, k: Optional[int] = None) -> Explanation:
-        """The query plan for ``k``: how each run is searched, and at what cost."""
-        text, runs = self._open().explain(self._k_of(k))
-        return Explanation(self._k_of(k), text, runs)
+    def explain(self, k: Optional[int] = None, *, similarity: Optional[float] = None) -> Explanation:
+        """The query plan for ``k`` or ``similarity``: how each run is searched, and at what cost."""
+        most = self._k_of(k, similarity)
+        text, runs = self._open().explain(most)
+        return Explanation(most, text, runs)
 
     def verify(self, *, progress: Progress = None) -> Verification:
         """Reads every byte of every file and checks it against the format.
@@ -358,13 +359,14 @@ class Database:
         max_k: Optional[int] = None,
         *,
         k: Optional[int] = None,
+        similarity: Optional[float] = None,
         progress: Progress = None,
     ) -> Result:
         """The ``count`` nearest rows (1) at most ``max_k`` bits away, for one fingerprint or each of many.
 
-        ``max_k`` is unlimited by default. ``k`` is another name of ``count``, as in libraries of nearest
-        neighbours. Columns as in :meth:`query` for one fingerprint, as in :meth:`query_batch` for many.
-        Of equal distances, the smaller fingerprint is first, then the smaller id.
+        ``max_k`` is unlimited by default; ``similarity`` says it for MinHash. ``k`` is another name of ``count``, as in
+        libraries of nearest neighbours. Columns as in :meth:`query` for one fingerprint, as in :meth:`query_batch` for
+        many. Of equal distances, the smaller fingerprint is first, then the smaller id.
         """
         if count is not None and k is not None:
             raise InputError("count and k: only one of them can be given")
@@ -373,6 +375,8 @@ class Database:
         self._check_carried(fingerprints)
         words = self._words_of_one(fingerprints) if single else words_of(fingerprints, self._width)[0]
         most = self._width if max_k is None else check_k(max_k, self._width)
+        if similarity is not None:
+            most = self._k_of(max_k, similarity)
         with listening(self._listened(progress)) as listener:
             columns = self._open().nearest(words, wanted, most, listener)
         if single:

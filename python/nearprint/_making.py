@@ -244,6 +244,7 @@ def repair(
     *,
     k: int = 3,
     layout: str = "auto",
+    fingerprints: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
@@ -254,11 +255,16 @@ def repair(
     which is not changed; no writer may have it open. The new database has the settings of the old
     one, or ``k`` and ``layout`` if neither the manifest nor the header of a run has them.
 
+    Where ids are lost and fingerprints are not, their rows are lost. With ``fingerprints``, the result has these
+    fingerprints, some of which may have been deleted; :func:`build` makes a database of them, with new ids.
+
     Damage is not an error: the result lists it. Raises ``NotFoundError`` if there is no file of a database.
     """
     settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
-        made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
+        made, complete, counts, findings, found = _nearprint.repair(
+            path_of(path), path_of(dest), settings, fingerprints, listener
+        )
     rows, lost_rows, without_id, lost_fingerprints, recovered = counts
     listed = [Finding(*finding) for finding in findings]
-    return RepairReport(made, complete, rows, lost_rows, without_id, lost_fingerprints, recovered, listed)
+    return RepairReport(made, complete, rows, lost_rows, without_id, lost_fingerprints, recovered, listed, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Optional
 
@@ -106,6 +106,8 @@ class RepairReport:
     #: Distinct fingerprints that were restored from other tables.
     recovered: int
     findings: list[Finding]
+    #: The fingerprints of lost rows whose ids alone are lost, if they were asked for.
+    fingerprints: Optional[npt.NDArray[np.uint64]] = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import check_threads, listed_of, number, without_mask, words_of
+from ._arrays import check_threads, listed_of, number, refuse_table, without_mask, words_of
 from ._carried import Fingerprints, carrying
 from ._errors import InputError
 from ._progress import Progress, listening
@@ -95,6 +95,7 @@ def _fingerprints(
     progress: Progress,
 ) -> tuple[npt.NDArray[np.uint64], list[int], list[int]]:
     """Fingerprints, the places of missing texts, and of those with few features or, if they are stored, no token."""
+    refuse_table(texts, "texts")
     if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) != 1:
         raise TypeError("texts: one text or a table, where a list of texts is wanted")
     if missing not in ("raise", "keep", "drop", "mask"):

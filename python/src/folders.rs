@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use nearprint::{Fingerprint, Options, RepairReport, Result, Schema, WidthVisitor};
 use pyo3::prelude::*;
 
 use crate::arguments::Settings;
 use crate::errors::OrRaise;
 use crate::watch::{Ticker, watch};
+use crate::words::{Words, words};
 
 /// The width in bits of the database at a path.
 #[pyfunction]
@@ -16,27 +18,59 @@ pub(crate) fn width_of(py: Python<'_>, path: PathBuf) -> PyResult<u32> {
 }
 
 /// Whether there is a new database, and whether it is complete; the numbers of rows, lost rows,
-/// fingerprints without ids, lost fingerprints and recovered fingerprints; kind, file and text of each finding.
-type Repaired = (bool, bool, [u64; 5], Vec<(String, String, String)>);
+/// fingerprints without ids, lost fingerprints and recovered fingerprints; kind, file and text of each finding; and the
+/// fingerprints without ids, if they are wanted.
+type Repaired<'py> =
+    (bool, bool, [u64; 5], Vec<(String, String, String)>, Option<Bound<'py, PyAny>>);
 
 /// Saves what can be read of a damaged database into a new one.
 #[pyfunction]
-pub(crate) fn repair(
-    py: Python<'_>,
+pub(crate) fn repair<'py>(
+    py: Python<'py>,
     path: PathBuf,
     dest: PathBuf,
     settings: Settings,
+    collects: bool,
     listener: Option<Py<PyAny>>,
-) -> PyResult<Repaired> {
+) -> PyResult<Repaired<'py>> {
     let ticker = Arc::new(Ticker::default());
-    let report = watch(py, &ticker, listener.as_ref(), || {
-        let options = settings.options().progress(ticker.clone());
-        options.repair_any(path, dest, &settings.schema()?)
+    let (width, words, report) = watch(py, &ticker, listener.as_ref(), || {
+        let width = nearprint::width_of_damaged(&path)?;
+        let (options, fallback) = (settings.options().progress(ticker.clone()), settings.schema()?);
+        let repair = Repair { path, dest, fallback, options, collects };
+        let (words, report) = width.visit(repair)?;
+        Ok((width, words, report))
     })?;
     let counts =
         [report.rows, report.lost_rows, report.without_id, report.lost_fingerprints, report.recovered];
     let (made, is_complete) = (report.made, report.is_complete());
     let findings = report.findings.into_iter();
     let findings = findings.map(|finding| (finding.kind.to_string(), finding.file, finding.what)).collect();
-    Ok((made, is_complete, counts, findings))
+    let without_id = collects.then(|| Words::from_words(width, words).into_array(py)).transpose()?;
+    Ok((made, is_complete, counts, findings, without_id))
+}
+
+/// A repair, which may collect the fingerprints whose ids are lost.
+struct Repair {
+    path: PathBuf,
+    dest: PathBuf,
+    fallback: Schema,
+    options: Options,
+    collects: bool,
+}
+
+impl WidthVisitor for Repair {
+    type Output = Result<(Vec<u64>, RepairReport)>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        let mut found = Vec::new();
+        let mut collect = |fingerprint: F| {
+            if self.collects {
+                found.extend(words(fingerprint));
+            }
+            Ok(())
+        };
+        let report = self.options.repair_with::<F>(self.path, self.dest, &self.fallback, &mut collect)?;
+        Ok((found, report))
+    }
 }

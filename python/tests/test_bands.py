@@ -73,6 +73,13 @@ def test_similarity_sets_the_distance(path: Path) -> None:
         assert database.k == 8
         assert np.array_equal(database.similarity([0, 24, 96]), [1.0, 0.5, 0.0])
         assert database.similarity(12) == 0.75
+        found = [
+            database.nearest(prints[1], 100, **within).to_pylist() for within in ({"similarity": 0.8}, {"max_k": 8})
+        ]
+        assert found[0] == found[1] and 0 < len(found[0]) < 100
+        assert database.explain(similarity=0.8).k == 8
+        with pytest.raises(nearprint.InputError, match="only one of them"):
+            database.nearest(prints[1], 1, 8, similarity=0.8)
         strict = database.pairs(similarity=0.9).table()
         assert strict["distance"].max() <= 4
         assert len(strict) < len(database.pairs(similarity=0.5).table()) == len(database.pairs(21).table())

@@ -481,6 +481,20 @@ def test_a_damaged_database_is_repaired(filled: tuple[nearprint.Database, list[i
         nearprint.repair(tmp_path / "nowhere", tmp_path / "other")
 
 
+def test_repair_returns_fingerprints_whose_ids_are_lost(tmp_path: Path) -> None:
+    damaged, numbers = tmp_path / "damaged.np", near_duplicates(64, 300)
+    nearprint.build(damaged, numbers).close()
+    next(iter(damaged.glob("*.rows"))).unlink()
+    for wanted in (True, False):
+        found = nearprint.repair(damaged, tmp_path / f"{wanted}.np", fingerprints=wanted)
+        assert not found.complete and found.without_id == len(set(numbers))
+        assert wanted == (found.fingerprints is not None)
+        if found.fingerprints is not None:
+            assert sorted(numbers_of(found.fingerprints)) == sorted(set(numbers))
+            with nearprint.build(tmp_path / "again.np", found.fingerprints) as again:
+                assert len(again) == len(set(numbers))
+
+
 def test_repair_finds_the_schema_in_the_runs_if_the_manifest_is_lost(tmp_path: Path) -> None:
     damaged, saved = tmp_path / "damaged.np", tmp_path / "saved.np"
     nearprint.create(damaged, k=2).close()

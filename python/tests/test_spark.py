@@ -36,7 +36,7 @@ from pyspark.sql import DataFrame, SparkSession
 from nearprint import _nearprint, spark
 from nearprint._kept import settings_of as kept_settings
 from nearprint._settings import settings_of
-from nearprint.spark import _runs
+from nearprint.spark import _dedup, _runs
 
 FULL = bool(os.environ.get("NEARPRINT_FULL"))
 
@@ -371,6 +371,23 @@ def test_documents_are_decided_exactly(session: SparkSession) -> None:
     assert sorted(row.id for row in kept.collect()) == [at for at, (other, _) in enumerate(expected) if other < 0]
 
 
+def test_decisions_do_not_depend_on_where_they_are_united(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [*documents(120), *documents(120)[:7], None]
+    df = session.createDataFrame(pa.table({"id": list(range(128)), "text": texts})).repartition(5)
+    expected = nearprint.dedup(texts, missing="keep")["duplicate_of"].tolist()
+    # Copies that have nothing else near them are found too.
+    assert len({of for at, of in enumerate(expected) if at >= 120}) > 3
+    assert decided(df) == expected
+    # Through tables instead of the driver, and with fewer labels than there are sent to tasks.
+    monkeypatch.setattr(_dedup, "DRIVER_ROWS", 0)
+    assert decided(df) == expected
+    monkeypatch.setattr(_dedup, "TASK_LABELS", 0)
+    assert decided(df) == expected
+    assert decided(df, driver_pairs=0) == expected
+
+
 @pytest.mark.parametrize("name", ["count", "cluster", "doc.id", "ID", "a`b"])
 def test_regression_columns_may_have_any_name(name: str, session: SparkSession, tmp_path: Path) -> None:
     words = "one two three four five six"
@@ -590,6 +607,7 @@ def test_lists_of_runs_come_from_outside(tmp_path: Path) -> None:
 def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
     df = frame(session, [1, 2], 64)
     wide = frame(session, [1, 2], 128)
+    without_id = df.limit(1).selectExpr("cast(null as bigint) id", "fingerprint", "score")
     for why, call in (
         ("no column 'print'", lambda: spark.pairs(df, 3, fingerprint="print")),
         ("double, where fingerprints", lambda: spark.pairs(df, 3, fingerprint="score")),
@@ -606,6 +624,7 @@ def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
             lambda: spark.dedup(df.withColumnRenamed("score", "distance"), 3, annotate=True),
         ),
         ("occurs 2 times", lambda: spark.dedup(df.unionByName(df), 3)),
+        ("id: null occurs 1 times", lambda: spark.dedup(df.unionByName(without_id), 3)),
         ("bigint, where texts", lambda: spark.fingerprint(df, "id")),
         (
             "is a column already",

@@ -40,6 +40,17 @@ def test_every_form_of_texts_gives_the_same() -> None:
         assert np.array_equal(nearprint.fingerprint(TEXTS, threads=threads), expected)
 
 
+def test_regression_a_table_is_no_column_of_texts() -> None:
+    columns = {"text": ["a b c", "d e f"]}
+    tables = [columns, pandas.DataFrame(columns), polars.LazyFrame(columns), pyarrow.table(columns)]
+    for table in tables:
+        name = type(table).__name__
+        with pytest.raises(TypeError, match=f"texts: a {name}, where one of its columns is wanted"):
+            nearprint.fingerprint(table)
+        with pytest.raises(TypeError, match=f"fingerprints: a {name}, where one of its columns is wanted"):
+            nearprint.find_all(table, 3)
+
+
 def test_recipes_have_widths() -> None:
     for width, shape in ((64, (250,)), (128, (250, 2)), (256, (250, 4))):
         made = nearprint.fingerprint(TEXTS, f"cjk width={width}")

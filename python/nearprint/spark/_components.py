@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -17,6 +17,14 @@ from ._join import SPLIT_ABOVE, joined, present
 
 #: Up to this many pairs of local forests are united on the driver: 640 MB of fingerprints of 256 bits.
 DRIVER_PAIRS = 10_000_000
+
+
+class Labels(NamedTuple):
+    """The columns ``fingerprint`` and ``cluster``."""
+
+    rows: DataFrame
+    #: The same on the driver, if they were made there.
+    table: Optional[pa.Table]
 
 
 def clusters(
@@ -47,7 +55,7 @@ def clusters(
     if id.lower() in ("fingerprint", "cluster"):
         raise InputError(f"id = {id!r}: the result has another column of this name")
     forests = joined(present(df, fingerprint), near, (partitions, split_above), forest=True)
-    labels = labels_of(forests, near, driver_pairs)
+    labels = labels_of(forests, near, driver_pairs).rows
     rows = df.select(named(id).alias("id"), named(fingerprint).alias("fingerprint"))
     rows = rows.where(sf.col("fingerprint").isNotNull())
     # The fingerprint 0 of a text without a token is not even near itself.
@@ -64,24 +72,24 @@ def clusters(
     return rows.join(clustered, "fingerprint").select(sf.col("id").alias(id), "fingerprint", "cluster")
 
 
-def labels_of(forests: DataFrame, near: Near, driver_pairs: int, at_most: Optional[int] = None) -> DataFrame:
+def labels_of(forests: DataFrame, near: Near, driver_pairs: int, at_most: Optional[int] = None) -> Labels:
     """The ends of pairs, each with the smallest end of its connected component. There may be ``at_most`` pairs."""
     most = check_count(driver_pairs, "driver_pairs", 0)
     forests = forests.select("a", "b")
-    schema = StructType([StructField("fingerprint", near.type), StructField("cluster", near.type)])
     if at_most is not None and at_most <= most:
         ends = forests.toArrow()
     else:
         forests = forests.persist()
         try:
             if forests.count() > most:
-                return _labels_by_stars(forests, near)
+                return Labels(_labels_by_stars(forests, near), None)
             ends = forests.toArrow()
         finally:
             forests.unpersist()
     found = _nearprint.components(words_in(ends["a"], near.width), words_in(ends["b"], near.width), near.width)
-    table = pa.table({name: column_of(found[name]) for name in schema.names})
-    return forests.sparkSession.createDataFrame(table, schema)
+    table = pa.table({name: column_of(found[name]) for name in ("fingerprint", "cluster")})
+    schema = StructType([StructField(name, near.type) for name in table.column_names])
+    return Labels(forests.sparkSession.createDataFrame(table, schema), table)
 
 
 def _labels_by_stars(pairs: DataFrame, near: Near) -> DataFrame:
@@ -96,12 +104,14 @@ def _labels_by_stars(pairs: DataFrame, near: Near) -> DataFrame:
         """Maps unsigned order to signed order, and back again. Bytes are compared as unsigned."""
         return column.bitwiseXOR(flip) if near.width == 64 else column
 
-    edges = pairs.select(ordered(sf.col("b")).alias("u"), ordered(sf.col("a")).alias("v")).localCheckpoint()
-    before = None
+    pairs = pairs.select(ordered(sf.col("b")).alias("u"), ordered(sf.col("a")).alias("v")).localCheckpoint()
+    edges, before = pairs, None
     while (state := _state_of(edges)) != before:
         before = state
         edges = _small_star(_large_star(edges)).localCheckpoint()
-    members = edges.unionByName(edges.select(sf.col("v").alias("u"), "v")).distinct()
+    # The stars leave out what is a pair with itself alone.
+    several = edges.unionByName(edges.select(sf.col("v").alias("u"), "v")).unionByName(pairs.where("u = v"))
+    members = several.groupBy("u").agg(sf.min("v").alias("v"))
     return members.select(ordered(sf.col("u")).alias("fingerprint"), ordered(sf.col("v")).alias("cluster"))
 
 

@@ -29,8 +29,8 @@ from .._kept import settings_of
 from .._order import Order
 from .._sources import Missing
 from .._texts import stored_fingerprints
-from ._columns import DISTANCE, Batches, Near, check_new, named, near_of, shaped, type_of, words_in
-from ._components import DRIVER_PAIRS, labels_of
+from ._columns import DISTANCE, Batches, Near, check_new, column_of, named, near_of, shaped, type_of, words_in
+from ._components import DRIVER_PAIRS, Labels, labels_of
 from ._join import SPLIT_ABOVE, joined, placed_by, present
 from ._texts import fingerprint as with_fingerprints
 
@@ -79,9 +79,10 @@ def dedup(
     row; and ``cluster_size``, the number of rows of the cluster, the kept one included. For kept rows the first two are
     null.
 
-    Each text is shuffled once, to the task that decides what its fingerprint is connected with, and the groups of its
-    fingerprint once. The task remembers kept texts on its disk. As :func:`clusters`, this function runs a part of the
-    work; ``df`` is computed again for the rest, so persist it if it is expensive. Other arguments and exceptions as for
+    The groups of each fingerprint are shuffled, and once each row whose fingerprint is near another one, to the task
+    that decides all rows that are connected. Other rows stay where they are. A task remembers kept texts on its disk.
+    As :func:`clusters`, this function runs a part of the work; of tables of up to 1,000,000 rows, all but the selection
+    of rows. ``df`` is computed four times, so persist it if it is expensive. Other arguments and exceptions as for
     :func:`pairs`; ``InputError`` also for ids that are null or occur twice, which is looked at first.
     """
     id_type = type_of(df, id)
@@ -97,25 +98,32 @@ def dedup(
         check_new(df, "duplicate_of", by.nearness.name, "cluster", "cluster_size")
     df = _present(df, by.column, missing)
     rank, first = _rank(df, keep, text)
-    count = _count(df, id)
+    count = _count(df, id, partitions)
     # No group has more rows than the table, and no forest more pairs than groups.
     parts_above = None if split_above is None or count <= split_above else split_above
-    forests = joined(present(df, by.column), by.near, (partitions, parts_above), forest=True, words_of=by.words_of)
+    forests = joined(
+        present(df, by.column), by.near, (partitions, parts_above), forest=True, words_of=by.words_of, repeated=True
+    )
     labels = labels_of(forests, by.near, driver_pairs, count * by.near.groups)
-    rows = by.rows(df.select(named(id).alias("id"), rank.alias("rank"), named(by.column).alias("value")))
-    rows = rows.where(sf.col("fingerprint").isNotNull()).join(labels, "fingerprint", "left")
-    rows = rows.select("id", "rank", "value", sf.coalesce("cluster", "fingerprint").alias("cluster"))
-    placed = placed_by(rows, partitions, "cluster").sortWithinPartitions(*first)
+    rows = df.select(named(id).alias("id"), rank.alias("rank"), named(by.column).alias("value"))
+    placed = placed_by(by.labelled(rows, labels), partitions, "cluster").sortWithinPartitions(*first)
     of_ids = [StructField(name, id_type) for name in (_ID, "duplicate_of")]
     clusters = [StructField("cluster", id_type), StructField("cluster_size", LongType())]
     schema = StructType([*of_ids, by.nearness, *clusters])
     decided = placed.select("id", "value").mapInArrow(_deciding(by, schema, annotate), schema)
+    decided = decided if annotate else decided.select(_ID)
+    if count <= min(driver_pairs, DRIVER_ROWS):
+        decided = sf.broadcast(df.sparkSession.createDataFrame(decided.toArrow(), decided.schema))
     if not annotate:
-        return df.join(decided.select(_ID), named(id) == sf.col(_ID), "left_anti")
+        return df.join(decided, named(id) == sf.col(_ID), "left_anti")
     alone = {"cluster": sf.coalesce("cluster", named(id)), "cluster_size": sf.coalesce("cluster_size", sf.lit(1))}
     return df.join(decided, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
 
 
+#: What is decided of a table of at most this many rows goes through the driver.
+DRIVER_ROWS = 1_000_000
+#: Up to this many fingerprints with clusters are sent to all tasks.
+TASK_LABELS = 1_000_000
 #: The ids of what is decided, beside the columns of the table.
 _ID = "nearprint_id"
 
@@ -144,9 +152,9 @@ class _Fingerprints(NamedTuple):
     def words_of(self, column: Any) -> Words:
         return words_in(column, self.near.width)
 
-    def rows(self, df: DataFrame) -> DataFrame:
-        """Adds ``fingerprint`` to rows with a ``value``."""
-        return df.withColumn("fingerprint", sf.col("value"))
+    def labelled(self, df: DataFrame, labels: Labels) -> DataFrame:
+        """The rows with a ``value`` that is near another one, with its ``cluster``."""
+        return df.join(labels.rows.withColumnRenamed("fingerprint", "value"), "value")
 
     def decider(self) -> Callable[[int, Any], _Decided]:
         """Decides the values of rows in order; the number of the first one comes with them."""
@@ -190,8 +198,28 @@ class _Texts(NamedTuple):
         words: Words = np.delete(made, near_nothing, axis=0).reshape(-1)
         return words
 
-    def rows(self, df: DataFrame) -> DataFrame:
-        return with_fingerprints(df, "value", recipe=self.recipe)
+    def labelled(self, df: DataFrame, labels: Labels) -> DataFrame:
+        """The rows with a ``value`` whose fingerprint is near another one, with its ``cluster``."""
+        table, recipe = labels.table, self.recipe
+        if table is None or len(table) > TASK_LABELS:
+            return with_fingerprints(df, "value", recipe=recipe).join(labels.rows, "fingerprint")
+        members, clusters = table["fingerprint"], table["cluster"]
+
+        def label(batches: Batches) -> Iterator[pa.RecordBatch]:
+            places = dict(zip(members.to_pylist(), range(len(members))))
+            for batch in batches:
+                made, near_nothing = stored_fingerprints(batch.column("value"), recipe, threads=1)
+                found = [places.get(one, -1) for one in column_of(made).to_pylist()]
+                chosen = np.array(found, np.int64)
+                chosen[near_nothing] = -1
+                rows = np.flatnonzero(chosen >= 0)
+                columns = batch.take(pa.array(rows)).columns
+                of = clusters.take(pa.array(chosen[rows])).combine_chunks()
+                yield pa.RecordBatch.from_arrays([*columns, of], names)
+
+        schema = StructType([*df.schema.fields, StructField("cluster", self.near.type)])
+        names = schema.names
+        return df.mapInArrow(label, schema)
 
     def decider(self) -> Callable[[int, Any], _Decided]:
         decider = _decider(self.recipe, self.options)
@@ -253,13 +281,30 @@ def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Colu
     return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_first(), id]
 
 
-def _count(df: DataFrame, id: str) -> int:
+def _count(df: DataFrame, id: str, partitions: Optional[int]) -> int:
     """The number of rows. Raises ``InputError`` if an id is null or occurs twice."""
-    worst = sf.max(sf.struct(sf.col("id").isNull().alias("is_null"), sf.col("count"), sf.col("id")))
-    counted = df.groupBy(named(id).alias("id")).agg(sf.count("*").alias("count"))
-    found = counted.agg(sf.sum("count"), worst).first()
-    rows, worst_id = found or (None, None)
-    if worst_id is not None and (worst_id["is_null"] or worst_id["count"] > 1):
-        value = "null" if worst_id["is_null"] else repr(worst_id["id"])
-        raise InputError(f"{id}: {value} occurs {worst_id['count']} times; ids are unique")
-    return rows or 0
+    count = LongType()
+    schema = StructType([StructField("rows", count), StructField("id", type_of(df, id)), StructField("count", count)])
+    # Spark would take four times as long to plan and compile an aggregation.
+    placed = placed_by(df.select(named(id).alias("id")), partitions, "id")
+    counted = placed.mapInArrow(_most_frequent, schema).toArrow()
+    for value, occurs in zip(counted["id"].to_pylist(), counted["count"].to_pylist()):
+        if value is None or occurs > 1:
+            shown = "null" if value is None else repr(value)
+            raise InputError(f"{id}: {shown} occurs {occurs} times; ids are unique")
+    return sum(counted["rows"].to_pylist())
+
+
+def _most_frequent(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The number of ids, the most frequent one or null, and how often it occurs."""
+    columns = [batch.column(0) for batch in batches if batch.num_rows]
+    if not columns:
+        return
+    ids = pa.chunked_array(columns)
+    counted = ids.value_counts()
+    counts = counted.field("counts").to_numpy()
+    at = int(np.argmax(counts))
+    if ids.null_count:
+        at = counted.field("values").to_pylist().index(None)
+    worst = [counted.field("values").slice(at, 1), pa.array(counts[at : at + 1], pa.int64())]
+    yield pa.RecordBatch.from_arrays([pa.array([len(ids)], pa.int64()), *worst], ["rows", "id", "count"])

@@ -16,7 +16,19 @@ from .._arrays import Words
 from .._errors import InputError
 from .._result import Blocks
 from .._settings import check_count
-from ._columns import DISTANCE, Batches, Near, column_of, distances_of, groups_of, named, near_of, type_of, words_in
+from ._columns import (
+    DISTANCE,
+    Batches,
+    Near,
+    column_of,
+    distances_of,
+    groups_of,
+    named,
+    near_of,
+    shaped,
+    type_of,
+    words_in,
+)
 
 #: The words of the fingerprints of a column, without nulls.
 WordsOf = Callable[[Any], Words]
@@ -98,17 +110,25 @@ def present(df: DataFrame, column: str) -> DataFrame:
 
 
 def _keyed(df: DataFrame, near: Near, words_of: Optional[WordsOf]) -> DataFrame:
-    """The fingerprints of a column with their groups, each once a batch. ``words_of`` makes them of its values."""
+    """The fingerprints of a column with their groups. ``words_of`` makes them of its values.
+
+    Each is there once a batch, or twice if the batch has it several times.
+    """
 
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             column = batch.column(0)
             words = words_in(column, near.width) if words_of is None else words_of(column)
-            rows = words.view(np.dtype((np.void, near.width // 8)))
-            distinct = np.unique(rows).view(np.uint64)
-            yield _keyed_batch(_nearprint.block_keys(distinct, near.width, (near.k, near.bands), {}))
+            distinct, counts = np.unique(_as_bytes(words, near), return_counts=True)
+            rows = np.concatenate([distinct, distinct[counts > 1]]).view(np.uint64)
+            yield _keyed_batch(_nearprint.block_keys(rows, near.width, (near.k, near.bands), {}))
 
     return df.mapInArrow(add, _keyed_schema(near))
+
+
+def _as_bytes(words: Words, near: Near) -> Any:
+    """One value for each fingerprint."""
+    return words.view(np.dtype((np.void, near.width // 8)))
 
 
 def _keyed_schema(near: Near) -> StructType:
@@ -161,8 +181,12 @@ def joined(
     settings: tuple[Optional[int], Optional[int]],
     forest: bool,
     words_of: Optional[WordsOf] = None,
+    repeated: bool = False,
 ) -> DataFrame:
-    """The pairs of the fingerprints of a column, or a spanning forest of the pairs of each task."""
+    """The pairs of the fingerprints of a column, or a spanning forest of the pairs of each task.
+
+    With ``repeated``, a fingerprint that rows have in common is a pair with itself, too.
+    """
     partitions, split_above = settings
     keyed = _split(_keyed(df, near, words_of), near, split_above, [])
 
@@ -170,11 +194,22 @@ def joined(
         rows = [(groups_of(batch.column(0)), words_in(batch.column(1), near.width)) for batch in batches]
         if rows:
             whole = np.concatenate([groups for groups, _ in rows]), np.concatenate([words for _, words in rows])
+            if repeated:
+                yield _pairs_with_themselves(*whole, near)
             yield from _pair_batches(
                 _nearprint.join_blocks(whole, near.width, (near.k, near.bands), forest, 1, None), near
             )
 
     return placed_by(keyed, partitions).mapInArrow(join, _pair_schema(near))
+
+
+def _pairs_with_themselves(groups: Words, words: Words, near: Near) -> pa.RecordBatch:
+    """The fingerprints that a group has several times."""
+    rows = np.column_stack([groups, words.reshape(len(groups), -1)])
+    rows = rows[np.lexsort(rows.T)]
+    found = np.ascontiguousarray(rows[1:][(rows[1:] == rows[:-1]).all(axis=1), 1:])
+    ends = column_of(shaped(np.unique(_as_bytes(found.reshape(-1), near)).view(np.uint64), near))
+    return pa.RecordBatch.from_arrays([ends, ends, pa.array(np.zeros(len(ends), np.int32))], _pair_schema(near).names)
 
 
 def _pair_schema(near: Near) -> StructType:
