@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, mpsc};
 
+use nearprint::internal::file::{read_exact_at, write_all_at};
 use nearprint::{Error, Fingerprint, Progress, Query, Schema, Stage};
 use testkit::{Shape, all_rows, build, collected, fingerprints, for_each_width, layout, rows};
 
@@ -129,10 +130,12 @@ fn damage_is_the_last_item() {
     let rows = rows::<u64>(Shape::Uniform, 40_000, 3);
     let snapshot = build(&path, &rows, layout("rotations:2"));
     let file = path.join("00000001-t0.seg");
-    let mut bytes = std::fs::read(&file).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&file, bytes).unwrap();
+    let middle = std::fs::metadata(&file).unwrap().len() / 2;
+    // Windows does not truncate a mapped file.
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open(&file).unwrap();
+    let mut byte = [0];
+    read_exact_at(&opened, &mut byte, middle).unwrap();
+    write_all_at(&opened, &[byte[0] ^ 1], middle).unwrap();
     let mut pairs = snapshot.pairs(3).unwrap();
     let error = pairs.by_ref().find_map(Result::err).unwrap();
     assert_eq!(error.corruption().map(|damage| &damage.file), Some(&file), "{error}");
@@ -200,7 +203,7 @@ fn visitors_may_fail_with_errors_of_io() {
     let read = || -> Result<Vec<u8>, Error> { Ok(std::fs::read(home.path().join("missing"))?) };
     let failed = nearprint::list::visit_pairs(values, 3, &nearprint::Options::new(), |_| read().map(drop));
     let Err(error @ Error::Io { .. }) = failed else { panic!("{failed:?}") };
-    assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+    assert_eq!(error.to_string(), std::io::Error::from_raw_os_error(2).to_string());
     let full = Error::from(std::io::Error::from(std::io::ErrorKind::StorageFull));
     assert!(matches!(full, Error::DiskFull { .. }), "{full}");
     assert_eq!(full.to_string(), "no space left on the device");

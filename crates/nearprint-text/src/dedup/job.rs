@@ -10,7 +10,7 @@ use super::options::DedupOptions;
 use super::order::Keep;
 use super::sharded::{self, Shards};
 use super::units::{Unit, UnitRules};
-use crate::documents::{Fields, InputFile, Missing, Reader, ReaderOptions};
+use crate::documents::{Fields, InputFile, Missing, Reader, ReaderOptions, refuse_device};
 use crate::error::{OutputProblem, Result};
 use crate::recipe::Recipe;
 
@@ -155,8 +155,12 @@ impl FileJob {
         Ok(())
     }
 
-    /// Checks that no option for whole documents is set with units, and none for one job with a database.
+    /// Checks that no option for whole documents is set with units, and none for one job with a database; and that no
+    /// output has the name of a device.
     pub(super) fn check(&self) -> Result<()> {
+        if !self.dry_run {
+            self.outputs().into_iter().flatten().try_for_each(refuse_device)?;
+        }
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
         }

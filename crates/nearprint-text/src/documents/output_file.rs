@@ -416,7 +416,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// Rejects a file whose name means a device to this system. The null device is meant, and so is what is given in
 /// the form of a device.
-pub(super) fn refuse_device(path: &Path) -> Result<()> {
+pub(crate) fn refuse_device(path: &Path) -> Result<()> {
     let is_null = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("NUL"));
     match is_null || path.as_os_str().as_encoded_bytes().starts_with(br"\\.\") {
         true => Ok(()),
