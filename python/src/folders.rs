@@ -20,8 +20,7 @@ pub(crate) fn width_of(py: Python<'_>, path: PathBuf) -> PyResult<u32> {
 /// Whether there is a new database, and whether it is complete; the numbers of rows, lost rows,
 /// fingerprints without ids, lost fingerprints and recovered fingerprints; kind, file and text of each finding; and the
 /// fingerprints without ids, if they are wanted.
-type Repaired<'py> =
-    (bool, bool, [u64; 5], Vec<(String, String, String)>, Option<Bound<'py, PyAny>>);
+type Repaired<'py> = (bool, bool, [u64; 5], Vec<(String, String, String)>, Option<Bound<'py, PyAny>>);
 
 /// Saves what can be read of a damaged database into a new one.
 #[pyfunction]
