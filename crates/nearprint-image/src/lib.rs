@@ -45,6 +45,7 @@ mod small;
 mod tests;
 #[cfg(feature = "decode")]
 mod thumbnail;
+#[cfg(feature = "decode")]
 mod tiff;
 
 #[cfg(feature = "decode")]
