@@ -7,7 +7,7 @@ use nearprint::{Error, Fingerprint, KeyStorage, NewRow, Options, Schema, U256, W
 use nearprint_image::Recipe;
 use nearprint_text::documents::FileStamp;
 
-use super::file::PictureFile;
+use super::file::{PictureFile, UNKNOWN_ID};
 use crate::terminal::failure::Failure;
 
 /// Pictures are durable after so many that were decoded.
@@ -144,6 +144,6 @@ fn parsed(key: &str, print: U256, text: &[u8]) -> Option<PictureFile> {
     let hash = u128::from_str_radix(fields.next()?, 16).ok()?;
     let turned = fields.map(U256::parse).collect::<Result<Vec<U256>, _>>().ok()?;
     let prints = std::iter::once(print).chain(turned).collect();
-    let stamp = FileStamp { size_bytes, modified, id: (0, 0) };
+    let stamp = FileStamp { size_bytes, modified, id: UNKNOWN_ID };
     Some(PictureFile { path: key.into(), stamp, hash, width, height, quality, prints })
 }

@@ -15,6 +15,8 @@ use super::decoder::{
 };
 use super::memory::MemoryGate;
 
+/// The identity of a file in a stamp that a database has remembered.
+pub(super) const UNKNOWN_ID: (u64, u64) = (0, 0);
 /// The bytes that show the format of a picture.
 const HEAD_BYTES: u64 = 32;
 /// A decoder has the samples, coefficients of a progressive JPEG, or a copy that is turned.
@@ -48,6 +50,16 @@ impl PictureFile {
         use nearprint::Fingerprint;
         let first = self.prints[0];
         other.prints.iter().map(|&print| first.distance(print)).min().unwrap_or(u32::MAX)
+    }
+
+    /// The state of the file with its identity, which databases do not remember. `None` if the file is another one
+    /// now.
+    pub(crate) fn identified_stamp(&self) -> Option<FileStamp> {
+        if self.stamp.id != UNKNOWN_ID {
+            return Some(self.stamp);
+        }
+        let now = FileStamp::of(&self.path).ok()?;
+        ((now.size_bytes, now.modified) == (self.stamp.size_bytes, self.stamp.modified)).then_some(now)
     }
 
     /// Whether both files have the same bytes.

@@ -21,7 +21,7 @@ impl PictureReader {
         ReportMember {
             name: file.path.to_string_lossy().into_owned(),
             bytes: Some(file.stamp.size_bytes),
-            stamp: file.path.to_str().map(|_| file.stamp),
+            stamp: file.path.to_str().and_then(|_| file.identified_stamp()),
             picture: Some(picture),
             ..ReportMember::default()
         }

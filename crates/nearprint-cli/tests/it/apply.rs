@@ -139,3 +139,26 @@ fn lists_that_lose_a_file_are_refused() {
     fails(at, "apply none.tsv --delete", b"", 1, &["none.tsv"]);
     assert!(at.join("d/a.txt").exists() && at.join("d/c.txt").exists());
 }
+
+/// A kept picture that only a database remembers had a state without the identity of its file, and `apply` took it for
+/// another one.
+#[cfg(feature = "images")]
+#[test]
+fn regression_a_remembered_picture_is_the_one_of_the_report() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for folder in ["old", "new"] {
+        fs::create_dir(at.join(folder)).unwrap();
+        crate::pictures::scene(3, 320, 240).save(at.join(folder).join("a.png")).unwrap();
+    }
+    succeeds(at, "dedup --images old --db p.np", b"");
+    succeeds(at, "dedup --images new --db p.np --report page.html", b"");
+    let states = states(&at.join("page.html"));
+    let of = |end: &str| states.iter().find(|(name, _)| name.ends_with(end)).unwrap();
+    let ((new, new_state), (old, old_state)) = (of("new/a.png"), of("old/a.png"));
+    let line = format!("{new}\t{old}\t1\t{new_state}\t{old_state}\n");
+    fs::write(at.join("list.tsv"), COLUMNS.to_string() + &line).unwrap();
+    let moved = apply(at, "--move-to gone");
+    assert!(moved.err.contains("1 file, 1 of them exact copies"), "{}", moved.err);
+    assert!(at.join("old/a.png").exists() && !at.join("new/a.png").exists());
+}

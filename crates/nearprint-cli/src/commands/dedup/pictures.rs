@@ -300,8 +300,7 @@ fn duplicate_files(pictures: &[PictureFile], num_here: usize, near: &[Near]) -> 
     for near in near {
         let (picture, other) = (&pictures[near.picture], &pictures[near.kept]);
         if near.kept >= num_here
-            && let Ok(stamp) = FileStamp::of(&other.path)
-            && (stamp.size_bytes, stamp.modified) == (other.stamp.size_bytes, other.stamp.modified)
+            && let Some(stamp) = other.identified_stamp()
         {
             stamps.insert(other.path.clone(), stamp);
         }
