@@ -186,6 +186,7 @@ impl OutputFile {
     }
 
     /// Keeps the file of the rows that this one was made of until it gets its name.
+    #[cfg(feature = "parquet")]
     pub(crate) fn set_rows(&mut self, rows: Self) {
         self.rows = Some(Box::new(rows));
     }
