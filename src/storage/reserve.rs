@@ -5,8 +5,9 @@
 
 use std::io;
 
-use super::interface::Storage;
+use super::interface::{Storage, WriteFile};
 use super::names;
+use crate::util::cast::to_usize;
 
 /// Smaller databases have no reserve.
 const LEAST_DATABASE_BYTES: u64 = 16 << 20;
@@ -14,6 +15,8 @@ const LEAST_DATABASE_BYTES: u64 = 16 << 20;
 const SHARE: u64 = 64;
 const LEAST_BYTES: u64 = 1 << 20;
 const MOST_BYTES: u64 = 64 << 20;
+/// What shows that a file is a reserve.
+const HEAD_BYTES: u64 = 4096;
 static PIECE: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Makes the reserve of a database of so many bytes, or a larger one in its place, if the disk has room.
@@ -27,18 +30,45 @@ pub(crate) fn keep(storage: &dyn Storage, database_bytes: u64) {
         return;
     }
     release(storage);
-    if fill(storage, wanted).is_err() {
+    // One that could not be created is somebody else's.
+    let Ok(file) = storage.create(names::RESERVE) else { return };
+    if fill(file, wanted).is_err() {
         release(storage);
     }
 }
 
-/// Removes the reserve. Says whether there was one.
+/// Removes the reserve. Says whether there was one: a file of this name that does not begin with zeros is somebody
+/// else's, and stays.
 pub(crate) fn release(storage: &dyn Storage) -> bool {
-    storage.remove(names::RESERVE).is_ok()
+    let begins_with_zeros = || {
+        let file = storage.open(names::RESERVE)?;
+        let mut start = vec![0; to_usize(file.len_bytes()?.min(HEAD_BYTES))];
+        file.read_exact_at(&mut start, 0)?;
+        Ok::<bool, io::Error>(start.iter().all(|&byte| byte == 0))
+    };
+    begins_with_zeros().unwrap_or(false) && storage.remove(names::RESERVE).is_ok()
 }
 
 /// Writes the reserve. It is not made durable: after a crash, a part of it is as good.
-fn fill(storage: &dyn Storage, len_bytes: u64) -> io::Result<()> {
-    let mut file = storage.create(names::RESERVE)?;
+fn fill(mut file: Box<dyn WriteFile>, len_bytes: u64) -> io::Result<()> {
     (0..len_bytes).step_by(PIECE.len()).try_for_each(|at| file.write_all_at(&PIECE, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Folder;
+
+    #[test]
+    fn a_foreign_file_of_this_name_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        keep(&folder, LEAST_DATABASE_BYTES);
+        assert_eq!(folder.open(names::RESERVE).unwrap().len_bytes().unwrap(), LEAST_BYTES);
+        assert!(release(&folder) && !release(&folder));
+        folder.create(names::RESERVE).unwrap().write_all_at(b"mine", 0).unwrap();
+        assert!(!release(&folder));
+        keep(&folder, LEAST_DATABASE_BYTES);
+        assert_eq!(folder.open(names::RESERVE).unwrap().len_bytes().unwrap(), 4);
+    }
 }
