@@ -1,7 +1,8 @@
 //! If memory ends, an error with a message instead of an abort.
 //!
 //! A limit such as `ulimit -v` can end memory in any allocation, most of them in libraries. What a
-//! process leaves behind then is what a kill leaves, and the next one deals with it.
+//! process leaves behind then is what a kill leaves, and the next one deals with it. Allocations of the C
+//! library itself do not come here: it aborts, with a message of its own, if a new thread cannot have a few bytes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

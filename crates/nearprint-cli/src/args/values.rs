@@ -124,10 +124,15 @@ pub(crate) fn distance(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Parses a similarity.
+/// Parses a similarity: a share, or a percentage as results have it.
 pub(crate) fn similarity(text: &str) -> Result<f64, String> {
-    let parsed = text.parse().ok().filter(|similarity| (0.0..=1.0).contains(similarity));
-    parsed.ok_or_else(|| "expected a similarity from 0 to 1".into())
+    let parsed: Option<f64> = match text.strip_suffix('%') {
+        Some(percents) => percents.parse().ok().map(|percents: f64| percents / 100.0),
+        None => text.parse().ok(),
+    };
+    parsed
+        .filter(|similarity| (0.0..=1.0).contains(similarity))
+        .ok_or_else(|| "expected a similarity from 0 to 1, or from 0% to 100%".into())
 }
 
 #[cfg(test)]
@@ -141,6 +146,17 @@ mod tests {
         assert_eq!(prefix("40-40"), Ok(64..=64));
         for text in ["", "-", "3f-", "3f-00", "0-3f", "+1", "00-3f-40", "100", "0x", "gg"] {
             assert!(prefix(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn similarities_are_shares_or_percentages() {
+        assert_eq!(
+            ["0.7", "70%", "66.66%", "100%", "0"].map(|text| similarity(text).unwrap()),
+            [0.7, 0.7, 0.6666, 1.0, 0.0]
+        );
+        for text in ["70", "1.1", "-1", "101%", "%", "70 %", "NaN", "nan%", "70%%", ""] {
+            assert!(similarity(text).is_err(), "{text}");
         }
     }
 

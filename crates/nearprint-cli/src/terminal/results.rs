@@ -44,6 +44,14 @@ pub(crate) fn each_key<F: Fingerprint, E: From<Error>>(
     keys.iter().try_for_each(|key| write(Some(key)))
 }
 
+/// A similarity in percent, rounded down to some digits: only 1 is 100%.
+pub(crate) fn percent<const DIGITS: u8>(similarity: f64) -> String {
+    let scale = 10f64.powi(i32::from(DIGITS));
+    // Products such as 100 * 0.57 are a little less than they should be.
+    let percents = (100.0 * scale * similarity + 1e-6).floor() / scale;
+    format!("{percents:.*}%", usize::from(DIGITS))
+}
+
 /// A text as a JSON string.
 pub(crate) fn json(text: &str) -> String {
     json_of(&text.into())
@@ -252,7 +260,7 @@ impl ResultFormat {
         self.key(out, "key", key)?;
         match (self, similarity) {
             (_, None) => {}
-            (Self::Tsv, Some(similarity)) => write!(out, "\t{similarity:.4}")?,
+            (Self::Tsv, Some(similarity)) => write!(out, "\t{}", percent::<2>(similarity))?,
             (Self::Json, Some(similarity)) => write!(out, r#","similarity":{similarity:.4}"#)?,
         }
         out.write_all(if self == Self::Tsv { b"\n" } else { b"}\n" })
@@ -262,6 +270,12 @@ impl ResultFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percents_are_rounded_down() {
+        assert_eq!([0.7, 0.57, 0.99999, 1.0].map(percent::<1>), ["70.0%", "57.0%", "99.9%", "100.0%"]);
+        assert_eq!([0.7, 2.0 / 3.0, 0.99999, 0.0].map(percent::<2>), ["70.00%", "66.66%", "99.99%", "0.00%"]);
+    }
 
     #[test]
     fn json_strings_stay_on_one_line() {

@@ -16,12 +16,16 @@ const RANGES: [(&str, u32, u32); 4] = [("a", 0, 200), ("b", 60, 260), ("c", 120,
 
 /// The exact similarity of two of the documents, as it is printed.
 fn similarity(a: &str, b: &str) -> String {
+    format!("{:.2}%", (10_000.0 * exact(a, b)).floor() / 100.0)
+}
+
+fn exact(a: &str, b: &str) -> f64 {
     let shingles = |key: &str| -> BTreeSet<u32> {
         let &(_, from, to) = RANGES.iter().find(|(name, ..)| *name == key).unwrap();
         (from..to - 2).collect()
     };
     let (a, b) = (shingles(a), shingles(b));
-    format!("{:.4}", a.intersection(&b).count() as f64 / a.union(&b).count() as f64)
+    a.intersection(&b).count() as f64 / a.union(&b).count() as f64
 }
 
 /// Stores the documents, with a limit that keeps all of them.
@@ -71,7 +75,7 @@ fn pairs_and_clusters_have_exact_similarities() {
         assert!(prints.lines().all(|line| line.split('\t').count() == 4), "{prints}");
         assert_eq!(columns(&prints, &[3]), [[&*near], [&near]]);
         let json = succeeds(at, "pairs seen.np --ids --similarity 0.5 --format json", b"");
-        assert!(json.contains(&format!(",\"similarity\":{near}}}\n")), "{json}");
+        assert!(json.contains(&format!(",\"similarity\":{:.4}}}\n", exact("a", "b"))), "{json}");
         // With a distance, fingerprints are compared as before.
         let estimated = nearprint(at, "pairs seen.np --ids -k 96", b"");
         assert!(estimated.out.lines().all(|line| line.split('\t').count() == 5), "{}", estimated.out);
@@ -109,9 +113,9 @@ fn documents_are_looked_up_by_their_ids() {
         }
         let near = similarity("a", "b");
         let mut rows = columns(&found.out, &[4, 5]);
-        assert_eq!(rows[0], ["b", "1.0000"], "the most similar one first");
+        assert_eq!(rows[0], ["b", "100.00%"], "the most similar one first");
         rows.sort();
-        assert_eq!(rows, [["a", &*near], ["b", "1.0000"], ["c", &near]]);
+        assert_eq!(rows, [["a", &*near], ["b", "100.00%"], ["c", &near]]);
         assert_eq!(found.err, "near: similarity 0.5 or more, exact\n");
         let limited = succeeds(at, &format!("query seen.np --id {id} --top 2"), b"");
         assert_eq!(columns(&limited, &[4]).len(), 2);
@@ -130,9 +134,9 @@ fn cross_compares_documents_of_one_recipe_exactly() {
     let line = "dedup new.jsonl -o new --db new.np --key-field id --recipe hash=minhash:10x16,1";
     succeeds(at, line, b"");
     let found = succeeds(at, "cross new.np seen.np --ids --similarity 0.5", b"");
-    assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "1.0000"], ["new", "b", &similarity("a", "b")]]);
+    assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "100.00%"], ["new", "b", &similarity("a", "b")]]);
     let prints = succeeds(at, "cross new.np seen.np", b"");
-    assert_eq!(columns(&prints, &[2, 3]), [["0", "1.0000"]]);
+    assert_eq!(columns(&prints, &[2, 3]), [["0", "100.00%"]]);
     // Where one of the databases keeps no evidence, fingerprints are compared.
     succeeds(at, &format!("{} --evidence none", line.replace("new.np", "plain.np")), b"");
     let estimated = succeeds(at, "cross plain.np seen.np --ids", b"");
@@ -164,13 +168,13 @@ fn texts_are_looked_up() {
     let by_file =
         nearprint(at, "query seen.np --text in.jsonl --key-field id --similarity 0.5 --limit 2", b"");
     let expected = [
-        ["a", "a", "1.0000"],
+        ["a", "a", "100.00%"],
         ["a", "b", &near],
-        ["b", "b", "1.0000"],
+        ["b", "b", "100.00%"],
         ["b", "a", &near],
-        ["c", "c", "1.0000"],
+        ["c", "c", "100.00%"],
         ["c", "b", &near],
-        ["d", "d", "1.0000"],
+        ["d", "d", "100.00%"],
     ];
     let mut found = columns(&by_file.out, &[0, 4, 5]);
     // `a` and `c` are equally similar to `b`.
@@ -180,7 +184,7 @@ fn texts_are_looked_up() {
     assert_eq!(by_file.err, "near: similarity 0.5 or more, exact\n");
     let lines = format!("{}\n\n{}\n", text(0, 200), text(1000, 1150));
     let found = succeeds(at, "query seen.np --text -", lines.as_bytes());
-    assert_eq!(columns(&found, &[0, 4, 5]), [["-:1", "a", "1.0000"]]);
+    assert_eq!(columns(&found, &[0, 4, 5]), [["-:1", "a", "100.00%"]]);
     let found = succeeds(at, "query seen.np --text - --top 1 --format json", lines.as_bytes());
     let last = found.lines().last().unwrap();
     assert!(last.starts_with("{\"query\":\"-:3\",\"distance\":") && found.lines().count() == 2, "{found}");
@@ -189,7 +193,7 @@ fn texts_are_looked_up() {
     assert_eq!(columns(&succeeds(at, "query seen.np --text -", record.as_bytes()), &[4]), [["a"]]);
     // Without evidence, or with a distance, fingerprints estimate.
     let estimated = nearprint(at, "query seen.np --text in.jsonl -k 0", b"");
-    assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "1.0000"]));
+    assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "100.00%"]));
     assert_eq!(estimated.err, "");
     // Several databases are one: the most similar of all come first.
     let line = "dedup in.jsonl -o other --db other.np --key-field id --recipe hash=minhash:10x16,1";

@@ -234,7 +234,9 @@ fn regression_without_memory_commands_say_so() {
             if code == Some(0) {
                 break;
             }
-            assert!(code == Some(1) && err.contains("memory"), "{line} in {kib} KiB: {code:?} {err}");
+            // A thread that starts when nothing is left at all is ended by the C library, which says so itself.
+            let is_named = code == Some(1) || code == Some(134) && err.contains("Fatal glibc error");
+            assert!(is_named && err.contains("memory"), "{line} in {kib} KiB: {code:?} {err}");
             refused += 1;
         }
     }

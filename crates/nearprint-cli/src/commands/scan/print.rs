@@ -9,7 +9,7 @@ use indicatif::DecimalBytes;
 
 use super::files::{GroupKind, ScannedFiles};
 use super::groups::{FileGroup, GroupMember};
-use crate::terminal::results::{escape, json};
+use crate::terminal::results::{escape, json, percent};
 
 /// The format of printed groups.
 #[derive(Clone, Copy)]
@@ -191,7 +191,7 @@ fn noun(group: &FileGroup) -> &'static str {
 
 /// How near a member is to the file that is shown first.
 fn near(group: &FileGroup, member: &GroupMember) -> String {
-    if group.is_by_similarity { percent(member.similarity) } else { member.distance.to_string() }
+    if group.is_by_similarity { percent::<1>(member.similarity) } else { member.distance.to_string() }
 }
 
 fn write_json<F>(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles<F>) -> io::Result<()> {
@@ -213,11 +213,6 @@ fn write_json<F>(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles<F>
         }
     }
     writeln!(out, "]}}")
-}
-
-/// A similarity in percent. Only 1 is 100.0%.
-fn percent(similarity: f64) -> String {
-    format!("{:.1}%", (1000.0 * similarity).floor() / 10.0)
 }
 
 /// A path without control characters, which a terminal would interpret.
@@ -291,7 +286,6 @@ mod tests {
         assert!(
             printed_by(true, Style::Json, false, &[NEAR]).contains(r#""exact":false,"similarity":0.9500}"#)
         );
-        assert_eq!([0.7, 0.99999, 1.0].map(percent), ["70.0%", "99.9%", "100.0%"]);
         assert!(printed(Style::Json, false, &[EXACT]).contains(r#""exact":true,"files":[{"#));
     }
 
