@@ -20,7 +20,7 @@ use crate::progress::{Progress, Stage};
 /// ```
 /// use nearprint::{Options, Schema};
 /// # let home = tempfile::tempdir()?;
-/// let options = Options::new().threads(2).memory_bytes(256 << 20);
+/// let options = Options::new().threads(2).memory_bytes(256 << 20); // or Database::options()
 /// let database = options.create::<u64>(home.path().join("seen.np"), &Schema::new())?;
 /// assert_eq!((database.snapshot()?.stats().rows, options.get_threads()), (0, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

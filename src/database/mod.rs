@@ -104,6 +104,24 @@ impl Options {
     }
 }
 
+/// Options have no width: one function serves all.
+impl Database<u64> {
+    /// The default [`Options`], to be changed: how databases of any width are made and opened.
+    ///
+    /// ```
+    /// use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let path = home.path().join("seen.np");
+    /// let database = Database::options().threads(2).create::<u128>(&path, &Schema::new().k(6))?;
+    /// assert_eq!(database.snapshot()?.default_k(), 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn options() -> Options {
+        Options::new()
+    }
+}
+
 impl<F: Fingerprint> Database<F> {
     /// Makes an empty database with the default options; see [`Options::create`].
     ///
