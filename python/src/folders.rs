@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearprint::{Fingerprint, Options, RepairReport, Result, Schema, WidthVisitor};
 use pyo3::prelude::*;
 
 use crate::arguments::Settings;
 use crate::errors::OrRaise;
 use crate::watch::{Ticker, watch};
-use crate::words::{Words, words};
+use crate::words::Words;
 
 /// The width in bits of the database at a path.
 #[pyfunction]
@@ -36,9 +35,14 @@ pub(crate) fn repair<'py>(
     let (width, words, report) = watch(py, &ticker, listener.as_ref(), || {
         let width = nearprint::width_of_damaged(&path)?;
         let (options, fallback) = (settings.options().progress(ticker.clone()), settings.schema()?);
-        let repair = Repair { path, dest, fallback, options, collects };
-        let (words, report) = width.visit(repair)?;
-        Ok((width, words, report))
+        let mut found = Vec::new();
+        let report = options.repair_any_with(path, dest, &fallback, &mut |words| {
+            if collects {
+                found.extend_from_slice(words);
+            }
+            Ok(())
+        })?;
+        Ok((width, found, report))
     })?;
     let counts =
         [report.rows, report.lost_rows, report.without_id, report.lost_fingerprints, report.recovered];
@@ -47,29 +51,4 @@ pub(crate) fn repair<'py>(
     let findings = findings.map(|finding| (finding.kind.to_string(), finding.file, finding.what)).collect();
     let without_id = collects.then(|| Words::from_words(width, words).into_array(py)).transpose()?;
     Ok((made, is_complete, counts, findings, without_id))
-}
-
-/// A repair, which may collect the fingerprints whose ids are lost.
-struct Repair {
-    path: PathBuf,
-    dest: PathBuf,
-    fallback: Schema,
-    options: Options,
-    collects: bool,
-}
-
-impl WidthVisitor for Repair {
-    type Output = Result<(Vec<u64>, RepairReport)>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let mut found = Vec::new();
-        let mut collect = |fingerprint: F| {
-            if self.collects {
-                found.extend(words(fingerprint));
-            }
-            Ok(())
-        };
-        let report = self.options.repair_with::<F>(self.path, self.dest, &self.fallback, &mut collect)?;
-        Ok((found, report))
-    }
 }

@@ -196,7 +196,7 @@ impl Sink for Columns {
 
 /// The words of a fingerprint.
 #[inline]
-fn words<F: Fingerprint>(fingerprint: F) -> [u64; 4] {
+pub(super) fn words<F: Fingerprint>(fingerprint: F) -> [u64; 4] {
     [0, 1, 2, 3].map(|index| fingerprint.le_word(index))
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::columns::words;
 use super::{AnySnapshot, AnyWriter, NewRows, PerWidth};
 use crate::database::activity::Activity;
 use crate::database::bulk::Builder;
@@ -105,12 +106,34 @@ impl Options {
         dest: impl AsRef<Path>,
         fallback: &Schema,
     ) -> Result<RepairReport> {
-        repair(self, path.as_ref(), dest.as_ref(), fallback)
+        self.repair_any_with(path, dest, fallback, &mut |_| Ok(()))
+    }
+
+    /// Does the same, and passes on the words of the fingerprints whose ids are lost, as
+    /// [`repair_with`](Options::repair_with) does.
+    ///
+    /// # Errors
+    /// As [`repair_any`](Options::repair_any), and what `without_id` returns.
+    pub fn repair_any_with(
+        &self,
+        path: impl AsRef<Path>,
+        dest: impl AsRef<Path>,
+        fallback: &Schema,
+        without_id: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<RepairReport> {
+        repair(self, (path.as_ref(), dest.as_ref()), fallback, without_id)
     }
 }
 
-fn repair(options: &Options, path: &Path, dest: &Path, fallback: &Schema) -> Result<RepairReport> {
-    with_width!(width_of_damaged(path)?, F => options.repair::<F>(path, dest, fallback))
+fn repair(
+    options: &Options,
+    (path, dest): (&Path, &Path),
+    fallback: &Schema,
+    without_id: &mut dyn FnMut(&[u64]) -> Result<()>,
+) -> Result<RepairReport> {
+    with_width!(width_of_damaged(path)?, F => {
+        options.repair_with::<F>(path, dest, fallback, &mut |fingerprint| without_id(&words(fingerprint)[..F::WIDTH.words()]))
+    })
 }
 
 impl AnyDatabase {

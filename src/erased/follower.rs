@@ -18,7 +18,10 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::follow`](crate::Database::follow).
     pub fn follow(&self, dest: impl AsRef<Path>) -> Result<AnyFollower> {
-        let dest = dest.as_ref();
+        self.follow_to(dest.as_ref())
+    }
+
+    fn follow_to(&self, dest: &Path) -> Result<AnyFollower> {
         Ok(AnyFollower(try_map!(AnyDatabase: self, database => PerWidth: database.follow(dest))))
     }
 }

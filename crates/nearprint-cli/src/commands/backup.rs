@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::args::{GlobalArgs, SummaryArgs, values};
 use crate::terminal::failure::Failure;
-use nearprint::{Database, DatabaseVisitor, Fingerprint};
+use nearprint::AnyDatabase;
 use serde_json::json;
 
 /// Make a consistent copy of a database, or keep one up to date
@@ -83,36 +83,21 @@ impl Args {
 
     fn follow(&self, dir: &Path, global: GlobalArgs) -> Result<(), Failure> {
         let options = global.options().progress(global.bars());
-        options.open_any(&self.database)?.visit(Follow { args: self, dir, global })
+        let database = options.open_any(&self.database)?;
+        // What a signal interrupts later leaves the folder sound.
+        let mut follower = global.bars().run_cancellable(|| database.follow(dir))?;
+        let rows = AnyDatabase::open(dir)?.stats()?.rows;
+        let text = format_args!("{} is as {}: {rows} rows", dir.display(), self.database.display());
+        self.summary.note(global, text, json!({ "rows": rows }))?;
+        if self.once {
+            return Ok(());
+        }
+        loop {
+            std::thread::sleep(self.every.max(LEAST_PAUSE));
+            follower.update()?;
+        }
     }
 }
 
 /// The shortest pause between two looks at a database.
 const LEAST_PAUSE: Duration = Duration::from_millis(10);
-
-/// Keeps a folder as a database is.
-struct Follow<'a> {
-    args: &'a Args,
-    dir: &'a Path,
-    global: GlobalArgs,
-}
-
-impl DatabaseVisitor for Follow<'_> {
-    type Output = Result<(), Failure>;
-
-    fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output {
-        let Self { args, dir, global } = self;
-        // What a signal interrupts later leaves the folder sound.
-        let mut follower = global.bars().run_cancellable(|| database.follow(dir))?;
-        let rows = Database::<F>::open(dir)?.snapshot()?.stats().rows;
-        let text = format_args!("{} is as {}: {rows} rows", dir.display(), args.database.display());
-        args.summary.note(global, text, json!({ "rows": rows }))?;
-        if args.once {
-            return Ok(());
-        }
-        loop {
-            std::thread::sleep(args.every.max(LEAST_PAUSE));
-            follower.update()?;
-        }
-    }
-}

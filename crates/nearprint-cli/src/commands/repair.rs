@@ -1,5 +1,6 @@
 //! `nearprint repair`
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -64,7 +65,7 @@ impl Args {
         let width = width_of_damaged(&self.database)?;
         let fallback = self.fallback(width)?;
         interrupt::set_cancellable(true);
-        let repaired = width.visit(Repair { args: &self, options: &options, fallback: &fallback });
+        let repaired = self.repair(width, &options, &fallback);
         bars.clear();
         interrupt::set_cancellable(false);
         if interrupt::check().is_break() && repaired.is_err() {
@@ -92,37 +93,36 @@ impl Args {
     }
 }
 
-/// The repair itself, for the width of the database.
-struct Repair<'a> {
-    args: &'a Args,
-    options: &'a Options,
-    fallback: &'a Schema,
-}
-
-impl WidthVisitor for Repair<'_> {
-    type Output = Result<RepairReport, Failure>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let Self { args, options, fallback } = self;
-        let Some(path) = &args.fingerprints else {
-            return Ok(options.repair::<F>(&args.database, &args.dest, fallback)?);
+impl Args {
+    fn repair(&self, width: Width, options: &Options, fallback: &Schema) -> Result<RepairReport, Failure> {
+        let Some(path) = &self.fingerprints else {
+            return Ok(options.repair_any(&self.database, &self.dest, fallback)?);
         };
         let mut out = OutputStream::create(Some(path))?;
-        let report = options.repair_with::<F>(&args.database, &args.dest, fallback, &mut |fingerprint| {
-            out.write(|out| writeln!(out, "{}", fingerprint.display()))
+        let report = options.repair_any_with(&self.database, &self.dest, fallback, &mut |words| {
+            out.write(|out| width.visit(FingerprintLine(out, words)))
         })?;
         out.finish()?;
         Ok(report)
     }
-}
 
-impl Args {
     fn fallback(&self, width: Width) -> Result<Schema, Failure> {
         if let Some(recipe) = &self.recipe {
             return Ok(recipe.parse::<Recipe>()?.schema());
         }
         let k = self.layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
         Ok(Schema::new().layout(self.layout).k(k.unwrap_or(values::DEFAULT_K)))
+    }
+}
+
+/// A fingerprint on a line.
+struct FingerprintLine<'a>(&'a mut dyn Write, &'a [u64]);
+
+impl WidthVisitor for FingerprintLine<'_> {
+    type Output = io::Result<()>;
+
+    fn visit<F: Fingerprint>(self) -> io::Result<()> {
+        writeln!(self.0, "{}", F::from_le_words(self.1).display())
     }
 }
 

@@ -11,7 +11,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// The page may use its own style sheet, script and pictures, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-IV2tPO8QZZxHpEtSaKDOz/wn7Pr5HuHhxpWFLmK9G3E='; \
+    style-src 'sha256-XdatUs3QvS8xMxJZO7udji+swrLEkf6+dAAJEOHSXJg='; \
     script-src 'sha256-HCSYWQzvKaS+AmRB27+wchEPcWSsSuwFJPAlNuYYQKg='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 

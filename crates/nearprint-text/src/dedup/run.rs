@@ -45,9 +45,14 @@ impl FileJob {
     /// [`Error::Engine`]: crate::Error::Engine
     /// [`Deduplicator::open`]: super::Deduplicator::open
     pub fn run(
-        mut self,
+        self,
         mut report: impl FnMut(&DocumentCounts, Position) -> ControlFlow<()>,
     ) -> Result<FileReport> {
+        self.run_reporting(&mut report)
+    }
+
+    /// Not generic, so that callers do not compile the job again.
+    fn run_reporting(mut self, report: Report<'_>) -> Result<FileReport> {
         self.check()?;
         self.set_passages()?;
         let spooled;
@@ -57,7 +62,7 @@ impl FileJob {
         }
         self.reader.fields.value = self.keep.field().map(String::from);
         let width = self.dedup.recipe.width();
-        width.visit(Run { job: self, report: &mut report })
+        width.visit(Run { job: self, report })
     }
 }
 
