@@ -197,7 +197,7 @@ impl Month<'_> {
         took
     }
 
-    /// Looks up rows, of which the expired ones must be gone.
+    /// Looks up rows; expired ones must be gone.
     fn check(&self, history: &[Last], random: &mut Random) {
         let snapshot = self.database.snapshot().unwrap();
         let today = self.today();

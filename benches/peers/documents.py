@@ -372,7 +372,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--pages", default="24000,240000", help="numbers of generated pages, separated by commas")
     parser.add_argument("--template", type=float, default=0, help="the share of pages with the same 150 words")
     parser.add_argument("--descriptions", type=pathlib.Path, help='JSON lines with "package" and "text", plain or .gz')
-    parser.add_argument("--forms", type=int, default=0, help="a number of forms, of which 100,000 documents are made")
+    parser.add_argument("--forms", type=int, default=0, help="a number of forms; 100,000 documents are made of them")
     parser.add_argument("--labelled", default="", help="names of labelled sets of bib-dedupe, separated by commas")
     parser.add_argument("--only", default=",".join(PEERS), help="names of peers, separated by commas: %(default)s")
     parser.add_argument("--cpu-limit", type=float, default=1200, help="seconds for each process; a dash if exceeded")

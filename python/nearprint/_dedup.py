@@ -62,9 +62,9 @@ def dedup(
     its index, also in ``result.to_pandas()``.
 
     ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
-    ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text,
-    the largest of which is kept. Values are numbers, dates or texts, compared without rounding; a missing one is the
-    smallest. ``missing`` texts are an error, are kept, or dropped: ``"drop"`` leaves them out of ``kept``, and
+    ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:
+    the text with the largest one is kept. Values are numbers, dates or texts, compared without rounding; a missing one
+    is the smallest. ``missing`` texts are an error, are kept, or dropped: ``"drop"`` leaves them out of ``kept``, and
     their ``cluster`` is -1.
 
     With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit

@@ -256,7 +256,7 @@ def repair(
     one, or ``k`` and ``layout`` if neither the manifest nor the header of a run has them.
 
     Where ids are lost and fingerprints are not, their rows are lost. With ``fingerprints``, the result has these
-    fingerprints, some of which may have been deleted; :func:`build` makes a database of them, with new ids.
+    fingerprints (some may have been deleted); :func:`build` makes a database of them, with new ids.
 
     Damage is not an error: the result lists it. Raises ``NotFoundError`` if there is no file of a database.
     """

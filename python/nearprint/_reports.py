@@ -124,7 +124,7 @@ class UnitCounts:
     removed_bytes: int
     #: Removed units that repeat a part of their own document.
     within: int
-    #: Documents of which earlier ones leave less than ``min_left``.
+    #: Documents that earlier ones leave less than ``min_left`` of.
     hollow: int
     #: Documents that lost units, by the share of their text that is left: below 0.2, below 0.4, …, from 0.8 on.
     by_left: tuple[int, ...]

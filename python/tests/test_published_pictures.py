@@ -1,4 +1,4 @@
-"""The pictures with which others test their hashes: those of PDQ, with its published hashes, and those of imagededup.
+"""The pictures with which PDQ and imagededup test their hashes, and the hashes that PDQ publishes.
 
 THREATEXCHANGE and IMAGEDEDUP are folders of clones of https://github.com/facebook/ThreatExchange and
 https://github.com/idealo/imagededup, without which the tests are skipped.

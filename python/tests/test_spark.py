@@ -306,7 +306,7 @@ def test_regression_texts_without_features_are_near_only_copies(session: SparkSe
 
 
 def documents(count: int) -> list[str]:
-    """Texts of which many are copies with some other words, some with the same words, and some without any."""
+    """Texts: many copies with some other words, some with the same words, and some without any."""
     source = random.Random(5)
     words = [f"word{number}" for number in range(400)]
     texts = ["", "two words"]

@@ -11,8 +11,9 @@ use crate::util::cast::to_u32;
 
 /// The layout that a database is created with, or that a run has.
 ///
-/// Its text form is `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. The first three choose a layout for each run
-/// by its size and k; [`Explanation`](crate::Explanation) has their costs. A run has one of the others.
+/// Its text form is `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. The first three
+/// choose a layout for each run by its size and k; [`Explanation`](crate::Explanation) has their costs. A run
+/// has one of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {

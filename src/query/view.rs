@@ -170,7 +170,7 @@ impl<F: Fingerprint> View<F> {
         Ok(())
     }
 
-    /// The fingerprints all of whose rows are deleted, ascending. Reads all ids of runs that are
+    /// The fingerprints without a row that is not deleted, ascending. Reads all ids of runs that are
     /// older than some tombstone.
     pub(crate) fn dead(&self) -> Result<Vec<F>> {
         let mut doubtful = Vec::new();

@@ -246,7 +246,7 @@ def check_pictures(page, shots):
 
 
 def check_thumbnails(page):
-    """Ten thousand groups and one of pictures, of which the page has room for some."""
+    """Ten thousand groups and one of pictures; the page has room for some."""
     page.check(page.count() == "10,001 groups", "counts the groups of pictures")
     choose(page, "00000/kept")
     page.check(len(page.run("return [...document.querySelectorAll('#difference img')]")) == 4, "shows the first pictures")

@@ -5,7 +5,8 @@
 //! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
 //! [`exact`] is what commands share that compare documents exactly, and [`pictures`] what they share that compare
 //! pictures; [`file_act`] is what they do to files.
-//! [`familiar`] knows options of other programs. [`row_header`] is the first line of lists of fingerprints. [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
+//! [`familiar`] knows options of other programs. [`row_header`] is the first line of lists of fingerprints.
+//! [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
 mod args;
 mod commands;

@@ -69,7 +69,7 @@ fn format(start: &[u8]) -> Result<Format> {
         return Ok(Format::Heic);
     }
     match image::guess_format(start) {
-        // Two letters; then sizes, of which the upper two bytes of the reserved ones are zero.
+        // Two letters; then sizes, and four reserved bytes, the upper two of them zero.
         Ok(ImageFormat::Bmp) if start.get(6..10) != Some(&[0; 4]) => Err(Error::NotAPicture),
         Ok(format) if format.reading_enabled() => Ok(Format::Image(format)),
         _ => Err(Error::NotAPicture),
@@ -83,15 +83,16 @@ impl Picture<'static> {
     /// # Errors
     /// [`Error::NotAPicture`], [`Error::Unsupported`], [`Error::TooLarge`] and [`Error::Damaged`]. A decoder that
     /// panics is [`Error::Damaged`], too; see [`quiet_decoders`](crate::quiet_decoders). So is a JPEG that ends before
-    /// its end, of which decoders make a picture with a grey rest.
+    /// its end, which decoders fill up with grey.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
         let format = format(bytes)?;
         guarded(|| decode(bytes, format, limits, Samples::All))
     }
 
     /// Decodes what fingerprints need. A JPEG or HEIC file that stores luminance apart from colours becomes a grey
-    /// picture, a JPEG in some three quarters of the time; others are as [`decode`](Self::decode) makes them. Luminance is not rounded to
-    /// colours first, so that a fingerprint may differ in a few bits from the one of the picture in colours.
+    /// picture, a JPEG in some three quarters of the time; others are as [`decode`](Self::decode) makes them.
+    /// Luminance is not rounded to colours first, so that a fingerprint may differ in a few bits from the one
+    /// of the picture in colours.
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).

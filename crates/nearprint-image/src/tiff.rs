@@ -1,7 +1,8 @@
 //! Whether the first directory of a TIFF can be read: its decoder reserves memory for as many values as an entry
 //! declares, before it looks for them.
 
-/// Bytes of a value by the number of its type (TIFF 6.0, section 2; 13 is an offset of a directory). Decoders skip others.
+/// Bytes of a value by the number of its type (TIFF 6.0, section 2; 13 is an offset of a directory). Decoders
+/// skip others.
 const SIZES: [u64; 14] = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4];
 
 /// Whether no entry of the first directory declares more bytes than the file has.

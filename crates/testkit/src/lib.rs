@@ -138,7 +138,7 @@ pub fn queries<F: Fingerprint>(rows: &[Row<F>], random: &mut Random) -> Vec<F> {
 }
 
 /// A temporary folder in memory, where the system has one: for tests that make many small
-/// databases, most of whose time would pass in syncs.
+/// databases, which would spend most of their time in syncs.
 pub fn folder_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

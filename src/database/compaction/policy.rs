@@ -210,7 +210,7 @@ mod tests {
         );
     }
 
-    /// Thirty days of a database whose rows expire: the runs of a day are few beside those of the others.
+    /// Thirty days of a database whose rows expire: a day has few runs, all other days together many.
     #[test]
     fn the_runs_of_a_period_merge_once_beside_many_others() {
         let day = cost(5 * FLUSH);

@@ -153,7 +153,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Deletes the keys that `doomed` selects among those of `ids`, and the rows that have no others.
+    /// Of the keys of `ids`, deletes those that `doomed` selects, and the rows that have no others.
     /// A deletion by id removes everything with that id, so the rest is inserted again.
     fn delete_records(&mut self, ids: &BTreeSet<u64>, doomed: &Doomed<'_, F>) -> Result<u64> {
         if ids.is_empty() {

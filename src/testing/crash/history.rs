@@ -91,7 +91,7 @@ impl History {
             Step::Abandon => vec![Step::Commit, step],
             step => vec![step],
         });
-        // Half of them keep logs, of which some are too long.
+        // Half of them keep logs, some too long ones.
         Self::of(all.collect()).keeping(seed % 2 * 300)
     }
 }

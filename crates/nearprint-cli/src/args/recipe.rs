@@ -26,8 +26,8 @@ pub(crate) struct RecipeArgs {
     /// and digits), jieba (Chinese words)
     #[arg(long, value_name = "TOKENS")]
     tokens: Option<String>,
-    /// Stop words to drop: none; english (NLTK's list), or the two letters of another language: de, fr, ru, …; or a file
-    /// of words between white space. The recipe holds the words
+    /// Stop words to drop: none; english (NLTK's list), or the two letters of another language: de, fr, ru,
+    /// …; or a file of words between white space. The recipe holds the words
     #[arg(long, value_name = "WORDS", value_parser = values::stop_words)]
     stop: Option<String>,
     /// Number of consecutive tokens in a feature; N,M with M from such a character on; or all: the

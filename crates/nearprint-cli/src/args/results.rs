@@ -9,7 +9,7 @@ pub(crate) struct ResultArgs {
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     pub(crate) format: ResultFormat,
-    /// Begin TSV with a line of the names of the columns, which are those of JSON
+    /// Begin TSV with a line of column names, the names that JSON has
     #[arg(long)]
     header: bool,
 }

@@ -21,14 +21,15 @@ use nearprint_text::recipe::{
 
 /// Compute the fingerprints of texts or pictures
 ///
-/// Prints `fingerprint key` for each document, in input order, which `build`, `add` and `query` read as it is. Each line of JSON lines and each row
-/// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
-/// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
-/// compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+/// Prints `fingerprint key` for each document, in input order, which `build`, `add` and `query` read as it
+/// is. Each line of JSON lines and each row of CSV, TSV and Parquet is a document. Any other file is one
+/// document, and so is standard input unless --input-format sets its format. A folder stands for all files in
+/// it. Inputs may be compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider
+/// ones hexadecimal.
 ///
 /// If all inputs are pictures (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC), or with --recipe pdq, dhash or phash, these are
-/// their perceptual hashes, by default PDQ of 256 bits; JSON has the quality, too, from 0 to 100. Pictures that cannot be
-/// decoded are reported, and the exit code is 5.
+/// their perceptual hashes, by default PDQ of 256 bits; JSON has the quality, too, from 0 to 100. Pictures
+/// that cannot be decoded are reported, and the exit code is 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

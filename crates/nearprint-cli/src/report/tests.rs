@@ -211,7 +211,7 @@ fn the_budget_decides_which_groups_have_texts() {
     assert_eq!(blocks(&page, "texts")[0], serde_json::json!([null]));
 }
 
-/// A picture of which a small JPEG of some two thousand bytes is shown.
+/// A picture whose thumbnail is a JPEG of some two thousand bytes.
 #[cfg(feature = "images")]
 fn picture(name: &str, seed: u64) -> ReportMember {
     let noise = |at: u64| (at + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0];

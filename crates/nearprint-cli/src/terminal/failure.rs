@@ -144,6 +144,11 @@ impl From<RecipeError> for Failure {
 }
 
 impl Failure {
+    /// What needs a cargo feature that this program lacks.
+    pub(crate) fn without_feature(name: &str) -> Self {
+        Self::Usage(format!("this program was made without the feature `{name}`"))
+    }
+
     /// Malformed input at a line, counted from 1. The message quotes the beginning of `text`, the
     /// line.
     pub(crate) fn at_line(name: impl Display, line: u64, why: impl Display, text: &str) -> Self {

@@ -93,7 +93,7 @@ fn pairs_and_clusters_have_exact_similarities() {
     }
 }
 
-/// By the id of a stored document, what is near is that of its text.
+/// The id of a stored document finds what its text finds.
 #[test]
 fn documents_are_looked_up_by_their_ids() {
     for options in

@@ -145,7 +145,7 @@ fn mark(sources: &mut [Option<Source>], words: Range<usize>, source: Source) {
     sources[words].iter_mut().for_each(|word| *word = word.or(Some(source)));
 }
 
-/// Marks the windows of which the document has the words before them already, in words that are kept.
+/// Marks the windows whose words the document has already had, in words that are kept.
 fn mark_own_repeats<F: Fingerprint>(sources: &mut [Option<Source>], words: &Words<F>, min_words: usize) {
     let (mut known, mut num_kept) = (HashSet::new(), 0);
     for (first, window) in words.windows.iter().enumerate() {
@@ -159,7 +159,7 @@ fn mark_own_repeats<F: Fingerprint>(sources: &mut [Option<Source>], words: &Word
     }
 }
 
-/// The windows of which no word is removed.
+/// The windows without a removed word.
 fn kept_windows<F: Fingerprint>(sources: &[Option<Source>], words: &Words<F>, min_words: usize) -> Vec<F> {
     let (mut kept, mut num_kept) = (Vec::new(), 0);
     for (last, source) in sources.iter().enumerate() {

@@ -126,7 +126,7 @@ fn repeats_of_others<'a, F: Fingerprint>(
     Ok(repeats)
 }
 
-/// Writes a document whole of which earlier ones leave too little, or leaves it out whole.
+/// Where earlier documents leave too little of one, writes it whole, or leaves it out whole.
 fn take_hollow<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
     record: &Record,

@@ -59,7 +59,7 @@ pub struct UnitCounts {
     pub removed_bytes: u64,
     /// Removed units that repeat an earlier one of their own document.
     pub within: u64,
-    /// Documents of which earlier ones leave [too little](super::UnitRules::min_left).
+    /// Documents that earlier ones leave [too little](super::UnitRules::min_left) of.
     pub hollow: u64,
     /// Documents that were written without some units, by the share of their text that is left: below 0.2,
     /// below 0.4, …, from 0.8 on.
@@ -67,7 +67,7 @@ pub struct UnitCounts {
 }
 
 impl UnitCounts {
-    /// Counts a document of which a share is left.
+    /// Counts a document by the share that is left of it.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 4")]
     pub(super) fn push_left(&mut self, share: f64) {
         self.by_left[((share * 5.0) as usize).min(4)] += 1;
@@ -160,7 +160,8 @@ impl From<Written> for FileDigest {
     }
 }
 
-/// What a checkpoint stores about the files of an output that is a folder. The names of its JSON members are part of the database.
+/// What a checkpoint stores about the files of an output that is a folder. The names of its JSON members are
+/// part of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ShardState {
     /// The files that were begun.

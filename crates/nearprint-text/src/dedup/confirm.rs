@@ -36,10 +36,11 @@ pub enum Confirm {
     Contained(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
     /// (Levenshtein 1966). Characters are words in lower case, with one space between them, and with none
-    /// between characters of Chinese, Japanese, Korean, Thai and other scripts without spaces. Takes time in proportion to the product of the longer text and of the
-    /// distance, or of the largest distance that confirms, divided by 64 (Ukkonen 1985, Myers 1999):
-    /// up to ten seconds for two texts of [`MAX_EDIT_CHARS`](Confirm::MAX_EDIT_CHARS) with a share of
-    /// 0.2. Longer texts are [not accepted](Confirm::accepts).
+    /// between characters of Chinese, Japanese, Korean, Thai and other scripts without spaces. Takes time in
+    /// proportion to the product of the longer text and of the distance, or of the largest distance that
+    /// confirms, divided by 64 (Ukkonen 1985, Myers 1999): up to ten seconds for two texts of
+    /// [`MAX_EDIT_CHARS`](Confirm::MAX_EDIT_CHARS) with a share of 0.2. Longer texts are [not
+    /// accepted](Confirm::accepts).
     Edit(f64),
 }
 

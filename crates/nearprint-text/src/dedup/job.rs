@@ -52,7 +52,8 @@ pub struct FileJob {
     pub keep_fields: Vec<String>,
     /// Adds the key to each written document, as a field of this name.
     pub old_id: Option<String>,
-    /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a field of this name.
+    /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a
+    /// field of this name.
     pub cleaned: Option<String>,
     /// Writes near-duplicates, too, and adds four fields to each document, as the last ones:
     /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
@@ -104,8 +105,9 @@ pub struct FileJob {
     /// that loses none is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
     /// the key of the document, `#` and the number of the unit, from 1. Units with fewer
     /// [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features), or without any
-    /// token, are not compared and stay. Needs inputs with fields. If texts are [cut](ReaderOptions::cut_after), a document that loses units is written with
-    /// the text that was compared.
+    /// token, are not compared and stay. Needs inputs with fields. If texts are
+    /// [cut](ReaderOptions::cut_after), a document that loses units is written with the text that was
+    /// compared.
     pub units: Option<Unit>,
     /// Which units are removed.
     pub unit_rules: UnitRules,

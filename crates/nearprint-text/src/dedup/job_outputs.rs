@@ -42,7 +42,7 @@ pub(super) struct JobOutputs<'a, F: Fingerprint> {
     shards: Option<ShardedOutput>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
-    /// Whether records are files, of which lists have the paths.
+    /// Whether records are files, listed by path.
     pub(super) lists_files: bool,
     unlisted_rejects: Vec<PathBuf>,
     /// Whether exact copies are recognized.

@@ -8,10 +8,11 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`, `temporary`, `stored`,
-//! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`, `job`,
-//! `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`, `fingerprinting`;
-//! `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
+//! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`,
+//! `temporary`, `stored`, `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
+//! `job`, `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`,
+//! `fingerprinting`; `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`,
+//! `ranked`, `by_unit`; `run`.
 
 mod against;
 mod by_passage;

@@ -44,7 +44,7 @@ impl Splitter {
         Self::after(Vec::new(), source, delimiter, max_record_bytes)
     }
 
-    /// The same for a source of which the first bytes were read.
+    /// The same for a source whose first bytes were read.
     pub(super) fn after(
         read: Vec<u8>,
         source: InputBytes,

@@ -33,10 +33,10 @@ pub struct Written {
 /// A file that has its name only when it is complete.
 ///
 /// Until then it is `NAME.partial` beside its destination, locked, and marked by an extended
-/// attribute, or on Windows by a stream. [`complete`](Self::complete) replaces the destination in one rename, so that the
-/// destination is the old file or the whole new one at any moment. Dropping an incomplete file
-/// removes it, unless it is to be resumed. After a kill the next file of the same
-/// name replaces a marked one. Any other file of that name stays, and is an error.
+/// attribute, or on Windows by a stream. [`complete`](Self::complete) replaces the destination in one rename,
+/// so that the destination is the old file or the whole new one at any moment. Dropping an incomplete file
+/// removes it, unless it is to be resumed. After a kill the next file of the same name replaces a marked one.
+/// Any other file of that name stays, and is an error.
 ///
 /// A link is followed: its target is replaced. A pipe or a device is written directly. On Windows, devices are
 /// `NUL` and paths like `\\.\CON`; other names that mean a device, such as `aux.txt`, are refused.

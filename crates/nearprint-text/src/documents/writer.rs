@@ -81,8 +81,8 @@ impl Span {
 ///
 /// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
 /// once. A last record without a line feed receives one if another record follows. Of plain files
-/// the paths are written, one a line; one with a line feed is [not](DocumentWriter::unlisted). An output named `.gz`, `.zst` or `.zstd` is compressed; `-`
-/// is standard output.
+/// the paths are written, one a line; one with a line feed is [not](DocumentWriter::unlisted). An output
+/// named `.gz`, `.zst` or `.zstd` is compressed; `-` is standard output.
 ///
 /// ```
 /// use nearprint_text::documents::{DocumentWriter, Item, Reader, ReaderOptions, WriterOptions};
@@ -141,8 +141,8 @@ impl DocumentWriter {
     ///
     /// # Errors
     /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or
-    /// already have a column that is to be added, if two added fields have one name, or if Parquet is to be compressed again;
-    /// [`Error::Engine`] with an I/O error.
+    /// already have a column that is to be added, if two added fields have one name, or if Parquet is to be
+    /// compressed again; [`Error::Engine`] with an I/O error.
     pub fn create(path: &Path, reader: &Reader, options: WriterOptions) -> Result<Self> {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());

@@ -114,7 +114,7 @@ pub enum OutputProblem {
         /// The file.
         path: PathBuf,
     },
-    /// An output is a folder, and documents are whole files, of which only one list is written.
+    /// An output is a folder, but documents are whole files, and one list of them is written.
     ShardsOfFiles {
         /// The folder.
         path: PathBuf,

@@ -95,7 +95,7 @@ fn lines(texts: &[String]) -> String {
     texts.iter().enumerate().map(line).collect()
 }
 
-/// The documents with their numbers, of which something is left.
+/// The documents with something left, and their numbers.
 fn left(texts: &[String]) -> String {
     let lines = lines(texts);
     let pairs = texts.iter().zip(lines.split_inclusive('\n'));

@@ -36,11 +36,11 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 ///
 /// A document is kept if no document near it was kept before. By default, documents are near if they
 /// share 70% of their three-word shingles: see --similarity. MinHash fingerprints find candidates,
-/// and their sets of shingles decide: see --evidence. Kept documents are written unchanged, in input order; with --annotate, all documents are written,
-/// each with its group. With --db, a database stores the kept documents, and later runs compare
-/// with them too. Rerun an interrupted command with --db to resume. A command with the inputs of an
-/// earlier one changes nothing if it would replace the earlier output, unless --restart or --again
-/// is given.
+/// and their sets of shingles decide: see --evidence. Kept documents are written unchanged, in input order;
+/// with --annotate, all documents are written, each with its group. With --db, a database stores the kept
+/// documents, and later runs compare with them too. Rerun an interrupted command with --db to resume. A
+/// command with the inputs of an earlier one changes nothing if it would replace the earlier output, unless
+/// --restart or --again is given.
 ///
 /// Outputs are written to NAME.partial, and renamed when they are complete. Documents on standard
 /// output are stored in --db after standard output has accepted them. If the reader of a pipe ends,
@@ -147,7 +147,7 @@ pub(super) struct Args {
     /// documents without repeated ones. A document that loses everything is not written. Repeated
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
     /// key of a unit is the key of its document, `#` and its number. passage removes repeated runs of --min-words
-    /// words, wherever they begin and end, and keeps the first of them; the number is that of the first word
+    /// words, wherever they begin and end, and keeps the first of them; the number counts the first word
     #[arg(long, value_name = "paragraph|line|passage", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
     /// With --unit, remove a paragraph or line from the Nth document on that has it. With 2, also where its own

@@ -40,9 +40,7 @@ impl Args {
     /// Finds near-duplicate pictures, writes lists of them, and acts on them.
     pub(super) fn run_pictures(self, near: PictureNear, global: GlobalArgs) -> Result<(), Failure> {
         if !HAS_DECODERS {
-            return Err(Failure::Usage(
-                "--images: this program was made without the feature `images`".into(),
-            ));
+            return Err(Failure::without_feature("images"));
         }
         let started = Instant::now();
         let k = self.near.k(None, Width::W256)?.unwrap_or(near.k());

@@ -178,7 +178,7 @@ fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
         global.note(format_args!("documents that lost some, by what is left of their text: {left}"));
     }
     if hollow > 0 {
-        global.note(format_args!("{hollow} documents of which earlier ones leave less than --min-left"));
+        global.note(format_args!("{hollow} documents: earlier ones leave less than --min-left of them"));
     }
 }
 

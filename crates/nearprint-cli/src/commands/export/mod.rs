@@ -1,5 +1,6 @@
 //! `nearprint export`
 
+#[cfg(feature = "parquet")]
 mod parquet;
 
 use std::ops::RangeInclusive;
@@ -17,6 +18,7 @@ use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Error, Fingerprint, Row, Snapshot, U256, width_of};
 use nearprint_text::documents::check_outputs;
+#[cfg(feature = "parquet")]
 use parquet::ParquetExport;
 
 /// Write all rows to a file
@@ -132,7 +134,10 @@ impl Args {
             ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
                 self.write_raw(snapshot, path)
             }
+            #[cfg(feature = "parquet")]
             ExportFormat::Parquet => self.write_parquet(snapshot, path),
+            #[cfg(not(feature = "parquet"))]
+            ExportFormat::Parquet => Err(Failure::without_feature("parquet")),
         }
     }
 
@@ -179,6 +184,7 @@ impl Args {
         Ok(out.finish()?)
     }
 
+    #[cfg(feature = "parquet")]
     fn write_parquet<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,

@@ -33,7 +33,7 @@ impl PictureLookUp {
         let recipe = recipe_of(first, global)?;
         if self.is_rotated && recipe != Recipe::Pdq {
             return Err(Failure::Usage(format!(
-                "--rotated: {recipe} has no rotations: the bits of those of pdq follow from one transform"
+                "--rotated: {recipe} has no rotations; pdq has, because one transform gives the bits of all eight"
             )));
         }
         for other in &folders[1..] {

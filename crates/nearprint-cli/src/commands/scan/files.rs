@@ -24,7 +24,7 @@ pub(super) struct ScannedFiles<F> {
     pub(super) texts: Vec<TextFile<F>>,
     /// Sorted by path.
     pub(super) pictures: Vec<PictureFile>,
-    /// Pictures of which there is too little to see.
+    /// Pictures with too little to see.
     pub(super) num_plain: u64,
     /// Texts with too few tokens or features, or without any token.
     pub(super) num_short: u64,
@@ -209,7 +209,7 @@ enum FileKind<F> {
         has_features: bool,
     },
     Picture(Box<PictureFile>),
-    /// A picture of which there is too little to see.
+    /// A picture with too little to see.
     Plain,
     Short,
     Binary,

@@ -206,7 +206,7 @@ impl<F: Fingerprint> Grouper<'_, F> {
         self.recipe.distance(self.texts[a].fingerprint, self.texts[b].fingerprint)
     }
 
-    /// The group of several texts, of which the first one has the smallest path.
+    /// The group of several texts. The first one has the smallest path.
     fn group(&self, part: &[usize], compare: &Compare<'_>) -> FileGroup {
         let first = part[0];
         let member = |&text: &usize| {

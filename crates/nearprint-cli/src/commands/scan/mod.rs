@@ -42,8 +42,9 @@ use serde_json::{Value, json};
 ///
 /// In JSON, `exact` says that a file has the content of the first one; of the first one, that another one has it.
 ///
-/// Pictures (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints. The first one of a
-/// group has the most pixels, then the most bytes; lines of pictures end with a column WIDTHxHEIGHT.
+/// Pictures (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints. The
+/// first one of a group has the most pixels, then the most bytes; lines of pictures end with a column
+/// WIDTHxHEIGHT.
 ///
 /// Other binary files, empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the
 /// list of --ignore are left out.

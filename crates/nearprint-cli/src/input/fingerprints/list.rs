@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use nearprint::{Error, Fingerprint, Row, Width};
 use nearprint_text::recipe::Recipe;
 
-/// A list of which only the beginning is read, which says what it is.
+/// A list. Its beginning, which says what it is, has been read.
 pub(crate) struct List<'a> {
     args: &'a FingerprintArgs,
     inputs: Inputs<'a>,

@@ -10,6 +10,7 @@ mod keys;
 mod list;
 mod npy;
 mod opened;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod raw;
 mod rows;
@@ -81,7 +82,10 @@ impl<'a> Inputs<'a> {
         self.rest.iter().try_for_each(|path| match is_parquet(args, path) {
             true => {
                 sink.described(&Description::default())?;
-                parquet::read(args, path, sink)
+                #[cfg(feature = "parquet")]
+                return parquet::read(args, path, sink);
+                #[cfg(not(feature = "parquet"))]
+                Err(Failure::without_feature("parquet"))
             }
             false => OpenedInput::open(args, path)?.read(args, sink),
         })
