@@ -8,6 +8,7 @@
 //! `NEARPRINT_CRASH_STATES=N` makes the random test continue until N states have been recovered and
 //! checked.
 
+mod group;
 mod history;
 
 use std::collections::BTreeSet;
