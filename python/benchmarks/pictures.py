@@ -10,7 +10,7 @@ are near an earlier one.
     python python/benchmarks/pictures.py generate photos --count 10000
 
 makes JPEGs of scenes of coloured spots and shapes. One in ten is an edited copy of a scene that has no other one.
-photos.tsv has a line for each copy: its path, the path of the original, and the edit. They depend on the arguments only.
+photos.tsv has a line for each copy: its path, the original's, and the edit. They depend on the arguments only.
 Several sizes, as in --side 192 320 448, take turns.
 """
 
