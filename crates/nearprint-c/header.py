@@ -86,11 +86,12 @@ SECTIONS = {
     "lists": ("Lists in memory", "Any thread. A stream is read by one thread at a time."),
     "fingerprinter": ("Fingerprints of texts", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
     "similarity": ("Similarities of texts, documents to store", "One thread at a time for each fingerprinter; others get NEARPRINT_BUSY."),
+    "deduplicator": ("Deduplication of texts", "Any number of threads may use a deduplicator at once. One thread closes and frees it."),
     "images": ("Fingerprints of pictures", "Any thread."),
 }
 
 # What a library without the features `images` and `texts` does not have.
-OF_TEXTS = ["documents", "fingerprinter", "similarity", "images"]
+OF_TEXTS = ["documents", "fingerprinter", "similarity", "deduplicator", "images"]
 
 RULE = "// " + "-" * 97
 ITEM = re.compile(r"^pub (?:const|type|struct|(?:unsafe )?extern \"C\" fn) (\w+)", re.M)

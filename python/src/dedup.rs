@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::{Fingerprint, Options, Printed, WidthVisitor};
-use nearprint_text::dedup::{Decision, DedupOptions};
+use nearprint::Options;
+use nearprint::erased::format;
+use nearprint_text::Result;
+use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
 use nearprint_text::recipe::Recipe;
-use nearprint_text::{Result, dedup};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -20,8 +21,6 @@ use crate::file_job::{evidence_of, near_options};
 use crate::texts::texts_of;
 use crate::watch::{Ticker, watch};
 
-/// The key and the text of a document.
-type Document = (PyBackedStr, PyBackedStr);
 /// A decision; the key of the kept document and the similarity, of a duplicate; the fingerprint as the command line
 /// prints it; and whether the text has features.
 type Decided = (&'static str, Option<String>, f64, String, bool);
@@ -30,60 +29,43 @@ type Duplicates = (Vec<i64>, Vec<f64>);
 /// The same as arrays.
 type DuplicateArrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
-/// A deduplicator of any width.
-trait Decider: Send {
-    fn unfinished(&self) -> Option<Vec<u8>>;
-    fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>>;
-    fn decide_texts(&mut self, documents: &[(String, &str)], ticker: &Ticker) -> Result<Duplicates>;
-    fn candidates(&self) -> (String, u32);
-    fn checkpoint(&mut self, progress: &[u8]) -> Result<()>;
-    fn finish(self: Box<Self>) -> Result<()>;
+/// Decides documents, and tells the command line's words for each.
+fn decide(
+    decider: &mut AnyDeduplicator,
+    documents: &[(&str, &str)],
+    ticker: &Ticker,
+) -> Result<Vec<Decided>> {
+    let width = decider.recipe().width();
+    let mut all = Vec::with_capacity(documents.len());
+    decider.visit_decided(documents, &mut |decided| {
+        let (name, printed) = (name_of(&decided.decision), format(width, &decided.fingerprint));
+        let (of, similarity) = match decided.decision {
+            Decision::Duplicate { of, similarity, .. } => (Some(of), similarity),
+            _ => (None, f64::NAN),
+        };
+        all.push((name, of, similarity, printed, decided.num_features > 0));
+        Ok(ticker.check()?)
+    })?;
+    Ok(all)
 }
 
-impl<F: Fingerprint> Decider for dedup::Deduplicator<F> {
-    fn unfinished(&self) -> Option<Vec<u8>> {
-        self.unfinished().map(<[u8]>::to_vec)
-    }
-
-    fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>> {
-        let mut decided = Vec::with_capacity(documents.len());
-        self.decide_batch(documents, |_, fingerprinted, decision| {
-            let (name, printed) = (name_of(&decision), Printed(fingerprinted.value).to_string());
-            let (of, similarity) = match decision {
-                Decision::Duplicate { of, similarity, .. } => (Some(of), similarity),
-                _ => (None, f64::NAN),
-            };
-            decided.push((name, of, similarity, printed, fingerprinted.num_features > 0));
-            Ok::<(), nearprint_text::Error>(ticker.check()?)
-        })?;
-        Ok(decided)
-    }
-
-    fn decide_texts(&mut self, documents: &[(String, &str)], ticker: &Ticker) -> Result<Duplicates> {
-        let (mut numbers, mut similarities) = (Vec::new(), Vec::new());
-        self.decide_batch(documents, |_, _, decision| {
-            let (number, similarity) = match decision {
-                Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(-1), similarity),
-                _ => (-1, f64::NAN),
-            };
-            numbers.push(number);
-            similarities.push(similarity);
-            Ok::<(), nearprint_text::Error>(ticker.check()?)
-        })?;
-        Ok((numbers, similarities))
-    }
-
-    fn candidates(&self) -> (String, u32) {
-        (self.recipe().to_string(), self.k())
-    }
-
-    fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
-        self.checkpoint(progress)
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        (*self).finish()
-    }
+/// Decides texts whose keys are their numbers.
+fn decide_texts(
+    decider: &mut AnyDeduplicator,
+    documents: &[(&str, &str)],
+    ticker: &Ticker,
+) -> Result<Duplicates> {
+    let (mut numbers, mut similarities) = (Vec::new(), Vec::new());
+    decider.visit_decided(documents, &mut |decided| {
+        let (number, similarity) = match decided.decision {
+            Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(-1), similarity),
+            _ => (-1, f64::NAN),
+        };
+        numbers.push(number);
+        similarities.push(similarity);
+        Ok(ticker.check()?)
+    })?;
+    Ok((numbers, similarities))
 }
 
 /// The name of a decision in Python.
@@ -141,7 +123,7 @@ pub(crate) fn engine_options(threads: Option<usize>, memory: Option<usize>) -> O
 /// that.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Deduplicator {
-    decider: Mutex<Option<Box<dyn Decider>>>,
+    decider: Mutex<Option<AnyDeduplicator>>,
     ticker: Arc<Ticker>,
     /// The process that opened it.
     process: u32,
@@ -152,7 +134,7 @@ impl Deduplicator {
     fn call<T: Send>(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&mut Option<Box<dyn Decider>>) -> Option<Result<T>> + Send,
+        call: impl FnOnce(&mut Option<AnyDeduplicator>) -> Option<Result<T>> + Send,
     ) -> PyResult<T> {
         if std::process::id() != self.process {
             return Err(fork_error(py, "was opened before a fork; open it again in this process"));
@@ -172,14 +154,20 @@ impl Deduplicator {
     fn open(py: Python<'_>, path: Option<PathBuf>, settings: Settings) -> PyResult<Self> {
         let ticker = Arc::new(Ticker::default());
         let options = settings.options(ticker.clone()).map_err(|why| input_error(py, &why))?;
-        let width = options.recipe.width();
-        let decider = watch(py, &ticker, None, || Ok(width.visit(Open { path, options })))?.or_raise(py)?;
+        let open = || match path {
+            Some(path) => AnyDeduplicator::open(path, options),
+            None => AnyDeduplicator::temporary(options),
+        };
+        let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
     }
 
     /// The recipe, and the distance of fingerprints within which documents are compared.
     fn candidates(&self, py: Python<'_>) -> PyResult<(String, u32)> {
-        self.call(py, |decider| Some(Ok(decider.as_ref()?.candidates())))
+        self.call(py, |decider| {
+            let decider = decider.as_ref()?;
+            Some(Ok((decider.recipe().to_string(), decider.k())))
+        })
     }
 
     /// Decides texts in order, whose keys are their numbers. Returns the number of the text that each
@@ -197,16 +185,17 @@ impl Deduplicator {
                 chunks.into_iter().flatten().map(Option::unwrap_or_default).collect()
             }
         };
-        let documents: Vec<(String, &str)> =
-            numbers.as_slice()?.iter().map(ToString::to_string).zip(texts).collect();
+        let keys: Vec<String> = numbers.as_slice()?.iter().map(ToString::to_string).collect();
+        let documents: Vec<(&str, &str)> = keys.iter().map(String::as_str).zip(texts).collect();
         let decided =
-            self.call(py, |decider| Some(decider.as_mut()?.decide_texts(&documents, &self.ticker)))?;
+            self.call(py, |decider| Some(decide_texts(decider.as_mut()?, &documents, &self.ticker)))?;
         Ok((decided.0.into_pyarray(py), decided.1.into_pyarray(py)))
     }
 
     /// The progress of an unfinished job.
     fn unfinished<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let progress = self.call(py, |decider| Some(Ok(decider.as_ref()?.unfinished())))?;
+        let progress =
+            self.call(py, |decider| Some(Ok(decider.as_ref()?.unfinished().map(<[u8]>::to_vec))))?;
         Ok(progress.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
@@ -217,8 +206,9 @@ impl Deduplicator {
         keys: Vec<PyBackedStr>,
         texts: Vec<PyBackedStr>,
     ) -> PyResult<Vec<Decided>> {
-        let documents: Vec<Document> = keys.into_iter().zip(texts).collect();
-        self.call(py, |decider| Some(decider.as_mut()?.decide(&documents, &self.ticker)))
+        let documents: Vec<(&str, &str)> =
+            keys.iter().zip(&texts).map(|(key, text)| (&**key, &**text)).collect();
+        self.call(py, |decider| Some(decide(decider.as_mut()?, &documents, &self.ticker)))
     }
 
     /// Makes the kept documents durable, together with the progress of the job.
@@ -242,21 +232,4 @@ impl Deduplicator {
 enum Texts {
     Listed(Vec<PyBackedStr>),
     Arrow(ArrowArrays),
-}
-
-/// Opens a deduplicator with fingerprints of the width of its recipe.
-struct Open {
-    path: Option<PathBuf>,
-    options: DedupOptions,
-}
-
-impl WidthVisitor for Open {
-    type Output = Result<Box<dyn Decider>>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        Ok(Box::new(match self.path {
-            Some(path) => dedup::Deduplicator::<F>::open(path, self.options)?,
-            None => dedup::Deduplicator::<F>::temporary(self.options)?,
-        }))
-    }
 }

@@ -113,6 +113,10 @@ typedef struct nearprint_builder nearprint_builder;
 // through a nearprint_writer.
 typedef struct nearprint_database nearprint_database;
 
+// Decides which texts of a stream are kept, and stores those in a database: a text is kept unless an
+// earlier kept one is similar.
+typedef struct nearprint_deduplicator nearprint_deduplicator;
+
 // Why the last failed call failed. An object of the caller: a program needs one for each thread.
 //
 // Every function that can fail takes one as its last parameter, which may be null. A failed call
@@ -1568,6 +1572,59 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
                                                  size_t text_len,
                                                  uint64_t *id,
                                                  nearprint_error *error);
+#endif /* NEARPRINT_NO_TEXTS */
+
+#ifndef NEARPRINT_NO_TEXTS
+// -------------------------------------------------------------------------------------------------
+// Deduplication of texts
+//
+// Any number of threads may use a deduplicator at once. One thread closes and frees it.
+// -------------------------------------------------------------------------------------------------
+
+// Opens the database of a deduplication, or makes one. `deduplicator` receives the handle.
+//
+// `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
+// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
+// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
+// 0.7 for `minhash`. With a recipe of simhash, which has no features to compare, the distance of
+// fingerprints decides, and `similarity` is 0. `options` may be null. NEARPRINT_LOCKED while the database
+// has a writer.
+nearprint_status nearprint_deduplicator_open(const char *path,
+                                             size_t path_len,
+                                             const char *recipe,
+                                             size_t recipe_len,
+                                             double similarity,
+                                             const nearprint_options *options,
+                                             nearprint_deduplicator **deduplicator,
+                                             nearprint_error *error);
+
+// Decides documents in their order, and stores those that are kept. Earlier ones count, of this call, of other
+// threads, and uncommitted ones.
+//
+// `documents` has keys and texts, and neither fingerprints nor ids. `kept` receives 1 for each one that is
+// kept, and 0 otherwise; it may be null. `duplicates` receives a stream of those that are not kept, and
+// may be null.
+//
+// Columns: groups (the number of the document, from 0), fingerprints (of the document), distances,
+// similarities and keys (of the most similar kept one).
+nearprint_status nearprint_deduplicator_decide(const nearprint_deduplicator *deduplicator,
+                                               const nearprint_rows *documents,
+                                               int32_t *kept,
+                                               nearprint_stream **duplicates,
+                                               nearprint_error *error);
+
+// Returns when all that was decided before is durable, and visible to new snapshots. One sync serves all
+// threads that call it in the meantime (group commit).
+nearprint_status nearprint_deduplicator_commit(const nearprint_deduplicator *deduplicator,
+                                               nearprint_error *error);
+
+// Commits, flushes, waits for merges and releases the lock. NEARPRINT_BUSY while another thread uses the
+// deduplicator. After a failure it is still open.
+nearprint_status nearprint_deduplicator_close(const nearprint_deduplicator *deduplicator,
+                                              nearprint_error *error);
+
+// Frees the handle, without what was not committed. Null is allowed.
+void nearprint_deduplicator_free(nearprint_deduplicator *deduplicator);
 #endif /* NEARPRINT_NO_TEXTS */
 
 #ifndef NEARPRINT_NO_TEXTS

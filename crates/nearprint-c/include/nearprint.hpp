@@ -10,6 +10,7 @@
 #include <nearprint.h>
 #include <nearprint/core.hpp>
 #include <nearprint/database.hpp>
+#include <nearprint/deduplicator.hpp>
 #include <nearprint/images.hpp>
 #include <nearprint/lists.hpp>
 #include <nearprint/range.hpp>

@@ -73,5 +73,8 @@ pub mod fingerprinter;
 #[cfg(feature = "texts")]
 pub mod similarity;
 
+#[cfg(feature = "texts")]
+pub mod deduplicator;
+
 #[cfg(feature = "images")]
 pub mod images;

@@ -83,6 +83,29 @@ impl<'c> CheckedRows<'c> {
     }
 }
 
+/// The keys and the texts of documents.
+#[cfg(feature = "texts")]
+pub(crate) fn documents<'c>(
+    call: &'c Call,
+    documents: *const nearprint_rows,
+) -> Outcome<Vec<(&'c str, &'c str)>> {
+    let Some(given) = call.growing(documents, "documents")? else {
+        return Err(Failure::argument("documents", "a null pointer"));
+    };
+    if !(given.fingerprints.is_null() && given.ids.is_null()) {
+        return Err(Failure::argument(
+            "documents",
+            "with fingerprints or ids, which are made from texts and keys",
+        ));
+    }
+    let column = |strings: (*const *const c_char, *const usize), name: &str| {
+        call.array(strings.0, given.count, name)?;
+        text_array(call, strings, given.count, name)
+    };
+    let keys = column((given.keys, given.key_lens), "documents.keys")?;
+    Ok(keys.into_iter().zip(column((given.texts, given.text_lens), "documents.texts")?).collect())
+}
+
 /// An array of texts, which must be UTF-8.
 pub(crate) fn text_array<'c>(
     call: &'c Call,

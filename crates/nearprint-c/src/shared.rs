@@ -2,8 +2,8 @@
 
 use std::sync::{RwLock, RwLockReadGuard, TryLockError};
 
-use nearprint::SharedWriter;
 use nearprint::erased::AnyWriter;
+use nearprint::{Commit, SharedWriter};
 
 use crate::call::Call;
 use crate::database::nearprint_database;
@@ -15,31 +15,53 @@ use crate::status::{NEARPRINT_BUSY, NEARPRINT_CLOSED, nearprint_status};
 /// A writer that several threads use: each call returns when its operations are durable, and one sync
 /// serves all calls that arrived in the meantime (group commit). Otherwise as a nearprint_writer.
 pub struct nearprint_shared_writer {
-    inner: RwLock<Option<SharedWriter<AnyWriter>>>,
+    inner: Shared<AnyWriter>,
     words: usize,
 }
 
-type Open<'a> = RwLockReadGuard<'a, Option<SharedWriter<AnyWriter>>>;
+/// What several threads write with, until one of them closes it.
+pub(crate) struct Shared<W>(RwLock<Option<SharedWriter<W>>>);
 
-impl nearprint_shared_writer {
+type Open<'a, W> = RwLockReadGuard<'a, Option<SharedWriter<W>>>;
+
+impl<W: Commit> Shared<W> {
+    pub(crate) fn new(writer: W) -> Self {
+        Self(RwLock::new(Some(SharedWriter::new(writer))))
+    }
+
     /// Works with the writer. Other threads do the same, but for closing it.
-    fn with<T>(&self, work: impl FnOnce(&SharedWriter<AnyWriter>) -> nearprint::Result<T>) -> Outcome<T> {
-        let open: Open<'_> = match self.inner.try_read() {
+    pub(crate) fn with<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&SharedWriter<W>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let open: Open<'_, W> = match self.0.try_read() {
             Ok(open) => open,
-            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::WouldBlock) => return Err(busy(name)),
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        let writer = open.as_ref().ok_or_else(closed)?;
-        Ok(work(writer)?)
+        work(open.as_ref().ok_or_else(|| closed(name))?)
+    }
+
+    /// Ends the work with the writer. After a failure it is still open.
+    pub(crate) fn close(&self, name: &str, finish: impl FnOnce(&mut W) -> Outcome) -> Outcome {
+        let mut open = match self.0.try_write() {
+            Ok(open) => open,
+            Err(TryLockError::WouldBlock) => return Err(busy(name)),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
+        open.as_ref().ok_or_else(|| closed(name))?.with(finish)?;
+        *open = None;
+        Ok(())
     }
 }
 
-fn closed() -> Box<Failure> {
-    Failure::new(NEARPRINT_CLOSED, "writer: it was closed")
+fn closed(name: &str) -> Box<Failure> {
+    Failure::new(NEARPRINT_CLOSED, format!("{name}: it was closed"))
 }
 
-fn busy() -> Box<Failure> {
-    Failure::new(NEARPRINT_BUSY, "writer: another call is using it")
+fn busy(name: &str) -> Box<Failure> {
+    Failure::new(NEARPRINT_BUSY, format!("{name}: another call is using it"))
 }
 
 impl Handle for nearprint_shared_writer {
@@ -58,7 +80,7 @@ pub unsafe extern "C" fn nearprint_shared_writer_open(
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.new_handle(writer, "writer")?;
         let database = &call.handle(database, "database")?.inner;
-        let inner = RwLock::new(Some(SharedWriter::new(database.writer()?)));
+        let inner = Shared::new(database.writer()?);
         writer.give(nearprint_shared_writer { inner, words: database.width().words() });
         Ok(())
     })
@@ -78,7 +100,9 @@ pub unsafe extern "C" fn nearprint_shared_writer_insert_rows(
         let writer = call.handle(writer, "writer")?;
         let rows = CheckedRows::new(call, rows, writer.words)?;
         let mut ids = call.outputs(assigned, rows.count, "assigned")?;
-        writer.with(|shared| shared.commit_with(|writer| writer.insert(&rows.view(), &mut ids.receive())))
+        writer.inner.with("writer", |shared| {
+            Ok(shared.commit_with(|writer| writer.insert(&rows.view(), &mut ids.receive()))?)
+        })
     })
 }
 
@@ -103,8 +127,10 @@ pub unsafe extern "C" fn nearprint_shared_writer_insert_if_new(
         }
         let mut met = nearprint::erased::Columns::default();
         let mut ids = call.optional(id);
-        writer.with(|shared| {
-            shared.commit_with(|writer| writer.insert_if_new(&rows.view(), k, &mut ids.receive(), &mut met))
+        writer.inner.with("writer", |shared| {
+            let insert =
+                |writer: &mut AnyWriter| writer.insert_if_new(&rows.view(), k, &mut ids.receive(), &mut met);
+            Ok(shared.commit_with(insert)?)
         })?;
         call.optional(is_new).set(i32::from(met.fingerprints.is_empty()));
         Ok(())
@@ -123,7 +149,7 @@ pub unsafe extern "C" fn nearprint_shared_writer_delete(
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
         let ids = call.array(ids, count, "ids")?;
-        writer.with(|shared| shared.commit_with(|writer| writer.delete(ids)))
+        writer.inner.with("writer", |shared| Ok(shared.commit_with(|writer| writer.delete(ids))?))
     })
 }
 
@@ -136,14 +162,7 @@ pub unsafe extern "C" fn nearprint_shared_writer_close(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let mut open = match writer.inner.try_write() {
-            Ok(open) => open,
-            Err(TryLockError::WouldBlock) => return Err(busy()),
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        };
-        open.as_ref().ok_or_else(closed)?.with(AnyWriter::finish)?;
-        *open = None;
-        Ok(())
+        writer.inner.close("writer", |writer| Ok(writer.finish()?))
     })
 }
 

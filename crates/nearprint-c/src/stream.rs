@@ -172,7 +172,8 @@ pub(crate) unsafe fn begin(
 
 /// The rows of a stream. Those before a failure reach the caller before it.
 struct PulledRows {
-    stream: AnyStream,
+    /// What follows the block.
+    rest: Option<AnyStream>,
     block: Columns,
     /// The next row of the block.
     next: usize,
@@ -192,7 +193,7 @@ impl PulledRows {
                 // The caller reads the keys of this block.
                 break;
             }
-            match self.stream.next() {
+            match self.rest.as_mut().and_then(Iterator::next) {
                 Some(Ok(block)) => (self.block, self.next) = (block, 0),
                 Some(Err(error)) => self.failed = Some(error),
                 None => break,
@@ -204,8 +205,20 @@ impl PulledRows {
 
 impl From<AnyStream> for nearprint_stream {
     fn from(stream: AnyStream) -> Self {
-        let (shape, words) = (stream.shape(), stream.width().words());
-        let rows = PulledRows { stream, block: Columns::default(), next: 0, failed: None };
-        Self { rows: Guarded::new(rows), shape, words }
+        let block = Columns::new(stream.width(), stream.shape());
+        Self::new(block, Some(stream))
+    }
+}
+
+impl From<Columns> for nearprint_stream {
+    fn from(rows: Columns) -> Self {
+        Self::new(rows, None)
+    }
+}
+
+impl nearprint_stream {
+    fn new(block: Columns, rest: Option<AnyStream>) -> Self {
+        let (shape, words) = (block.shape, block.width.words());
+        Self { rows: Guarded::new(PulledRows { rest, block, next: 0, failed: None }), shape, words }
     }
 }

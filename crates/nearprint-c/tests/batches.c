@@ -1,4 +1,5 @@
-/* Batches of rows with keys, documents, deletions, rollback, expiry, events, keys of streams, writers of several threads.
+/* Batches of rows with keys, documents, deduplication, deletions, rollback, expiry, events, keys of streams, writers of
+ * several threads.
  * Answers are compared with what the rows say.
  *
  *   batches FOLDER
@@ -508,6 +509,132 @@ static void threads(void) {
   nearprint_database_free(database);
 }
 
+/* Texts of a deduplication: each has a word of its own, and every second one is a copy of the one before. */
+enum { TEXTS = 40 };
+typedef struct {
+  nearprint_deduplicator *dedup;
+  int first;
+  int kept;
+} dedup_job;
+
+static nearprint_rows document_of(int number, char key[16], char text[96], const char **pointers, size_t *lens) {
+  snprintf(key, 16, "page %d", number);
+  snprintf(text, 96, "the first words of page %d, and its last words%s", number / 2, number % 2 == 0 ? "" : "!");
+  pointers[0] = key;
+  pointers[1] = text;
+  lens[0] = strlen(key);
+  lens[1] = strlen(text);
+  nearprint_rows rows;
+  nearprint_rows_init(&rows);
+  rows.count = 1;
+  rows.keys = &pointers[0];
+  rows.key_lens = &lens[0];
+  rows.texts = &pointers[1];
+  rows.text_lens = &lens[1];
+  return rows;
+}
+
+/* Decides all texts, from its own first one on, and commits each. */
+static void *decide_all(void *argument) {
+  dedup_job *own = argument;
+  for (int at = 0; at < TEXTS; at++) {
+    char key[16], text[96];
+    const char *pointers[2];
+    size_t lens[2];
+    const nearprint_rows rows = document_of((own->first + at) % TEXTS, key, text, pointers, lens);
+    int32_t kept = 7;
+    if (nearprint_deduplicator_decide(own->dedup, &rows, &kept, NULL, NULL) != NEARPRINT_OK) return NULL;
+    if (nearprint_deduplicator_commit(own->dedup, NULL) != NEARPRINT_OK) return NULL;
+    own->kept += kept;
+  }
+  return own;
+}
+
+static void deduplication(void) {
+  nearprint_deduplicator *dedup, *second;
+  OK(nearprint_deduplicator_open(TEXT(in_home("kept.np")), NULL, 0, 0, NULL, &dedup, error));
+  FAILS(nearprint_deduplicator_open(TEXT(in_home("kept.np")), NULL, 0, 0, NULL, &second, error), NEARPRINT_LOCKED,
+        "kept.np");
+  CHECK(second == NULL);
+  pthread_t running[THREADS];
+  dedup_job jobs[THREADS];
+  for (int at = 0; at < THREADS; at++) {
+    jobs[at] = (dedup_job){dedup, at * TEXTS / THREADS, 0};
+    CHECK(pthread_create(&running[at], NULL, decide_all, &jobs[at]) == 0);
+  }
+  int kept_texts = 0;
+  for (int at = 0; at < THREADS; at++) {
+    void *done;
+    CHECK(pthread_join(running[at], &done) == 0 && done == &jobs[at]);
+    kept_texts += jobs[at].kept;
+  }
+  /* Whatever the threads did: one of each two. They are durable before the deduplicator is closed. */
+  nearprint_database *database;
+  OK(nearprint_database_open(TEXT(in_home("kept.np")), NULL, &database, error));
+  CHECK(kept_texts == TEXTS / 2 && rows_in(database) == TEXTS / 2);
+
+  /* One call tells what each document has met, in the call or before it. */
+  char key[3][16], text[3][96];
+  const char *keys[3], *texts[3], *pointers[2];
+  size_t key_lens[3], text_lens[3], lens[2];
+  const int numbers[3] = {TEXTS, 6, TEXTS + 1};
+  nearprint_rows rows;
+  for (int at = 0; at < 3; at++) {
+    rows = document_of(numbers[at], key[at], text[at], pointers, lens);
+    keys[at] = pointers[0];
+    texts[at] = pointers[1];
+    key_lens[at] = lens[0];
+    text_lens[at] = lens[1];
+  }
+  rows.count = 3;
+  rows.keys = keys;
+  rows.key_lens = key_lens;
+  rows.texts = texts;
+  rows.text_lens = text_lens;
+  int32_t kept[3];
+  nearprint_stream *duplicates;
+  OK(nearprint_deduplicator_decide(dedup, &rows, kept, &duplicates, error));
+  CHECK(kept[0] == 1 && kept[1] == 0 && kept[2] == 0);
+  uint64_t groups[4];
+  double similarities[4];
+  const char *of[4];
+  size_t of_lens[4], count;
+  nearprint_columns columns;
+  nearprint_columns_init(&columns);
+  columns.capacity = 4;
+  columns.groups = groups;
+  columns.similarities = similarities;
+  columns.keys = of;
+  columns.key_lens = of_lens;
+  OK(nearprint_stream_next(duplicates, &columns, &count, error));
+  CHECK(count == 2 && groups[0] == 1 && groups[1] == 2 && similarities[0] == 1 && similarities[1] == 1);
+  CHECK(strncmp(of[0], "page 6", of_lens[0]) == 0 || strncmp(of[0], "page 7", of_lens[0]) == 0);
+  CHECK(of_lens[1] == 7 && strncmp(of[1], "page 40", 7) == 0);
+  OK(nearprint_stream_next(duplicates, &columns, &count, error));
+  CHECK(count == 0);
+  nearprint_stream_free(duplicates);
+
+  rows.fingerprints = fingerprints;
+  FAILS(nearprint_deduplicator_decide(dedup, &rows, kept, NULL, error), NEARPRINT_INVALID_ARGUMENT, "documents");
+  rows.fingerprints = NULL;
+  rows.texts = NULL;
+  FAILS(nearprint_deduplicator_decide(dedup, &rows, kept, NULL, error), NEARPRINT_INVALID_ARGUMENT,
+        "documents.texts");
+  OK(nearprint_deduplicator_close(dedup, error));
+  FAILS(nearprint_deduplicator_commit(dedup, error), NEARPRINT_CLOSED, "closed");
+  nearprint_deduplicator_free(dedup);
+  CHECK(rows_in(database) == TEXTS / 2 + 1);
+  nearprint_database_free(database);
+
+  /* A recipe that is given is required, and a limit beyond 1 is none. */
+  FAILS(nearprint_deduplicator_open(TEXT(in_home("kept.np")), TEXT("minhash shingle=1"), 0, NULL, &second, error),
+        NEARPRINT_MISMATCH, "kept.np");
+  FAILS(nearprint_deduplicator_open(TEXT(in_home("kept.np")), NULL, 0, 1.5, NULL, &second, error),
+        NEARPRINT_INVALID_ARGUMENT, "similarity: 1.5");
+  OK(nearprint_deduplicator_open(TEXT(in_home("kept.np")), NULL, 0, 0.9, NULL, &second, error));
+  nearprint_deduplicator_free(second);
+}
+
 /* A log of few bytes stays when its writer closes. */
 static void short_logs(void) {
   nearprint_options options;
@@ -543,7 +670,8 @@ int main(int argc, char **argv) {
   short_logs();
   documents();
   threads();
+  deduplication();
   nearprint_error_free(error);
-  puts("batches: rows, documents, expiry, events, threads");
+  puts("batches: rows, documents, deduplication, expiry, events, threads");
   return 0;
 }

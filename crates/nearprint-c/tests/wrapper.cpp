@@ -373,6 +373,20 @@ void batches(const std::filesystem::path& home) {
   CHECK(fingerprinter.similarity("one two three four five six", "one two three four five seven") == 0.6);
   CHECK(fingerprinter.estimate(fingerprinter.distance(print{}, print{})) == 1);
 
+  const nearprint::deduplicator dedup(home / "kept");
+  const std::vector<nearprint::document> pages = {{"a", "one two three four five six seven eight nine"},
+                                                  {"b", "another text of a few words"},
+                                                  {"c", "One two three four five six seven eight nine, ten"}};
+  const auto decisions = dedup.decide(pages);
+  CHECK(decisions[0].kept && decisions[1].kept && !decisions[2].kept);
+  CHECK(decisions[2].duplicate_of == "a" && decisions[2].similarity == 7.0 / 8);
+  dedup.commit();
+  CHECK(!dedup.decide("d", "another text of a few words!").kept);
+  dedup.close();
+  CHECK(thrown([&] { dedup.commit(); }) == NEARPRINT_CLOSED);
+  CHECK(thrown([&] { nearprint::deduplicator(home / "kept", "minhash", 2); }) == NEARPRINT_INVALID_ARGUMENT);
+  CHECK(nearprint::database<print>(home / "kept").snapshot().stats().rows == 2);
+
   std::vector<std::uint8_t> samples(3 * 64 * 48);
   for (std::size_t at = 0; at < samples.size(); at++) samples[at] = static_cast<std::uint8_t>(at / 3 * 7 ^ at / 192);
   const auto picture = nearprint::fingerprint_rgb("pdq", 64, 48, samples);

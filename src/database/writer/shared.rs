@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Writer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
 /// What makes operations durable.
@@ -81,7 +81,7 @@ impl<W: Commit> SharedWriter<W> {
     /// Whatever `apply` returns; operations before its error are committed with the next ones. As
     /// [`Writer::commit`]: then it is not known whether the operations are stored. They are durable if
     /// a later commit succeeds.
-    pub fn commit_with<T>(&self, apply: impl FnOnce(&mut W) -> Result<T>) -> Result<T> {
+    pub fn commit_with<T, E: From<Error>>(&self, apply: impl FnOnce(&mut W) -> Result<T, E>) -> Result<T, E> {
         self.arriving.fetch_add(1, Ordering::SeqCst);
         let _wakes = WakesOthers(&self.changed);
         let mut shared = self.lock();
@@ -121,7 +121,6 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::error::Error;
 
     /// Counts commits. Each one waits for an outcome.
     struct Gate {

@@ -7,6 +7,22 @@
 
 namespace nearprint {
 
+namespace detail {
+
+/// Strings in the form of nearprint.h.
+struct strings {
+  std::vector<const char*> starts;
+  std::vector<std::size_t> lens;
+  explicit strings(const std::vector<std::string_view>& views) {
+    for (const std::string_view& view : views) {
+      starts.push_back(view.data());
+      lens.push_back(view.size());
+    }
+  }
+};
+
+}  // namespace detail
+
 /// Rows with keys and texts. All columns that are not empty have one value for each row. Strings have to outlive
 /// the call that stores the rows.
 template <typename F>
@@ -29,7 +45,7 @@ struct rows {
   /// another length.
   template <typename Use>
   void with(Use use) const {
-    const strings key_pointers(keys), text_pointers(texts);
+    const detail::strings key_pointers(keys), text_pointers(texts);
     nearprint_rows given;
     nearprint_rows_init(&given);
     given.count = fingerprints.size();
@@ -50,17 +66,6 @@ struct rows {
   }
 
  private:
-  struct strings {
-    std::vector<const char*> starts;
-    std::vector<std::size_t> lens;
-    explicit strings(const std::vector<std::string_view>& views) {
-      for (const std::string_view& view : views) {
-        starts.push_back(view.data());
-        lens.push_back(view.size());
-      }
-    }
-  };
-
   void check(std::size_t size, const char* column) const {
     if (size == 0 || size == fingerprints.size()) return;
     throw error(NEARPRINT_INVALID_ARGUMENT, std::string(column) + ": " + std::to_string(size) + " values for " +

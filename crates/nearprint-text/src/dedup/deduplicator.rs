@@ -15,7 +15,7 @@ use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
+use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// What becomes of a document.
@@ -335,6 +335,10 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
     pub fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
+        Ok(self.commit_with(progress)?)
+    }
+
+    fn commit_with(&mut self, progress: &[u8]) -> nearprint::Result<()> {
         if self.is_temporary {
             return Ok(());
         }
@@ -376,19 +380,20 @@ impl<F: Fingerprint> Deduplicator<F> {
     ///
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
         self.finish_with(None)
     }
 
-    /// As [`finish`](Self::finish), and replaces the records of finished jobs by the same commit.
-    pub(super) fn finish_with(mut self, history: Option<&[u8]>) -> Result<()> {
+    /// Does what [`finish`](Self::finish) does, and keeps the lock. Replaces the records of finished jobs by
+    /// the same commit.
+    pub(super) fn finish_with(&mut self, history: Option<&[u8]>) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
         history.map_or(Ok(()), |history| self.writer.set_history(history))?;
         self.writer.set_checkpoint(b"")?;
-        Ok(self.writer.close()?)
+        Ok(self.writer.finish()?)
     }
 
     /// Whether kept documents are remembered temporarily.
@@ -562,6 +567,14 @@ impl<F: Fingerprint> Deduplicator<F> {
     fn is_key_taken(&mut self, key: &str) -> Result<bool> {
         let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key)).transpose()?;
         Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
+    }
+}
+
+/// A checkpoint without progress: several threads share a deduplicator by
+/// [`SharedWriter`](nearprint::SharedWriter).
+impl<F: Fingerprint> Commit for Deduplicator<F> {
+    fn commit(&mut self) -> nearprint::Result<()> {
+        self.commit_with(b"")
     }
 }
 

@@ -11,10 +11,11 @@
 //! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`,
 //! `temporary`, `stored`, `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
 //! `job`, `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`,
-//! `fingerprinting`; `against`, `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranking`,
-//! `ranked`, `by_unit`; `run`.
+//! `fingerprinting`; `any_deduplicator`, `against`, `job_outputs`, `writing`, `opened`; `ranked_record`,
+//! `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
 
 mod against;
+mod any_deduplicator;
 mod by_passage;
 mod by_unit;
 mod candidates;
@@ -52,6 +53,7 @@ mod units;
 mod writing;
 
 pub use crate::time::UtcTime;
+pub use any_deduplicator::{AnyDeduplicator, Decided};
 pub use checkpoint::{DocumentCounts, UnitCounts};
 pub use confirm::{Confirm, ParseConfirmError};
 pub use crowding::Crowding;

@@ -446,7 +446,7 @@ pub(super) struct WrittenJob<F: Fingerprint> {
 
 impl<F: Fingerprint> WrittenJob<F> {
     /// Gives the files their names. Then one commit moves the record of the job to the history.
-    pub(super) fn complete(self) -> Result<FileReport> {
+    pub(super) fn complete(mut self) -> Result<FileReport> {
         self.outputs.into_iter().flatten().try_for_each(OutputFile::complete)?;
         self.deduplicator.finish_with(Some(&self.history))?;
         Ok(self.report)

@@ -1,0 +1,174 @@
+//! Deciding which texts of a stream are kept.
+
+use std::ffi::c_char;
+use std::path::Path;
+
+use nearprint::erased::{AnyRow, Columns, Shape, Sink};
+use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions, recipe_of};
+
+use crate::call::Call;
+use crate::error::{Failure, Outcome, nearprint_error};
+use crate::handle::{self, Handle};
+use crate::rows::{documents, nearprint_rows};
+use crate::settings::{self, nearprint_options};
+use crate::shared::Shared;
+use crate::status::nearprint_status;
+use crate::stream::nearprint_stream;
+
+/// The columns of duplicates.
+const DUPLICATES: Shape = Shape { ids: false, keys: true, similarities: true, ..Shape::MATCHES };
+
+/// Decides which texts of a stream are kept, and stores those in a database: a text is kept unless an
+/// earlier kept one is similar.
+pub struct nearprint_deduplicator {
+    inner: Shared<AnyDeduplicator>,
+}
+
+impl Handle for nearprint_deduplicator {
+    const NAME: &'static str = "nearprint_deduplicator";
+}
+
+/// Opens the database of a deduplication, or makes one. `deduplicator` receives the handle.
+///
+/// `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
+/// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
+/// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
+/// 0.7 for `minhash`. With a recipe of simhash, which has no features to compare, the distance of
+/// fingerprints decides, and `similarity` is 0. `options` may be null. NEARPRINT_LOCKED while the database
+/// has a writer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_deduplicator_open(
+    path: *const c_char,
+    path_len: usize,
+    recipe: *const c_char,
+    recipe_len: usize,
+    similarity: f64,
+    options: *const nearprint_options,
+    deduplicator: *mut *mut nearprint_deduplicator,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let deduplicator = call.new_handle(deduplicator, "deduplicator")?;
+        let path = call.path(path, path_len)?;
+        let recipe = call.optional_text(recipe, recipe_len, "recipe")?;
+        let mut dedup = dedup_options(path, recipe)?;
+        dedup.similarity = limit_of(similarity)?;
+        dedup.engine = settings::options(call, options)?;
+        let inner = Shared::new(AnyDeduplicator::open(path, dedup)?);
+        deduplicator.give(nearprint_deduplicator { inner });
+        Ok(())
+    })
+}
+
+/// Decides documents in their order, and stores those that are kept. Earlier ones count, of this call, of other
+/// threads, and uncommitted ones.
+///
+/// `documents` has keys and texts, and neither fingerprints nor ids. `kept` receives 1 for each one that is
+/// kept, and 0 otherwise; it may be null. `duplicates` receives a stream of those that are not kept, and
+/// may be null.
+///
+/// Columns: groups (the number of the document, from 0), fingerprints (of the document), distances,
+/// similarities and keys (of the most similar kept one).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_deduplicator_decide(
+    deduplicator: *const nearprint_deduplicator,
+    documents: *const nearprint_rows,
+    kept: *mut i32,
+    duplicates: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let given = self::documents(call, documents)?;
+        let mut kept = call.outputs(kept, given.len(), "kept")?;
+        let stream =
+            if duplicates.is_null() { None } else { Some(call.new_handle(duplicates, "duplicates")?) };
+        let deduplicator = call.handle(deduplicator, "deduplicator")?;
+        let found = deduplicator.inner.with("deduplicator", |shared| {
+            shared.with(|dedup| {
+                let mut found = Columns::new(dedup.recipe().width(), DUPLICATES);
+                let mut at = 0;
+                dedup.visit_decided(&given, &mut |decided| {
+                    kept.set_at(at, i32::from(decided.decision == Decision::Kept));
+                    if let Decision::Duplicate { of, distance, similarity } = &decided.decision {
+                        let (distance, similarity, key) = (*distance, *similarity, Some(of.as_str()));
+                        let fingerprint = &decided.fingerprint;
+                        let group = at as u64;
+                        found.push(&AnyRow {
+                            group,
+                            fingerprint,
+                            distance,
+                            key,
+                            similarity,
+                            ..AnyRow::default()
+                        });
+                    }
+                    at += 1;
+                    Ok(())
+                })?;
+                Ok(found)
+            })
+        })?;
+        if let Some(stream) = stream {
+            stream.give(found.into());
+        }
+        Ok(())
+    })
+}
+
+/// Returns when all that was decided before is durable, and visible to new snapshots. One sync serves all
+/// threads that call it in the meantime (group commit).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_deduplicator_commit(
+    deduplicator: *const nearprint_deduplicator,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let deduplicator = call.handle(deduplicator, "deduplicator")?;
+        let committed =
+            |shared: &nearprint::SharedWriter<_>| Ok(shared.commit_with(|_| Ok::<(), nearprint::Error>(()))?);
+        deduplicator.inner.with("deduplicator", committed)
+    })
+}
+
+/// Commits, flushes, waits for merges and releases the lock. NEARPRINT_BUSY while another thread uses the
+/// deduplicator. After a failure it is still open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_deduplicator_close(
+    deduplicator: *const nearprint_deduplicator,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let deduplicator = call.handle(deduplicator, "deduplicator")?;
+        deduplicator.inner.close("deduplicator", |dedup| Ok(dedup.finish()?))
+    })
+}
+
+/// Frees the handle, without what was not committed. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_deduplicator_free(deduplicator: *mut nearprint_deduplicator) {
+    // SAFETY: The contract of the header.
+    unsafe { handle::free(deduplicator) }
+}
+
+/// The options for a database that may not exist, with a recipe that may be missing.
+fn dedup_options(path: &Path, recipe: Option<&str>) -> Outcome<DedupOptions> {
+    let parsed = match recipe {
+        None if path.exists() => recipe_of(path)?,
+        recipe => recipe.unwrap_or("minhash").parse()?,
+    };
+    let mut options = DedupOptions::new(parsed);
+    options.require_recipe = recipe.is_some();
+    Ok(options)
+}
+
+/// The limit that was given.
+fn limit_of(similarity: f64) -> Outcome<Option<f64>> {
+    match (0.0..=1.0).contains(&similarity) {
+        true => Ok(Some(similarity).filter(|&similarity| similarity > 0.0)),
+        false => Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1"))),
+    }
+}
