@@ -11,6 +11,7 @@
 mod args;
 mod commands;
 mod exact;
+mod expected;
 mod familiar;
 mod file_act;
 #[cfg(any(test, feature = "fuzzing"))]

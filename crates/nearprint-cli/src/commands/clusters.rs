@@ -10,6 +10,7 @@ use crate::args::{
 };
 use crate::commands::pairs::run_join;
 use crate::exact::SimilarDocuments;
+use crate::expected::Expected;
 use crate::input::fingerprints::List;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
@@ -69,6 +70,10 @@ impl TypedCommand<Option<List<'_>>> for &Args {
             let similar =
                 database.map(|path| SimilarDocuments::open(path, &options, self.near)).transpose()?;
             if let Some(similar) = similar.flatten() {
+                if let Some((most, path)) = self.source.max_output.zip(database) {
+                    let snapshot = options.open::<F>(path)?.snapshot()?;
+                    Expected::of_documents(&snapshot, &similar)?.check_clusters(most)?;
+                }
                 return self.print_similar::<F>(&similar, global, out);
             }
             let source = match (database, list) {
@@ -77,6 +82,9 @@ impl TypedCommand<Option<List<'_>>> for &Args {
                 (None, None) => return Ok(()),
             };
             let k = self.near.k(source.bands(), F::WIDTH)?.or(list_k).unwrap_or(source.default_k());
+            if let Some(most) = self.source.max_output {
+                source.expected(k)?.check_clusters(most)?;
+            }
             let (snapshots, again) =
                 (source.snapshots().to_vec(), self.report.path().map(|_| source.clone()));
             let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
@@ -178,6 +186,16 @@ impl<F: Fingerprint> Source<F> {
 
     fn default_k(&self) -> u32 {
         self.snapshots().first().map_or(DEFAULT_K, Snapshot::default_k)
+    }
+
+    fn expected(&self, k: u32) -> Result<Expected, Error> {
+        match self {
+            Self::Database(snapshot) => Expected::of_rows(snapshot, k),
+            Self::List(rows, _) => {
+                let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
+                Ok(Expected::of_list(&fingerprints, k))
+            }
+        }
     }
 
     fn visit(self, k: u32, visit: Visit<'_, F>) -> Result<(), Error> {

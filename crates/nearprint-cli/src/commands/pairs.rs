@@ -3,6 +3,7 @@
 use crate::args::values::DEFAULT_K;
 use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, note_open_kind};
 use crate::exact::{SimilarDocuments, pair_columns};
+use crate::expected::Expected;
 use crate::input::fingerprints::List;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -75,11 +76,6 @@ impl TypedCommand<Option<List<'_>>> for &Args {
     }
 }
 
-/// Rows whose neighbours are counted before pairs are printed.
-const SAMPLED_ROWS: u64 = 1000;
-/// How much more than the limit is expected before nothing is printed: the sample may be far off.
-const FAR_MORE: f64 = 4.0;
-
 impl Args {
     fn print<F: Fingerprint>(
         &self,
@@ -91,6 +87,10 @@ impl Args {
             None => {
                 let Some(path) = self.source.database() else { return Ok(()) };
                 if let Some(similar) = SimilarDocuments::open(path, &options, self.near)? {
+                    if let Some(most) = self.source.max_output {
+                        let snapshot = options.open::<F>(path)?.snapshot()?;
+                        Expected::of_documents(&snapshot, &similar)?.check_pairs(most)?;
+                    }
                     let documents = &similar.documents;
                     let pairs = match self.ids {
                         true => documents.row_pairs(similar.least)?,
@@ -102,17 +102,13 @@ impl Args {
                 let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
                 let columns = pair_columns(self.ids, snapshot.key_storage().has_keys(), false);
                 if let Some(most) = self.source.max_output {
-                    let expected = expected_pairs(&snapshot, k)?;
-                    if expected > FAR_MORE * most as f64 {
-                        return Err(Failure::TooMuch { most, expected });
-                    }
+                    Expected::of_rows(&snapshot, k)?.check_pairs(most)?;
                 }
                 self.results.print_header(out, &columns)?;
                 Ok(self.print_pairs_of_database(&snapshot, k, out)?)
             }
             Some(list) => {
                 let k = self.near.k(None, F::WIDTH)?.or(list.k()).unwrap_or(DEFAULT_K);
-                self.results.print_header(out, &pair_columns(self.ids, false, false))?;
                 self.print_pairs_of_list::<F>(list, k, &options, out)
             }
         }
@@ -147,51 +143,41 @@ impl Args {
         options: &Options,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
-        let format = self.results.format;
+        let (format, columns) = (self.results.format, pair_columns(self.ids, false, false));
+        let check = |fingerprints: &[F]| match self.source.max_output {
+            Some(most) => Expected::of_list(fingerprints, k).check_pairs(most),
+            None => Ok(()),
+        };
         if !self.ids {
-            return Ok(nearprint::list::visit_pairs(list.fingerprints::<F>()?, k, options, |block| {
+            let fingerprints = list.fingerprints::<F>()?;
+            check(&fingerprints)?;
+            self.results.print_header(out, &columns)?;
+            return Ok(nearprint::list::visit_pairs(fingerprints, k, options, |block| {
                 out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
             })?);
         }
         let rows = list.rows::<F>()?;
+        let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
+        check(&fingerprints)?;
+        self.results.print_header(out, &columns)?;
         let print =
             |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None), None));
-        Ok(visit_id_pairs(&rows, print, k, options)?)
+        Ok(visit_id_pairs(&rows, fingerprints, print, (k, options))?)
     }
-}
-
-/// About how many pairs of rows are near: counted for some rows, at equal steps through all of them.
-fn expected_pairs<F: Fingerprint>(snapshot: &Snapshot<F>, k: u32) -> Result<f64, Error> {
-    let (mut sample, mut at) = (Vec::new(), 0);
-    let rows = snapshot.stats().rows;
-    let step = rows.div_ceil(SAMPLED_ROWS).max(1);
-    snapshot.visit_rows(|row| {
-        if at % step == 0 {
-            sample.push(row.fingerprint);
-        }
-        at += 1;
-        Ok::<(), Error>(())
-    })?;
-    let mut near = 0;
-    for &fingerprint in &sample {
-        near += snapshot.query(fingerprint, k)?.len().saturating_sub(1);
-    }
-    Ok(rows as f64 * near as f64 / 2.0 / (sample.len() as f64).max(1.0))
 }
 
 /// Visits the pairs of rows in a sorted list: first pairs of equal fingerprints.
 fn visit_id_pairs<F: Fingerprint>(
     rows: &[Row<F>],
+    fingerprints: Vec<F>,
     mut visit: impl FnMut(u64, u64, u32) -> Result<(), Error>,
-    k: u32,
-    options: &Options,
+    (k, options): (u32, &Options),
 ) -> Result<(), Error> {
     for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
         for (index, later) in equal.iter().enumerate() {
             equal[..index].iter().try_for_each(|earlier| visit(earlier.id, later.id, 0))?;
         }
     }
-    let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
     nearprint::list::visit_pairs(fingerprints, k, options, |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {

@@ -251,16 +251,35 @@ fn outputs_have_a_limit() {
     fs::write(at.join("dense.txt"), &numbers).unwrap();
     succeeds(at, "build dense.np dense.txt", b"");
     // Each number has some 80 neighbours within 2 bits.
-    let outcome = nearprint(at, "pairs dense.np -k 2 --max-output 1000", b"");
-    assert_eq!((outcome.code, &*outcome.out), (1, ""), "{}", outcome.err);
-    assert!(outcome.err.contains("lines are expected, and --max-output is 1000"), "{}", outcome.err);
+    // Thirty groups of ten documents that differ in the last word.
+    let words = |group: u32| (1..40).map(|n| format!("word{} ", n * (group + 1))).collect::<String>();
+    let document = |n: u32| format!("{{\"id\":\"{n}\",\"text\":\"{}and {n}\"}}\n", words(n / 10));
+    fs::write(at.join("in.jsonl"), (0..300).map(document).collect::<String>()).unwrap();
+    succeeds(at, "dedup in.jsonl -o out --db documents.np --similarity 0.96", b"");
+    for line in [
+        "pairs dense.np -k 2 --header --max-output 1000",
+        "pairs --input dense.txt -k 2 --header --max-output 1000",
+        "pairs --input dense.txt -k 2 --ids --max-output 1000",
+        "pairs documents.np --ids --similarity 0.9 --max-output 300",
+        "clusters dense.np -k 1 --header --max-output 1000",
+        "clusters --input dense.txt -k 1 --max-output 1000",
+        "clusters documents.np --similarity 0.9 --max-output 70",
+    ] {
+        let outcome = nearprint(at, line, b"");
+        assert_eq!((outcome.code, &*outcome.out), (1, ""), "{line}: {}", outcome.err);
+        let most = line.rsplit(' ').next().unwrap();
+        let why = format!("lines are expected, and --max-output is {most}");
+        assert!(outcome.err.contains(&why), "{line}: {}", outcome.err);
+    }
+    let all = "clusters documents.np --similarity 0.9 --max-output 300";
+    assert_eq!(succeeds(at, all, b"").lines().count(), 300);
     let all = succeeds(at, "pairs dense.np -k 1", b"").lines().count();
     let enough = format!("pairs dense.np -k 1 --max-output {all}");
     assert_eq!(succeeds(at, &enough, b"").lines().count(), all);
     for line in [
         format!("pairs dense.np -k 1 --max-output {}", all - 1),
         format!("pairs dense.np -k 1 --ids --max-output {}", all - 1),
-        "pairs --input dense.txt -k 1 --max-output 7".to_string(),
+        format!("pairs --input dense.txt -k 1 --max-output {}", all - 1),
         "clusters dense.np -k 1 --max-output 4999".to_string(),
     ] {
         let outcome = nearprint(at, &line, b"");
