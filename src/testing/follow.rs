@@ -126,7 +126,7 @@ fn catch_up(source: &SimulatedDisk, dest: &SimulatedDisk) {
 #[test]
 fn a_follower_has_a_state_of_its_source_after_a_power_cut_at_any_call() {
     let mut cuts = 0;
-    for seed in 0..short_or_full(3, 30) {
+    for seed in 0..short_or_full(2, 30) {
         let (source, states, moments) = run(seed, 24);
         for Moment { disk, acknowledged, begun } in moments {
             for fate in 0..4u64 {

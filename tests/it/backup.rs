@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nearprint::internal::file::{read_exact_at, write_all_at};
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot};
 use testkit::files::{self, set_mode};
-use testkit::{Shape, all_rows, build, for_each_width, insert_all, low, rows};
+use testkit::{Shape, all_rows, build, for_each_width, insert_all, low, rows, short_or_full};
 
 for_each_width!(
     a_copy_is_a_database_of_its_own,
@@ -175,7 +175,7 @@ fn ingested_runs_stay_ingested_in_the_copy<F: Fingerprint>() {
 
 fn a_copy_is_made_while_a_writer_flushes_and_merges<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows::<F>(Shape::Uniform, 12_000, 3);
+    let rows = rows::<F>(Shape::Uniform, short_or_full(6_000, 12_000), 3);
     let database = database(home.path(), &rows[..1000]);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -233,7 +233,7 @@ fn every_answer_is_exact_while_rows_come_and_go<F: Fingerprint>() {
         let database = options.create::<F>(home.path().join("db"), &schema::<F>(bands)).unwrap();
         let mut writer = database.writer().unwrap();
         let mut model: BTreeSet<Row<F>> = BTreeSet::new();
-        for step in 0..short_or_full(900, 4000) {
+        for step in 0..short_or_full(600, 4000) {
             let row = Row { id: random.below(500), ..pool[random.below(pool.len() as u64) as usize] };
             if random.below(5) == 0 {
                 writer.delete(row.id).unwrap();

@@ -506,7 +506,7 @@ impl Schedule {
 #[test]
 #[cfg_attr(windows, ignore = "Windows neither moves nor removes a database in use")]
 fn random_schedules_of_writers_and_folders_lose_nothing_acknowledged() {
-    for seed in 0..short_or_full(20, 1000) {
+    for seed in 0..short_or_full(12, 1000) {
         let (mut schedule, mut random) = (Schedule::new(), Random(seed));
         for _ in 0..120 {
             schedule.step(&mut random);

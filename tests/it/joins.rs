@@ -92,7 +92,7 @@ fn larger_joins_agree_with_each_other_and_do_not_depend_on_threads<F: Fingerprin
     for shape in [Shape::Uniform, Shape::Skewed, Shape::Extremes] {
         let rows = rows::<F>(
             shape,
-            if matches!(shape, Shape::Extremes) { 5000 } else { short_or_full(4_000, 20_000) },
+            short_or_full(3_000, if matches!(shape, Shape::Extremes) { 5_000 } else { 20_000 }),
             41,
         );
         let values = fingerprints(&rows);

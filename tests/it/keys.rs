@@ -147,7 +147,7 @@ fn a_bulk_load_sorts_keys_with_little_memory<F: Fingerprint>() {
     for (name, memory) in [("little", 1 << 20), ("much", 1 << 28)] {
         let path = home.path().join(name);
         let builder = options().memory_bytes(memory).build::<F>(&path, &schema()).unwrap();
-        let model = load(builder, 3, 20_000);
+        let model = load(builder, 3, short_or_full(8_000, 20_000));
         check(&path, &model);
         let names: Vec<_> = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().file_name()).collect();
         assert!(!names.iter().any(|name| name.to_string_lossy().starts_with("spill")), "{names:?}");
@@ -272,7 +272,7 @@ fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
     let mut random = Random(11);
     let mut writer = database.writer().unwrap();
     let mut readers: Vec<Snapshot<F>> = (0..3).map(|_| database.snapshot().unwrap()).collect();
-    for step in 0..short_or_full(700, 2000) {
+    for step in 0..short_or_full(500, 2000) {
         for _ in 0..random.below(4) {
             match random.below(8) {
                 0..3 => writer.delete(random.below(20)).unwrap(),

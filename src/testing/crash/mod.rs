@@ -215,7 +215,7 @@ fn some_of(doubts: Vec<Doubt>) -> Vec<Doubt> {
     some.extend(sectors.into_iter().step_by(step));
     // Where there are many, a short run tries every third; which ones changes from moment to
     // moment.
-    let stride = if some.len() > 6 { short_or_full(3, 1) } else { 1 };
+    let stride = if some.len() > 6 { short_or_full(5, 1) } else { 1 };
     let first = some.len() % stride;
     some.into_iter().skip(first).step_by(stride).collect()
 }
@@ -300,7 +300,7 @@ fn a_power_cut_at_any_call_leaves_a_prefix_of_the_history() {
 #[test]
 fn random_programs_survive_power_cuts() {
     let wanted: u64 = std::env::var("NEARPRINT_CRASH_STATES")
-        .map_or(short_or_full(2_000, 20_000), |count| count.parse().unwrap());
+        .map_or(short_or_full(1_200, 20_000), |count| count.parse().unwrap());
     let first = std::env::var("NEARPRINT_CRASH_SEED").map_or(0, |seed| seed.parse().unwrap());
     let (mut states, mut seed) = (0, first);
     while states < wanted {

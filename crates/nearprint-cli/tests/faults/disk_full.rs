@@ -7,7 +7,7 @@ use crate::history::{History, State, check, nothing_is_left_over, recover};
 use crate::machine::{Mount, run};
 use crate::processes::{Ended, acknowledgement, adding, command, copy, create};
 use crate::worker::Writing;
-use testkit::{Need, Random, skip};
+use testkit::{Need, Random, short_or_full, skip};
 
 const BATCH: u64 = 500;
 
@@ -29,7 +29,7 @@ fn a_full_disk_loses_nothing_and_takes_more_when_there_is_room() {
     // The sizes make the log, a flush, a merge, or the recovery of the log the first to find no
     // room. What is freed must hold what is recovered: a run takes 250 KiB and twice the room that
     // its rows had in the log.
-    for kib in [3000, 4096, 6000, 9000, 12_000] {
+    for kib in [3000, 4096, 6000, 9000, 12_000].into_iter().step_by(short_or_full(2, 1)) {
         let disk = match Mount::tmpfs(kib) {
             Ok(disk) => disk,
             Err(reason) => {

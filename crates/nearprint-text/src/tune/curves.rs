@@ -192,6 +192,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn curves_count_all_pairs_of_the_sample(
             picks in prop::collection::vec(any::<u8>(), 4..160), sample_size in 1usize..200,

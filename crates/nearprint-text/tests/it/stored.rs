@@ -8,6 +8,7 @@ use nearprint::{AnyDatabase, Database, KeyStorage, NewRow, Options, U256};
 use nearprint_text::stored::{Finder, StoredDocuments};
 use nearprint_text::{Fingerprinter, Recipe, Result};
 use proptest::prelude::*;
+use testkit::short_or_full;
 
 use super::exact::{similarity, texts};
 
@@ -198,7 +199,7 @@ fn check(documents: &StoredDocuments, expected: &Expected<'_>) -> Result<()> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(25))]
+    #![proptest_config(ProptestConfig::with_cases(short_or_full(15, 50)))]
 
     #[test]
     fn similar_documents_are_those_of_exact_similarities(
