@@ -29,7 +29,7 @@ type Duplicates = (Vec<i64>, Vec<f64>);
 /// The same as arrays.
 type DuplicateArrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
-/// Decides documents, and tells the command line's words for each.
+/// Decides documents, each with a name for its decision.
 fn decide(
     decider: &mut AnyDeduplicator,
     documents: &[(&str, &str)],

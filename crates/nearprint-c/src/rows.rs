@@ -85,10 +85,7 @@ impl<'c> CheckedRows<'c> {
 
 /// The keys and the texts of documents.
 #[cfg(feature = "texts")]
-pub(crate) fn documents<'c>(
-    call: &'c Call,
-    documents: *const nearprint_rows,
-) -> Outcome<Vec<(&'c str, &'c str)>> {
+pub(crate) fn documents(call: &Call, documents: *const nearprint_rows) -> Outcome<Vec<(&str, &str)>> {
     let Some(given) = call.growing(documents, "documents")? else {
         return Err(Failure::argument("documents", "a null pointer"));
     };
@@ -98,7 +95,7 @@ pub(crate) fn documents<'c>(
             "with fingerprints or ids, which are made from texts and keys",
         ));
     }
-    let column = |strings: (*const *const c_char, *const usize), name: &str| {
+    let column = |strings: (*const *const c_char, *const usize), name| {
         call.array(strings.0, given.count, name)?;
         text_array(call, strings, given.count, name)
     };
