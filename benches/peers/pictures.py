@@ -1,17 +1,17 @@
 """Nearprint and its peers find edited copies among the same pictures: prints two tables.
 
     benches/peers/pictures.sh                        10,000 pictures of 1,024 pixels on the longer side
-    benches/peers/pictures.sh --count 100000 --side 256 --only nearprint,pdq-faiss
+    benches/peers/pictures.sh --count 100000 --side 192 320 448 --only nearprint,czkawka,pdq-faiss
 
 python/benchmarks/pictures.py makes the pictures. Each program uses all cores. The
 pictures are read once before, so that their files are in memory. CPU is user and system time of it and its children.
 The first table has their cost, the second one the share of copies that they find by edit. A pair is wrong if it is
 not a copy and its original.
 
-- nearprint runs twice. The second time, the database has all pictures: what is left is searching, and the difference
-  is decoding and hashing.
-- czkawka is the library of the program, version 10, by its package for Python. It searches with the hashes that it
-  makes, and has no cache there.
+- nearprint and czkawka_cli run twice. The second time, the database or cache has all pictures: what is left is
+  searching, and the difference is decoding and hashing.
+- czkawka_cli searches with the hashes that it makes: of 64 bits, within the largest distance that it recommends less
+  two, and of 256 bits, its default, within the largest distance that it recommends.
 - imagededup and PDQ's own code with FAISS measure their steps themselves. The second decodes with Pillow and scales
   to 512 pixels first, as the PDQ hasher of ThreatExchange's Python package does.
 """
@@ -35,7 +35,8 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = {
     "nearprint": "nearprint, PDQ within 31",
-    "czkawka": "czkawka, 64 bits within 8",
+    "czkawka": "czkawka_cli, 64 bits within 8",
+    "czkawka-256": "czkawka_cli, 256 bits within 20",
     "imagededup-phash": "imagededup, pHash within 10",
     "imagededup-dhash": "imagededup, dHash within 10",
     "pdq-faiss": "PDQ's code and FAISS IndexBinaryFlat, within 31",
@@ -76,17 +77,6 @@ def imagededup(folder, kind, steps):
     encodings = steps.run("decode and hash", lambda: method.encode_images(folder, recursive=True))
     found = steps.run("search", lambda: method.find_duplicates(encoding_map=encodings, max_distance_threshold=10))
     return [(one, other) for one, others in found.items() for other in others]
-
-
-def czkawka(folder, steps):
-    from czkawka import ImageSimilarity
-
-    finder = ImageSimilarity()
-    finder.set_directories([folder])
-    finder.set_similarity(8)
-    groups = steps.run("all", finder.find_similar)
-    paths = [[relative(path, folder) for path in group] for group in groups]
-    return [pair for group in paths for pair in itertools.combinations(group, 2)]
 
 
 def decoded(path):
@@ -137,9 +127,7 @@ def pdq_faiss(folder, steps):
 
 def worker(name, folder, output):
     steps = Steps()
-    if name == "czkawka":
-        pairs = czkawka(folder, steps)
-    elif name == "pdq-faiss":
+    if name == "pdq-faiss":
         pairs = pdq_faiss(folder, steps)
     else:
         pairs = imagededup(folder, name.removeprefix("imagededup-"), steps)
@@ -170,9 +158,8 @@ def relative(path, folder):
     return os.path.relpath(path, folder)
 
 
-def nearprint(tools, folder, home):
-    database, gone = home / "pictures.np", home / "gone.tsv"
-    command = [tools.nearprint, "dedup", "--images", folder, "--db", database, "--duplicates", gone]
+def twice(command, home):
+    """The cost of a program that remembers pictures: of the first run by steps, and of the second one."""
     first, second = Run(command, home), Run(command, home)
     return {
         "total": first.cpu,
@@ -180,14 +167,32 @@ def nearprint(tools, folder, home):
         "resident": first.resident,
         "steps": {"decode and hash": first.cpu - second.cpu, "search": second.cpu},
         "again": f"{second.cpu:.2f} s, {second.wall:.2f} s, {second.resident / 1e6:,.0f} MB",
-        "disk": disk_bytes(database),
-        "pairs": [[relative(path, folder) for path in line.split("\t")[:2]] for line in gone.read_text().splitlines()],
     }
+
+
+def nearprint(tools, folder, home):
+    database, gone = home / "pictures.np", home / "gone.tsv"
+    report = twice([tools.nearprint, "dedup", "--images", folder, "--db", database, "--duplicates", gone], home)
+    lines = [line.split("\t")[:2] for line in gone.read_text().splitlines()]
+    pairs = [[relative(path, folder) for path in paths] for paths in lines]
+    return {**report, "disk": disk_bytes(database), "pairs": pairs}
+
+
+def czkawka(tools, folder, home, size, distance):
+    found = home / "found.json"
+    options = ["--minimal-file-size", "1", "--hash-size", size, "--max-difference", distance, "-W", "-C", found]
+    report = twice([tools.czkawka, "image", "--directories", folder, *options], home)
+    groups = [[relative(file["path"], folder) for file in group] for group in json.loads(found.read_text())]
+    found.unlink()
+    pairs = [pair for group in groups for pair in itertools.combinations(group, 2)]
+    return {**report, "disk": disk_bytes(home), "pairs": pairs}
 
 
 def measured(name, tools, folder, home):
     if name == "nearprint":
         return nearprint(tools, folder, home)
+    if name.startswith("czkawka"):
+        return czkawka(tools, folder, home, *(("16", "20") if name.endswith("256") else ("8", "8")))
     run = Run([sys.executable, __file__, "--worker", name, folder, home / "out.json"], home)
     out = json.loads((home / "out.json").read_text())
     return {
@@ -248,10 +253,11 @@ def main():
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--side", type=int, default=1024)
+    parser.add_argument("--side", type=int, nargs="+", default=[1024])
     parser.add_argument("--folder", type=pathlib.Path, help="of pictures, made if it does not exist")
     parser.add_argument("--only", help="names of peers, separated by commas: " + ", ".join(PEERS))
     parser.add_argument("--nearprint", required=True, help="the program")
+    parser.add_argument("--czkawka", help="the program czkawka_cli")
     tools = parser.parse_args()
     wanted = tools.only.split(",") if tools.only else list(PEERS)
     with tempfile.TemporaryDirectory() as temporary:
@@ -262,7 +268,7 @@ def compare(tools, wanted, temporary):
     folder = (tools.folder or temporary / "photos").resolve()
     if not folder.exists():
         generator = HERE / "../../python/benchmarks/pictures.py"
-        size = ["--count", str(tools.count), "--side", str(tools.side)]
+        size = ["--count", str(tools.count), "--side", *map(str, tools.side)]
         subprocess.run([sys.executable, generator, "generate", folder, *size], check=True)
     files, truth = files_of(folder), truth_of(folder)
     size = sum(len(path.read_bytes()) for path in files) / 1e6

@@ -14,4 +14,6 @@ if [ -z "$release" ]; then
     --package nearprint-cli --bin nearprint
   release=$home/nearprint/release
 fi
-exec "$home/bin/python" "$here/pictures.py" --nearprint "$release/nearprint" "$@"
+[ -x "$home/bin/czkawka_cli" ] || cargo install --quiet --locked --root "$home" czkawka_cli
+exec "$home/bin/python" "$here/pictures.py" --nearprint "$release/nearprint" \
+  --czkawka "$home/bin/czkawka_cli" "$@"
