@@ -1,4 +1,4 @@
-// Times Simhash::find_all of random hashes, of which one in twenty is near another one, for k = 3. Compiles against the
+// Times Simhash::find_all of random hashes, one in twenty near another one, for k = 3. Compiles against the
 // headers of simhash-cpp and against those of nearprint. Prints what was timed, microseconds, and pairs found.
 //
 //     find_all COUNT BLOCKS

@@ -1,6 +1,6 @@
 """One deduplication in Spark of one file of documents: spark_peers.py NAME DOCUMENTS DUPLICATES.
 
-The files are those of document_peers.py. A document is left out if the Jaccard similarity to an earlier kept one
+The files are the same as in document_peers.py. A document is left out if the Jaccard similarity to an earlier kept one
 is 0.7 or more. NAME is `nearprint`, `mllib`, or `session`: what Spark takes to start, and to send the texts to a
 process of Python and back.
 """

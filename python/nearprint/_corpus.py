@@ -100,7 +100,7 @@ def against(
 
     ``kept`` is true if no text of the database is near. Otherwise ``duplicate_key`` is the key of the most similar one,
     and ``similarity`` their similarity: exact if the database keeps evidence, and ``k`` is not given. The recipe and
-    the limit are those of the database. Texts are not compared with each other. Other arguments are as in
+    the limit come from the database. Texts are not compared with each other. Other arguments are as in
     :func:`nearprint.dedup`: ``table="kept"`` returns the rows of a table that are near nothing.
 
     Raises ``InputError`` for a database without a recipe.

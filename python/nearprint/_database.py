@@ -597,7 +597,7 @@ class Database:
         texts: Optional[Iterable[Union[str, bytes]]] = None,
         signed: bool = False,
     ) -> IfNew:
-        """Inserts each row that has no stored row within ``k`` bits, and tells what the others have met.
+        """Inserts each row that has no stored row within ``k`` bits, and returns what the others have met.
 
         Uncommitted rows count, and so do the rows of this call. ``fingerprints`` is one fingerprint or many; ``k`` and
         ``similarity`` are as in :meth:`query`, and the rest as in :meth:`add`. Durable after the next :meth:`commit`.

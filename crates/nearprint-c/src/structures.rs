@@ -18,7 +18,7 @@ impl<T: Growing> GrowingOutput<'_, T> {
     /// Fills all fields of the caller but the size.
     pub(crate) fn set(self, value: T) {
         let begin = size_of::<usize>();
-        // SAFETY: `Call::growing_output` found a size of `size` bytes, all of which may be written, and
+        // SAFETY: `Call::growing_output` found a size of `size` bytes, which may all be written, and
         // `value` has `size_of::<T>()` bytes.
         unsafe { copy(&value, self.at, begin, self.size) }
     }

@@ -65,7 +65,7 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/* Fingerprints of which many differ in few bits. */
+/* Fingerprints that often differ in few bits. */
 static void fill(uint64_t *fingerprints, size_t words, size_t count, uint64_t seed) {
   for (size_t row = 0; row < count; row++) {
     for (size_t word = 0; word < words; word++) {

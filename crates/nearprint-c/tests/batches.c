@@ -573,7 +573,7 @@ static void deduplication(void) {
   OK(nearprint_database_open(TEXT(in_home("kept.np")), NULL, &database, error));
   CHECK(kept_texts == TEXTS / 2 && rows_in(database) == TEXTS / 2);
 
-  /* One call tells what each document has met, in the call or before it. */
+  /* One call returns what each document has met, in the call or before it. */
   char key[3][16], text[3][96];
   const char *keys[3], *texts[3], *pointers[2];
   size_t key_lens[3], text_lens[3], lens[2];

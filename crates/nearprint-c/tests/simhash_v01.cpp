@@ -1,5 +1,5 @@
-// simhash/v0.1/hash.hpp: a program for the interface of simhash-cpp 0.1. The expected values are those
-// of simhash-cpp 0.1.0, those of a text with a length of simhash-cpp of August 2012.
+// simhash/v0.1/hash.hpp: a program for the interface of simhash-cpp 0.1. The expected values come
+// from simhash-cpp 0.1.0; values for a text with a length come from simhash-cpp of August 2012.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -86,7 +86,7 @@ pub fn pdq(picture: &Picture<'_>) -> Pdq {
 }
 
 /// The PDQ fingerprints of all rotations and reflections of a picture, in the order of [`Turn::ALL`], at the cost of
-/// one. Windows and centres of the grid are not quite symmetric, so that they differ in a few bits from those of the
+/// one. Windows and centres of the grid are not quite symmetric, so that they differ in a few bits from the
 /// turned picture.
 #[must_use]
 pub fn pdq_turned(picture: &Picture<'_>) -> ([U256; 8], u8) {

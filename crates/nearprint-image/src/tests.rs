@@ -181,7 +181,7 @@ fn the_orientation_of_exif_is_applied() {
     }
 }
 
-/// The waves of seed 7 as libheif 1.23 and x265 4.3 have stored them: 160 x 120 pixels, of which `TURNED` is stored
+/// The waves of seed 7 as libheif 1.23 and x265 4.3 have stored them: 160 x 120 pixels; `TURNED` is stored
 /// turned to the left, `GREY` has luminance only, `DEEP` more than 8 bits, and `GRID` is a grid of six pictures of
 /// 64 x 64. `CLEAR` has 64 x 48 pixels, and its left half is transparent.
 const PLAIN: &[u8] = include_bytes!("heic/plain.heic");

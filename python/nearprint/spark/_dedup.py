@@ -71,8 +71,8 @@ def dedup(
     is kept. ``keep`` chooses another one: ``"last"``, ``"longest"`` or ``"shortest"`` text, ``"max:COLUMN"``,
     ``"min:COLUMN"``, ``"newest:COLUMN"`` or ``"oldest:COLUMN"``; of equally good ones, the one with the smallest id.
     Null and NaN are the smallest values. Rows without a text or a fingerprint are kept, or with ``missing="drop"`` left
-    out; ``"raise"`` looks for them first. The number of partitions changes no result: the kept rows are those of
-    :func:`nearprint.dedup` for the texts in the order of their ids.
+    out; ``"raise"`` looks for them first. The number of partitions changes no result:
+    :func:`nearprint.dedup` keeps the same rows of the texts in the order of their ids.
 
     With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the nearest kept row (of equally
     near ones, that which is decided first); ``similarity`` for texts, or ``distance``; ``cluster``, the id of the kept

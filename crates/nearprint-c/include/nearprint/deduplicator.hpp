@@ -29,8 +29,8 @@ struct decision {
 /// Any number of threads may use it; one closes it. Destroying it discards what was not committed.
 class deduplicator {
  public:
-  /// Opens a database, or makes one. By default, the recipe is that of the database, or `minhash`, and the least
-  /// similarity of duplicates, 0 to 1, is that of the recipe: 0.7 for `minhash`.
+  /// Opens a database, or makes one. By default, the database has the recipe, or it is `minhash`; and the recipe has
+  /// the least similarity of duplicates, 0 to 1: 0.7 for `minhash`.
   explicit deduplicator(const path& path, std::string_view recipe = {}, double similarity = 0,
                         const options& options = {})
       : callbacks_(detail::own_callbacks(options)) {

@@ -47,7 +47,7 @@ struct event {
 
 /// Receives what writers do besides what they are called for, on the thread that calls the writer,
 /// before that call returns. It must not use that writer. An exception of the function ends the
-/// program: what the event tells of has happened.
+/// program: what the event reports has happened.
 using event_function = std::function<void(const event& event)>;
 
 /// How handles work. Nothing of it is stored.

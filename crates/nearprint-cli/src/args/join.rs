@@ -10,7 +10,7 @@ use nearprint::Width;
 pub(crate) struct JoinArgs {
     #[command(flatten)]
     source: DatabaseOrList,
-    /// With --input: width of a fingerprint in bits [default: that of its header or its digits, else 64]
+    /// With --input: width of a fingerprint in bits [default: by its header or its digits, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width(), conflicts_with = "database")]
     pub(crate) width: Option<Width>,
     /// Stop with an error once there are more than N lines of results

@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 /// these lines before DEST takes the place of DB.
 ///
 /// Where ids are lost and fingerprints are not, such as without a file .rows, their rows are lost.
-/// --fingerprints writes these fingerprints, some of which may have been deleted. `nearprint build`
+/// --fingerprints writes these fingerprints; deleted rows may be among them. `nearprint build`
 /// makes a database of them, with new ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

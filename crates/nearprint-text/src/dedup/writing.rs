@@ -319,7 +319,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         if self.job.annotate {
             self.outputs.write(record, None, Some(fingerprint), Some(of), cluster_size)?;
         }
-        // The file tells two documents of one key apart.
+        // The file distinguishes two documents of one key.
         let key = match record.key == of.key {
             true => format!("{}#{}", record.key, record.number).into(),
             false => Cow::Borrowed(&*record.key),

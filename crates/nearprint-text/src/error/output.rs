@@ -94,7 +94,7 @@ pub enum OutputProblem {
         /// The name of the option.
         option: &'static str,
     },
-    /// An option is not for passages: their rows cannot be counted, nor told apart by the job that stored them.
+    /// An option is not for passages: their rows cannot be counted, nor distinguished by the job that stored them.
     NotWithPassages {
         /// The name of the option.
         option: &'static str,

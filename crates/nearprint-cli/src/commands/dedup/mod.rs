@@ -115,7 +115,7 @@ pub(super) struct Args {
     /// Compare the pictures of folders instead of texts, by PDQ fingerprints, and keep the best one of several near
     /// ones: the one with the most pixels, then the most bytes. HOW is strict (15 of 256 bits), default (31) or
     /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
-    /// those of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
+    /// pictures of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
     /// --duplicates
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
     images: Option<PictureNear>,

@@ -13,7 +13,7 @@ use nearprint_text::documents::unescape;
 const DEFAULT_COLUMNS: usize = 3;
 
 /// Reads lines of cells. A comma as delimiter means CSV with its quotation marks, a tab means TSV. `columns`
-/// are those of an input without a header.
+/// name the cells of an input without a header.
 pub(super) fn read<F: Fingerprint>(
     args: &FingerprintArgs,
     mut input: InputStream,

@@ -198,8 +198,8 @@ impl AddedColumn {
 
 impl RowCopier {
     /// Creates a file with these columns of `source`, all if there are none, and its compression,
-    /// and one more column for each added field. One that is to be resumable has its rows in a file of their own,
-    /// of which an earlier run may have `written` some.
+    /// and one more column for each added field. One that is to be resumable has its rows in a file of their own.
+    /// An earlier run may have `written` some of it.
     pub(in super::super) fn create(
         path: &Path,
         (source, text_field): (&ParquetShape, &str),
