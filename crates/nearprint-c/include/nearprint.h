@@ -1586,9 +1586,9 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
 // and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
 // is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
-// 0.7 for `minhash`. With a recipe of simhash, which has no features to compare, the distance of
-// fingerprints decides, and `similarity` is 0. `options` may be null. NEARPRINT_LOCKED while the database
-// has a writer.
+// 0.7 for `minhash`. A recipe of simhash has no features to compare: there `similarity` is 0, and
+// texts with fingerprints within the distance of the database are duplicates. `options` may be null.
+// NEARPRINT_LOCKED while the database has a writer.
 nearprint_status nearprint_deduplicator_open(const char *path,
                                              size_t path_len,
                                              const char *recipe,

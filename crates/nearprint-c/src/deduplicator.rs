@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use nearprint::erased::{AnyRow, Columns, Shape, Sink};
+use nearprint_text::Recipe;
 use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions, recipe_of};
 
 use crate::call::Call;
@@ -33,9 +34,9 @@ impl Handle for nearprint_deduplicator {
 /// `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
 /// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
 /// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
-/// 0.7 for `minhash`. With a recipe of simhash, which has no features to compare, the distance of
-/// fingerprints decides, and `similarity` is 0. `options` may be null. NEARPRINT_LOCKED while the database
-/// has a writer.
+/// 0.7 for `minhash`. A recipe of simhash has no features to compare: there `similarity` is 0, and
+/// texts with fingerprints within the distance of the database are duplicates. `options` may be null.
+/// NEARPRINT_LOCKED while the database has a writer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_deduplicator_open(
     path: *const c_char,
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
         let path = call.path(path, path_len)?;
         let recipe = call.optional_text(recipe, recipe_len, "recipe")?;
         let mut dedup = dedup_options(path, recipe)?;
-        dedup.similarity = limit_of(similarity)?;
+        dedup.similarity = limit_of(similarity, &dedup.recipe)?;
         dedup.engine = settings::options(call, options)?;
         let inner = Shared::new(AnyDeduplicator::open(path, dedup)?);
         deduplicator.give(nearprint_deduplicator { inner });
@@ -165,10 +166,14 @@ fn dedup_options(path: &Path, recipe: Option<&str>) -> Outcome<DedupOptions> {
     Ok(options)
 }
 
-/// The limit that was given.
-fn limit_of(similarity: f64) -> Outcome<Option<f64>> {
-    match (0.0..=1.0).contains(&similarity) {
-        true => Ok(Some(similarity).filter(|&similarity| similarity > 0.0)),
-        false => Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1"))),
+/// The limit that was given, if any.
+fn limit_of(similarity: f64, recipe: &Recipe) -> Outcome<Option<f64>> {
+    if !(0.0..=1.0).contains(&similarity) {
+        return Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1")));
     }
+    let given = Some(similarity).filter(|&similarity| similarity > 0.0);
+    if given.is_some() && recipe.bands().is_none() {
+        return Err(Failure::argument("similarity", "needs a recipe of MinHash"));
+    }
+    Ok(given)
 }

@@ -633,6 +633,15 @@ static void deduplication(void) {
         NEARPRINT_INVALID_ARGUMENT, "similarity: 1.5");
   OK(nearprint_deduplicator_open(TEXT(in_home("kept.np")), NULL, 0, 0.9, NULL, &second, error));
   nearprint_deduplicator_free(second);
+  /* Simhash has distances only. */
+  FAILS(nearprint_deduplicator_open(TEXT(in_home("simhash.np")), TEXT("simhash"), 0.9, NULL, &second, error),
+        NEARPRINT_INVALID_ARGUMENT, "similarity: needs");
+  OK(nearprint_deduplicator_open(TEXT(in_home("simhash.np")), TEXT("simhash"), 0, NULL, &second, error));
+  rows.texts = texts;
+  rows.count = 1;
+  OK(nearprint_deduplicator_decide(second, &rows, kept, NULL, error));
+  CHECK(kept[0] == 1);
+  nearprint_deduplicator_free(second);
 }
 
 /* A log of few bytes stays when its writer closes. */
