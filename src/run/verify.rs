@@ -40,7 +40,7 @@ pub struct Verification {
     /// All damage; empty for a sound database.
     pub damage: Vec<Corruption>,
     /// Bytes of the log behind its last whole frame, which nobody reads: an unfinished commit, or a
-    /// damaged last one. The two cannot be told apart.
+    /// damaged last one. The two look the same.
     pub ignored_log_bytes: u64,
 }
 

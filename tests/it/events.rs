@@ -1,4 +1,4 @@
-//! What a writer tells of its flushes and merges.
+//! What a writer reports of its flushes and merges.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1588,7 +1588,8 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
 // 0.7 for `minhash`. A recipe of simhash has no features to compare: there `similarity` is 0, and
 // texts with fingerprints within the distance of the database are duplicates. `options` may be null.
-// NEARPRINT_LOCKED while the database has a writer.
+// NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
+// `nearprint dedup`, whose progress a commit would forget.
 nearprint_status nearprint_deduplicator_open(const char *path,
                                              size_t path_len,
                                              const char *recipe,
@@ -1599,7 +1600,7 @@ nearprint_status nearprint_deduplicator_open(const char *path,
                                              nearprint_error *error);
 
 // Decides documents in their order, and stores those that are kept. Earlier ones count, of this call, of other
-// threads, and uncommitted ones.
+// threads, and uncommitted ones. After a failure, some of the documents may have been decided.
 //
 // `documents` has keys and texts, and neither fingerprints nor ids. `kept` receives 1 for each one that is
 // kept, and 0 otherwise; it may be null. `duplicates` receives a stream of those that are not kept, and

@@ -13,7 +13,7 @@ use crate::handle::{self, Handle};
 use crate::rows::{documents, nearprint_rows};
 use crate::settings::{self, nearprint_options};
 use crate::shared::Shared;
-use crate::status::nearprint_status;
+use crate::status::{NEARPRINT_MISMATCH, nearprint_status};
 use crate::stream::nearprint_stream;
 
 /// The columns of duplicates.
@@ -36,7 +36,8 @@ impl Handle for nearprint_deduplicator {
 /// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
 /// 0.7 for `minhash`. A recipe of simhash has no features to compare: there `similarity` is 0, and
 /// texts with fingerprints within the distance of the database are duplicates. `options` may be null.
-/// NEARPRINT_LOCKED while the database has a writer.
+/// NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
+/// `nearprint dedup`, whose progress a commit would forget.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_deduplicator_open(
     path: *const c_char,
@@ -56,14 +57,19 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
         let mut dedup = dedup_options(path, recipe)?;
         dedup.similarity = limit_of(similarity, &dedup.recipe)?;
         dedup.engine = settings::options(call, options)?;
-        let inner = Shared::new(AnyDeduplicator::open(path, dedup)?);
-        deduplicator.give(nearprint_deduplicator { inner });
+        let opened = AnyDeduplicator::open(path, dedup)?;
+        if opened.unfinished().is_some() {
+            let why =
+                format!("{}: an unfinished job has to be finished first, by its command", path.display());
+            return Err(Failure::new(NEARPRINT_MISMATCH, why));
+        }
+        deduplicator.give(nearprint_deduplicator { inner: Shared::new(opened) });
         Ok(())
     })
 }
 
 /// Decides documents in their order, and stores those that are kept. Earlier ones count, of this call, of other
-/// threads, and uncommitted ones.
+/// threads, and uncommitted ones. After a failure, some of the documents may have been decided.
 ///
 /// `documents` has keys and texts, and neither fingerprints nor ids. `kept` receives 1 for each one that is
 /// kept, and 0 otherwise; it may be null. `duplicates` receives a stream of those that are not kept, and
@@ -176,4 +182,51 @@ fn limit_of(similarity: f64, recipe: &Recipe) -> Outcome<Option<f64>> {
         return Err(Failure::argument("similarity", "needs a recipe of MinHash"));
     }
     Ok(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+    use crate::status::NEARPRINT_OK;
+
+    fn open(path: &Path) -> (nearprint_status, *mut nearprint_deduplicator) {
+        let (name, mut opened) = (path.to_str().unwrap(), ptr::null_mut());
+        let (at, len) = (name.as_ptr().cast(), name.len());
+        // SAFETY: All pointers are null or alive.
+        let status = unsafe {
+            nearprint_deduplicator_open(
+                at,
+                len,
+                ptr::null(),
+                0,
+                0.0,
+                ptr::null(),
+                &raw mut opened,
+                ptr::null_mut(),
+            )
+        };
+        (status, opened)
+    }
+
+    #[test]
+    fn regression_the_progress_of_an_unfinished_job_is_not_forgotten() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("seen.np");
+        let options = || DedupOptions::new("minhash".parse().unwrap());
+        let mut job = AnyDeduplicator::open(&path, options()).unwrap();
+        job.checkpoint(b"half of it").unwrap();
+        drop(job);
+        let (status, opened) = open(&path);
+        assert!(status == NEARPRINT_MISMATCH && opened.is_null(), "{status}");
+        let mut job = AnyDeduplicator::open(&path, options()).unwrap();
+        assert_eq!(job.unfinished(), Some(&b"half of it"[..]));
+        job.finish().unwrap();
+        drop(job);
+        let (status, opened) = open(&path);
+        assert_eq!(status, NEARPRINT_OK);
+        // SAFETY: It was made above.
+        unsafe { nearprint_deduplicator_free(opened) };
+    }
 }
