@@ -6,7 +6,7 @@ use super::ascending::MAX_PIECES;
 use super::target::Target;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::keys::{KeyRecord, KeysInfo};
+use crate::format::keys::{KeyRecord, KeysSize};
 use crate::format::manifest::KeysRecord;
 use crate::run::{FileSpec, KeyCursor, Keys, NewerTombstones, write_keys};
 use crate::storage::{Storage, names};
@@ -14,6 +14,19 @@ use crate::storage::{Storage, names};
 /// Records of keys in ascending order, which can be read any number of times.
 pub(crate) trait KeySource<F> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()>;
+
+    /// How many records there are, and their bytes.
+    fn size(&self) -> Result<KeysSize>
+    where
+        F: Fingerprint,
+    {
+        let mut size = KeysSize::default();
+        self.for_each(&mut |record| {
+            size.add(&record);
+            Ok(())
+        })?;
+        Ok(size)
+    }
 }
 
 /// No keys.
@@ -29,16 +42,11 @@ pub(super) fn write_keys_file<F: Fingerprint>(
     spec: &FileSpec,
     source: &(impl KeySource<F> + ?Sized),
 ) -> Result<Option<KeysRecord>> {
-    let (mut info, mut last) = (KeysInfo::default(), None);
-    source.for_each(&mut |record| {
-        info.add(&record, last.replace(record.row));
-        Ok(())
-    })?;
-    if info.count == 0 {
+    let size = source.size()?;
+    if size.count == 0 {
         return Ok(None);
     }
-    let file = write_keys(storage, spec, info, |visit| source.for_each(visit))?;
-    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, value_sum: info.value_sum, file }))
+    write_keys(storage, spec, size, |visit| source.for_each(visit)).map(Some)
 }
 
 /// A keys file, and the tombstones that apply to its rows.
@@ -52,7 +60,27 @@ pub(super) struct MergedKeys<'a>(pub(super) Vec<KeysInput<'a>>);
 
 impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
-        let mut cursors: Vec<KeyCursor<'_, F>> = self.0.iter().map(|input| input.keys.cursor()).collect();
+        self.merge(self.0.iter().map(|input| input.keys.cursor()).collect(), visit)
+    }
+
+    /// The second pass checks the sums of the files.
+    fn size(&self) -> Result<KeysSize> {
+        let mut size = KeysSize::default();
+        let cursors = self.0.iter().map(|input| input.keys.cursor().without_sums()).collect();
+        self.merge(cursors, &mut |record: KeyRecord<'_, F>| {
+            size.add(&record);
+            Ok(())
+        })?;
+        Ok(size)
+    }
+}
+
+impl MergedKeys<'_> {
+    fn merge<F: Fingerprint>(
+        &self,
+        mut cursors: Vec<KeyCursor<'_, F>>,
+        visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>,
+    ) -> Result<()> {
         let mut heads = Vec::with_capacity(cursors.len());
         for (input, cursor) in self.0.iter().zip(&mut cursors) {
             heads.push(input.next(cursor)?);

@@ -4,10 +4,11 @@
 //! Every other table is then merged from the same tables of the inputs, without those fingerprints.
 //!
 //! The other tables are sorted again in three cases: if the inputs have different layouts, if the
-//! removed fingerprints exceed the memory, or if tables hold only numbers of fingerprints.
+//! removed fingerprints exceed the memory, or if tables hold numbers of fingerprints and these do.
 
 use super::ascending::Ascending;
 use super::inputs::{MergeInputs, TaggedRow};
+use super::renumbered;
 use super::rows::{RowCounts, RowSource};
 use super::tables::TableSource;
 use super::target::{Target, remove_run};
@@ -40,7 +41,9 @@ pub(crate) fn merge<F: Fingerprint>(
         return Ok(None);
     }
     let layout = layout(counts.entries)?;
-    let is_mergeable = F::PAYLOAD.is_whole() && inputs.0.iter().all(|run| run.record.layout == layout);
+    let is_mergeable = inputs.0.iter().all(|run| run.record.layout == layout)
+        && (F::PAYLOAD.is_whole()
+            || renumbered::fits(inputs, &layout, counts.entries, target.options.memory_bytes));
     let content = RunContent {
         layout,
         counts,

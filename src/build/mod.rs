@@ -10,6 +10,7 @@ mod inputs;
 mod keys;
 mod merge;
 mod natural;
+mod renumbered;
 mod rows;
 mod sort;
 

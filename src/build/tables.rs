@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::ascending::for_each_distinct;
 use super::inputs::MergeInputs;
 use super::natural::NaturalTable;
+use super::renumbered::{RenumberedTable, Renumbering};
 use super::sort::{Sortable, Sorted, Sorter, SpillNames};
 use super::target::Target;
 use crate::error::{Error, Result};
@@ -27,8 +28,7 @@ const MAX_AT_ONCE: usize = 16;
 pub(super) enum TableSource<'a, F> {
     /// Table 0 of the same run.
     Sorting,
-    /// The same tables of other runs, without some fingerprints (in natural order, ascending). Only
-    /// for tables of whole fingerprints.
+    /// The same tables of other runs, without some fingerprints (in natural order, ascending).
     Merging { inputs: MergeInputs<'a, F>, dropped: &'a [F] },
 }
 
@@ -44,12 +44,20 @@ pub(super) fn write_others<F: Fingerprint>(
     if others == 0 {
         return Ok(Vec::new());
     }
+    let natural_table = natural.open(target)?;
+    let renumbering = match (source, F::PAYLOAD) {
+        (TableSource::Merging { inputs, .. }, Payload::Numbered { .. }) => {
+            Some(Renumbering::new(inputs, &natural_table)?)
+        }
+        _ => None,
+    };
     let at_once =
         options.threads.min(others).min(options.memory_bytes / MEMORY_PER_TABLE).clamp(1, MAX_AT_ONCE);
     let work = TableWork {
         target,
         source,
-        natural: &natural.open(target)?,
+        natural: &natural_table,
+        renumbering,
         layout: &natural.layout,
         memory_bytes: options.memory_bytes / at_once,
         threads: options.threads.div_ceil(at_once),
@@ -75,9 +83,9 @@ pub(super) fn write_others<F: Fingerprint>(
 
 /// A fingerprint in a table's order, and its number in table 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct NumberedValue<F> {
-    value: F,
-    number: u32,
+pub(super) struct NumberedValue<F> {
+    pub(super) value: F,
+    pub(super) number: u32,
 }
 
 impl<F: Fingerprint> Sortable for NumberedValue<F> {
@@ -103,6 +111,8 @@ struct TableWork<'a, F> {
     target: Target<'a>,
     source: TableSource<'a, F>,
     natural: &'a Segment<F>,
+    /// If tables of numbers are merged.
+    renumbering: Option<Renumbering>,
     layout: &'a Layout,
     memory_bytes: usize,
     threads: usize,
@@ -119,6 +129,12 @@ impl<F: Fingerprint> TableWork<'_, F> {
         let bits = directory_bits(table.prefix_bits, entries);
         let mut left = entries;
         let mut writer = SegmentWriter::create(&**storage, &spec, table.clone(), entries, bits)?;
+        if let (TableSource::Merging { inputs, .. }, Some(renumbering)) = (self.source, &self.renumbering) {
+            let Self { target, natural: merged, memory_bytes, .. } = *self;
+            let report = &|more| self.report(2 * more);
+            let renumbered = RenumberedTable { target, index, table, merged, memory_bytes, report };
+            return renumbered.write(inputs, renumbering, (writer, bits));
+        }
         let mut push = |values: &[F], numbers: &[u32]| {
             // The count differs only if tables of the inputs disagree.
             left =

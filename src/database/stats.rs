@@ -141,6 +141,6 @@ impl Stats {
 }
 
 fn merge_debt(manifest: &Manifest) -> u64 {
-    let due = due_merge(&manifest.runs, 0, manifest.k);
+    let due = due_merge(manifest, 0);
     due.map_or(0, |range| manifest.runs[range].iter().map(|run| run.rows).sum())
 }

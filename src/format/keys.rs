@@ -111,6 +111,28 @@ pub(crate) fn hash_key(key: &[u8]) -> u64 {
     xxh3_64(key)
 }
 
+/// What determines the lengths of the sections of a keys file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeysSize {
+    /// Number of records.
+    pub(crate) count: u64,
+    /// Length of the section `records`.
+    pub(crate) record_bytes: u64,
+}
+
+impl KeysSize {
+    pub(crate) fn add<F: Fingerprint>(&mut self, record: &KeyRecord<'_, F>) {
+        self.count += 1;
+        self.record_bytes += record.len_bytes();
+    }
+
+    /// The lengths of the sections, in order.
+    pub(crate) fn section_lens(self) -> [u64; 3] {
+        let numbers = self.count.saturating_mul(8);
+        [numbers, numbers, self.record_bytes]
+    }
+}
+
 /// The content of a keys file's footer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeysInfo {
@@ -139,14 +161,12 @@ impl KeysInfo {
         self.record_bytes += record.len_bytes();
     }
 
-    pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
-        [self.count, self.key_sum, self.record_bytes, self.value_sum, self.other_ids, self.rows, 0, 0]
+    pub(crate) fn size(&self) -> KeysSize {
+        KeysSize { count: self.count, record_bytes: self.record_bytes }
     }
 
-    /// The lengths of the sections, in order.
-    pub(crate) fn section_lens(&self) -> [u64; 3] {
-        let numbers = self.count.saturating_mul(8);
-        [numbers, numbers, self.record_bytes]
+    pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
+        [self.count, self.key_sum, self.record_bytes, self.value_sum, self.other_ids, self.rows, 0, 0]
     }
 
     /// Reads the footer at `offset`, and checks its sections against its counts.
@@ -162,7 +182,7 @@ impl KeysInfo {
         Flaw::unless_equal("footer", offset, [0; 2], zeros)?;
         let info = Self { count, key_sum, value_sum, record_bytes, other_ids, rows };
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
-        Flaw::unless_equal("footer", offset, &info.section_lens()[..], &lens)?;
+        Flaw::unless_equal("footer", offset, &info.size().section_lens()[..], &lens)?;
         Ok(info)
     }
 }

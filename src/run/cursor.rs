@@ -49,13 +49,23 @@ impl Cursor {
         segment: &Segment<F>,
         out: &mut Vec<F>,
     ) -> Result<BlockRead> {
+        self.next_buckets(segment, out, |bucket, out| segment.read_buckets(bucket, 1, out))
+    }
+
+    /// Replaces the content of `out` by what `read` appends for the next buckets.
+    pub(crate) fn next_buckets<F: Fingerprint, T>(
+        &mut self,
+        segment: &Segment<F>,
+        out: &mut Vec<T>,
+        mut read: impl FnMut(usize, &mut Vec<T>) -> Result<()>,
+    ) -> Result<BlockRead> {
         out.clear();
         while self.requested < (self.bucket + self.window).min(segment.buckets()) {
             segment.will_need_buckets(self.requested, self.window)?;
             self.requested += self.window;
         }
         while out.len() < BLOCK && self.bucket < segment.buckets() {
-            segment.read_buckets(self.bucket, 1, out)?;
+            read(self.bucket, out)?;
             self.bucket += 1;
         }
         Ok(BlockRead::of(out))

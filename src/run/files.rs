@@ -64,7 +64,7 @@ impl<F: Fingerprint> Run<F> {
         }
         sum.extend(lens(&self.postings.file));
         sum.push(self.tombstones.as_ref().map_or(0, |tombstones| tombstones.info.count * 8));
-        sum.extend(self.keys.as_ref().map_or([0; 3], |keys| keys.info.section_lens()));
+        sum.extend(self.keys.as_ref().map_or([0; 3], |keys| keys.info.size().section_lens()));
         sum
     }
 

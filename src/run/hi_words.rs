@@ -1,9 +1,11 @@
 //! The `hi` words of entries, and searches in them.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use crate::fingerprint::{Fingerprint, HI_BITS};
 use crate::util::cast::{to_u32, to_usize};
+use crate::util::search;
 
 /// A `hi` word of a value in a table's order.
 #[inline]
@@ -44,27 +46,15 @@ impl HiWords<'_> {
     /// The first of some entries for whose first word `before` is false, or the end. Entries for
     /// which it is true must come first.
     pub(crate) fn partition(&self, range: Range<usize>, before: impl Fn(u32) -> bool) -> usize {
-        let Range { start: mut low, end: mut high } = range;
-        while low < high {
-            let middle = low.midpoint(high);
-            if before(self.first(middle)) { low = middle + 1 } else { high = middle }
-        }
-        low
+        let Ok(place) = search::partition(range, |at| Ok::<_, Infallible>(before(self.first(at))));
+        place
     }
 
     /// The same over all entries. The search starts at a likely place.
     pub(super) fn partition_near(&self, likely: usize, before: impl Fn(u32) -> bool) -> usize {
-        let is_before = |at: usize| at < self.len() && before(self.first(at));
-        let (mut low, mut high, mut step) = (likely, likely, NEAR);
-        while low > 0 && !is_before(low - 1) {
-            (high, low) = (low - 1, low.saturating_sub(step));
-            step *= 2;
-        }
-        while is_before(high) {
-            (low, high) = (high + 1, (high + step).min(self.len()));
-            step *= 2;
-        }
-        self.partition(low..high, before)
+        let is_before = |at| Ok::<_, Infallible>(before(self.first(at)));
+        let Ok(place) = search::partition_near(self.len(), (likely, NEAR), is_before);
+        place
     }
 }
 

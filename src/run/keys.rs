@@ -4,15 +4,18 @@ use std::ops::Range;
 
 use super::page_file::{FileSpec, PageFile};
 use super::page_writer::PageFileWriter;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Encoder;
 use crate::format::header::{Header, Owner};
-use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, MAGIC, RECORDS, SECTIONS};
-use crate::format::manifest::{FileRecord, KeysRecord};
+use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, KeysSize, MAGIC, RECORDS, SECTIONS};
+use crate::format::manifest::KeysRecord;
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
+use crate::util::search;
 
+/// How far from the likely place of an id a search looks first: half a cache line.
+const NEAR: usize = 4;
 /// Records per read-ahead.
 const AHEAD_RECORDS: u64 = 1 << 14;
 
@@ -57,7 +60,7 @@ impl Keys {
 
     /// The numbers of the records of an id.
     pub(crate) fn of_id(&self, id: u64) -> Result<Range<u64>> {
-        let start = self.first_from(|other| other < id)?;
+        let start = self.first_from(id)?;
         let mut end = start;
         while end < self.info.count && self.id(end)? == id {
             end += 1;
@@ -65,14 +68,21 @@ impl Keys {
         Ok(start..end)
     }
 
-    /// The first record for whose id `is_before` is false.
-    fn first_from(&self, is_before: impl Fn(u64) -> bool) -> Result<u64> {
-        let (mut low, mut high) = (0, self.info.count);
-        while low < high {
-            let middle = low.midpoint(high);
-            if is_before(self.id(middle)?) { low = middle + 1 } else { high = middle }
+    /// The first record whose id is not below `id`.
+    ///
+    /// Ids that are hashes are spread evenly. The search begins where an id would be then, which reads a few pages
+    /// instead of one for each halving.
+    fn first_from(&self, id: u64) -> Result<u64> {
+        let last = self.info.count - 1;
+        let mut likely = part(id, last);
+        for _ in 0..2 {
+            let found = self.id(likely)?;
+            let distance = part(found.abs_diff(id), last);
+            likely = if found < id { (likely + distance).min(last) } else { likely.saturating_sub(distance) };
         }
-        Ok(low)
+        let is_before = |index| Ok::<_, Error>(self.id(index as u64)? < id);
+        let count = to_usize(self.info.count);
+        search::partition_near(count, (to_usize(likely), NEAR), is_before).map(|index| index as u64)
     }
 
     /// Record number `index`, which must exist.
@@ -100,7 +110,7 @@ impl Keys {
 
     /// Reads all records in order. Checks their order and sums.
     pub(crate) fn cursor<F: Fingerprint>(&self) -> KeyCursor<'_, F> {
-        KeyCursor { keys: self, seen: KeysInfo::default(), last: None }
+        KeyCursor { keys: self, next: 0, seen: Some(KeysInfo::default()), last: None }
     }
 
     /// Starts read-ahead of records.
@@ -118,21 +128,35 @@ impl Keys {
     }
 }
 
+/// The share of `whole` that `ids` is of all ids.
+fn part(ids: u64, whole: u64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "it is at most the whole")]
+    let part = (u128::from(ids) * u128::from(whole) >> 64) as u64;
+    part
+}
+
 /// Reads the records of a keys file in order.
 pub(crate) struct KeyCursor<'a, F> {
     keys: &'a Keys,
-    /// The counts of the records so far.
-    seen: KeysInfo,
+    /// The number of the next record.
+    next: u64,
+    /// The sums of the records so far, if they are checked.
+    seen: Option<KeysInfo>,
     last: Option<KeyRecord<'a, F>>,
 }
 
 impl<'a, F: Fingerprint> KeyCursor<'a, F> {
+    /// Does not check the sums.
+    pub(crate) fn without_sums(self) -> Self {
+        Self { seen: None, ..self }
+    }
+
     /// The next record; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<KeyRecord<'a, F>>> {
         let Keys { file, info } = self.keys;
-        let next = self.seen.count;
+        let next = self.next;
         if next == info.count {
-            return file.check_equal("key_ids", *info, self.seen).map(|()| None);
+            return file.check_equal("key_ids", *info, self.seen.unwrap_or(*info)).map(|()| None);
         }
         if next.is_multiple_of(AHEAD_RECORDS) {
             self.keys.will_need(next)?;
@@ -142,27 +166,32 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
             let place = file.section(IDS).offset + next * 8;
             return Err(file.flaw(place, "ascending ids, fingerprints and keys", record.row.id));
         }
-        self.seen.add(&record, self.last.replace(record).map(|last| last.row));
+        let last = self.last.replace(record).map(|last| last.row);
+        if let Some(seen) = &mut self.seen {
+            seen.add(&record, last);
+        }
+        self.next += 1;
         Ok(Some(record))
     }
 }
 
-/// Writes a keys file of the records that `visit_all` produces in order. `info` counts them.
+/// Writes a keys file of the records that `visit_all` produces in order, which have this size.
 pub(crate) fn write_keys<F: Fingerprint>(
     storage: &dyn Storage,
     spec: &FileSpec,
-    info: KeysInfo,
+    size: KeysSize,
     visit_all: impl FnOnce(&mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()>,
-) -> Result<FileRecord> {
-    let mut file = PageFileWriter::create(storage, spec, &info.section_lens())?;
-    let (mut end, mut bytes) = (0u64, Encoder::default());
+) -> Result<KeysRecord> {
+    let mut file = PageFileWriter::create(storage, spec, &size.section_lens())?;
+    let (mut info, mut last, mut bytes) = (KeysInfo::default(), None, Encoder::default());
     visit_all(&mut |record| {
         bytes.bytes.clear();
         record.encode(&mut bytes);
-        end += bytes.bytes.len() as u64;
+        info.add(&record, last.replace(record.row));
         file.put(IDS, &record.row.id.to_le_bytes())?;
-        file.put(ENDS, &end.to_le_bytes())?;
+        file.put(ENDS, &info.record_bytes.to_le_bytes())?;
         file.put(RECORDS, &bytes.bytes)
     })?;
-    file.finish(info.attributes())
+    let file = file.finish(info.attributes())?;
+    Ok(KeysRecord { count: info.count, key_sum: info.key_sum, value_sum: info.value_sum, file })
 }

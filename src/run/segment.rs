@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::hi_words::{HiWords, NEAR, hi_word, likely_place};
+use super::leading::{Leading, LeadingEntry};
 use super::page_file::{FileSpec, PageFile};
 use super::rest::{LoPlane, RestPlane};
 use super::values::Values;
@@ -373,6 +374,37 @@ impl<F: Fingerprint> Segment<F> {
         let lows = lo.iter::<F>(&self.file, &range)?;
         out.extend(words.iter().zip(lows).map(|(&hi, low)| self.leading(bucket as u64, hi) | low));
         Ok(())
+    }
+
+    /// Appends the entries of a bucket by their leading bits, as a table with a directory of
+    /// `directory_bits` has them. Only for tables that store numbers.
+    ///
+    /// Where this directory is shorter, the bits that it lacks are read from the fingerprints.
+    pub(crate) fn read_leading(
+        &self,
+        bucket: usize,
+        directory_bits: u32,
+        out: &mut Vec<LeadingEntry>,
+    ) -> Result<()> {
+        let RestPlane::Numbers(numbers) = &self.rest else { return Ok(()) };
+        let places = self.entries_of(bucket)?;
+        let numbered = numbers.iter(&self.file, &places)?;
+        if directory_bits > self.info.directory_bits {
+            let mut values = Vec::with_capacity(places.len());
+            numbers.read(&self.file, &self.table, &places, &mut values)?;
+            let leading = values.iter().map(|&value| Leading::of(value, directory_bits));
+            out.extend(leading.zip(numbered).map(|(leading, number)| LeadingEntry { leading, number }));
+        } else {
+            let leading = Leading::of_bucket(bucket, self.info.directory_bits, self.hi(&places)?);
+            let cut = leading.map(|leading| leading.cut::<F>(directory_bits));
+            out.extend(cut.zip(numbered).map(|(leading, number)| LeadingEntry { leading, number }));
+        }
+        Ok(())
+    }
+
+    /// The fingerprint with a number, in natural order. Only for table 0 of wide fingerprints.
+    pub(crate) fn numbered(&self, number: u32) -> Result<F> {
+        self.rest.natural_value(&self.file, &self.table, F::default(), number as usize)
     }
 
     /// Starts read-ahead of the `hi` words of neighbouring buckets.

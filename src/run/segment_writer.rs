@@ -1,6 +1,7 @@
 //! Writes one segment from fingerprints in ascending order of its table.
 
 use super::hi_words::hi_word;
+use super::leading::Leading;
 use super::page_file::FileSpec;
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
@@ -61,11 +62,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
         for &value in permuted {
             debug_assert!(self.last < Some(value), "ascending and distinct");
             self.last = Some(value);
-            let bucket = value.bits(0, directory_bits);
-            if bucket >= self.started_buckets {
-                self.start_buckets_up_to(bucket)?;
-            }
-            self.pushed += 1;
+            self.push_into(value.bits(0, directory_bits))?;
         }
         // A pass for each section takes half of the time of one for all.
         match F::PAYLOAD.hi_words() {
@@ -87,9 +84,39 @@ impl<F: Fingerprint> SegmentWriter<F> {
         self.drain()
     }
 
+    /// Appends fingerprints by their leading bits, in a table that stores numbers. Their order is the
+    /// order of their values in this table. [`finish_with_sum`](SegmentWriter::finish_with_sum) then
+    /// closes the file.
+    pub(crate) fn push_leading(&mut self, leading: &[Leading]) -> Result<()> {
+        let directory_bits = self.info.directory_bits;
+        for leading in leading {
+            self.push_into(leading.bucket(directory_bits))?;
+        }
+        for leading in leading {
+            let words = 0..to_u32(F::PAYLOAD.hi_words());
+            self.hi.extend(words.map(|word| leading.hi_word(directory_bits, word)));
+        }
+        self.drain()
+    }
+
+    /// Counts an entry of a bucket.
+    fn push_into(&mut self, bucket: u64) -> Result<()> {
+        if bucket >= self.started_buckets {
+            self.start_buckets_up_to(bucket)?;
+        }
+        self.pushed += 1;
+        Ok(())
+    }
+
     /// Appends the numbers of the pushed fingerprints, in a table that stores numbers.
     pub(crate) fn push_numbers(&mut self, numbers: &[u32]) -> Result<()> {
         self.file.put(REST, bytemuck::cast_slice(numbers))
+    }
+
+    /// Closes a file whose fingerprints were pushed by their leading bits, and have this sum.
+    pub(crate) fn finish_with_sum(mut self, fingerprint_sum: u64) -> Result<FileRecord> {
+        self.info.fingerprint_sum = fingerprint_sum;
+        self.finish().map(|(file, _)| file)
     }
 
     /// Closes the file. Returns its record for the manifest, and the content of its footer.

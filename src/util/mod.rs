@@ -7,6 +7,7 @@ pub(crate) mod parallel;
 pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod sabotage;
+pub(crate) mod search;
 pub(crate) mod sort;
 pub(crate) mod time;
 pub(crate) mod visitor;

@@ -1,13 +1,18 @@
 //! Bulk loads: what comes out does not depend on memory, threads or the order of rows.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use nearprint::{Database, Error, Fingerprint, NewRow, Options, Query, Row, Schema, list};
-use testkit::{Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows};
+use testkit::{
+    Random, Shape, all_rows, build, build_with, collected, files, for_each_width, insert_all, layout, low,
+    rows,
+};
 
 for_each_width!(
     rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,
     bounded_memory_gives_the_same_files,
+    merged_tables_are_those_of_a_build,
     automatic_ids_continue_behind_the_largest,
     an_empty_database_answers,
 );
@@ -45,6 +50,56 @@ fn bounded_memory_gives_the_same_files<F: Fingerprint>() {
     let large = sizes("large", 1 << 28, 2);
     assert_eq!(sizes("small", 1 << 20, 1), large);
     assert_eq!(sizes("threads", 1 << 20, 5), large);
+}
+
+/// Among the rows are many that differ only in the bits that most tables do not store themselves, many of these in
+/// several runs, and fingerprints without a row left.
+fn merged_tables_are_those_of_a_build<F: Fingerprint>() {
+    let mut random = Random(31);
+    let mut given = rows::<F>(Shape::Skewed, 20_000, 82);
+    let (center, other) = (random.value::<F>(), random.value::<F>());
+    given.extend((0..20_000).map(|id| Row { fingerprint: center ^ low(id % 9000), id: 1 << 40 | id }));
+    given.extend((0..4000).map(|id| Row { fingerprint: random.near(other, 2), id: 1 << 41 | id }));
+    let (mut live, mut deleted) = (BTreeSet::new(), Vec::new());
+    for (&row, number) in given.iter().zip(0u64..) {
+        match number % 5 {
+            _ if row.id % 7 == 0 => deleted.push(row.id),
+            4 => {}
+            _ => _ = live.insert(row),
+        }
+    }
+    // The last rows replace others, and some come twice.
+    let late: Vec<Row<F>> = given.iter().step_by(5).filter(|row| row.id % 7 != 0).copied().collect();
+    let kept: Vec<Row<F>> = live.iter().chain(&late).copied().collect();
+    let home = tempfile::tempdir().unwrap();
+    let tables = |path: &Path| {
+        let is_table = |file: &PathBuf| file.extension().is_some_and(|end| end == "seg");
+        // A header is the first page.
+        let content = |file| std::fs::read(file).unwrap().split_off(8192);
+        files(path).into_iter().filter(is_table).map(content).collect::<Vec<_>>()
+    };
+    for (name, memory) in [("rotations:4", 1 << 28), ("rotations:4", 1 << 20), ("blocks:6,2", 1 << 28)] {
+        let (built, merged) = (home.path().join("built"), home.path().join("merged"));
+        build_with(&built, &kept, layout(name), Options::new());
+        let options = Options::new().memory_bytes(memory).merges(false).background_merges(false).threads(2);
+        let database = options.create::<F>(&merged, &layout(name)).unwrap();
+        let mut writer = database.writer().unwrap();
+        for part in live.iter().copied().collect::<Vec<_>>().chunks(11_000) {
+            insert_all(&mut writer, part).unwrap();
+            writer.flush().unwrap();
+        }
+        let gone: Vec<Row<F>> = given.iter().filter(|row| row.id % 7 == 0).copied().collect();
+        insert_all(&mut writer, &gone).unwrap();
+        writer.flush().unwrap();
+        deleted.iter().for_each(|&id| writer.delete(id).unwrap());
+        insert_all(&mut writer, &late).unwrap();
+        writer.compact().unwrap();
+        drop(writer);
+        assert_eq!(database.snapshot().unwrap().verify().unwrap().damage, []);
+        assert!(tables(&merged) == tables(&built), "{name}, {memory} bytes");
+        std::fs::remove_dir_all(&merged).unwrap();
+        std::fs::remove_dir_all(&built).unwrap();
+    }
 }
 
 fn automatic_ids_continue_behind_the_largest<F: Fingerprint>() {

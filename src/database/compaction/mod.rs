@@ -5,26 +5,28 @@ mod worker;
 
 use std::ops::Range;
 
-use crate::format::manifest::RunRecord;
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::layout::cost::typical;
-use policy::{OtherRuns, RunSize};
+use policy::{OtherRuns, Queries, RunSize};
 pub(crate) use worker::{Made, MergeJob, MergePlan, Merged, RunJob};
 
 /// The next merge that the policy requests among the runs from `start` on. Only runs of one period
 /// merge; the runs of a past period become one.
-pub(crate) fn due_merge(runs: &[RunRecord], start: usize, k: u32) -> Option<Range<usize>> {
+pub(crate) fn due_merge(manifest: &Manifest, start: usize) -> Option<Range<usize>> {
+    let Manifest { runs, k, recipe, .. } = manifest;
+    let queries = if recipe.is_some() { Queries::OF_TEXTS } else { Queries::OF_FINGERPRINTS };
     let size = |record: &RunRecord| RunSize {
         entries: record.entries,
         rows: record.rows,
         tombstones: record.tombstones,
     };
     let layout = &runs.iter().max_by_key(|record| record.entries)?.layout;
-    let cost = |entries| typical(layout, entries, k);
+    let cost = |entries| typical(layout, entries, *k);
     periods(runs).find_map(|Range { start: first, end }| {
         let first = first.max(start);
         let sizes: Vec<RunSize> = runs.get(first..end)?.iter().map(size).collect();
         let due = match end == runs.len() {
-            true => policy::pick(&sizes, first > 0, (other_runs(&runs[..first], &cost), &cost)),
+            true => policy::pick(&sizes, first > 0, queries, (other_runs(&runs[..first], &cost), &cost)),
             false => policy::unite(&sizes),
         }?;
         Some(first + due.start..first + due.end)

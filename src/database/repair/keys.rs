@@ -5,7 +5,7 @@ use super::report::RepairReport;
 use super::run::{DamagedRun, DeletedIds};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, RECORDS};
+use crate::format::keys::{ENDS, IDS, KeyRecord, KeysSize, RECORDS};
 use crate::format::paged::{Footer, PAGE_BYTES};
 use crate::run::Keys;
 use crate::storage::names;
@@ -60,12 +60,12 @@ fn read(pages: &mut Pages, index: u64) -> Option<(u64, Vec<u8>)> {
 /// The footer of a keys file of this length. The exact length of the last section is unknown: the
 /// footer gives the largest possible one.
 fn footer(count: u64, len_bytes: u64) -> Footer {
-    let info = |record_bytes| KeysInfo { count, record_bytes, ..KeysInfo::default() };
-    let mut footer = Footer::plan(&info(0).section_lens());
+    let plan = |record_bytes| Footer::plan(&KeysSize { count, record_bytes }.section_lens());
+    let mut footer = plan(0);
     let mut record_bytes = 0;
     while footer.file_len() < len_bytes {
         record_bytes += (len_bytes - footer.file_len()).div_ceil(2).next_multiple_of(PAGE_BYTES as u64);
-        footer = Footer::plan(&info(record_bytes).section_lens());
+        footer = plan(record_bytes);
     }
     footer
 }

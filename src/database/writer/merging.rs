@@ -49,7 +49,7 @@ impl<F: Fingerprint> Writer<F> {
     fn due_merge(&self) -> Option<Range<usize>> {
         let last = self.merges.last().and_then(|job| job.replaces.last());
         let young = last.and_then(|last| self.manifest.runs.iter().position(|record| record.run == *last));
-        due_merge(&self.manifest.runs, young.map_or(0, |position| position + 1), self.manifest.k)
+        due_merge(&self.manifest, young.map_or(0, |position| position + 1))
     }
 
     /// Writes each run again without its deleted rows, the smallest first, as long as the disk has room.

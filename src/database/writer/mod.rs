@@ -106,7 +106,7 @@ pub struct Writer<F: Fingerprint> {
 /// A commit writes a run once keys and texts exceed this part of the memory.
 const KEYS_SHARE: usize = 8;
 /// Number of runs from which a flush waits for a running merge.
-const MOST_RUNS: usize = 12;
+const MOST_RUNS: usize = 24;
 
 impl<F: Fingerprint> Writer<F> {
     /// Opens any database.
