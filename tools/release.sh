@@ -109,6 +109,8 @@ deb() {
   for package in "${@:-nearprint-cli}"; do
     cargo build --profile "$profile" --locked --package "$package"
     [ "$package" != nearprint-cli ] || share "$target/$built/share" "$(host)" "$target/$built/nearprint"
+    # cargo-deb looks for programs in a folder with the name of the profile.
+    [ "$built" = "$profile" ] || ln -sfn "$built" "$target/$profile"
     # It would build the whole workspace.
     cargo deb --package "$package" --profile "$profile" --no-build --strip --compress-system --output "$dist/"
   done

@@ -14,7 +14,7 @@
 //! ```
 
 use crate::postings::Postings;
-use crate::recipe::default_features;
+use crate::recipe::{Features, default_features};
 use nearprint::internal as parallel;
 
 /// Documents whose similar ones a thread looks up at a time.
@@ -40,6 +40,14 @@ impl ShingleSet {
         hashes.sort_unstable();
         hashes.dedup();
         Self { hashes: hashes.into() }
+    }
+
+    /// The set of features of a text by any recipe, as evidence has them. `None` if it is damaged.
+    #[must_use]
+    pub fn of_features(features: &Features) -> Option<Self> {
+        let mut hashes = Vec::new();
+        features.ascending(&mut hashes)?;
+        Some(Self { hashes: hashes.into_iter().map(u64::from).collect() })
     }
 
     /// The number of shingles.
@@ -144,14 +152,29 @@ pub fn similar_pairs(
     least: f64,
     threads: usize,
 ) -> Vec<(usize, usize)> {
+    similarities(sets, members, least, threads).into_iter().map(|(a, b, _)| (a, b)).collect()
+}
+
+/// The same pairs with their similarity.
+///
+/// # Panics
+/// If there is no set at a position.
+#[must_use]
+pub fn similarities(
+    sets: &[ShingleSet],
+    members: &[usize],
+    least: f64,
+    threads: usize,
+) -> Vec<(usize, usize, f64)> {
     let index = Index::new(sets, members.iter().copied());
     let mut pairs = Vec::new();
-    let similar = |item: usize, (): &mut (), sink: parallel::Sink<'_, Vec<(usize, usize)>>| {
+    let similar = |item: usize, (): &mut (), sink: parallel::Sink<'_, Vec<(usize, usize, f64)>>| {
         let first = item * DOCUMENTS_AT_ONCE;
         let mut block = Vec::new();
         for (number, set) in sets.iter().enumerate().skip(first).take(DOCUMENTS_AT_ONCE) {
             let others = index.similar(set, least).into_iter().filter(|&other| other != number);
-            block.extend(others.map(|other| (number.min(other), number.max(other))));
+            let pair = |other: usize| (number.min(other), number.max(other), set.similarity(&sets[other]));
+            block.extend(others.map(pair));
         }
         // The consumer never stops.
         let _ = sink(block);
@@ -168,8 +191,8 @@ pub fn similar_pairs(
         },
     );
     let Ok(()) = collected;
-    pairs.sort_unstable();
-    pairs.dedup();
+    pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
+    pairs.dedup_by_key(|&mut (a, b, _)| (a, b));
     pairs
 }
 
@@ -197,12 +220,13 @@ mod tests {
             for a in 0..sets.len() {
                 for b in a + 1..sets.len() {
                     let is_asked = a % step == 0 || b % step == 0;
-                    if is_asked && !sets[a].is_empty() && sets[a].similarity(&sets[b]) >= least {
-                        expected.push((a, b));
+                    let similarity = sets[a].similarity(&sets[b]);
+                    if is_asked && !sets[a].is_empty() && similarity >= least {
+                        expected.push((a, b, similarity));
                     }
                 }
             }
-            prop_assert_eq!(similar_pairs(&sets, &members, least, 2), expected);
+            prop_assert_eq!(similarities(&sets, &members, least, 2), expected);
         }
     }
 }

@@ -95,6 +95,66 @@ fn one_line_is_recommended() {
     );
 }
 
+/// Groups of versions with known similarities: 0.9 with the base's first version, 0.65 and 0.31 with the others.
+#[test]
+fn labels_choose_the_limit_of_exact_decisions() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    // The first three of each base are near-duplicates, the fourth is not. 31 of 47 pairs of words are the least that they share.
+    let pairs = (0..30).flat_map(|base| {
+        [("0", "2"), ("0", "8"), ("2", "8")].map(|(a, b)| format!("{base}-{a}\t{base}-{b}\n"))
+    });
+    fs::write(at.join("same.tsv"), pairs.collect::<String>()).unwrap();
+    let line = "tune in.jsonl --key-field key --pairs same.tsv --shingles 2,3 --summary s.json";
+    let outcome = nearprint(at, line, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let words = "recommended: nearprint dedup --shingle 2 --similarity 0.65 --recipe minhash (precision 1.0000, \
+                 recall 1.0000; chosen by one half of the documents, in the other: 1.0000, 1.0000)";
+    assert!(outcome.err.contains(words), "{words}: {}", outcome.err);
+    assert!(!outcome.err.contains("labels may be incomplete"), "{}", outcome.err);
+    assert!(outcome.err.contains("with --evidence none: --shingle"), "{}", outcome.err);
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(at.join("s.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&summary["exact"]["similarity"], &summary["exact"]["untuned_recall"]),
+        (&0.65.into(), &1.0.into())
+    );
+    // Bands find 0.9988 of the pairs at the limit.
+    let dedup = "dedup in.jsonl -o out.jsonl --key-field key --shingle 2 --similarity 0.65 --recipe minhash";
+    assert_eq!(nearprint(at, dedup, b"").code, 0);
+    let kept = fs::read_to_string(at.join("out.jsonl")).unwrap().lines().count();
+    assert!((60..=61).contains(&kept), "{kept}, where the base and its fourth version differ");
+
+    // Without the labels of one group.
+    let others: String = fs::read_to_string(at.join("same.tsv"))
+        .unwrap()
+        .lines()
+        .skip(3)
+        .fold(String::new(), |all, line| all + line + "\n");
+    fs::write(at.join("same.tsv"), others).unwrap();
+    let outcome = nearprint(at, line, b"");
+    let words = "labels may be incomplete: 1 pairs without one have a similarity of 0.9 or more, such as the documents \
+                 at in.jsonl:1 and in.jsonl:2";
+    assert!(outcome.err.contains(words), "{words}: {}", outcome.err);
+    // Recipes and confirmations of other decisions have no such limit.
+    for options in ["--recipe simhash", "--confirm none"] {
+        let outcome = nearprint(at, &format!("{line} {options}"), b"");
+        assert!(!outcome.err.contains("nearprint dedup"), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn regression_a_definition_is_not_recommended() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    let outcome = nearprint(at, "tune in.jsonl --shingles 3", b"");
+    assert!(outcome.out.contains("jaccard:0.7"), "it is in the table");
+    assert!(!outcome.err.contains("jaccard:0.7"), "{}", outcome.err);
+    let words = "nearprint dedup --similarity 0.7 finds these pairs by definition; fingerprints alone:";
+    assert!(outcome.err.contains(words), "{}", outcome.err);
+}
+
 #[test]
 fn texts_confirm() {
     let home = home();

@@ -378,6 +378,11 @@ mod tests {
             assert_eq!(cut(tokenizer, text).join(" "), expected, "{tokenizer:?}");
             assert!(cut(tokenizer, "").is_empty());
         }
+    }
+
+    #[cfg(feature = "chinese")]
+    #[test]
+    fn chinese_is_split_into_words() {
         assert_eq!(cut(Tokenizer::Jieba, "我们中出了一个叛徒"), ["我们", "中出", "了", "一个", "叛徒"]);
     }
 

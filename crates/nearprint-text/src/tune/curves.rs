@@ -73,7 +73,7 @@ impl Study {
     }
 
     /// One point for each k up to the largest one.
-    fn curve(&self, neighbours: &dyn Neighbours, k: u32, threads: usize) -> Vec<Point> {
+    pub(super) fn curve(&self, neighbours: &dyn Neighbours, k: u32, threads: usize) -> Vec<Point> {
         let none = vec![PointSums::default(); k as usize + 1];
         let count = |item: usize, counts: &mut Counts, sink: parallel::Sink<'_, Vec<PointSums>>| {
             let first = item * CLUSTERS_AT_ONCE;

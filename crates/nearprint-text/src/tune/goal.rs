@@ -97,7 +97,7 @@ impl Goal {
     }
 
     /// The order of points from the best one on.
-    fn compare(self, a: &Point, b: &Point) -> Ordering {
+    pub(super) fn compare(self, a: &Point, b: &Point) -> Ordering {
         self.score(b).partial_cmp(&self.score(a)).unwrap_or(Ordering::Equal)
     }
 

@@ -18,11 +18,13 @@
 //! assert_eq!((best.k, best.precision(), best.recall()), (1, 1.0, 1.0));
 //! ```
 //!
+//! [`Study::best_limit`] chooses a limit of the exact similarity, which needs no fingerprints.
+//!
 //! Without labels, [`jaccard::similar_pairs`](crate::jaccard::similar_pairs) of a [`sample`] are the
 //! near-duplicates.
 //!
 //! Each of the modules uses only those before it: `interval`, `labels`, `study`, `neighbours`,
-//! `point`, `curves`; `goal` uses `point`, and `cost` stands alone.
+//! `point`, `curves`; `goal` uses `point`, `similarity` all of them, and `cost` stands alone.
 
 mod cost;
 mod curves;
@@ -31,6 +33,7 @@ mod interval;
 mod labels;
 mod neighbours;
 mod point;
+mod similarity;
 mod study;
 
 pub use cost::{COST_ROWS, Cost};
@@ -39,6 +42,7 @@ pub use goal::{Curve, Goal, ParseGoalError};
 pub use interval::Interval;
 pub use labels::Labels;
 pub use point::Point;
+pub use similarity::{BestLimit, SimilarPair};
 pub use study::{Study, sample};
 
 use nearprint::{BandLayout, Near, Width};

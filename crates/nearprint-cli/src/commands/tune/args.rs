@@ -14,11 +14,18 @@ const HELP: &str = "\
 Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best\n\
 \n\
 Tries recipes on your documents, and recommends the options of the best one for `dedup`. What \
-is a near-duplicate comes from a file of pairs, or from a field that near-duplicates share. \
-Without either, near-duplicates are the pairs whose sets of three-word shingles have an exact \
-Jaccard similarity of --similarity or more. Pairs a little below count as different documents, \
+is a near-duplicate comes from a file of pairs, or from a field that near-duplicates share.\n\
+\n\
+With these labels, the first recommendation is the shingle size and the --similarity of exact \
+decisions. Its precision and recall hold for documents that it was chosen by. So the documents are \
+halved, near-duplicates together; what the best choice of each half finds in the other half is \
+printed, too.\n\
+\n\
+Without labels, near-duplicates are the pairs whose sets of three-word shingles have an exact \
+Jaccard similarity of --similarity or more, which `dedup` finds by definition. The table then \
+shows how well fingerprints alone find them. Pairs a little below count as different documents, \
 and those a little above as near-duplicates, although a fingerprint can hardly separate them. \
-So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is then \
+So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is \
 what you say, not a result: `dedup --report` shows what a higher one would leave out.\n\
 \n\
 Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both \
@@ -43,7 +50,7 @@ measured, and to compare its text with the texts of the pairs found here\n\
 \x20 bytes           bytes of a row on disk in a database of ten million, without its key\n\
 \x20 recipe          the other options that select the recipe\n\
 \n\
-The recommended line is printed to standard error, as options for `dedup` besides those that \
+The best line is printed to standard error, as options for `dedup` besides those that \
 read the documents, such as --text-field; with --format json it has \"recommended\":true. So is \
 the best line of each other kind of recipe and confirmation, and a warning where the best value \
 is the smallest or largest that was tried.\n\
@@ -73,7 +80,7 @@ pub(in super::super) struct Args {
     #[command(flatten)]
     pub(super) known: KnownDuplicates,
     /// The minimum similarity of near-duplicates, if neither --pairs nor --group-field is given;
-    /// with them, the similarity of the default of --confirm [default: 0.5]
+    /// with them, the similarity of the default of --confirm [default: 0.7]
     #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true, help_heading = "Label options")]
     pub(super) similarity: Option<f64>,
     /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its

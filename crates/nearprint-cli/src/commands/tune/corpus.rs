@@ -30,6 +30,8 @@ pub(super) struct Needs {
 /// The parts of all documents that the measurement needs.
 pub(super) struct Corpus {
     makers: Vec<Maker>,
+    /// For recipes whose exact similarity is compared.
+    feature_makers: Vec<Maker>,
     threads: usize,
     needs: Needs,
     /// For each recipe, the fingerprints of all documents.
@@ -37,6 +39,8 @@ pub(super) struct Corpus {
     /// For each recipe, the processor time of all fingerprints.
     cpu: Vec<Duration>,
     pub(super) keys: Vec<DocumentKey>,
+    /// For each recipe whose exact similarity is compared, the sets of features of all documents.
+    pub(super) features: Vec<Vec<ShingleSet>>,
     /// Empty unless needed.
     pub(super) sets: Vec<ShingleSet>,
     /// All if needed, otherwise the first ones.
@@ -84,6 +88,26 @@ impl Maker {
             Self::W128(fingerprinter) => words(fingerprinter, text),
             Self::W256(fingerprinter) => words(fingerprinter, text),
         }
+    }
+
+    /// Makes sets of features, too.
+    fn with_features(self) -> Self {
+        match self {
+            Self::W64(fingerprinter) => Self::W64(Box::new(fingerprinter.with_features())),
+            Self::W128(fingerprinter) => Self::W128(Box::new(fingerprinter.with_features())),
+            Self::W256(fingerprinter) => Self::W256(Box::new(fingerprinter.with_features())),
+        }
+    }
+
+    /// The set of features of a text.
+    fn features(&mut self, text: &str) -> ShingleSet {
+        let features = match self {
+            Self::W64(fingerprinter) => fingerprinter.fingerprint(text).features,
+            Self::W128(fingerprinter) => fingerprinter.fingerprint(text).features,
+            Self::W256(fingerprinter) => fingerprinter.fingerprint(text).features,
+        };
+        // Only bytes from disk can be damaged.
+        ShingleSet::of_features(&features).unwrap_or_default()
     }
 
     fn no_prints(&self) -> Prints {
@@ -136,18 +160,28 @@ struct FingerprintedDocument {
     prints: Vec<(Words, Comparable)>,
     cpu: Vec<Duration>,
     key: DocumentKey,
+    features: Vec<ShingleSet>,
     set: Option<ShingleSet>,
     text: String,
     is_replaced: bool,
 }
 
 impl Corpus {
-    pub(super) fn new(candidates: &[Candidate], threads: usize, needs: Needs) -> Result<Self, Failure> {
+    /// `exact` are the recipes whose exact similarity is compared.
+    pub(super) fn new(
+        candidates: &[Candidate],
+        exact: &[Candidate],
+        threads: usize,
+        needs: Needs,
+    ) -> Result<Self, Failure> {
         let makers: Vec<Maker> = candidates.iter().map(Maker::new).collect::<Result<_, _>>()?;
+        let feature_makers = exact.iter().map(|recipe| Ok(Maker::new(recipe)?.with_features()));
         Ok(Self {
             prints: makers.iter().map(Maker::no_prints).collect(),
             cpu: vec![Duration::ZERO; makers.len()],
             makers,
+            feature_makers: feature_makers.collect::<Result<_, RecipeError>>()?,
+            features: vec![Vec::new(); exact.len()],
             threads,
             needs,
             keys: Vec::new(),
@@ -174,7 +208,8 @@ impl Corpus {
         ];
         let others: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
         let mut rejects = Rejects::create(&documents, &reader, &others)?;
-        let (threads, needs, makers) = (self.threads, self.needs, self.makers.clone());
+        let (threads, needs) = (self.threads, self.needs);
+        let makers = (self.makers.clone(), self.feature_makers.clone());
         documents::each(
             &mut reader,
             threads,
@@ -198,6 +233,7 @@ impl Corpus {
         self.prints.iter_mut().zip(&document.prints).for_each(|(all, print)| all.push(print, number));
         self.cpu.iter_mut().zip(document.cpu).for_each(|(total, cpu)| *total += cpu);
         self.keys.push(document.key);
+        self.features.iter_mut().zip(document.features).for_each(|(all, set)| all.push(set));
         self.sets.extend(document.set);
         if self.needs.texts || self.texts.len() < TIMED_TEXTS {
             self.texts.push(document.text);
@@ -243,7 +279,11 @@ impl Corpus {
 }
 
 /// Computes all fingerprints of a document.
-fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<FingerprintedDocument, BadRecord> {
+fn fingerprint(
+    (makers, feature_makers): &mut (Vec<Maker>, Vec<Maker>),
+    needs: Needs,
+    item: Item,
+) -> Result<FingerprintedDocument, BadRecord> {
     let record = match item {
         Item::Record(record) => record,
         Item::Bad(bad) => return Err(bad),
@@ -262,7 +302,8 @@ fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<Fingerp
         before = after;
     }
     let key = DocumentKey { text: record.key, place: record.place.to_string() };
+    let features = feature_makers.iter_mut().map(|maker| maker.features(&record.text)).collect();
     let set = needs.sets.then(|| ShingleSet::of_text(&record.text));
     let (text, is_replaced) = (record.text, record.invalid_utf8);
-    Ok(FingerprintedDocument { prints, cpu, key, set, text, is_replaced })
+    Ok(FingerprintedDocument { prints, cpu, key, features, set, text, is_replaced })
 }

@@ -4,6 +4,7 @@ mod args;
 mod border;
 mod candidates;
 mod corpus;
+mod exact;
 mod labels;
 mod plot;
 mod report;
@@ -23,12 +24,15 @@ impl Args {
         let given = if self.recipe.is_anything_given() { Some(self.recipe.recipe()?) } else { None };
         let candidates = candidates::candidates(given, &self.shingles, &self.bands)?;
         let threads = global.options().get_threads();
-        let mut corpus = Corpus::new(&candidates, threads, self.needs(&confirms))?;
+        let exact = exact::recipes(&self, &candidates);
+        let mut corpus = Corpus::new(&candidates, &exact, threads, self.needs(&confirms))?;
         corpus.read(&self)?;
         corpus.unusual.warn(global);
         let study = labels::study(&self, &corpus, threads)?;
-        let tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
-        report::report(&self, &tried, &study, global)
+        let exact = exact::choose(&self, &exact, &corpus, &study, threads);
+        let mut tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
+        tried.definition = (!self.known.is_given()).then(|| Confirm::Jaccard(self.similarity()));
+        report::report(&self, (&tried, exact.as_ref()), &study, global)
     }
 
     /// The ways of confirmation to try.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::args::Args;
 use super::border::borders;
+use super::exact::ExactChoice;
 use super::plot;
 use super::tried::{Choice, Tried};
 use crate::args::GlobalArgs;
@@ -15,7 +16,12 @@ use nearprint_text::tune::{Interval, Point, Study};
 use serde_json::{Value, json};
 
 /// Prints everything, and draws the plot.
-pub(super) fn report(args: &Args, tried: &Tried, study: &Study, global: GlobalArgs) -> Result<(), Failure> {
+pub(super) fn report(
+    args: &Args,
+    (tried, exact): (&Tried, Option<&ExactChoice>),
+    study: &Study,
+    global: GlobalArgs,
+) -> Result<(), Failure> {
     let Some(best) = tried.best(args.goal) else { return Ok(()) };
     let mut out = OutputStream::stdout();
     out.write(|out| write_points(args.format, out, tried, best))?;
@@ -24,13 +30,26 @@ pub(super) fn report(args: &Args, tried: &Tried, study: &Study, global: GlobalAr
         write_pictures(args, tried, study, best)?;
     }
     global.note(format_args!("{}", documents_text(args, study)));
-    note_choices(args, tried, best, global);
+    if let Some(exact) = exact {
+        exact.note(global);
+    } else if !args.known.is_given() {
+        let similarity = args.similarity();
+        global.note(format_args!(
+            "nearprint dedup --similarity {similarity} finds these pairs by definition; fingerprints alone:"
+        ));
+    }
+    note_choices(args, (tried, exact), best, global);
     note_limits(tried, study, best, global);
-    Ok(args.summary.write(|| counts(args, tried, study, best))?)
+    Ok(args.summary.write(|| counts(args, (tried, exact), study, best))?)
 }
 
 /// What was compared, and the options that are recommended.
-fn counts(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Value {
+fn counts(
+    args: &Args,
+    (tried, exact): (&Tried, Option<&ExactChoice>),
+    study: &Study,
+    best: Choice<'_>,
+) -> Value {
     let Point { k, precision_interval, recall_interval, .. } = best.point;
     let cost = tried.cost(best);
     json!({
@@ -48,6 +67,7 @@ fn counts(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Value 
         "recall_interval": [recall_interval.low, recall_interval.high],
         "cpu_us": cost.cpu_us,
         "row_bytes": cost.row_bytes,
+        "exact": exact.map(ExactChoice::counts),
     })
 }
 
@@ -145,8 +165,14 @@ fn documents_text(args: &Args, study: &Study) -> String {
 }
 
 /// The options of the best line, and of the best one of each other kind of recipe and confirmation.
-fn note_choices(args: &Args, tried: &Tried, best: Choice<'_>, global: GlobalArgs) {
-    global.note(format_args!("{}: {}", verdict(args, best), summary(tried, best)));
+fn note_choices(
+    args: &Args,
+    (tried, exact): (&Tried, Option<&ExactChoice>),
+    best: Choice<'_>,
+    global: GlobalArgs,
+) {
+    let verdict = if exact.is_some() { "with --evidence none" } else { verdict(args, best) };
+    global.note(format_args!("{verdict}: {}", summary(tried, best)));
     let kind = |tried: &Tried, at: usize| {
         let curve = &tried.curves[at];
         (curve.recipe.bands().is_some(), curve.confirm)

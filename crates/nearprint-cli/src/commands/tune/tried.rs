@@ -24,6 +24,9 @@ pub(super) struct Tried {
     /// For each curve its recipe, and the costs of its points.
     pub(super) candidates: Vec<Candidate>,
     costs: Vec<Vec<PointCost>>,
+    /// The confirmation that near-duplicates are defined by, if they are. It is not recommended, as it would only
+    /// find what was asked for.
+    pub(super) definition: Option<Confirm>,
 }
 
 /// A point of a curve.
@@ -52,7 +55,8 @@ impl Tried {
         let none = std::iter::once((None, 0.0));
         let measured = measures.iter().map(|&measure| (Some(measure), corpus.comparison_us(measure)));
         let comparisons: Vec<(Option<Confirm>, f64)> = none.chain(measured).collect();
-        let mut tried = Self { curves: Vec::new(), candidates: Vec::new(), costs: Vec::new() };
+        let mut tried =
+            Self { curves: Vec::new(), candidates: Vec::new(), costs: Vec::new(), definition: None };
         let mut models = Models::default();
         let recipes = candidates.into_iter().zip(&corpus.prints).zip(corpus.fingerprint_us());
         for ((candidate, prints), fingerprint_us) in recipes {
@@ -95,7 +99,7 @@ impl Tried {
 
     /// The best point of all curves.
     pub(super) fn best(&self, goal: Goal) -> Option<Choice<'_>> {
-        goal.choose(&self.curves).map(|(curve, point)| Choice { curve, point })
+        self.best_of(&self.recommendable(), goal)
     }
 
     /// The best point of each set of curves with the same key, the best set first.
@@ -104,17 +108,29 @@ impl Tried {
         goal: Goal,
         key: impl Fn(&Self, usize) -> K,
     ) -> Vec<Choice<'_>> {
-        let mut rest: Vec<usize> = (0..self.curves.len()).collect();
+        let mut rest = self.recommendable();
         let mut best = Vec::new();
-        while !rest.is_empty() {
-            let curves: Vec<Curve> = rest.iter().map(|&at| self.curves[at].clone()).collect();
-            let Some((at, point)) = goal.choose(&curves) else { break };
-            let curve = rest[at];
-            best.push(Choice { curve, point: &self.curves[curve].points[point.k as usize] });
-            let chosen = key(self, curve);
+        while let Some(choice) = self.best_of(&rest, goal) {
+            best.push(choice);
+            let chosen = key(self, choice.curve);
             rest.retain(|&other| key(self, other) != chosen);
         }
         best
+    }
+
+    fn best_of(&self, curves: &[usize], goal: Goal) -> Option<Choice<'_>> {
+        let some: Vec<Curve> = curves.iter().map(|&at| self.curves[at].clone()).collect();
+        let (at, point) = goal.choose(&some)?;
+        let curve = curves[at];
+        Some(Choice { curve, point: &self.curves[curve].points[point.k as usize] })
+    }
+
+    /// The curves that can be recommended: all, if they all find what was asked for.
+    fn recommendable(&self) -> Vec<usize> {
+        let is_defined =
+            |at: &usize| self.definition.is_some() && self.curves[*at].confirm == self.definition;
+        let (defined, others): (Vec<usize>, Vec<usize>) = (0..self.curves.len()).partition(is_defined);
+        if others.is_empty() { defined } else { others }
     }
 }
 
