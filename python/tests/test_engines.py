@@ -35,7 +35,10 @@ def engine(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Spread, Callab
     import nearprint.ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    # The default one starts more processes, which takes longer than the work.
+    context.shuffle_strategy = ray.data.context.ShuffleStrategy.SORT_SHUFFLE_PULL_BASED
     yield nearprint.ray, lambda frame, n: ray.data.from_pandas(frame).repartition(n), lambda rows: rows.to_pandas()
     ray.shutdown()
 
@@ -70,11 +73,9 @@ def test_texts_have_the_decisions_of_one_machine(engine: Any) -> None:
         assert found["cluster"].tolist() == [at if one < 0 else one for at, one in enumerate(of)]
         sizes = found["cluster"].value_counts()
         assert found["cluster_size"].tolist() == [sizes[one] for one in found["cluster"]]
-        # Ray takes 20 seconds for each.
-        if parts == PARTS[1]:
-            kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
-            assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
-            assert list(kept.columns) == list(frame.columns)
+        kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
+        assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
+        assert list(kept.columns) == list(frame.columns)
 
 
 @pytest.mark.parametrize(("width", "k"), [(64, 3), (128, 3)])
@@ -98,9 +99,7 @@ def test_pairs_and_clusters_are_those_of_one_machine(engine: Any, width: int, k:
         at: of.get(number, number) for at, number in enumerate(numbers) if number in of or numbers.count(number) > 1
     }
     as_number: Any = int if width == 64 else lambda one: int.from_bytes(one, "big")
-    # Ray starts a process for each of many tasks, so that it has each number of parts once.
-    of_ray = (1, 16) if width == 64 else (4,)
-    for parts in PARTS if functions.__name__ == "nearprint.dask" else of_ray:
+    for parts in PARTS:
         rows = spread(frame, parts)
         pairs = collected(functions.pairs(rows, k, width=width))
         assert sorted(map(tuple, pairs.to_numpy().tolist())) == sorted(map(tuple, expected.to_numpy().tolist()))
