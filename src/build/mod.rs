@@ -10,10 +10,10 @@ mod inputs;
 mod keys;
 mod merge;
 mod natural;
+mod numbered;
 mod renumbered;
 mod rows;
 mod sort;
-
 mod tables;
 mod target;
 mod write;

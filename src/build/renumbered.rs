@@ -5,8 +5,8 @@
 
 use super::ascending::{Ascending, BLOCK, BlockReader};
 use super::inputs::MergeInputs;
+use super::numbered::NumberedValue;
 use super::sort::{Sorter, SpillNames};
-use super::tables::NumberedValue;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, mix64};

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::ascending::for_each_distinct;
 use super::inputs::MergeInputs;
 use super::natural::NaturalTable;
+use super::numbered::NumberedValue;
 use super::renumbered::{RenumberedTable, Renumbering};
 use super::sort::{Sortable, Sorted, Sorter, SpillNames};
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Bits, Fingerprint, Payload, Stored};
+use crate::fingerprint::{Fingerprint, Payload, Stored};
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
 use crate::layout::cost::directory_bits;
@@ -79,28 +80,6 @@ pub(super) fn write_others<F: Fingerprint>(
         },
     )?;
     Ok(files)
-}
-
-/// A fingerprint in a table's order, and its number in table 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NumberedValue<F> {
-    pub(super) value: F,
-    pub(super) number: u32,
-}
-
-impl<F: Fingerprint> Sortable for NumberedValue<F> {
-    const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES + 4;
-
-    fn write_le(self, out: &mut Vec<u8>) {
-        Bits::write_le(self.value, out);
-        out.extend_from_slice(&self.number.to_le_bytes());
-    }
-
-    fn read_le(bytes: &[u8]) -> Self {
-        let (value, number) = bytes.split_at(<F as Fingerprint>::LEN_BYTES);
-        let number = number.first_chunk().map_or(0, |number| u32::from_le_bytes(*number));
-        Self { value: Bits::read_le(value), number }
-    }
 }
 
 /// Receives values in a table's order and, if the table stores them, their numbers in table 0.

@@ -130,9 +130,7 @@ impl Keys {
 
 /// The share of `whole` that `ids` is of all ids.
 fn part(ids: u64, whole: u64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, reason = "it is at most the whole")]
-    let part = (u128::from(ids) * u128::from(whole) >> 64) as u64;
-    part
+    ((u128::from(ids) * u128::from(whole)) >> 64) as u64
 }
 
 /// Reads the records of a keys file in order.

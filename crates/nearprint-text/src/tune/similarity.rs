@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_best_limit_is_the_highest_of_equal_ones() {
         let (study, pairs) = study();
-        let best = study.best_limit(Goal::Balance, &[pairs.clone()], 0.5, 2).unwrap();
+        let best = study.best_limit(Goal::Balance, std::slice::from_ref(&pairs), 0.5, 2).unwrap();
         assert_eq!((best.similarity, best.sets, best.point.k), (0.65, 0, 35));
         assert_eq!((best.point.found, best.point.hits, best.point.positives), (180, 180, 180));
         // No pair is lost between the halves, as groups are not divided.
