@@ -11,7 +11,7 @@ if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(basename -s .rs fuzz/fuzz_targets/*.rs)
 fi
 
-command -v cargo-fuzz > /dev/null || cargo install cargo-fuzz --locked
+command -v cargo-fuzz > /dev/null || cargo install --debug --quiet --locked cargo-fuzz
 # Without tracing of comparisons: the targets themselves correct checksums and lengths of inputs.
 flags=(-s none --no-trace-compares)
 # In less than a minute, more optimization takes longer to compile than it saves.
