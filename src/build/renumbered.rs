@@ -9,7 +9,7 @@ use super::numbered::NumberedValue;
 use super::sort::{Sorter, SpillNames};
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, mix64};
+use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
 use crate::layout::cost::directory_bits;
@@ -24,11 +24,7 @@ const DROPPED: u32 = u32::MAX;
 const NUMBERS_SHARE: usize = 4;
 
 /// The number that each entry of each input has in the merged run.
-pub(super) struct Renumbering {
-    of_inputs: Vec<Vec<u32>>,
-    /// The sum of the hashes of all numbers in the merged run.
-    sum: u64,
-}
+pub(super) struct Renumbering(Vec<Vec<u32>>);
 
 /// Whether the tables of wide fingerprints can be merged with so much memory, into a run of so many entries.
 pub(super) fn fits<F: Fingerprint>(
@@ -71,8 +67,7 @@ impl Renumbering {
             })?;
             Ok(numbers)
         };
-        let sum = (0..merged.info.entries).map(mix64).fold(0, u64::wrapping_add);
-        Ok(Self { of_inputs: inputs.entries(0).into_iter().map(of_input).collect::<Result<_>>()?, sum })
+        inputs.entries(0).into_iter().map(of_input).collect::<Result<_>>().map(Self)
     }
 }
 
@@ -88,14 +83,15 @@ pub(super) struct RenumberedTable<'a, F> {
 }
 
 impl<F: Fingerprint> RenumberedTable<'_, F> {
-    /// Writes the table from the same tables of the inputs. It must have every number once.
+    /// Writes the table from the same tables of the inputs. It must have every number once, with the leading bits
+    /// of its fingerprint.
     pub(super) fn write(
         &self,
         inputs: MergeInputs<'_, F>,
         renumbering: &Renumbering,
         (writer, directory_bits): (SegmentWriter<F>, u32),
     ) -> Result<FileRecord> {
-        let readers = inputs.0.iter().zip(&renumbering.of_inputs).map(|(run, numbers)| {
+        let readers = inputs.0.iter().zip(&renumbering.0).map(|(run, numbers)| {
             let segment = &run.segments[self.index];
             let (cursor, block) = (segment.cursor(), Vec::new());
             let reader = NumberReader { segment, cursor, numbers, directory_bits, last: None, block };
@@ -114,7 +110,19 @@ impl<F: Fingerprint> RenumberedTable<'_, F> {
             Ok::<_, Error>(())
         })?;
         ties.end(&mut output)?;
-        output.finish(renumbering.sum)
+        output.finish(self.sum(directory_bits)?)
+    }
+
+    /// The sum of the hashes of all entries, by the fingerprints.
+    fn sum(&self, directory_bits: u32) -> Result<u64> {
+        let (mut cursor, mut block, mut numbers, mut sum) = (self.merged.cursor(), Vec::new(), 0u32.., 0u64);
+        while cursor.next_block(self.merged, &mut block)? == BlockRead::Filled {
+            for (&value, number) in block.iter().zip(&mut numbers) {
+                let leading = Leading::of(self.table.permute(value), directory_bits);
+                sum = sum.wrapping_add(LeadingEntry { leading, number }.hash());
+            }
+        }
+        Ok(sum)
     }
 
     /// The fingerprint of an entry in this table's order, and its number.
@@ -183,16 +191,16 @@ struct Output<'a, F> {
     /// The next ones.
     leading: Vec<Leading>,
     numbers: Vec<u32>,
-    /// The entries so far, and the sum of the hashes of their numbers.
+    /// The entries so far, and the sum of their hashes.
     pushed: u64,
     sum: u64,
 }
 
 impl<F: Fingerprint> Output<'_, F> {
-    fn push(&mut self, LeadingEntry { leading, number }: LeadingEntry) -> Result<()> {
-        self.leading.push(leading);
-        self.numbers.push(number);
-        self.sum = self.sum.wrapping_add(mix64(u64::from(number)));
+    fn push(&mut self, entry: LeadingEntry) -> Result<()> {
+        self.leading.push(entry.leading);
+        self.numbers.push(entry.number);
+        self.sum = self.sum.wrapping_add(entry.hash());
         if self.numbers.len() < BLOCK { Ok(()) } else { self.write() }
     }
 
@@ -223,8 +231,9 @@ impl<F: Fingerprint> Output<'_, F> {
     fn disagree(&self, found: u64) -> Error {
         let RenumberedTable { target, merged, .. } = self.table;
         let path = target.storage.path(&names::segment(target.owner.run, self.table.index));
-        let expected = format!("each of {} entries once, as table 0 has", merged.info.entries);
-        Flaw::new("numbers", 0, expected, format!("{found} entries")).of(&path)
+        let expected =
+            format!("each of {} entries once, with the bits that table 0 has", merged.info.entries);
+        Flaw::new("numbers", 0, expected, format!("{found} entries of runs that disagree")).of(&path)
     }
 }
 

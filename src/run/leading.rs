@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::hi_words::HiWords;
-use crate::fingerprint::{Fingerprint, HI_BITS, Stored};
+use crate::fingerprint::{Fingerprint, HI_BITS, Stored, mix64};
 use crate::util::cast::to_u32;
 
 /// The leading bits of a fingerprint in a table's order: its bucket, of up to 32 bits, and its `hi` words, of
@@ -16,6 +16,15 @@ pub(crate) struct Leading(u128);
 pub(crate) struct LeadingEntry {
     pub(crate) leading: Leading,
     pub(crate) number: u32,
+}
+
+impl LeadingEntry {
+    /// A hash of both.
+    #[expect(clippy::cast_possible_truncation, reason = "each half of the leading bits")]
+    pub(crate) fn hash(self) -> u64 {
+        let halves = [(self.leading.0 >> 64) as u64, self.leading.0 as u64];
+        halves.iter().fold(u64::from(self.number), |hash, half| mix64(hash ^ half))
+    }
 }
 
 impl PartialEq for LeadingEntry {
@@ -40,7 +49,7 @@ impl Ord for LeadingEntry {
 
 impl Leading {
     /// The leading bits of a value in a table's order, for a directory of so many bits.
-    pub(super) fn of<F: Fingerprint>(permuted: F, directory_bits: u32) -> Self {
+    pub(crate) fn of<F: Fingerprint>(permuted: F, directory_bits: u32) -> Self {
         let piece = |at: u32| u128::from(permuted.bits(HI_BITS * at, HI_BITS));
         let bits = (0..4).fold(0, |bits, at| bits << HI_BITS | piece(at));
         Self(bits).cut::<F>(directory_bits)

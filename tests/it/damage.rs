@@ -7,8 +7,8 @@ use crate::forge::forge;
 use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Schema};
 use testkit::files::make_pipe;
 use testkit::{
-    Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, layout, open_on, rows, several_ids,
-    short_or_full,
+    Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, insert_all, layout, open_on, rows,
+    several_ids, short_or_full,
 };
 
 for_each_width!(
@@ -16,6 +16,7 @@ for_each_width!(
     cut_extended_missing_and_swapped_files_are_named,
     zeroed_and_swapped_pages_are_named,
     hostile_pages_with_good_checksums_are_noticed_and_never_panic,
+    merges_of_forged_tables_are_errors_or_sound,
 );
 
 const PAGE: usize = 8192;
@@ -362,4 +363,43 @@ fn each_damaged_page_is_in_one_part() {
     assert!(matches!(database.verify_part(4, 3), Err(Error::Limit(_))));
     fs::remove_file(files(&path).iter().find(|file| file.ends_with("00000001.rows")).unwrap()).unwrap();
     assert!(parts(4).iter().all(|part| part.damage.len() == 1), "a missing file is noticed by each");
+}
+
+/// One bit of a table with good checksums: what is merged of it is sound, or nothing is.
+fn merges_of_forged_tables_are_errors_or_sound<F: Fingerprint>() {
+    let home = folder_in_memory();
+    let at = |name: &str| home.path().join(name);
+    let options = || Options::new().memtable_rows(500).merges(false).background_merges(false).threads(1);
+    let database = options().create::<F>(at("db"), &layout("rotations:4")).unwrap();
+    let mut writer = database.writer().unwrap();
+    let rows = rows::<F>(Shape::Equal, 1400, 77);
+    for part in rows.chunks(700) {
+        insert_all(&mut writer, part).unwrap();
+        writer.flush().unwrap();
+    }
+    drop(writer);
+    let table = files(&at("db")).into_iter().find(|file| file.to_string_lossy().contains("-t2")).unwrap();
+    let name = table.file_name().unwrap().to_str().unwrap();
+    // All data pages, without the header, the checksums and the footer.
+    let len = fs::metadata(&table).unwrap().len() as usize;
+    let mut errors = 0;
+    for place in (PAGE..len - 2 * PAGE).step_by(SHORT_STEPS[2] / 3) {
+        fs::create_dir(at("copy")).unwrap();
+        for file in files(&at("db")) {
+            fs::copy(&file, at("copy").join(file.file_name().unwrap())).unwrap();
+        }
+        std::mem::forget(forge(&at("copy"), name, |bytes| bytes[place] ^= 1));
+        let copy = options().open::<F>(at("copy")).unwrap();
+        let merged = copy.writer().and_then(|mut writer| writer.compact());
+        match merged {
+            Err(error) => {
+                assert!(matches!(error, Error::Corrupt(_)), "{place}: {error}");
+                errors += 1;
+            }
+            Ok(()) => assert_eq!(copy.snapshot().unwrap().verify().unwrap().damage, [], "{place}"),
+        }
+        drop(copy);
+        fs::remove_dir_all(at("copy")).unwrap();
+    }
+    assert!(errors > 0, "no bit matters");
 }
