@@ -4,7 +4,7 @@
 //! Every other table is then merged from the same tables of the inputs, without those fingerprints.
 //!
 //! The other tables are sorted again in three cases: if the inputs have different layouts, if the
-//! removed fingerprints exceed the memory, or if tables hold numbers of fingerprints and these do.
+//! removed fingerprints exceed the memory, or if the new numbers of wide fingerprints do ([`renumbered`]).
 
 use super::ascending::Ascending;
 use super::inputs::{MergeInputs, TaggedRow};

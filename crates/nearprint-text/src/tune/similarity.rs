@@ -23,8 +23,8 @@ pub struct BestLimit {
     pub similarity: f64,
     /// What it finds. `k` is the distance in hundredths.
     pub point: Point,
-    /// What is found in each half of the documents by the limit that is best in the other half, added up: found
-    /// pairs, those of them that are near-duplicates, and all near-duplicates.
+    /// What each half of the documents shows of the limit that is best in the other half, added up: found pairs,
+    /// found near-duplicates, and all near-duplicates.
     pub untuned: [u64; 3],
 }
 
