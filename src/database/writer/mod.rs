@@ -96,6 +96,7 @@ pub struct Writer<F: Fingerprint> {
     only_deletes: bool,
     wal: Option<Wal>,
     /// What the log of the manifest holds, if the writer goes on with it: the next log begins with that.
+    /// It may be lost when power fails, if its writer was killed before a sync, or the sync failed.
     kept: Option<Content>,
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,
@@ -324,7 +325,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
-    /// fdatasync; writes a run if it has more operations than the memtable takes.
+    /// fdatasync; writes a run if it has more operations than the memtable takes. Operations in a log that
+    /// [stayed](Options::keep_log) are included.
     ///
     /// Deletions alone have room on a full disk, too, if the database has a reserve: a file of a 64th of its size that
     /// databases of 64 MiB or more keep for them.
@@ -337,13 +339,17 @@ impl<F: Fingerprint> Writer<F> {
         if self.only_deletes { self.with_reserve(Self::commit_once) } else { self.commit_once() }
     }
 
-    fn commit_once(&mut self) -> Result<()> {
+    fn begin_commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
         self.finish_flush(false)?;
         self.take_finished_merge()?;
-        self.drop_expired()?;
-        if self.pending.is_empty() {
+        self.drop_expired()
+    }
+
+    fn commit_once(&mut self) -> Result<()> {
+        self.begin_commit()?;
+        if self.pending.is_empty() && self.kept.is_none() {
             return Ok(());
         }
         let changes = &self.memtable.changes;
@@ -356,7 +362,7 @@ impl<F: Fingerprint> Writer<F> {
         if self.wal.is_none() {
             self.start_log()?;
         }
-        if let Some(wal) = &mut self.wal {
+        if let Some(wal) = self.wal.as_mut().filter(|_| !self.pending.is_empty()) {
             wal.append(&self.pending)?;
         }
         self.pending.clear();
@@ -486,7 +492,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Commits, flushes, waits for all due merges that the disk has space for, and releases the
-    /// lock. A log of [few bytes](Options::keep_log) stays instead of a flush.
+    /// lock. A log of [few bytes](Options::keep_log) stays instead of a flush, as it was found if the writer
+    /// has changed nothing.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -501,7 +508,7 @@ impl<F: Fingerprint> Writer<F> {
     pub fn finish(&mut self) -> Result<()> {
         match self.keeps_log() {
             true => {
-                self.commit()?;
+                self.commit_changes()?;
                 self.finish_merges()?;
             }
             false => self.wait_for_merges()?,
@@ -521,10 +528,15 @@ impl<F: Fingerprint> Writer<F> {
         self.take_finished_merge()?;
         match self.flush_with(false) {
             // A log holds what has no room in a run.
-            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => self.commit()?,
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => self.commit_changes()?,
             other => other?,
         }
         self.finish_merges()
+    }
+
+    /// Commits, unless the writer has changed nothing: then a log that it has found stays as it is.
+    fn commit_changes(&mut self) -> Result<()> {
+        if self.pending.is_empty() { self.begin_commit() } else { self.commit() }
     }
 
     fn finish_merges(&mut self) -> Result<()> {
@@ -561,6 +573,17 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(crate) fn check_poison(&self) -> Result<()> {
         if self.storage.is_poisoned() { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
+    }
+
+    /// Whether it goes on with a log that it has found, whose last frame is in doubt.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn holds_found_log(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn has_uncommitted(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     fn check_lock(&self) -> Result<()> {

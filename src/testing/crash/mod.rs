@@ -429,3 +429,35 @@ fn a_failed_sync_poisons_the_writer_for_good() {
     }
     assert!(poisoned > 20, "{poisoned} calls were syncs, renames or folder syncs");
 }
+
+/// Its writer was killed before the sync, or the sync failed.
+#[test]
+fn regression_a_commit_makes_what_a_writer_found_in_a_log_durable() {
+    for sync_fails in [false, true] {
+        let disk = fresh();
+        let mut writer = open(&disk, 4096).unwrap();
+        insert(&mut writer, row(1, 1)).unwrap();
+        writer.commit().unwrap();
+        insert(&mut writer, row(2, 2)).unwrap();
+        let killed = Arc::new(Mutex::new(disk.clone()));
+        let (slot, write) = (killed.clone(), disk.calls());
+        if sync_fails {
+            disk.fail_at(write + 1, ErrorKind::Other);
+        } else {
+            disk.on_call(move |frozen, call| {
+                if call == write + 1 {
+                    *slot.lock().unwrap() = frozen.clone();
+                }
+            });
+        }
+        assert_eq!(writer.commit().is_err(), sync_fails);
+        drop(writer);
+        let disk = killed.lock().unwrap().clone();
+        let both = State::from([row(1, 1), row(2, 2)]);
+        assert_eq!(read(&disk), both);
+        assert_ne!(read(&disk.crash(&mut |_| false)), both, "the row is in doubt");
+        let mut writer = open(&disk, 4096).unwrap();
+        writer.commit().unwrap();
+        assert_eq!(read(&disk.crash(&mut |_| false)), both);
+    }
+}

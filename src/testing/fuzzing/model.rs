@@ -110,8 +110,10 @@ struct World {
 pub(super) fn model_ops(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2", "bands:3x8"]);
-    let memtable_rows = usize::from(input.byte() % 24);
-    let options = options().memtable_rows(memtable_rows);
+    let settings = input.byte();
+    // A log of a few rows may stay.
+    let keep_log = if settings / 24 % 2 == 1 { 100 } else { 0 };
+    let options = options().memtable_rows(usize::from(settings % 24)).keep_log(keep_log);
     let schema = Schema::new().k(1).layout(layout.parse().expect("a layout"));
     let disk = SimulatedDisk::new();
     let fresh = manifest::fresh(64, &schema).expect("ids are fixed");
@@ -251,7 +253,8 @@ impl World {
         }
     }
 
-    /// Readers see all acknowledged operations, and no others unless a call has failed.
+    /// Readers see all acknowledged operations, and no others unless a call has failed, or a log has been
+    /// found that no commit has followed.
     fn read_from_outside(&mut self) {
         let storage: Arc<dyn Storage> = Arc::new(self.disk.clone());
         let opened = match self.reader.take() {
@@ -263,7 +266,8 @@ impl World {
                 let rows = rows.into_iter().collect();
                 let prefix = self.history.prefix_with(&rows);
                 assert!(prefix.is_some(), "readers see the effect of no prefix: {rows:?}");
-                assert!(self.faulty || rows == self.history.durable, "readers see uncommitted operations");
+                let in_doubt = self.faulty || self.writer().holds_found_log();
+                assert!(in_doubt || rows == self.history.durable, "readers see uncommitted operations");
                 self.reader = Some(reader);
             }
             Err(error) => self.expect_failure(error),
@@ -271,7 +275,9 @@ impl World {
     }
 
     fn close(&mut self) {
+        let leaves_found_log = self.writer().holds_found_log() && !self.writer().has_uncommitted();
         match self.writer.take().map_or(Ok(()), Writer::close) {
+            Ok(()) if leaves_found_log => {}
             Ok(()) => self.history.acknowledge(),
             Err(error) => assert!(self.faulty, "no call has failed, and yet: {error}"),
         }
@@ -303,12 +309,17 @@ impl World {
         }
     }
 
-    /// A new writer must find the effect of a prefix that contains everything acknowledged.
+    /// A new writer must find the effect of a prefix that contains everything acknowledged. Only a commit
+    /// makes it durable if its end is in a log that the writer goes on with.
     fn recovered(&mut self, rows: &Rows) {
         let found = self.history.prefix_with(rows);
         let history = (&self.history.durable, &self.history.tail);
         assert!(found.is_some(), "no prefix has the effect {rows:?}; acknowledged, and later: {history:?}");
-        self.history.keep(found.unwrap_or_default());
+        let count = found.unwrap_or_default();
+        match self.writer().holds_found_log() {
+            true => self.history.tail.truncate(count),
+            false => self.history.keep(count),
+        }
     }
 
     /// Cuts the power, and cuts it again during recovery, which must not change the state.
@@ -320,6 +331,7 @@ impl World {
         *self.frozen.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let again = self.crash_in_recovery(fate);
         self.reopen();
+        self.history.acknowledge();
         let first = self.history.durable.clone();
         if let Some(disk) = again {
             let storage: Arc<dyn Storage> = Arc::new(disk);
