@@ -16,6 +16,8 @@ pub(super) trait BlockReader<T> {
 /// An ascending sequence of records, with a window onto the next ones.
 pub(super) struct Ascending<'a, T> {
     source: AscendingSource<'a, T>,
+    /// About how many there are.
+    count: usize,
     block: Vec<T>,
     at: usize,
 }
@@ -28,32 +30,31 @@ enum AscendingSource<'a, T> {
 }
 
 impl<'a, T: Copy + Ord> Ascending<'a, T> {
-    fn new(source: AscendingSource<'a, T>) -> Self {
-        Self { source, block: Vec::new(), at: 0 }
+    fn new(source: AscendingSource<'a, T>, count: usize) -> Self {
+        Self { source, count, block: Vec::new(), at: 0 }
     }
 
     pub(super) fn slice(slice: &'a [T]) -> Self {
-        Self::new(AscendingSource::Slice(slice))
+        Self::new(AscendingSource::Slice(slice), slice.len())
     }
 
-    pub(super) fn blocks(blocks: Box<dyn BlockReader<T> + 'a>) -> Self {
-        Self::new(AscendingSource::Blocks(blocks))
+    /// `count` is about how many records there are.
+    pub(super) fn blocks(blocks: Box<dyn BlockReader<T> + 'a>, count: usize) -> Self {
+        Self::new(AscendingSource::Blocks(blocks), count)
     }
 
-    /// One stream over the records of all streams: a balanced tree of merges.
+    /// One stream over the records of all streams: a tree of merges, of the two neighbours with the fewest records
+    /// first. So most records of a large stream beside small ones are copied once.
     pub(super) fn tree(mut streams: Vec<Self>) -> Self {
         while streams.len() > 1 {
-            let mut paired = Vec::with_capacity(streams.len().div_ceil(2));
-            let mut rest = streams.into_iter();
-            while let Some(first) = rest.next() {
-                paired.push(match rest.next() {
-                    Some(second) => Self::new(AscendingSource::Merge(Box::new((first, second)))),
-                    None => first,
-                });
-            }
-            streams = paired;
+            let count = |at: usize| streams[at].count + streams[at + 1].count;
+            let at = (0..streams.len() - 1).min_by_key(|&at| count(at)).unwrap_or_default();
+            let (count, second) = (count(at), streams.remove(at + 1));
+            let empty = Self::new(AscendingSource::Empty, 0);
+            let pair = Box::new((std::mem::replace(&mut streams[at], empty), second));
+            streams[at] = Self::new(AscendingSource::Merge(pair), count);
         }
-        streams.pop().unwrap_or_else(|| Self::new(AscendingSource::Empty))
+        streams.pop().unwrap_or_else(|| Self::new(AscendingSource::Empty, 0))
     }
 
     pub(super) fn for_each_block<E: From<Error>>(

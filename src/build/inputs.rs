@@ -7,6 +7,7 @@ use crate::fingerprint::{Fingerprint, Printed, Row};
 use crate::format::postings::row_hash;
 use crate::format::tombstones::TombstonesInfo;
 use crate::run::{BlockRead, Cursor, NewerTombstones, RowCursor, Run, Segment};
+use crate::util::cast::to_usize;
 
 /// Runs that are neighbours in age, oldest first.
 #[derive(Clone, Copy)]
@@ -23,7 +24,7 @@ impl<'a, F: Fingerprint> MergeInputs<'a, F> {
         let reader = |run: &&'a Run<F>| {
             let segment = &run.segments[table];
             let reader = EntryReader { segment, cursor: segment.cursor(), last: None, sum: 0 };
-            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<F>>)
+            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<F>>, segment.entries())
         };
         self.0.iter().map(reader).collect()
     }
@@ -33,7 +34,10 @@ impl<'a, F: Fingerprint> MergeInputs<'a, F> {
         let reader = |(index, run): (usize, &&'a Run<F>)| {
             let (cursor, newer) = (run.row_cursor(), self.newer(index));
             let reader = RowReader { run, cursor, newer, last: None, sum: 0, block: Vec::new() };
-            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<TaggedRow<F>>>)
+            Ascending::blocks(
+                Box::new(reader) as Box<dyn BlockReader<TaggedRow<F>>>,
+                to_usize(run.record.rows),
+            )
         };
         self.0.iter().enumerate().map(reader).collect()
     }

@@ -85,10 +85,13 @@ impl MergedKeys<'_> {
         for (input, cursor) in self.0.iter().zip(&mut cursors) {
             heads.push(input.next(cursor)?);
         }
-        while let Some(place) = heads.iter().flatten().map(KeyRecord::place).min() {
+        while let Some(place) = heads.iter().flatten().min_by(|a, b| a.compare(b)).map(KeyRecord::place) {
             let mut united: Option<KeyRecord<'_, F>> = None;
             for ((head, cursor), input) in heads.iter_mut().zip(&mut cursors).zip(&self.0) {
-                if let Some(record) = head.filter(|record| record.place() == place) {
+                if let &mut Some(record) = head
+                    && record.row.id == place.0
+                    && record.place() == place
+                {
                     united = Some(united.map_or(record, |united| united.with(record)));
                     *head = input.next(cursor)?;
                 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
+use crate::kernel::prefetch;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Layout, Table};
 use crate::run::{BlockRead, Cursor, Leading, LeadingEntry, Run, Segment, SegmentWriter};
@@ -19,6 +20,8 @@ use crate::storage::names;
 
 /// The number of an entry whose fingerprint is not in the merged run.
 const DROPPED: u32 = u32::MAX;
+/// Numbers that are fetched ahead, as they are at random places.
+const NUMBERS_AHEAD: usize = 16;
 
 /// The part of the memory that new numbers may take.
 const NUMBERS_SHARE: usize = 4;
@@ -95,7 +98,7 @@ impl<F: Fingerprint> RenumberedTable<'_, F> {
             let segment = &run.segments[self.index];
             let (cursor, block) = (segment.cursor(), Vec::new());
             let reader = NumberReader { segment, cursor, numbers, directory_bits, last: None, block };
-            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<LeadingEntry>>)
+            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<LeadingEntry>>, segment.entries())
         });
         let mut output =
             Output { table: self, writer, leading: Vec::new(), numbers: Vec::new(), pushed: 0, sum: 0 };
@@ -259,7 +262,10 @@ impl<F: Fingerprint> BlockReader<LeadingEntry> for NumberReader<'_, F> {
             if self.cursor.next_buckets(segment, &mut self.block, read)? == BlockRead::End {
                 break;
             }
-            for &LeadingEntry { leading, number } in &self.block {
+            for (at, &LeadingEntry { leading, number }) in self.block.iter().enumerate() {
+                if let Some(later) = self.block.get(at + NUMBERS_AHEAD) {
+                    prefetch(self.numbers, later.number as usize);
+                }
                 if self.last.replace(leading) > Some(leading) {
                     return Err(flaw("ascending entries".into(), format!("{leading:x?}")));
                 }

@@ -255,7 +255,7 @@ fn read_spill<'a, T: Sortable>(
     let path = storage.path(&spill.name);
     let file = storage.open(&spill.name).map_err(Error::io("open", &path))?;
     let reader = SpillReader { file, path, next: 0, len_bytes: spill.len_bytes, read_bytes };
-    Ok(Ascending::blocks(Box::new(reader)))
+    Ok(Ascending::blocks(Box::new(reader), to_usize(spill.len_bytes) / T::LEN_BYTES))
 }
 
 impl<T: Sortable> BlockReader<T> for SpillReader {

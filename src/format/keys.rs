@@ -4,6 +4,8 @@
 //! A row has several keys if two keys share an id, or if the same row was inserted under two keys.
 //! Sequence numbers order keys by insertion.
 
+use std::cmp::Ordering;
+
 use super::paged::{ATTRIBUTES, Footer};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -42,6 +44,12 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
     /// The sort key of records, which is unique in a file.
     pub(crate) fn place(&self) -> (u64, F, &'a [u8]) {
         (self.row.id, self.row.fingerprint, self.key)
+    }
+
+    /// The order of records. Few have the same id, and their other fields are not read.
+    #[inline]
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        self.row.id.cmp(&other.row.id).then_with(|| self.place().cmp(&other.place()))
     }
 
     /// The hash of a record. [`KeysInfo::key_sum`] is the sum of these hashes.

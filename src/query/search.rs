@@ -43,7 +43,7 @@ const SCAN_BUCKETS: usize = 1 << 12;
 /// Queries of one group: the buckets of so many fit the cache.
 const GROUP: usize = 16;
 /// Least number of queries that are worth sorting by bucket, table by table.
-const SWEEP_FROM: usize = 1 << 12;
+pub(crate) const SWEEP_FROM: usize = 1 << 12;
 /// Queries of one group in a sweep.
 const SWEPT_TOGETHER: usize = 64;
 /// Groups ahead whose buckets are requested from the system.

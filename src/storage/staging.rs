@@ -132,7 +132,7 @@ fn start_of_no_text(name: &OsStr, most_bytes: usize) -> OsString {
     OsStr::from_bytes(&name.as_bytes()[..most_bytes]).into()
 }
 
-/// Halves of characters cannot be told from a part of one, so none stays. The hash distinguishes names.
+/// The half of a character cannot be recognized, so nothing stays. The hash distinguishes names.
 #[cfg(windows)]
 fn start_of_no_text(_: &OsStr, _: usize) -> OsString {
     OsString::new()

@@ -24,6 +24,7 @@ for_each_width!(
     rows_are_a_set_and_ids_may_have_several_fingerprints,
     uncommitted_changes_are_discarded_and_committed_ones_survive,
     discarding_takes_back_what_was_not_committed,
+    what_is_looked_up_ahead_changes_no_answer,
 );
 
 fn options() -> Options {
@@ -504,4 +505,37 @@ fn a_short_log_stays_when_its_writer_closes() {
     assert_eq!(logs(&database).len(), 1, "beside a run, too");
     Database::<u64>::open(database.path()).unwrap().writer().unwrap().close().unwrap();
     assert_eq!(logs(&database), [""; 0], "another writer was not asked to keep it");
+}
+
+/// `Equal` rows have more matches than are held.
+fn what_is_looked_up_ahead_changes_no_answer<F: Fingerprint>() {
+    for (shape, is_complete) in [(Shape::Uniform, true), (Shape::Equal, false)] {
+        let home = folder_in_memory();
+        let options = Options::new().threads(2).memory_bytes(1 << 20);
+        let database = options.create::<F>(home.path().join("db"), &Schema::new()).unwrap();
+        let mut writer = database.writer().unwrap();
+        assert!(writer.look_ahead(&[F::default()], 3).unwrap(), "there are no runs");
+        let (rows, mut random) = (rows::<F>(shape, 3000, 7), Random(9));
+        insert_all(&mut writer, &rows[..2000]).unwrap();
+        writer.flush().unwrap();
+        // Enough for several threads and for an answer table by table.
+        let asked: Vec<F> = (0..9000).map(|at| random.near(rows[at % 3000].fingerprint, 4)).collect();
+        let changes: [&dyn Fn(&mut Writer<F>); 5] = [
+            &|_| (),
+            &|writer| insert_all(writer, &rows[2000..]).unwrap(),
+            &|writer| (0..500).for_each(|id| writer.delete(id).unwrap()),
+            &|writer| writer.flush().unwrap(),
+            &|writer| writer.compact().unwrap(),
+        ];
+        for change in changes {
+            assert_eq!(writer.look_ahead(&asked, 3).unwrap(), is_complete);
+            change(&mut writer);
+            let snapshot = writer.snapshot().unwrap();
+            for &query in asked.iter().step_by(31) {
+                for k in [2, 3] {
+                    assert_eq!(writer.query(query, k).unwrap(), snapshot.query(query, k).unwrap());
+                }
+            }
+        }
+    }
 }

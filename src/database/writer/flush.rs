@@ -39,6 +39,17 @@ impl<F: Fingerprint> Writer<F> {
         is_used && len_bytes <= self.options.keep_log_bytes
     }
 
+    /// Whether it goes on with a log that it has found, whose last frame is in doubt.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn holds_found_log(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn has_uncommitted(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// Creates a log, and names it in the next manifest.
     fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
         next.next_frame = self.next_frame();

@@ -16,6 +16,8 @@ use crate::layout::Layout;
 
 /// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
+/// Number of runs from which a flush waits for a running merge.
+const MOST_RUNS: usize = 24;
 
 impl<F: Fingerprint> Writer<F> {
     /// Starts the merges that the policy requests.
@@ -34,6 +36,24 @@ impl<F: Fingerprint> Writer<F> {
             }
         }
         Ok(())
+    }
+
+    /// Waits until there are few runs, or nothing merges them.
+    pub(super) fn wait_for_few_runs(&mut self) -> Result<()> {
+        while self.manifest.runs.len() >= MOST_RUNS && !self.merges.is_empty() {
+            self.wait_for_merge()?;
+        }
+        Ok(())
+    }
+
+    /// Runs all due merges that the disk has space for.
+    pub(super) fn finish_merges(&mut self) -> Result<()> {
+        loop {
+            self.merge_if_due()?;
+            if self.merges.is_empty() || !self.wait_for_merge()? {
+                return Ok(());
+            }
+        }
     }
 
     /// The plan of a merge at the rate of the options.

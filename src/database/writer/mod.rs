@@ -5,6 +5,7 @@
 //! A large commit writes a run instead: replacing the manifest makes the operations durable. FORMAT.md
 //! gives the order of every step.
 
+mod ahead;
 mod background;
 pub(crate) mod checked;
 mod counters;
@@ -19,6 +20,7 @@ pub(crate) mod shared;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::ahead::Ahead;
 use self::counters::Counters;
 use self::sealed::Sealed;
 use crate::database::bulk::NO_ID_LEFT;
@@ -85,6 +87,8 @@ pub struct Writer<F: Fingerprint> {
     counters: Counters,
     /// The runs of the manifest.
     view: View<F>,
+    /// What these answer to queries that follow.
+    ahead: Option<Ahead<F>>,
     /// Rows that are older than the memtable, and in no run yet.
     sealed: Option<Sealed<F>>,
     memtable: Memtable<F>,
@@ -106,8 +110,6 @@ pub struct Writer<F: Fingerprint> {
 
 /// A commit writes a run once keys and texts exceed this part of the memory.
 const KEYS_SHARE: usize = 8;
-/// Number of runs from which a flush waits for a running merge.
-const MOST_RUNS: usize = 24;
 
 impl<F: Fingerprint> Writer<F> {
     /// Opens any database.
@@ -147,6 +149,7 @@ impl<F: Fingerprint> Writer<F> {
         let mut writer = Self {
             view: View::open(&storage, &manifest, None)?,
             counters: Counters::of(&manifest),
+            ahead: None,
             sealed: None,
             memtable: Memtable::new(options.memtable_rows, manifest.layout)?,
             path,
@@ -406,13 +409,6 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    fn wait_for_few_runs(&mut self) -> Result<()> {
-        while self.manifest.runs.len() >= MOST_RUNS && !self.merges.is_empty() {
-            self.wait_for_merge()?;
-        }
-        Ok(())
-    }
-
     /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
     /// the runs of each period into one. Blocks until it is done.
     ///
@@ -453,11 +449,16 @@ impl<F: Fingerprint> Writer<F> {
         let query = query.into();
         self.drop_expired()?;
         let is_expired = self.expires.is_some_and(|expires| expires <= self.storage.now());
-        let Self { view, searcher, sealed, memtable, kernel, .. } = self;
+        let Self { view, ahead, searcher, sealed, memtable, kernel, .. } = self;
         query.answer(view, |k| {
-            let mut tagged = Vec::new();
-            let _ = view.search(searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
-            let mut found: Vec<Match<F>> = tagged.into_iter().map(|(_, found)| found).collect();
+            let mut found = match ahead.as_ref().and_then(|ahead| ahead.get(fingerprint, k)) {
+                Some(known) => known.to_vec(),
+                None => {
+                    let mut tagged = Vec::new();
+                    let _ = view.search(searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
+                    tagged.into_iter().map(|(_, found)| found).collect()
+                }
+            };
             for memtable in sealed.iter().map(|sealed| &*sealed.memtable).chain([&*memtable]) {
                 found.retain(|found| !memtable.changes.deletes(found.id));
                 if !is_expired {
@@ -539,15 +540,6 @@ impl<F: Fingerprint> Writer<F> {
         if self.pending.is_empty() { self.begin_commit() } else { self.commit() }
     }
 
-    fn finish_merges(&mut self) -> Result<()> {
-        loop {
-            self.merge_if_due()?;
-            if self.merges.is_empty() || !self.wait_for_merge()? {
-                return Ok(());
-            }
-        }
-    }
-
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -573,17 +565,6 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(crate) fn check_poison(&self) -> Result<()> {
         if self.storage.is_poisoned() { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
-    }
-
-    /// Whether it goes on with a log that it has found, whose last frame is in doubt.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn holds_found_log(&self) -> bool {
-        self.kept.is_some()
-    }
-
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn has_uncommitted(&self) -> bool {
-        !self.pending.is_empty()
     }
 
     fn check_lock(&self) -> Result<()> {

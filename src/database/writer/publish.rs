@@ -22,6 +22,9 @@ impl<F: Fingerprint> Writer<F> {
     pub(crate) fn publish(&mut self, next: Manifest) -> Result<()> {
         let view = View::open(&self.storage, &next, Some(&self.view))?;
         manifest::replace(&self.storage, &next)?;
+        if next.runs != self.manifest.runs {
+            self.ahead = None;
+        }
         (self.manifest, self.view) = (next, view);
         Ok(())
     }

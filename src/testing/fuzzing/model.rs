@@ -248,7 +248,13 @@ impl World {
     /// The writer's own snapshot includes uncommitted operations.
     fn writers_snapshot(&mut self) {
         match self.writer().snapshot().and_then(|snapshot| rows_in_order(&snapshot)) {
-            Ok(rows) => assert!(rows.iter().eq(&self.history.now()), "the writer's snapshot"),
+            Ok(rows) => {
+                assert!(rows.iter().eq(&self.history.now()), "the writer's snapshot");
+                // Later queries take the answers of runs from here.
+                let fingerprints: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
+                let looked_up = self.writer().look_ahead(&fingerprints, 1);
+                assert!(looked_up.expect("runs that could be read"), "few rows have few matches");
+            }
             Err(error) => self.expect_failure(error),
         }
     }

@@ -102,6 +102,8 @@ pub struct Deduplicator<F: Fingerprint> {
     outlines: Outlines<F>,
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
+    /// Whether documents have too many near ones to look them up together.
+    is_crowded: bool,
     /// Removed after everything else is dropped.
     _folder: Option<WorkFolder>,
 }
@@ -110,6 +112,8 @@ pub struct Deduplicator<F: Fingerprint> {
 const FLUSH_KEPT: u64 = 1 << 18;
 /// Documents of one block of work on a thread.
 const BLOCK: usize = 64;
+/// The most documents that are decided together. More cost less each.
+pub(super) const TOGETHER: usize = 10_000;
 
 impl<F: Fingerprint> Deduplicator<F> {
     /// Opens a database for writing, or creates one with keys and, if the options
@@ -136,6 +140,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             sets: TemporaryBytes::new(),
             outlines: Outlines::new(),
             since_flush: 0,
+            is_crowded: false,
             options,
             _folder: None,
         })
@@ -185,6 +190,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             sets: TemporaryBytes::new(),
             outlines: Outlines::new(),
             since_flush: 0,
+            is_crowded: false,
             options,
             _folder: Some(folder),
         })
@@ -234,7 +240,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     ) -> Result<(), E> {
         let blocks: Vec<&[(K, T)]> = documents.chunks(BLOCK).collect();
         let (threads, fingerprinter) = (self.options.engine.get_threads(), self.fingerprinter());
-        let mut decided = documents.iter().enumerate();
+        let (mut made, mut undecided) = (Vec::new(), documents.iter().enumerate());
         ordered(
             threads,
             blocks.len(),
@@ -246,7 +252,12 @@ impl<F: Fingerprint> Deduplicator<F> {
                 Ok(())
             },
             |block| {
-                for (fingerprinted, (index, (key, text))) in block.into_iter().zip(&mut decided) {
+                made.extend(block);
+                if made.len() < TOGETHER.min(undecided.len()) {
+                    return Ok(());
+                }
+                self.look_ahead(made.iter())?;
+                for (fingerprinted, (index, (key, text))) in made.drain(..).zip(&mut undecided) {
                     let decision = self.decide_fingerprinted(key.as_ref(), text.as_ref(), &fingerprinted)?;
                     visit(index, fingerprinted, decision)?;
                 }
@@ -440,6 +451,20 @@ impl<F: Fingerprint> Deduplicator<F> {
         let mut fresh = FreshDocuments { writer, read: text_of, sets, outlines };
         let fresh = fresh.nearest(document, measure, fingerprinter)?;
         Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
+    }
+
+    /// Looks the documents of this run near some others up together, which [`nearest`](Self::nearest) then takes
+    /// from there.
+    pub(super) fn look_ahead<'a>(&mut self, some: impl Iterator<Item = &'a Fingerprinted<F>>) -> Result<()> {
+        if self.is_crowded {
+            return Ok(());
+        }
+        let looked_up = |made: &&Fingerprinted<F>| {
+            made.comparable() == Comparable::Features && !self.options.sets_aside(made)
+        };
+        let fingerprints: Vec<F> = some.filter(looked_up).map(|made| made.value).collect();
+        self.is_crowded = !self.writer.look_ahead(&fingerprints, self.measure.k)?;
+        Ok(())
     }
 
     /// All kept documents within the distance of near ones, the earliest first. A read-only database precedes

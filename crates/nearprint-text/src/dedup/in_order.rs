@@ -1,13 +1,17 @@
 //! Keeps the first of several near-duplicates: one pass, in input order.
 
 use super::candidates::Document;
-use super::fingerprinting::preparing_documents;
+use super::deduplicator::TOGETHER;
+use super::fingerprinting::{Prepared, preparing_documents};
 use super::report::Report;
 use super::writing::WritingJob;
-use crate::documents::{self, Reader, Record};
+use crate::documents::{self, Position, Reader, Record};
 use crate::error::Result;
 use crate::recipe::Fingerprinted;
 use nearprint::Fingerprint;
+
+/// The most bytes of records that are decided together.
+const BYTES_TOGETHER: usize = 8 << 20;
 
 /// Reads the remaining records, and keeps the new documents.
 pub(super) fn run<F: Fingerprint>(
@@ -18,13 +22,65 @@ pub(super) fn run<F: Fingerprint>(
     run.skip(reader)?;
     let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
     let (threads, work) = (options.engine.get_threads(), preparing_documents(options.confirm));
-    documents::each(
+    // Who writes to a pipe may wait for what becomes of each record.
+    let may_wait = reader.inputs().iter().any(|input| input.stamp.is_none());
+    let mut read = Blocks::default();
+    let done = documents::each(
         reader,
         threads,
         || fingerprinter.clone(),
         work,
-        |block, at| run.take(block, at, report, take),
-    )
+        |block, at| {
+            read.push(block, at);
+            if read.are_many() || may_wait { decide(run, &mut read, report) } else { Ok(()) }
+        },
+    );
+    // What was read before an error, if it was no error of a decision.
+    decide(run, &mut read, report).and(done)
+}
+
+/// Blocks of records that are decided together.
+struct Blocks<F> {
+    blocks: Vec<(Vec<Prepared<Fingerprinted<F>>>, Position)>,
+    records: usize,
+    bytes: usize,
+}
+
+impl<F> Default for Blocks<F> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), records: 0, bytes: 0 }
+    }
+}
+
+impl<F> Blocks<F> {
+    fn push(&mut self, block: Vec<Prepared<Fingerprinted<F>>>, at: Position) {
+        self.records += block.len();
+        let len_bytes = |one: &Prepared<_>| match &one.record {
+            Ok((record, _)) => record.raw().len(),
+            Err(bad) => bad.raw.len(),
+        };
+        self.bytes += block.iter().map(len_bytes).sum::<usize>();
+        self.blocks.push((block, at));
+    }
+
+    fn are_many(&self) -> bool {
+        self.records >= TOGETHER || self.bytes >= BYTES_TOGETHER
+    }
+}
+
+/// Decides all records of some blocks, and removes them.
+fn decide<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
+    read: &mut Blocks<F>,
+    report: Report<'_>,
+) -> Result<()> {
+    let Blocks { blocks, .. } = std::mem::take(read);
+    if blocks.is_empty() {
+        return Ok(());
+    }
+    let records = blocks.iter().flat_map(|(block, _)| block);
+    run.deduplicator.look_ahead(records.filter_map(|one| one.record.as_ref().ok()).map(|(_, made)| made))?;
+    blocks.into_iter().try_for_each(|(block, at)| run.take(block, at, report, take))
 }
 
 fn take<F: Fingerprint>(
