@@ -520,7 +520,8 @@ fn what_is_looked_up_ahead_changes_no_answer<F: Fingerprint>() {
         writer.flush().unwrap();
         // Enough for several threads and for an answer table by table.
         let asked: Vec<F> = (0..9000).map(|at| random.near(rows[at % 3000].fingerprint, 4)).collect();
-        let changes: [&dyn Fn(&mut Writer<F>); 5] = [
+        type Change<'a, F> = &'a dyn Fn(&mut Writer<F>);
+        let changes: [Change<'_, F>; 5] = [
             &|_| (),
             &|writer| insert_all(writer, &rows[2000..]).unwrap(),
             &|writer| (0..500).for_each(|id| writer.delete(id).unwrap()),
