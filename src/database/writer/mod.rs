@@ -99,8 +99,8 @@ pub struct Writer<F: Fingerprint> {
     /// Whether all of them are deletions.
     only_deletes: bool,
     wal: Option<Wal>,
-    /// What the log of the manifest holds, if the writer goes on with it: the next log begins with that.
-    /// It may be lost when power fails, if its writer was killed before a sync, or the sync failed.
+    /// What the log that it found holds, if it goes on with it: the next log begins with that. The last frame may
+    /// lack its sync.
     kept: Option<Content>,
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,
@@ -328,8 +328,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
-    /// fdatasync; writes a run if it has more operations than the memtable takes. Operations in a log that
-    /// [stayed](Options::keep_log) are included.
+    /// fdatasync; writes a run if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
     ///
     /// Deletions alone have room on a full disk, too, if the database has a reserve: a file of a 64th of its size that
     /// databases of 64 MiB or more keep for them.
@@ -493,8 +492,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Commits, flushes, waits for all due merges that the disk has space for, and releases the
-    /// lock. A log of [few bytes](Options::keep_log) stays instead of a flush, as it was found if the writer
-    /// has changed nothing.
+    /// lock. A [short log](Options::keep_log) stays instead of a flush; as it was, if nothing has changed.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
