@@ -81,8 +81,8 @@ pub(crate) fn verify<F: Fingerprint>(
 }
 
 /// Checks the pages of one of several parts of a database, each with as many data pages as the others, by
-/// their CRCs. `part` counts from 1. All files are opened, which checks their ends; only those of the part count
-/// as checked.
+/// their CRCs. `part` counts from 1. All files are opened, which checks their ends; only the pages of the part
+/// count as checked.
 pub(crate) fn verify_part<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
