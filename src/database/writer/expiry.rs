@@ -1,7 +1,6 @@
 //! Rows that expire: a run has the rows of one period, and is dropped as it is.
 
 use super::Writer;
-use crate::build::remove_run;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
@@ -48,10 +47,11 @@ impl<F: Fingerprint> Writer<F> {
         let mut next = self.next_manifest();
         let dropped = next.drop_expired(self.storage().now());
         if !dropped.is_empty() {
+            let (runs, rows) = (dropped.len(), dropped.iter().map(|run| run.rows).sum());
+            let held = self.held(&dropped);
             self.publish(next)?;
-            dropped.iter().for_each(|run| remove_run(&self.storage, run.run, run.segments.len()));
-            let rows = dropped.iter().map(|run| run.rows).sum();
-            self.options.listener.tell(&Event::Expiry { runs: dropped.len(), rows });
+            self.remove_runs(dropped, held);
+            self.options.listener.tell(&Event::Expiry { runs, rows });
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Writer;
-use crate::build::remove_run;
 use crate::database::compaction::{Made, MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -49,6 +48,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Runs all due merges that the disk has space for.
     pub(super) fn finish_merges(&mut self) -> Result<()> {
         loop {
+            // The next merge may need the room.
+            self.finish_removals();
             self.merge_if_due()?;
             if self.merges.is_empty() || !self.wait_for_merge()? {
                 return Ok(());
@@ -85,6 +86,7 @@ impl<F: Fingerprint> Writer<F> {
                 Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
                 other => other?,
             }
+            self.finish_removals();
         }
         Ok(())
     }
@@ -205,10 +207,11 @@ impl<F: Fingerprint> Writer<F> {
         );
         let mut next = self.next_manifest();
         let inputs: Vec<RunRecord> = next.runs.splice(range, record.clone()).collect();
+        let (runs, held) = (inputs.len(), self.held(&inputs));
         self.publish(next)
             .inspect_err(|_| record.iter().for_each(|new| self.forget_run(new.run, new.segments.len())))?;
-        inputs.iter().for_each(|input| remove_run(&self.storage, input.run, input.segments.len()));
-        self.options.listener.tell(&Event::Merge { runs: inputs.len(), rows, bytes, took });
+        self.remove_runs(inputs, held);
+        self.options.listener.tell(&Event::Merge { runs, rows, bytes, took });
         Ok(())
     }
 

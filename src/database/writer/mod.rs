@@ -14,11 +14,13 @@ mod expiry;
 mod flush;
 mod merging;
 mod publish;
+mod room;
 mod sealed;
 pub(crate) mod shared;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use self::ahead::Ahead;
 use self::counters::Counters;
@@ -31,7 +33,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest};
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
@@ -45,7 +47,7 @@ use crate::query::keys::RowKey;
 use crate::query::search::Searcher;
 use crate::query::view::View;
 use crate::query::{Match, Query};
-use crate::storage::{Guarded, Lock, Storage, reserve, take_lock};
+use crate::storage::{Guarded, Lock, Storage, take_lock};
 use crate::util::time::Time;
 
 /// Inserts into and deletes from a database. There is one writer at a time over all processes. It
@@ -104,6 +106,8 @@ pub struct Writer<F: Fingerprint> {
     kept: Option<Content>,
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,
+    /// Threads that remove the files of replaced runs.
+    removals: Vec<JoinHandle<()>>,
     /// Held until everything else is dropped.
     lock: Arc<dyn Lock>,
 }
@@ -163,6 +167,7 @@ impl<F: Fingerprint> Writer<F> {
             wal: None,
             kept: None,
             merges: Vec::new(),
+            removals: Vec::new(),
             lock,
             storage,
         };
@@ -338,7 +343,10 @@ impl<F: Fingerprint> Writer<F> {
     /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
     /// [`Error::Corrupt`] if a merge found damage. [`Error::Forked`] in the child of a fork.
     pub fn commit(&mut self) -> Result<()> {
-        if self.only_deletes { self.with_reserve(Self::commit_once) } else { self.commit_once() }
+        match self.only_deletes {
+            true => self.with_reserve(Self::commit_once),
+            false => self.with_room(Self::commit_once),
+        }
     }
 
     fn begin_commit(&mut self) -> Result<()> {
@@ -359,7 +367,7 @@ impl<F: Fingerprint> Writer<F> {
             || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
             || !Wal::has_room(self.wal.as_ref(), &self.pending);
         if is_full && !self.seals() {
-            return self.flush();
+            return self.flush_once();
         }
         if self.wal.is_none() {
             self.start_log()?;
@@ -380,6 +388,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn flush(&mut self) -> Result<()> {
+        self.with_room(Self::flush_once)
+    }
+
+    fn flush_once(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
         self.finish_flush(true)?;
@@ -392,22 +404,6 @@ impl<F: Fingerprint> Writer<F> {
         self.merge_if_due()
     }
 
-    /// Does what makes room later. If the disk is full, does it once more without the reserve.
-    fn with_reserve<T>(&mut self, mut run: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
-        match run(self) {
-            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() && reserve::release(&self.storage) => {
-                run(self)
-            }
-            other => other,
-        }
-    }
-
-    fn keep_reserve(&self) {
-        if !self.storage.is_poisoned() {
-            reserve::keep(&self.storage, self.manifest.runs.iter().map(RunRecord::len_bytes).sum());
-        }
-    }
-
     /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
     /// the runs of each period into one. Blocks until it is done.
     ///
@@ -417,7 +413,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database sound.
     pub fn compact(&mut self) -> Result<()> {
-        self.with_reserve(Self::flush)?;
+        self.with_reserve(Self::flush_once)?;
         self.discard_merges();
         match self.with_reserve(Self::compact_periods) {
             Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
@@ -435,6 +431,7 @@ impl<F: Fingerprint> Writer<F> {
         while let Some(range) = self.next_to_compact()? {
             let merged = self.plan(range)?.run(&options)?;
             self.install_merge(merged)?;
+            self.finish_removals();
         }
         Ok(())
     }
@@ -595,5 +592,6 @@ impl<F: Fingerprint> Drop for Writer<F> {
     fn drop(&mut self) {
         self.discard_flush();
         self.discard_merges();
+        self.finish_removals();
     }
 }
