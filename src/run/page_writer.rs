@@ -17,9 +17,6 @@ use crate::util::sabotage;
 /// has the same size: Linux then caches the file in huge pages if its file system can, and a map of
 /// it causes fewer TLB misses.
 const BUFFER_BYTES: usize = 256 * PAGE_BYTES;
-/// Bytes to write before they are made durable. A commit syncs a log of some kilobytes, and the device takes what
-/// is on its way to it first: with gigabytes of a merge there, a commit took 0.7 s.
-const SYNC_BYTES: u64 = 8 << 20;
 
 /// Writes a file of pages. The lengths of all sections are fixed at the start, so the sections can
 /// be filled side by side, each from front to back.
@@ -29,7 +26,6 @@ pub(super) struct PageFileWriter {
     file: Box<dyn WriteFile>,
     footer: Footer,
     sections: Vec<SectionWriter>,
-    unsynced_bytes: u64,
 }
 
 /// A section and its unwritten end.
@@ -48,7 +44,7 @@ impl PageFileWriter {
         file.write_all_at(&spec.header.encode(), 0).map_err(Error::io("write", &path))?;
         let footer = Footer::plan(section_lens);
         let sections = footer.sections.iter().copied().map(SectionWriter::new).collect();
-        Ok(Self { path, file, footer, sections, unsynced_bytes: 0 })
+        Ok(Self { path, file, footer, sections })
     }
 
     /// Appends to a section.
@@ -59,13 +55,8 @@ impl PageFileWriter {
             section.buffer.extend_from_slice(now);
             bytes = later;
             if section.room() == 0 {
-                self.unsynced_bytes += section.buffer.len() as u64;
                 section.write_out(&mut *self.file).map_err(Error::io("write", &self.path))?;
             }
-        }
-        if self.unsynced_bytes >= SYNC_BYTES {
-            self.unsynced_bytes = 0;
-            self.file.sync().map_err(Error::io("sync", &self.path))?;
         }
         Ok(())
     }

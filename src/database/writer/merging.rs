@@ -57,12 +57,12 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// The plan of a merge at the rate of the options.
+    /// The plan of a merge that the policy requests, beside commits if the options say so, and at their rate.
     fn paced_plan(&mut self, range: Range<usize>) -> Result<MergePlan<F>> {
         let plan = self.plan(range)?;
-        Ok(match self.options.merge_bytes_per_second {
-            0 => plan,
-            rate => MergePlan { storage: Arc::new(self.storage.paced(rate)), ..plan },
+        Ok(match (self.options.background_merges, self.options.merge_bytes_per_second) {
+            (false, 0) => plan,
+            (_, rate) => MergePlan { storage: Arc::new(self.storage.beside_commits(rate)), ..plan },
         })
     }
 
