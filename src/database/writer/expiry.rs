@@ -50,7 +50,7 @@ impl<F: Fingerprint> Writer<F> {
             let (runs, rows) = (dropped.len(), dropped.iter().map(|run| run.rows).sum());
             let held = self.held(&dropped);
             self.publish(next)?;
-            self.remove_runs(dropped, held);
+            self.remove_runs(&dropped, held);
             self.options.listener.tell(&Event::Expiry { runs, rows });
         }
         Ok(())

@@ -210,7 +210,7 @@ impl<F: Fingerprint> Writer<F> {
         let (runs, held) = (inputs.len(), self.held(&inputs));
         self.publish(next)
             .inspect_err(|_| record.iter().for_each(|new| self.forget_run(new.run, new.segments.len())))?;
-        self.remove_runs(inputs, held);
+        self.remove_runs(&inputs, held);
         self.options.listener.tell(&Event::Merge { runs, rows, bytes, took });
         Ok(())
     }

@@ -21,18 +21,26 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Removes the files of runs that no manifest names any more, on a separate thread if merges have one: to
     /// unmap and free gigabytes takes tenths of a second.
-    pub(super) fn remove_runs(&mut self, records: Vec<RunRecord>, held: Vec<Arc<Searchable<F>>>) {
+    pub(super) fn remove_runs(&mut self, records: &[RunRecord], held: Vec<Arc<Searchable<F>>>) {
         self.removals.retain(|thread| !thread.is_finished());
-        let storage = self.storage.clone();
-        let remove = move || {
+        let runs: Vec<(u64, usize)> =
+            records.iter().map(|record| (record.run, record.segments.len())).collect();
+        let (storage, same) = (self.storage.clone(), runs.clone());
+        let thread = if self.options.background_merges {
+            let remove = move || {
+                drop(held);
+                same.iter().for_each(|&(run, tables)| remove_run(&storage, run, tables));
+            };
+            Builder::new().name("nearprint removal".into()).spawn(remove).ok()
+        } else {
             drop(held);
-            records.iter().for_each(|record| remove_run(&storage, record.run, record.segments.len()));
+            None
         };
-        if !self.options.background_merges {
-            return remove();
+        match thread {
+            Some(thread) => self.removals.push(thread),
+            // Where the system cannot start one, too.
+            None => runs.iter().for_each(|&(run, tables)| remove_run(&self.storage, run, tables)),
         }
-        // Without a thread, the next writer removes them.
-        self.removals.extend(Builder::new().name("nearprint removal".into()).spawn(remove));
     }
 
     /// Waits until files are removed. Returns whether there were any.
