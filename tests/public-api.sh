@@ -10,7 +10,7 @@ version=0.52.0
 
 if [ "$(cargo public-api --version 2> /dev/null)" != "cargo-public-api $version" ]; then
   # Away from the workspace's build settings, which would only slow it down.
-  (cd / && env -u CARGO_TARGET_DIR -u RUSTFLAGS cargo install --locked --quiet "cargo-public-api@$version")
+  (cd / && env -u CARGO_TARGET_DIR -u RUSTFLAGS cargo install --debug --locked --quiet "cargo-public-api@$version")
 fi
 target=${CARGO_TARGET_DIR:-target}
 # The tool reads rustdoc's JSON, which a stable compiler only writes when it is told that this is meant.

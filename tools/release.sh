@@ -13,7 +13,8 @@
 #   tools/release.sh check                unpacks, installs and runs what is there; looks for licences, and for paths
 #                                         of this machine
 #
-# PROFILE is the profile of cargo (dist), and DIST the folder of the files (dist).
+# PROFILE is the profile of cargo (dist), and DIST the folder of the files (dist). With BUILT=yes, deb packs what is in
+# the target folder.
 #
 # binary for *-musl needs cargo-zigbuild and ziglang of PyPI, and qemu-user if this machine has another processor.
 # binary for *-windows-gnu needs gcc-mingw-w64-x86-64, wine and wine64.
@@ -107,7 +108,7 @@ binary() {
 deb() {
   local package
   for package in "${@:-nearprint-cli}"; do
-    cargo build --profile "$profile" --locked --package "$package"
+    [ "${BUILT:-}" = yes ] || cargo build --profile "$profile" --locked --package "$package"
     [ "$package" != nearprint-cli ] || share "$target/$built/share" "$(host)" "$target/$built/nearprint"
     # cargo-deb looks for programs in a folder with the name of the profile.
     [ "$built" = "$profile" ] || ln -sfn "$built" "$target/$profile"

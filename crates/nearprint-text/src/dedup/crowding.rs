@@ -1,6 +1,5 @@
 //! How many kept documents share a band.
 
-use nearprint::internal::mix64;
 use nearprint::{BandLayout, Fingerprint};
 
 /// Counters of one band: longer bands share counters by chance.
@@ -15,7 +14,8 @@ const COUNTERS: usize = 1 << 16;
 pub struct Crowding {
     /// The most documents that share a band.
     pub largest: u64,
-    /// The documents that share a band with a document, on average over all documents.
+    /// The documents that share a band with a document, on average over all documents, less those that
+    /// share one by chance.
     pub mean: f64,
 }
 
@@ -35,7 +35,7 @@ impl BandCounts {
         self.documents += 1;
         for band in 0..self.bands.count() {
             #[expect(clippy::cast_possible_truncation, reason = "takes the low bits")]
-            let counter = mix64(self.bands.band(fingerprint, band)) as usize % COUNTERS;
+            let counter = self.bands.band(fingerprint, band) as usize % COUNTERS;
             let count = &mut self.counts[band as usize * COUNTERS + counter];
             *count = count.saturating_add(1);
         }
@@ -45,13 +45,17 @@ impl BandCounts {
         let square = |count: &u32| (f64::from(*count)).powi(2);
         let pairs: f64 = self.counts.iter().map(square).sum();
         let largest = self.counts.iter().max().copied().unwrap_or_default().into();
-        Crowding { largest, mean: pairs / self.documents.max(1) as f64 }
+        // A band is a hash, so its values are equally frequent.
+        let values = COUNTERS.min(1 << self.bands.bits()) as f64;
+        let by_chance = self.documents as f64 * f64::from(self.bands.count()) / values;
+        Crowding { largest, mean: (pairs / self.documents.max(1) as f64 - by_chance).max(0.0) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use nearprint::U256;
+    use nearprint::internal::mix64;
 
     use super::*;
 
@@ -70,5 +74,20 @@ mod tests {
         assert!((300..310).contains(&largest), "{largest}");
         // Three of ten meet 300, and each its own five bands and a few others.
         assert!((95.0..100.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn regression_many_documents_without_a_template_were_crowded() {
+        for bands in ["2x16", "2x24", "2x8"] {
+            let bands: BandLayout = bands.parse().unwrap();
+            let mut counts = BandCounts::new(bands);
+            for number in 0..200_000u64 {
+                let band = |at: u32| mix64(number * 2 + u64::from(at)) >> (64 - bands.bits());
+                counts.push::<U256>(bands.assemble((0..2).map(band), std::iter::repeat(true)));
+            }
+            // Each meets itself in both bands. By chance, it shares a band with six others, or with 1,563.
+            let mean = counts.crowding().mean;
+            assert!((1.0..3.0).contains(&mean), "{bands}: {mean}");
+        }
     }
 }
