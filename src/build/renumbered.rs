@@ -121,8 +121,7 @@ impl<F: Fingerprint> RenumberedTable<'_, F> {
         let (mut cursor, mut block, mut numbers, mut sum) = (self.merged.cursor(), Vec::new(), 0u32.., 0u64);
         while cursor.next_block(self.merged, &mut block)? == BlockRead::Filled {
             for (&value, number) in block.iter().zip(&mut numbers) {
-                let word = |start| self.table.bits(value, start, 64);
-                let leading = Leading::of::<F>(word, directory_bits);
+                let leading = Leading::of(self.table.permute(value), directory_bits);
                 sum = sum.wrapping_add(LeadingEntry { leading, number }.hash());
             }
         }

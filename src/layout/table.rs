@@ -32,13 +32,6 @@ impl<F: Fingerprint> Table<F> {
         self.permutation.apply(natural)
     }
 
-    /// The bits `start..start + len`, at most 64, of a value in natural order after its
-    /// [permutation](Self::permute).
-    #[inline]
-    pub(crate) fn bits(&self, natural: F, start: u32, len: u32) -> u64 {
-        self.permutation.bits(natural, start, len)
-    }
-
     /// Converts from this table's order back to natural order.
     #[inline]
     pub(crate) fn restore(&self, permuted: F) -> F {

@@ -239,13 +239,13 @@ impl<F: Fingerprint> Memtable<F> {
 /// width has `hi` words.
 #[inline]
 fn place<F: Fingerprint>(table: &Table<F>, shape: &TableShape, fingerprint: F) -> (usize, [u32; MAX_WORDS]) {
-    let bits = |start, len| to_usize(table.bits(fingerprint, start, len));
+    let permuted = table.permute(fingerprint);
     let mut words = [0; MAX_WORDS];
     let starts = (shape.directory_bits..).step_by(HI_BITS as usize);
     for (word, start) in words.iter_mut().take(F::PAYLOAD.hi_words()).zip(starts) {
-        *word = to_u32(bits(start, HI_BITS));
+        *word = to_u32(to_usize(permuted.bits(start, HI_BITS)));
     }
-    (bits(0, shape.directory_bits), words)
+    (to_usize(permuted.bits(0, shape.directory_bits)), words)
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ impl<'a> Searcher<'a> {
             order.clear();
             for (index, &query) in (0u32..).zip(group.queries) {
                 if group.plan_of(index, &self.own_plans).radius(table).is_some() {
-                    let bucket = bucket_number(segment, query);
+                    let bucket = bucket_number(segment, segment.table.permute(query));
                     order.push(u64::from(bucket) << 32 | u64::from(index));
                 }
             }
@@ -271,7 +271,7 @@ impl<'a> Searcher<'a> {
     /// Stage 1 for one query.
     fn probe_tables<F: Fingerprint>(&mut self, group: &Group<'_, F>, index: u32, query: F) {
         for (table, segment) in group.run.segments.iter().enumerate() {
-            self.probe_table(group, index, table, bucket_number(segment, query));
+            self.probe_table(group, index, table, bucket_number(segment, segment.table.permute(query)));
         }
     }
 
@@ -294,7 +294,9 @@ impl<'a> Searcher<'a> {
     /// Re-plans the queries whose own buckets are unusually large.
     fn plan_each<F: Fingerprint>(&mut self, run: &Run<F>, prepared: &Prepared, queries: &[F]) -> Result<()> {
         for segment in &run.segments {
-            queries.iter().for_each(|&query| segment.prefetch_bucket(segment.bucket_of_natural(query)));
+            queries
+                .iter()
+                .for_each(|&query| segment.prefetch_bucket(segment.bucket_of(segment.table.permute(query))));
         }
         let expected = REPLAN_ABOVE * prepared.choice.estimate.nanoseconds;
         for &query in queries {
@@ -331,15 +333,14 @@ impl<'a> Searcher<'a> {
                 continue;
             }
             let segment = &group.run.segments[probe.table as usize];
-            let query = group.queries[probe.query as usize];
-            let permuted = || segment.table.permute(query);
+            let permuted = segment.table.permute(group.queries[probe.query as usize]);
             let mut range = probe.start as usize..probe.end as usize;
             if range.len() > NARROW_ABOVE && probe.flips == probe.radius {
-                range = narrow(segment, permuted(), range)?;
+                range = narrow(segment, permuted, range)?;
             }
             let left = group.prepared.k - probe.flips;
             let words = segment.hi(&range)?;
-            segment.near(*kernel, words, query, left, passed);
+            segment.near(*kernel, words, permuted, left, passed);
             for &at in passed.iter() {
                 let (place, hi) = (to_u32(range.start) + at, words.first(at as usize));
                 if !group.metric.counts_all() {
@@ -350,7 +351,7 @@ impl<'a> Searcher<'a> {
                 }
                 let plan = group.plan_of(probe.query, own_plans);
                 let difference =
-                    segment.table.restore(segment.leading_difference(probe.bucket, hi, permuted()));
+                    segment.table.restore(segment.leading_difference(probe.bucket, hi, permuted));
                 if !plan.reported_before(
                     group.tables(),
                     probe.table as usize,
@@ -359,7 +360,7 @@ impl<'a> Searcher<'a> {
                 ) {
                     segment.prefetch_rest(place as usize);
                     if !segment.locates_entries() {
-                        let value = query ^ difference;
+                        let value = group.queries[probe.query as usize] ^ difference;
                         group.run.natural().prefetch_bucket_if_known(value, segment.known_bits());
                     }
                     survivors.push(Survivor { probe: index, place, hi });
@@ -460,10 +461,10 @@ fn low_half(word: u64) -> u32 {
     to_u32(to_usize(word & u64::from(u32::MAX)))
 }
 
-/// The bucket of a value in natural order; a directory has at most 2^28.
+/// The bucket of a permuted value; a directory has at most 2^28.
 #[inline]
-fn bucket_number<F: Fingerprint>(segment: &Segment<F>, natural: F) -> u32 {
-    to_u32(segment.bucket_of_natural(natural))
+fn bucket_number<F: Fingerprint>(segment: &Segment<F>, permuted: F) -> u32 {
+    to_u32(segment.bucket_of(permuted))
 }
 
 /// The entries of a bucket that share the query's whole prefix, where the prefix is longer
@@ -484,7 +485,7 @@ fn narrow<F: Fingerprint>(segment: &Segment<F>, permuted: F, range: Range<usize>
 /// The entries that share the probed bits of a value with `flips` applied to them.
 fn prefix_entries<F: Fingerprint>(segment: &Segment<F>, permuted: F, flips: u32) -> Result<Range<usize>> {
     let below = segment.directory_bits().saturating_sub(segment.table.prefix_bits);
-    let first = ((to_u32(segment.bucket_of(permuted)) >> below) ^ flips) << below;
+    let first = ((bucket_number(segment, permuted) >> below) ^ flips) << below;
     segment.entries_in(first as usize, 1 << below)
 }
 

@@ -48,10 +48,11 @@ impl Ord for LeadingEntry {
 }
 
 impl Leading {
-    /// The leading bits of a value in a table's order, for a directory of so many bits. `word` returns 64 bits of
-    /// the value from a bit on.
-    pub(crate) fn of<F: Fingerprint>(word: impl Fn(u32) -> u64, directory_bits: u32) -> Self {
-        Self(u128::from(word(0)) << 64 | u128::from(word(64))).cut::<F>(directory_bits)
+    /// The leading bits of a value in a table's order, for a directory of so many bits.
+    pub(crate) fn of<F: Fingerprint>(permuted: F, directory_bits: u32) -> Self {
+        let piece = |at: u32| u128::from(permuted.bits(HI_BITS * at, HI_BITS));
+        let bits = (0..4).fold(0, |bits, at| bits << HI_BITS | piece(at));
+        Self(bits).cut::<F>(directory_bits)
     }
 
     /// The leading bits of an entry with these `hi` words in a bucket.

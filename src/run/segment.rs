@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::layout::cost::TableShape;
 use crate::layout::{Layout, Table};
 use crate::storage::{Access, Storage, names};
-use crate::util::cast::{to_u32, to_usize};
+use crate::util::cast::to_usize;
 
 /// One table of one run, open.
 #[derive(Debug)]
@@ -309,36 +309,27 @@ impl<F: Fingerprint> Segment<F> {
         to_usize(permuted.bits(0, self.info.directory_bits))
     }
 
-    /// The bucket of a value in natural order.
-    #[inline]
-    pub(crate) fn bucket_of_natural(&self, natural: F) -> usize {
-        to_usize(self.table.bits(natural, 0, self.info.directory_bits))
-    }
-
     /// The first `hi` word of a value in this table's order.
     #[inline]
     pub(crate) fn hi_of(&self, permuted: F) -> u32 {
         hi_word(permuted, self.info.directory_bits, 0)
     }
 
-    /// The indexes in a bucket whose `hi` words are within `radius` bits of those of a value in natural order.
+    /// The indexes in a bucket whose `hi` words are within `radius` bits of a value's.
     #[inline]
     pub(crate) fn near(
         &self,
         kernel: Kernel,
         words: HiWords<'_>,
-        natural: F,
+        permuted: F,
         radius: u32,
         passed: &mut Vec<u32>,
     ) {
         passed.clear();
-        let word = |word| {
-            let start = self.info.directory_bits + HI_BITS * word;
-            to_u32(to_usize(self.table.bits(natural, start, HI_BITS)))
-        };
         if F::PAYLOAD.hi_words() == 1 {
-            return kernel.filter(words.words, word(0), radius, passed);
+            return kernel.filter(words.words, self.hi_of(permuted), radius, passed);
         }
+        let word = |word| hi_word(permuted, self.info.directory_bits, word);
         kernel.filter_triples(words.words.as_chunks().0, [word(0), word(1), word(2)], radius, passed);
     }
 
@@ -401,8 +392,7 @@ impl<F: Fingerprint> Segment<F> {
         if directory_bits > self.info.directory_bits {
             let mut values = Vec::with_capacity(places.len());
             numbers.read(&self.file, &self.table, &places, &mut values)?;
-            let leading =
-                values.iter().map(|value| Leading::of::<F>(|start| value.bits(start, 64), directory_bits));
+            let leading = values.iter().map(|&value| Leading::of(value, directory_bits));
             out.extend(leading.zip(numbered).map(|(leading, number)| LeadingEntry { leading, number }));
         } else {
             let leading = Leading::of_bucket(bucket, self.info.directory_bits, self.hi(&places)?);
