@@ -29,7 +29,8 @@ use crate::progress::{Progress, Stage};
 pub struct Options {
     pub(crate) memory_bytes: usize,
     pub(crate) threads: usize,
-    pub(crate) memtable_rows: usize,
+    /// `None` if that depends on the database.
+    pub(crate) memtable_rows: Option<usize>,
     pub(crate) background_merges: bool,
     /// Whether the run of a sealed log is made when a commit waits for it: what a thread does at any
     /// time is done at a known one.
@@ -56,7 +57,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// 1 GiB of memory, all cores, a memtable of 65,536 rows, merges in the background, no waiting
+    /// 1 GiB of memory, all cores, a memtable as large as suits the database, merges in the background, no waiting
     /// for locks, no progress callback.
     #[must_use]
     pub fn new() -> Self {
@@ -66,7 +67,7 @@ impl Options {
         Self {
             memory_bytes: 1 << 30,
             threads: *CORES.get_or_init(cores),
-            memtable_rows: 1 << 16,
+            memtable_rows: None,
             background_merges: true,
             deferred_flushes: false,
             merges: true,
@@ -93,10 +94,11 @@ impl Options {
     }
 
     /// The number of operations that a writer gathers in memory and in its log before it writes a
-    /// run; at least 1. A larger commit goes into a run at once.
+    /// run; at least 1. A larger commit goes into a run at once. By default 65,536, and 262,144 in a database
+    /// with a [recipe](crate::Schema::recipe), whose runs take longer to make and to search.
     #[must_use]
     pub fn memtable_rows(mut self, rows: usize) -> Self {
-        self.memtable_rows = rows.max(1);
+        self.memtable_rows = Some(rows.max(1));
         self
     }
 

@@ -8,7 +8,7 @@ measures=(wal-sync run-sync manifest-sync folder-sync page-check table)
 suite() {
   local tests=(crash::a_full_disk_that_is_freed crash::a_failed_sync)
   [ "$1" = page-check ] && tests=(flips::)
-  NEARPRINT_SABOTAGE=$1 cargo test --quiet --lib --locked -- "${tests[@]}" 2>&1
+  NEARPRINT_SABOTAGE=$1 cargo test --quiet --package nearprint --lib --locked -- "${tests[@]}" 2>&1
 }
 
 unnoticed=0

@@ -51,7 +51,8 @@ def open(
     """Opens a database. This takes about a millisecond, whatever the size.
 
     ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in
-    bytes (1 GiB; at least 1 MiB). A run is made of each ``memtable_rows`` rows (65,536). Without
+    bytes (1 GiB; at least 1 MiB). A run is made of each ``memtable_rows`` rows (65,536; 262,144
+    with a recipe). Without
     ``background_merges``, commits wait for runs and for merges; without ``merges``, runs are merged by
     :meth:`Database.compact` only; ``merge_rate`` limits the bytes that a merge writes in a second (at least
     1 MiB). :meth:`Database.close` leaves rows in a log of at most ``keep_log`` bytes (0) instead of files of their

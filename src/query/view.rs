@@ -79,8 +79,21 @@ impl<F: Fingerprint> View<F> {
         most: usize,
         found: &mut Vec<(u32, Match<F>)>,
     ) -> Result<Completion> {
+        self.search_from(0, searcher, group, k, most, found)
+    }
+
+    /// [`search`](View::search) without the first runs.
+    pub(crate) fn search_from(
+        &self,
+        first: usize,
+        searcher: &mut Searcher<'_>,
+        group: &[F],
+        k: Distance,
+        most: usize,
+        found: &mut Vec<(u32, Match<F>)>,
+    ) -> Result<Completion> {
         let mut hits = Vec::new();
-        for (index, searchable) in self.runs.iter().enumerate() {
+        for (index, searchable) in self.runs.iter().enumerate().skip(first) {
             if searchable.run.record.entries == 0 {
                 continue;
             }

@@ -521,20 +521,33 @@ fn what_is_looked_up_ahead_changes_no_answer<F: Fingerprint>() {
         // Enough for several threads and for an answer table by table.
         let asked: Vec<F> = (0..9000).map(|at| random.near(rows[at % 3000].fingerprint, 4)).collect();
         type Change<'a, F> = &'a dyn Fn(&mut Writer<F>);
-        let changes: [Change<'_, F>; 5] = [
+        let changes: [Change<'_, F>; 9] = [
             &|_| (),
-            &|writer| insert_all(writer, &rows[2000..]).unwrap(),
+            &|writer| insert_all(writer, &rows[2000..2500]).unwrap(),
+            &|writer| writer.flush().unwrap(),
+            &|writer| insert_all(writer, &rows[2500..]).unwrap(),
+            &|writer| writer.flush().unwrap(),
+            &|writer| writer.compact().unwrap(),
             &|writer| (0..500).for_each(|id| writer.delete(id).unwrap()),
             &|writer| writer.flush().unwrap(),
             &|writer| writer.compact().unwrap(),
         ];
-        for change in changes {
-            assert_eq!(writer.look_ahead(&asked, 3).unwrap(), is_complete);
-            change(&mut writer);
-            let snapshot = writer.snapshot().unwrap();
-            for &query in asked.iter().step_by(31) {
-                for k in [2, 3] {
-                    assert_eq!(writer.query(query, k).unwrap(), snapshot.query(query, k).unwrap());
+        // Before each change, and then before the first one only.
+        for looks_once in [false, true] {
+            if looks_once {
+                insert_all(&mut writer, &rows[..500]).unwrap();
+                writer.flush().unwrap();
+            }
+            for (at, change) in changes.iter().enumerate() {
+                if at == 0 || !looks_once {
+                    assert_eq!(writer.look_ahead(&asked, 3).unwrap(), is_complete);
+                }
+                change(&mut writer);
+                let snapshot = writer.snapshot().unwrap();
+                for &query in asked.iter().step_by(31) {
+                    for k in [2, 3] {
+                        assert_eq!(writer.query(query, k).unwrap(), snapshot.query(query, k).unwrap());
+                    }
                 }
             }
         }

@@ -239,7 +239,7 @@ grep -qF "PACKAGE_VERSION \"$(pkg-config --modversion "$work/moved/lib/pkgconfig
 if command -v cargo-deb > /dev/null; then
   DESTDIR=target/nearprint-c PROFILE=test "$here/install.sh" /usr
   for variant in lib dev; do
-    cargo deb --no-build --no-strip --package nearprint-c --variant "$variant" --output "$work/$variant.deb" \
+    cargo deb --no-build --no-strip --fast --package nearprint-c --variant "$variant" --output "$work/$variant.deb" \
       > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     dpkg-deb -x "$work/$variant.deb" "$work/$variant"
   done

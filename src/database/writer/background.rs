@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::Writer;
+use super::flush::memtable_rows;
 use super::sealed::Sealed;
 use crate::build::Target;
 use crate::database::compaction::{Made, RunJob};
@@ -31,7 +32,7 @@ impl<F: Fingerprint> Writer<F> {
         self.finish_flush(true)?;
         self.wait_for_few_runs()?;
         let Some(wal) = self.manifest.live_wal else { return Ok(()) };
-        let memtable = Memtable::new(self.options.memtable_rows, self.manifest.layout)?;
+        let memtable = Memtable::new(memtable_rows(&self.options, &self.manifest), self.manifest.layout)?;
         let mut next = self.next_manifest();
         next.sealed_wal = Some(SealedWal { wal, first_frame: self.manifest.next_frame });
         self.memtable.changes.note_in(&mut next);

@@ -24,6 +24,7 @@ use std::thread::JoinHandle;
 
 use self::ahead::Ahead;
 use self::counters::Counters;
+use self::flush::memtable_rows;
 use self::sealed::Sealed;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
@@ -89,7 +90,7 @@ pub struct Writer<F: Fingerprint> {
     counters: Counters,
     /// The runs of the manifest.
     view: View<F>,
-    /// What these answer to queries that follow.
+    /// What the oldest of these answer to queries that follow.
     ahead: Option<Ahead<F>>,
     /// Rows that are older than the memtable, and in no run yet.
     sealed: Option<Sealed<F>>,
@@ -155,7 +156,7 @@ impl<F: Fingerprint> Writer<F> {
             counters: Counters::of(&manifest),
             ahead: None,
             sealed: None,
-            memtable: Memtable::new(options.memtable_rows, manifest.layout)?,
+            memtable: Memtable::new(memtable_rows(&options, &manifest), manifest.layout)?,
             path,
             options,
             kernel,
@@ -363,7 +364,7 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let changes = &self.memtable.changes;
-        let is_full = changes.operations() >= self.options.memtable_rows
+        let is_full = changes.operations() >= memtable_rows(&self.options, &self.manifest)
             || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
             || !Wal::has_room(self.wal.as_ref(), &self.pending);
         if is_full && !self.seals() {
@@ -447,14 +448,12 @@ impl<F: Fingerprint> Writer<F> {
         let is_expired = self.expires.is_some_and(|expires| expires <= self.storage.now());
         let Self { view, ahead, searcher, sealed, memtable, kernel, .. } = self;
         query.answer(view, |k| {
-            let mut found = match ahead.as_ref().and_then(|ahead| ahead.get(fingerprint, k)) {
-                Some(known) => known.to_vec(),
-                None => {
-                    let mut tagged = Vec::new();
-                    let _ = view.search(searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
-                    tagged.into_iter().map(|(_, found)| found).collect()
-                }
-            };
+            let known = ahead.as_ref().and_then(|ahead| ahead.get(fingerprint, k));
+            let (known, searched) = known.unwrap_or_default();
+            let mut tagged = Vec::new();
+            let _ = view.search_from(searched, searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
+            let mut found: Vec<_> =
+                tagged.into_iter().map(|(_, found)| found).chain(known.iter().copied()).collect();
             for memtable in sealed.iter().map(|sealed| &*sealed.memtable).chain([&*memtable]) {
                 found.retain(|found| !memtable.changes.deletes(found.id));
                 if !is_expired {

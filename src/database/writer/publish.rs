@@ -22,9 +22,7 @@ impl<F: Fingerprint> Writer<F> {
     pub(crate) fn publish(&mut self, next: Manifest) -> Result<()> {
         let view = View::open(&self.storage, &next, Some(&self.view))?;
         manifest::replace(&self.storage, &next)?;
-        if next.runs != self.manifest.runs {
-            self.ahead = None;
-        }
+        self.ahead = self.ahead.take().and_then(|ahead| ahead.after(&self.manifest, &next));
         (self.manifest, self.view) = (next, view);
         Ok(())
     }

@@ -56,7 +56,7 @@ struct options {
   std::size_t threads = 0;
   /// The memory of a build in bytes, 1 MiB or more; 0 for 1 GiB.
   std::size_t memory_bytes = 0;
-  /// The number of operations that a writer gathers before it writes a run; 0 for 65,536.
+  /// The number of operations that a writer gathers before it writes a run; 0 for 65,536, or 262,144 with a recipe.
   std::size_t memtable_rows = 0;
   /// Whether a writer merges runs inside of its flushes instead of on a thread of its own.
   bool foreground_merges = false;

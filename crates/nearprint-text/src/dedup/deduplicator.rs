@@ -113,7 +113,7 @@ const FLUSH_KEPT: u64 = 1 << 18;
 /// Documents of one block of work on a thread.
 const BLOCK: usize = 64;
 /// The most documents that are decided together. More cost less each.
-pub(super) const TOGETHER: usize = 10_000;
+pub(super) const TOGETHER: usize = 1 << 15;
 
 impl<F: Fingerprint> Deduplicator<F> {
     /// Opens a database for writing, or creates one with keys and, if the options

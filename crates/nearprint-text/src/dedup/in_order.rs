@@ -11,7 +11,7 @@ use crate::recipe::Fingerprinted;
 use nearprint::Fingerprint;
 
 /// The most bytes of records that are decided together.
-const BYTES_TOGETHER: usize = 8 << 20;
+const BYTES_TOGETHER: usize = 16 << 20;
 
 /// Reads the remaining records, and keeps the new documents.
 pub(super) fn run<F: Fingerprint>(
