@@ -11,12 +11,14 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row, Stored};
 use crate::format::keys::KeyRecord;
+use crate::format::manifest::Manifest;
 use crate::format::wal::Operation;
 use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Layout, LayoutChoice, Metric, Table};
 use crate::memtable::changes::ChangeSet;
+use crate::options::Options;
 use crate::query::Match;
 use crate::query::prepare::Prepared;
 use crate::util::cast::{to_u32, to_usize};
@@ -38,6 +40,7 @@ pub(crate) struct Memtable<F> {
     metric: Metric<F>,
     tables: Vec<Table<F>>,
     shapes: Vec<TableShape>,
+    /// Operations of which a run is made.
     capacity: u64,
     by_k: Box<[OnceLock<Prepared>]>,
     /// For each table, the first chunk of each bucket; empty until the first row is inserted.
@@ -57,10 +60,12 @@ struct Chunk {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// An empty memtable for about `capacity` operations on a database with a layout.
-    pub(crate) fn new(capacity: usize, choice: LayoutChoice) -> Result<Self> {
-        let capacity = capacity as u64;
-        let layout = match choice {
+    /// An empty memtable for a database.
+    pub(crate) fn of(manifest: &Manifest, options: &Options) -> Result<Self> {
+        // A run of documents has more tables, keys and texts, and costs each query more.
+        let rows = if manifest.recipe.is_some() { 1 << 18 } else { 1 << 16 };
+        let capacity = options.memtable_rows.unwrap_or(rows) as u64;
+        let layout = match manifest.layout {
             LayoutChoice::Bands(bands) => Layout::bands(F::BITS, bands)?,
             _ => Layout::rotations(F::BITS, TABLES)?,
         };
@@ -75,6 +80,11 @@ impl<F: Fingerprint> Memtable<F> {
         let (changes, metric) = (ChangeSet::new(), layout.metric());
         let (chunks, words) = (Vec::new(), Vec::new());
         Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks, words })
+    }
+
+    /// Whether a run is to be made of it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.changes.operations() as u64 >= self.capacity
     }
 
     /// Applies an operation.
@@ -254,10 +264,23 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::mix64;
+    use crate::format::manifest::sample::sample;
+
+    #[test]
+    fn a_run_is_made_of_more_documents_than_fingerprints() {
+        let rows = |recipe: Option<&str>, options: &Options| {
+            let manifest = Manifest { recipe: recipe.map(String::from), ..sample() };
+            Memtable::<u64>::of(&manifest, options).unwrap().capacity
+        };
+        assert_eq!(rows(None, &Options::new()), 65_536);
+        assert_eq!(rows(Some("text"), &Options::new()), 262_144);
+        assert_eq!(rows(Some("text"), &Options::new().memtable_rows(7)), 7);
+    }
 
     #[test]
     fn searches_equal_brute_force_while_rows_come_and_go() {
-        let mut memtable = Memtable::<u64>::new(1 << 12, LayoutChoice::Auto).unwrap();
+        let manifest = Manifest { layout: LayoutChoice::Auto, ..sample() };
+        let mut memtable = Memtable::<u64>::of(&manifest, &Options::new().memtable_rows(1 << 12)).unwrap();
         let mut expected: BTreeSet<(u64, u64)> = BTreeSet::new();
         for round in 0..2 {
             for i in 0..6000u64 {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::Writer;
-use super::flush::memtable_rows;
 use super::sealed::Sealed;
 use crate::build::Target;
 use crate::database::compaction::{Made, RunJob};
@@ -15,6 +14,7 @@ use crate::format::manifest::{Manifest, RunRecord, SealedWal};
 use crate::log::wal::Wal;
 use crate::memtable::Memtable;
 use crate::options::Options;
+use crate::storage::{Storage, names};
 
 impl<F: Fingerprint> Writer<F> {
     /// Whether a full memtable is to be sealed, and not flushed at once: most of it is in the log, which
@@ -32,7 +32,7 @@ impl<F: Fingerprint> Writer<F> {
         self.finish_flush(true)?;
         self.wait_for_few_runs()?;
         let Some(wal) = self.manifest.live_wal else { return Ok(()) };
-        let memtable = Memtable::new(memtable_rows(&self.options, &self.manifest), self.manifest.layout)?;
+        let memtable = Memtable::of(&self.manifest, &self.options)?;
         let mut next = self.next_manifest();
         next.sealed_wal = Some(SealedWal { wal, first_frame: self.manifest.next_frame });
         self.memtable.changes.note_in(&mut next);
@@ -75,8 +75,11 @@ impl<F: Fingerprint> Writer<F> {
         next.runs.extend(made.record.clone());
         let log = next.sealed_wal.take();
         self.publish_made(next, &made)?;
-        log.iter().for_each(|log| self.forget_log(log.wal.number));
-        self.sealed = None;
+        let sealed = self.sealed.take();
+        self.remove_later(sealed, move |storage| {
+            // If this fails, the next writer removes it.
+            let _ = log.as_ref().map(|log| storage.remove(&names::wal(log.wal.number)));
+        });
         self.merge_if_due()
     }
 

@@ -9,15 +9,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::wal::{Content, HEADER_BYTES};
 use crate::log::wal::{Log, Wal};
-use crate::options::Options;
 use crate::storage::names;
-
-/// The number of operations of which a run is made. Those of documents have more tables, keys and texts, and each run
-/// that a query searches costs more.
-pub(super) fn memtable_rows(options: &Options, manifest: &Manifest) -> usize {
-    let of_database = if manifest.recipe.is_some() { 1 << 18 } else { 1 << 16 };
-    options.memtable_rows.unwrap_or(of_database)
-}
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest, in place of the one that the writer has found and kept.

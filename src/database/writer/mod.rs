@@ -24,7 +24,6 @@ use std::thread::JoinHandle;
 
 use self::ahead::Ahead;
 use self::counters::Counters;
-use self::flush::memtable_rows;
 use self::sealed::Sealed;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
@@ -156,7 +155,7 @@ impl<F: Fingerprint> Writer<F> {
             counters: Counters::of(&manifest),
             ahead: None,
             sealed: None,
-            memtable: Memtable::new(memtable_rows(&options, &manifest), manifest.layout)?,
+            memtable: Memtable::of(&manifest, &options)?,
             path,
             options,
             kernel,
@@ -364,7 +363,7 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let changes = &self.memtable.changes;
-        let is_full = changes.operations() >= memtable_rows(&self.options, &self.manifest)
+        let is_full = self.memtable.is_full()
             || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
             || !Wal::has_room(self.wal.as_ref(), &self.pending);
         if is_full && !self.seals() {

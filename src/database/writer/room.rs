@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::query::prepare::Searchable;
-use crate::storage::reserve;
+use crate::storage::{Guarded, reserve};
 
 impl<F: Fingerprint> Writer<F> {
     /// The runs with these records, to hold them until [`remove_runs`](Self::remove_runs).
@@ -19,19 +19,30 @@ impl<F: Fingerprint> Writer<F> {
         self.view.searchables().iter().filter(is_meant).cloned().collect()
     }
 
-    /// Removes the files of runs that no manifest names any more, on a separate thread if merges have one: to
-    /// unmap and free gigabytes takes tenths of a second.
+    /// Removes the files of runs that no manifest names any more.
     pub(super) fn remove_runs(&mut self, records: &[RunRecord], held: Vec<Arc<Searchable<F>>>) {
-        self.removals.retain(|thread| !thread.is_finished());
         let runs: Vec<(u64, usize)> =
             records.iter().map(|record| (record.run, record.segments.len())).collect();
-        let (storage, same) = (self.storage.clone(), runs.clone());
+        let remove =
+            move |storage: &Guarded| runs.iter().for_each(|&(run, tables)| remove_run(storage, run, tables));
+        self.remove_later(held, remove);
+    }
+
+    /// Drops something and removes its files, on a separate thread if merges have one: to unmap and free gigabytes
+    /// takes tenths of a second.
+    pub(super) fn remove_later(
+        &mut self,
+        held: impl Send + 'static,
+        remove: impl Fn(&Guarded) + Clone + Send + 'static,
+    ) {
+        self.removals.retain(|thread| !thread.is_finished());
         let thread = if self.options.background_merges {
-            let remove = move || {
+            let (storage, remove) = (self.storage.clone(), remove.clone());
+            let work = move || {
                 drop(held);
-                same.iter().for_each(|&(run, tables)| remove_run(&storage, run, tables));
+                remove(&storage);
             };
-            Builder::new().name("nearprint removal".into()).spawn(remove).ok()
+            Builder::new().name("nearprint removal".into()).spawn(work).ok()
         } else {
             drop(held);
             None
@@ -39,7 +50,7 @@ impl<F: Fingerprint> Writer<F> {
         match thread {
             Some(thread) => self.removals.push(thread),
             // Where the system cannot start one, too.
-            None => runs.iter().for_each(|&(run, tables)| remove_run(&self.storage, run, tables)),
+            None => remove(&self.storage),
         }
     }
 
