@@ -103,14 +103,13 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// The numbers of the runs that have segments.
-    fn runs_on_disk(folder: &Path) -> BTreeSet<u64> {
+    /// The numbers of the runs that have segments, or of the logs.
+    fn on_disk(folder: &Path, extension: &str) -> BTreeSet<u64> {
         let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-        let names = names.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".seg"));
-        names.map(|name| name[..8].parse().unwrap()).collect()
+        let names = names.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(extension));
+        names.map(|name| name.trim_start_matches("wal-")[..8].parse().unwrap()).collect()
     }
 
-    /// A commit freed the files of merged runs itself: up to 0.3 s for five gigabytes.
     #[test]
     fn regression_a_commit_does_not_free_the_files_of_merged_runs() {
         let home = tempfile::tempdir().unwrap();
@@ -127,9 +126,27 @@ mod tests {
         }
         assert!(were_any, "files are removed in the background");
         writer.compact().unwrap();
-        assert_eq!(runs_on_disk(&path), writer.manifest.runs.iter().map(|run| run.run).collect());
+        assert_eq!(on_disk(&path, ".seg"), writer.manifest.runs.iter().map(|run| run.run).collect());
         writer.close().unwrap();
         assert_eq!(Database::<u64>::open(&path).unwrap().snapshot().unwrap().stats().rows, 4000);
+    }
+
+    #[test]
+    fn regression_a_commit_does_not_free_what_a_flush_replaces() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("rows.np");
+        let options = Options::new().memtable_rows(32).merges(false);
+        let mut writer = options.create::<u64>(&path, &Schema::new()).unwrap().writer().unwrap();
+        let mut were_any = false;
+        for id in 0..400 {
+            writer.insert(crate::fingerprint::mix64(id)).unwrap();
+            writer.commit().unwrap();
+            were_any |= !writer.removals.is_empty();
+        }
+        assert!(were_any, "memtables and logs are freed in the background");
+        writer.wait_for_merges().unwrap();
+        assert_eq!(on_disk(&path, ".log"), writer.manifest.wal_headers().map(|log| log.number).collect());
+        assert_eq!(writer.snapshot().unwrap().stats().rows, 400);
     }
 
     #[test]
