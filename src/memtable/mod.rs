@@ -40,7 +40,7 @@ pub(crate) struct Memtable<F> {
     metric: Metric<F>,
     tables: Vec<Table<F>>,
     shapes: Vec<TableShape>,
-    /// Operations of which a run is made.
+    /// So many operations become a run.
     capacity: u64,
     by_k: Box<[OnceLock<Prepared>]>,
     /// For each table, the first chunk of each bucket; empty until the first row is inserted.
