@@ -447,7 +447,8 @@ typedef struct {
   size_t threads;
   // The memory of a build in bytes, mapped files aside: 1 MiB or more. Default: 0, 1 GiB.
   size_t memory_bytes;
-  // The number of operations that a writer gathers before it writes a run. Default: 0, 65,536, or 262,144 with a recipe.
+  // The number of operations that a writer gathers before it writes a run. Default: 0, which is
+  // 65,536, or 262,144 with a recipe.
   size_t memtable_rows;
   // Whether a writer merges runs inside of its flushes instead of on a thread of its own.
   // Default: 0, on a thread.

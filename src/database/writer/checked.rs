@@ -62,8 +62,9 @@ impl<F: Fingerprint> Writer<F> {
     /// Looks fingerprints up together, on all threads of the options, for calls of [`query`](Writer::query) with
     /// the same `k` that follow. Their answers stay the same, and cost less from some thousand fingerprints on.
     ///
-    /// What is found in the runs of the database is held until the next call, or until rows are deleted or
-    /// may expire. Memory: up to 12 MiB. Returns false if there was more, in which case the last fingerprints are looked up when they are asked for.
+    /// What is found in the runs of the database is held until the next call. A flush that deletes rows ends that,
+    /// and in a database whose rows expire, any flush or merge. Memory: up to 12 MiB. Returns false if there was
+    /// more, in which case the last fingerprints are looked up when they are asked for.
     ///
     /// # Errors
     /// As [`query`](Writer::query).
