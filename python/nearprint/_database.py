@@ -50,16 +50,16 @@ def open(
 ) -> Database:
     """Opens a database. This takes about a millisecond, whatever the size, and longer with rows in a log.
 
-    ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in
-    bytes (1 GiB; at least 1 MiB). A run is made of each ``memtable_rows`` rows (65,536; 262,144
-    with a recipe). Without ``background_merges``, commits wait for runs and for merges; without ``merges``,
-    runs are merged by :meth:`Database.compact` only; ``merge_rate`` limits the bytes that a merge writes in a
-    second (at least 1 MiB). :meth:`Database.close` leaves rows in a log of at most ``keep_log`` bytes (0) instead of files of their
+    ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in bytes (1
+    GiB; at least 1 MiB). A run is made of each ``memtable_rows`` rows (65,536; 262,144 with a recipe). Without
+    ``background_merges``, commits wait for runs and for merges; without ``merges``, runs are merged by
+    :meth:`Database.compact` only; ``merge_rate`` limits the bytes that a merge writes in a second (at least 1
+    MiB). :meth:`Database.close` leaves rows in a log of at most ``keep_log`` bytes (0) instead of files of their
     own, which suits small databases. ``on_event`` is called with a dictionary for each ``flush``, ``merge``,
-    ``expiry`` and ``stall`` (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in which
-    it was noticed. The first write waits at most ``wait`` seconds while another process writes. ``progress`` is for
-    all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of
-    the callable cancels the operation.
+    ``expiry`` and ``stall`` (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in
+    which it was noticed. The first write waits at most ``wait`` seconds while another process writes. ``progress``
+    is for all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An
+    exception of the callable cancels the operation.
 
     Raises ``NotFoundError``, a ``FileNotFoundError``, if there is no database; ``CorruptionError`` if it is
     damaged.
