@@ -162,18 +162,6 @@ impl BandLayout {
         (1.0 - 2.0 * f64::from(distance) / f64::from(self.sketch_bits(width))).max(0.0)
     }
 
-    /// The distance of sketches that hardly any pair of texts with at least a similarity of 0 to 1
-    /// exceeds: the expected distance and 4.5 standard deviations. For candidates whose exact similarity
-    /// is computed afterwards.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to the bits of a sketch")]
-    pub fn candidate_distance(self, width: Width, similarity: f64) -> u32 {
-        let bits = f64::from(self.sketch_bits(width));
-        let differs = (1.0 - similarity.clamp(0.0, 1.0)) / 2.0;
-        let deviation = (bits * differs * (1.0 - differs)).sqrt();
-        (bits * differs + 4.5 * deviation).min(bits) as u32
-    }
-
     /// The largest distance of sketches for a minimum similarity of 0 to 1: 90% of the expected
     /// distance. This favours precision, because most texts have more neighbours a little below a
     /// similarity than above it.

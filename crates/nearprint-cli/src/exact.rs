@@ -50,7 +50,9 @@ impl SimilarDocuments {
 
     fn note_share(&self, global: GlobalArgs) {
         let (recipe, least) = (self.documents.recipe(), self.least);
-        if let Some(share) = recipe.candidate_share(least, least).filter(|share| *share < 0.99) {
+        if let Some(share) =
+            recipe.candidates(least).map(|all| all.share(least)).filter(|share| *share < 0.99)
+        {
             global.note(format_args!(
                 "warning: the bands of the database are made for a similarity of {}; of pairs at {least} they \
                  find {:.0}%",

@@ -103,23 +103,25 @@ impl Args {
 /// The share of pairs of documents that an exact search from `least` on compares, by their similarity;
 /// empty if the recipe has no bands.
 fn candidates(recipe: &Recipe, least: f64) -> String {
-    let (Some(bands), share) = (recipe.bands(), |similarity| recipe.candidate_share(similarity, least))
-    else {
+    let Some((bands, candidates)) = recipe.bands().zip(recipe.candidates(least)) else {
         return String::new();
     };
+    let share = |similarity| candidates.share(similarity);
     let hundredths = || (0..=100u32).map(|at| f64::from(at) / 100.0);
-    let first = |wanted: f64| hundredths().find(|&at| share(at) >= Some(wanted));
-    let (most, bits) = (bands.candidate_distance(recipe.width(), least), bands.sketch_bits(recipe.width()));
+    let first = |wanted: f64| hundredths().find(|&at| share(at) >= wanted);
+    let (most, bits) = (candidates.distance(), bands.sketch_bits(recipe.width()));
+    let of_one = candidates.distance_with(1).filter(|&of_one| of_one < most);
+    let of_one = of_one.map(|of_one| format!(" ({of_one} where one band is equal)")).unwrap_or_default();
     let mut text = format!(
         "documents of similarity {least} or more, exactly: candidates have an equal band, and sketches that \
-         differ in at most {most} of {bits} bits\n  similarity  share of pairs that are candidates\n"
+         differ in at most {most} of {bits} bits{of_one}\n  similarity  share of pairs that are candidates\n"
     );
     let tenths = (1..10u32).map(|at| f64::from(at) / 10.0);
     let mut shown: Vec<f64> = tenths.chain([least]).collect();
     shown.sort_by(f64::total_cmp);
     shown.dedup();
     for similarity in shown {
-        text += &format!("  {similarity:<10}  {:.4}\n", share(similarity).unwrap_or_default());
+        text += &format!("  {similarity:<10}  {:.4}\n", share(similarity));
     }
     if let (Some(half), Some(nearly_all)) = (first(0.5), first(0.999)) {
         text += &format!("  half of the pairs from {half} on, 0.999 from {nearly_all} on\n");

@@ -188,7 +188,12 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
         let Some((fingerprint, k)) = document.look_up(measure.k) else { return Ok(Verdict::New) };
-        let near = self.query(fingerprint, k)?;
+        let mut near = self.query(fingerprint, k)?;
+        if let Some(candidates) = &measure.candidates
+            && document.comparable == Comparable::Features
+        {
+            near.retain(|row| candidates.contain(row.fingerprint, fingerprint));
+        }
         match measure.judge {
             Judge::Features(least) if document.comparable == Comparable::Features => {
                 self.most_similar(document, least, &near, fingerprinter)

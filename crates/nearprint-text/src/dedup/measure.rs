@@ -6,7 +6,7 @@ use super::confirm::Confirm;
 use super::options::{DedupOptions, Evidence};
 use super::report::DocumentsNear;
 use crate::error::{DatabaseProblem, Result};
-use crate::recipe::Recipe;
+use crate::recipe::{Candidates, Recipe};
 use nearprint::KeyStorage;
 
 /// What decides about documents whose fingerprints are near.
@@ -25,6 +25,8 @@ pub(super) enum Judge {
 pub(super) struct Measure {
     /// The largest distance of fingerprints of near-duplicates.
     pub(super) k: u32,
+    /// Which of the documents within it are compared; all, if there are none.
+    pub(super) candidates: Option<Candidates>,
     pub(super) recipe: Recipe,
     pub(super) judge: Judge,
     /// Whether sets of features are made, to compare or to store them.
@@ -48,25 +50,23 @@ impl Measure {
             Some((similarity, bands)) => bands.distance_of(recipe.width(), similarity),
             None => default_k,
         };
-        let candidates = |least: f64| match recipe.bands() {
-            Some(bands) => bands.candidate_distance(recipe.width(), least),
-            None => default_k,
-        };
-        let (judge, k) = match options.confirm {
-            Some(confirm) => match confirm.candidate_similarity().filter(|_| options.similarity.is_none()) {
-                Some(least) => (Judge::Texts(confirm), candidates(least)),
-                None => (Judge::Texts(confirm), estimates()),
-            },
+        let (judge, least) = match options.confirm {
+            Some(confirm) => {
+                let least = confirm.candidate_similarity().filter(|_| options.similarity.is_none());
+                (Judge::Texts(confirm), least)
+            }
             None if decides_exactly(options, &recipe, keeps) => {
                 let least = options.similarity.unwrap_or(recipe.near_similarity());
-                (Judge::Features(least), candidates(least))
+                (Judge::Features(least), Some(least))
             }
-            None => (Judge::Distance, estimates()),
+            None => (Judge::Distance, None),
         };
+        let candidates = least.and_then(|least| recipe.candidates(least)).filter(|_| options.k.is_none());
+        let k = candidates.as_ref().map_or_else(estimates, Candidates::distance);
         let makes_features =
             matches!(judge, Judge::Features(_)) || keeps == Some(KeyStorage::KeysAndFeatures);
         let k = recipe.check_distance(options.k.unwrap_or(k))?;
-        Ok(Self { k, recipe, judge, makes_features })
+        Ok(Self { k, candidates, recipe, judge, makes_features })
     }
 
     /// The same for reports.

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::candidates::Candidates;
 use super::clean::{Clean, Html};
 use super::error::RecipeError;
 use super::named::NAMED;
 use super::parts::{
     HashFunction, JOINS, SHORT, TOKENIZERS, WIDTHS, Weights, choice, millionths, name_of, parse_clean,
-    parse_hash, parse_shingle, parse_weights, share_with_equal_band, share_within,
+    parse_hash, parse_shingle, parse_weights,
 };
 use super::shingle::{Join, Short, Window};
 use super::stop_words::StopWords;
@@ -189,16 +190,10 @@ impl Recipe {
         self.with_similarity(similarity) == *other || self.makes_fingerprints_of(other)
     }
 
-    /// The share of pairs of texts with a Jaccard similarity that an exact search for pairs of `least` or
-    /// more compares, for MinHash: the probability that one of B bands of R values is equal,
-    /// 1 - (1 - s^R)^B, and that the sketches are within the
-    /// [distance of candidates](BandLayout::candidate_distance), binomially distributed.
+    /// The pairs that an exact search for pairs with a Jaccard similarity of `least` or more compares, for MinHash.
     #[must_use]
-    pub fn candidate_share(&self, similarity: f64, least: f64) -> Option<f64> {
-        let HashFunction::MinHash { bands, rows } = self.hash else { return None };
-        let (bits, most) = (bands.sketch_bits(self.width), bands.candidate_distance(self.width, least));
-        let within = share_within(bits, (1.0 - similarity) / 2.0, most);
-        Some(share_with_equal_band(similarity, bands.count(), rows) * within)
+    pub fn candidates(&self, least: f64) -> Option<Candidates> {
+        Candidates::new(self.hash, self.width, least)
     }
 
     /// The largest distance of near-duplicates, unless another one is given: 3 bits; for MinHash the
@@ -526,7 +521,7 @@ mod tests {
             let similarity = near.parse().unwrap();
             assert_eq!(recipe("minhash").with_similarity(similarity), chosen);
             let (share, given) =
-                (chosen.candidate_share(similarity, similarity).unwrap(), "hash=minhash:8x16,2");
+                (chosen.candidates(similarity).unwrap().share(similarity), "hash=minhash:8x16,2");
             assert!((0.5..=1.0).contains(&similarity) == (share > 0.998), "{near}: {share}");
             assert!(chosen.is_same_but_for_similarity(&recipe("minhash")));
             let own = recipe(&format!("minhash near={near} {given}"));
@@ -537,24 +532,6 @@ mod tests {
         assert_eq!(
             recipe("minhash near=0.8 width=128 hash=minhash:4x16,2").bands().unwrap().to_string(),
             "4x16"
-        );
-    }
-
-    #[test]
-    fn shares_of_candidates_are_probabilities() {
-        let own = recipe("minhash hash=minhash:10x16,2");
-        let share = |similarity| own.candidate_share(similarity, 0.7).unwrap();
-        assert_eq!((share(0.0), share(1.0)), (0.0, 1.0));
-        // Nearly all sketches at 0.7 and above are within the distance, and half of them at 0.375: 30 of 96 bits.
-        assert!((share(0.7) - 0.9988).abs() < 1e-4 && (share(0.8) - 1.0).abs() < 1e-4);
-        let of_bands = share_with_equal_band(0.375, 10, 2);
-        assert!((share(0.375) / of_bands - 0.55).abs() < 0.02, "{}", share(0.375) / of_bands);
-        assert_eq!(recipe("simhash").candidate_share(0.7, 0.7), None);
-        assert!(
-            (share_within(5, 0.25, 2)
-                - (0.75f64.powi(5) + 5.0 * 0.25 * 0.75f64.powi(4) + 10.0 * 0.0625 * 0.75f64.powi(3)))
-            .abs()
-                < 1e-12
         );
     }
 

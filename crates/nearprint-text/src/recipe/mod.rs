@@ -26,6 +26,7 @@
 //!
 //! This module is independent of databases.
 
+mod candidates;
 #[cfg(feature = "chinese")]
 mod chinese;
 mod clean;
@@ -49,6 +50,7 @@ mod tokenize;
 mod vectors;
 mod weight;
 
+pub use candidates::Candidates;
 pub use definition::{DEFAULT_SIMILARITY, Recipe};
 pub use error::RecipeError;
 pub use explain::{Explained, Feature};

@@ -81,20 +81,8 @@ impl HashFunction {
 }
 
 /// The share of pairs of a similarity that have at least one equal band, with `rows` values in each.
-pub(super) fn share_with_equal_band(similarity: f64, bands: u32, rows: u32) -> f64 {
+fn share_with_equal_band(similarity: f64, bands: u32, rows: u32) -> f64 {
     1.0 - (1.0 - similarity.powi(rows.cast_signed())).powi(bands.cast_signed())
-}
-
-/// The probability that at most `most` of some bits differ, each with a probability of `differs`.
-pub(super) fn share_within(bits: u32, differs: f64, most: u32) -> f64 {
-    // The binomial distribution, from one number of bits to the next.
-    let mut of_number = (1.0 - differs).powi(bits.cast_signed());
-    let mut all = of_number;
-    for number in 1..=most.min(bits) {
-        of_number *= f64::from(bits + 1 - number) / f64::from(number) * differs / (1.0 - differs);
-        all += of_number;
-    }
-    all.min(1.0)
 }
 
 type Choices<T, const N: usize> = [(&'static str, T); N];

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::evidence::{EvidenceReader, RowOfAnyWidth};
 use crate::error::Result;
+use crate::recipe::Candidates;
 use nearprint::erased::{AnyRow, Columns};
 use nearprint::internal::for_each;
 
@@ -26,7 +27,7 @@ pub(super) fn rows_of(pair: &AnyRow<'_>) -> (RowOfAnyWidth, RowOfAnyWidth) {
 /// Decides about pairs of rows. Each thread has readers of its own.
 pub(super) struct Decider {
     workers: Vec<Worker>,
-    least: f64,
+    near: Candidates,
     undecided: Arc<AtomicU64>,
 }
 
@@ -41,25 +42,25 @@ impl Decider {
     /// `other` reads the second rows, if they are of another database. Candidates that are passed over are
     /// added to `undecided`.
     pub(super) fn new(
-        one: EvidenceReader,
-        other: Option<EvidenceReader>,
-        (threads, least): (usize, f64),
+        (one, other): (EvidenceReader, Option<EvidenceReader>),
+        threads: usize,
+        near: Candidates,
         undecided: Arc<AtomicU64>,
     ) -> Self {
-        Self { workers: vec![Worker { one, other }; threads.max(1)], least, undecided }
+        Self { workers: vec![Worker { one, other }; threads.max(1)], near, undecided }
     }
 
-    /// The similar documents of pairs of rows, in their order. `candidates` are the numbers of the pairs
-    /// that are compared, ascending.
-    pub(super) fn decide(&mut self, pairs: &Columns, candidates: &[usize]) -> Result<Vec<SimilarPair>> {
-        let (threads, least, undecided) = (self.workers.len(), self.least, &*self.undecided);
-        let parts = candidates.chunks(candidates.len().div_ceil(threads).max(1));
+    /// The similar documents of pairs of rows, in their order. `chosen` are the numbers of the pairs that are
+    /// compared if they are candidates, ascending.
+    pub(super) fn decide(&mut self, pairs: &Columns, chosen: &[usize]) -> Result<Vec<SimilarPair>> {
+        let (threads, near, undecided) = (self.workers.len(), &self.near, &*self.undecided);
+        let parts = chosen.chunks(chosen.len().div_ceil(threads).max(1));
         let mut outcomes: Vec<Result<Vec<SimilarPair>>> = (0..threads).map(|_| Ok(Vec::new())).collect();
         for_each(
             threads,
             self.workers.iter_mut().zip(parts).zip(&mut outcomes),
             |((worker, part), outcome)| {
-                *outcome = worker.decide(pairs, part, least, undecided);
+                *outcome = worker.decide(pairs, part, near, undecided);
             },
         );
         let mut similar = Vec::new();
@@ -74,13 +75,16 @@ impl Worker {
     fn decide(
         &mut self,
         pairs: &Columns,
-        candidates: &[usize],
-        least: f64,
+        chosen: &[usize],
+        near: &Candidates,
         undecided: &AtomicU64,
     ) -> Result<Vec<SimilarPair>> {
         let mut similar = Vec::new();
-        for &row in candidates {
+        for &row in chosen {
             let Some(pair) = pairs.get(row) else { continue };
+            if !near.contain_words(pair.fingerprint, pair.other_fingerprint) {
+                continue;
+            }
             let (a, b) = rows_of(&pair);
             let a = self.one.documents(a)?;
             let b = self.other.as_mut().unwrap_or(&mut self.one).documents(b)?;
@@ -88,7 +92,7 @@ impl Worker {
                 undecided.fetch_add(1, Ordering::Relaxed);
             }
             for (a, b) in a.iter().flat_map(|a| b.iter().map(move |b| (a, b))) {
-                if let Some(similarity) = a.set.similarity(&b.set, least) {
+                if let Some(similarity) = a.set.similarity(&b.set, near.least()) {
                     let (key, other_key) = (a.key.clone(), b.key.clone());
                     similar.push(SimilarPair { row, key, other_key, similarity });
                 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::evidence::{EvidenceReader, FeatureSet, RowOfAnyWidth};
 use crate::dedup::stored_recipe;
 use crate::error::Result;
-use crate::recipe::{Comparable, Recipe};
+use crate::recipe::{Candidates, Comparable, Recipe};
 use nearprint::Query;
 use nearprint::erased::{AnyRow, AnySnapshot, Columns, Shape, Sink};
 
@@ -24,7 +24,7 @@ pub struct Finder {
 /// How evidence decides.
 #[derive(Clone)]
 struct Exact {
-    least: f64,
+    candidates: Candidates,
     undecided: Arc<AtomicU64>,
 }
 
@@ -32,15 +32,16 @@ impl Finder {
     /// The columns of what is found.
     pub const SHAPE: Shape = Shape { keys: true, similarities: true, ..Shape::MATCHES };
 
-    /// Finds the documents with at least a similarity, exactly, among those within `k`.
+    /// Finds the documents with at least a similarity, exactly.
     pub(super) fn exact(
         (snapshot, recipe): (&AnySnapshot, &Recipe),
         reader: EvidenceReader,
-        (least, k): (f64, u32),
+        candidates: Candidates,
         undecided: Arc<AtomicU64>,
     ) -> Self {
-        let exact = Some(Exact { least, undecided });
-        Self { snapshot: snapshot.clone(), recipe: recipe.clone(), reader, query: k.into(), exact }
+        let query = candidates.distance().into();
+        let exact = Some(Exact { candidates, undecided });
+        Self { snapshot: snapshot.clone(), recipe: recipe.clone(), reader, query, exact }
     }
 
     /// Finds the rows that a query for the fingerprint of a text finds. Serves all databases with a recipe;
@@ -118,7 +119,7 @@ impl Finder {
             }
             return Ok(());
         };
-        for similar in exact.similar(set, &found, &mut self.reader)?.iter().take(limit) {
+        for similar in exact.similar((fingerprint, set), &found, &mut self.reader)?.iter().take(limit) {
             let Some(row) = found.get(similar.row) else { continue };
             let (key, similarity) = (Some(&*similar.key), similar.similarity);
             sink.push(&AnyRow { group: query, key, similarity, ..row });
@@ -137,10 +138,18 @@ struct Similar {
 
 impl Exact {
     /// The similar documents of rows, the most similar first.
-    fn similar(&self, set: &FeatureSet, rows: &Columns, reader: &mut EvidenceReader) -> Result<Vec<Similar>> {
+    fn similar(
+        &self,
+        (fingerprint, set): (&[u64], &FeatureSet),
+        rows: &Columns,
+        reader: &mut EvidenceReader,
+    ) -> Result<Vec<Similar>> {
         let mut similar = Vec::new();
         let mut last = None;
         for (at, row) in rows.rows().enumerate() {
+            if !self.candidates.contain_words(fingerprint, row.fingerprint) {
+                continue;
+            }
             let row = RowOfAnyWidth::new(row.fingerprint, row.id);
             // A snapshot with keys repeats a row for each of them.
             if last.replace(row) == Some(row) {
@@ -149,7 +158,7 @@ impl Exact {
             let documents = reader.documents(row)?;
             self.undecided.fetch_add(u64::from(documents.is_empty()), Ordering::Relaxed);
             for document in &*documents {
-                if let Some(similarity) = set.similarity(&document.set, self.least) {
+                if let Some(similarity) = set.similarity(&document.set, self.candidates.least()) {
                     similar.push(Similar { row: at, key: document.key.clone(), similarity });
                 }
             }

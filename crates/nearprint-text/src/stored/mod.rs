@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dedup::{check_bands, stored_recipe};
 use crate::error::{DatabaseProblem, Error, Result};
-use crate::recipe::Recipe;
+use crate::recipe::{Candidates, Recipe};
 use components::Components;
 use decider::{Decider, rows_of};
 use evidence::EvidenceReader;
@@ -144,8 +144,9 @@ impl StoredDocuments {
         let shape = Shape { keys: true, similarities: true, ..Shape::CLUSTERS };
         let documents = self.clone();
         self.stream(shape, move |snapshot, out| {
-            let k = documents.candidate_distance(least);
-            let mut decider = documents.decider(None, least)?;
+            let near = documents.candidates(least)?;
+            let k = near.distance();
+            let mut decider = documents.decider(None, near)?;
             let mut components = Components::default();
             for pairs in snapshot.clone().with_block_rows(CANDIDATES_AT_ONCE).row_pairs(k)? {
                 let pairs = pairs?;
@@ -165,19 +166,19 @@ impl StoredDocuments {
     /// # Errors
     /// [`Error::Recipe`] if the recipe makes fingerprints of another width.
     pub fn finder(&self, least: f64) -> Result<Finder> {
-        let (of, k) = ((&self.snapshot, &self.recipe), self.candidate_distance(least));
-        Ok(Finder::exact(of, self.reader()?, (least, k), self.undecided.clone()))
+        let of = (&self.snapshot, &self.recipe);
+        Ok(Finder::exact(of, self.reader()?, self.candidates(least)?, self.undecided.clone()))
     }
 
-    /// The distance of sketches within which similar documents are.
-    fn candidate_distance(&self, least: f64) -> u32 {
-        let bands = self.recipe.bands();
-        bands.map_or(0, |bands| bands.candidate_distance(self.recipe.width(), least))
+    /// The pairs that are compared.
+    fn candidates(&self, least: f64) -> Result<Candidates> {
+        let candidates = self.recipe.candidates(least);
+        candidates.ok_or_else(|| DatabaseProblem::NoFeatures { path: self.snapshot.folder() }.into())
     }
 
-    fn decider(&self, other: Option<&Self>, least: f64) -> Result<Decider> {
+    fn decider(&self, other: Option<&Self>, candidates: Candidates) -> Result<Decider> {
         let other = other.map(Self::reader).transpose()?;
-        Ok(Decider::new(self.reader()?, other, (self.snapshot.threads(), least), self.undecided.clone()))
+        Ok(Decider::new((self.reader()?, other), self.snapshot.threads(), candidates, self.undecided.clone()))
     }
 
     fn reader(&self) -> Result<EvidenceReader> {
@@ -193,13 +194,14 @@ impl StoredDocuments {
         }
         let (documents, other) = (self.clone(), other.cloned());
         self.stream(Shape { similarities: true, ..shape }, move |snapshot, out| {
-            let k = documents.candidate_distance(least);
+            let near = documents.candidates(least)?;
+            let k = near.distance();
             let snapshot = snapshot.clone().with_block_rows(CANDIDATES_AT_ONCE);
             let candidates = match &other {
                 Some(other) => snapshot.cross_row_pairs(&other.snapshot, k)?,
                 None => snapshot.row_pairs(k)?,
             };
-            let mut decider = documents.decider(other.as_ref(), least)?;
+            let mut decider = documents.decider(other.as_ref(), near)?;
             let mut pending = None;
             for pairs in candidates {
                 let pairs = pairs?;

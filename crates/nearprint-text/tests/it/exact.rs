@@ -30,12 +30,11 @@ fn expected(
 ) -> Vec<Option<usize>> {
     let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
     let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
-    let bands = recipe.bands().unwrap();
-    let k = bands.candidate_distance(recipe.width(), least);
+    let near = recipe.candidates(least).unwrap();
     let mut decisions: Vec<Option<usize>> = Vec::new();
     for (new, text) in texts.iter().enumerate() {
         let kept = (0..new).filter(|&old| decisions[old].is_none());
-        let candidates = kept.filter(|&old| bands.near(prints[old], prints[new], k).is_some());
+        let candidates = kept.filter(|&old| near.contain(prints[old], prints[new]));
         let similar = candidates.map(|old| (similarity(&texts[old], text), old));
         let nearest = similar
             .filter(|(similarity, _)| *similarity >= least)

@@ -104,10 +104,9 @@ impl<'a> Expected<'a> {
     /// The similarity of two texts, if they are similar and their fingerprints make them candidates. Texts
     /// with the same features always are.
     fn similar(&self, a: usize, b: usize) -> Option<f64> {
-        let bands = self.recipe.bands().unwrap();
-        let k = bands.candidate_distance(self.recipe.width(), self.least);
         let exact = similarity(&self.texts[a], &self.texts[b]);
-        let is_candidate = bands.near(self.prints[a], self.prints[b], k).is_some();
+        let is_candidate =
+            self.recipe.candidates(self.least).unwrap().contain(self.prints[a], self.prints[b]);
         assert!(is_candidate || exact < 1.0);
         (is_candidate && exact >= self.least).then_some(exact)
     }

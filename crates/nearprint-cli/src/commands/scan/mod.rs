@@ -129,12 +129,10 @@ impl Args {
     fn decides(&self, recipe: &Recipe) -> Result<(u32, Decides), Failure> {
         let (k, similarity) = self.near.of_documents(recipe)?;
         let estimated = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
-        Ok(match (self.confirm, recipe.bands(), k) {
+        let candidates = recipe.candidates(similarity.unwrap_or(recipe.near_similarity()));
+        Ok(match (self.confirm, candidates, k) {
             (Some(confirm), ..) => (estimated, Decides::Texts(confirm)),
-            (None, Some(bands), None) => {
-                let least = similarity.unwrap_or(recipe.near_similarity());
-                (bands.candidate_distance(recipe.width(), least), Decides::Features(least))
-            }
+            (None, Some(candidates), None) => (candidates.distance(), Decides::Features(candidates.least())),
             _ => (estimated, Decides::Fingerprints),
         })
     }
