@@ -5,6 +5,7 @@ use std::path::Path;
 
 use nearprint::erased::{AnyStream, Columns};
 use nearprint::{AnyDatabase, Database, KeyStorage, NewRow, Options, U256};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
 use nearprint_text::stored::{Finder, StoredDocuments};
 use nearprint_text::{Fingerprinter, Recipe, Result};
 use proptest::prelude::*;
@@ -227,6 +228,28 @@ proptest! {
             expected.matches(a).into_iter().map(move |(b, similarity)| ((a, b), similarity))
         });
         assert_same(&found, &pairs.collect());
+    }
+}
+
+#[test]
+fn similar_pairs_that_are_no_candidates_are_passed_over_everywhere() {
+    let home = tempfile::tempdir().unwrap();
+    let recipe: Recipe = "minhash".parse().unwrap();
+    // They have 14 of 20 shingles in common. Of such pairs, numbered from 0, 1464 is the first whose sketches are so
+    // distant with so few equal bands.
+    let begin: String = (0..16).map(|at| format!("w1464x{at} ")).collect();
+    let texts = ["one two three", "four five six"].map(|end| begin.clone() + end);
+    let expected = Expected::new(&texts, &recipe, 0.7);
+    let (candidates, [a, b]) = (recipe.candidates(0.7).unwrap(), [expected.prints[0], expected.prints[1]]);
+    assert!((similarity(&texts[0], &texts[1]) - 0.7).abs() < 1e-9 && !candidates.contain(a, b));
+    assert!(recipe.bands().unwrap().near(a, b, candidates.distance()).is_some());
+
+    let path = home.path().join("kept.np");
+    store(&path, &recipe, Keeps::Features, &texts, 1);
+    check(&documents(&path, 2), &expected).unwrap();
+    let mut dedup = Deduplicator::<U256>::temporary(DedupOptions::new(recipe)).unwrap();
+    for text in &texts {
+        assert_eq!(dedup.decide(text, text).unwrap(), Decision::Kept);
     }
 }
 
