@@ -3,17 +3,17 @@
 use super::parts::HashFunction;
 use nearprint::{BandLayout, Fingerprint, U256, Width};
 
-/// A pair is passed over if among pairs of the least similarity fewer than this share have as few equal bands, and
+/// A pair is not compared if among pairs of the least similarity fewer than this share have as few equal bands, and
 /// sketches as distant.
-const MOST_PASSED_OVER: f64 = 0.00005;
+const RARE: f64 = 0.00005;
 
 /// Which pairs of documents an exact search for a least similarity compares, by their MinHash fingerprints.
 ///
 /// They have an equal band, and sketches that differ in few bits: in fewer, the fewer bands are equal. At a similarity
 /// *s*, the number of equal bands, of B of R values each, is binomially distributed with a probability of s^R, and the
 /// number of bits in which the sketches differ with (1 - s) / 2. A pair with *e* equal bands and *d* other bits is
-/// passed over if P(at most e) P(at least d) is less than 0.00005 at the least similarity; of more similar pairs,
-/// fewer are.
+/// not compared if P(at most e) P(at least d) is less than 0.00005 at the least similarity; of more similar pairs, more
+/// are compared.
 ///
 /// ```
 /// # use nearprint_text::Recipe;
@@ -30,7 +30,7 @@ pub struct Candidates {
     rows: u32,
     sketch_bits: u32,
     least: f64,
-    /// For each number of equal bands, from 1, the distance of sketches from which on pairs are passed over.
+    /// For each number of equal bands, from 1, the distance of sketches from which on pairs are not compared.
     far: Vec<u32>,
 }
 
@@ -40,14 +40,14 @@ impl Candidates {
         let HashFunction::MinHash { bands, rows } = hash else { return None };
         let (sketch_bits, least) = (bands.sketch_bits(width), least.clamp(0.0, 1.0));
         let mut differ = binomial(sketch_bits, differing(least));
-        // From the probability of each number of bits to that of as many or more.
+        // Sums of tails: the probabilities of at least so many bits.
         for at in (1..differ.len()).rev() {
             differ[at - 1] += differ[at];
         }
         let mut at_most = 0.0;
         let far = binomial(bands.count(), equal(least, rows)).into_iter().map(|probability| {
             at_most += probability;
-            (0..).zip(&differ).find(|(_, share)| at_most * **share < MOST_PASSED_OVER)
+            (0..).zip(&differ).find(|(_, share)| at_most * **share < RARE)
         });
         let far = far.skip(1).map(|found| found.map_or(sketch_bits + 1, |(bits, _)| bits)).collect();
         Some(Self { bands, rows, sketch_bits, least, far })

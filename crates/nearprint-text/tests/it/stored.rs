@@ -232,7 +232,7 @@ proptest! {
 }
 
 #[test]
-fn similar_pairs_that_are_no_candidates_are_passed_over_everywhere() {
+fn similar_pairs_that_are_no_candidates_are_found_nowhere() {
     let home = tempfile::tempdir().unwrap();
     let recipe: Recipe = "minhash".parse().unwrap();
     // They have 14 of 20 shingles in common. Of such pairs, numbered from 0, 1464 is the first whose sketches are so
