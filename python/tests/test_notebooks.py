@@ -32,10 +32,17 @@ def notebook() -> Any:
 
 
 def execute(book: Any, folder: Path) -> None:
-    """Runs a notebook in a folder. A cell that fails raises ``CellExecutionError``."""
-    resources = {"metadata": {"path": folder}}
+    """Runs a notebook in a folder. A cell that fails raises ``CellExecutionError``.
+
+    What a cell prints is one output. The kernel may send it in several.
+    """
     nbclient.NotebookClient(
-        book, timeout=300, kernel_name="python3", resources=resources, record_timing=False
+        book,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": folder}},
+        record_timing=False,
+        coalesce_streams=True,
     ).execute()
 
 
@@ -83,6 +90,14 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     assert pictures_in(outputs) == PICTURES
     assert "pairs within 12 bits, as by comparing all with all" in texts_of(outputs)
     assert not list(tmp_path.iterdir())
+
+
+def test_regression_a_cell_that_takes_long_has_one_output(tmp_path: Path) -> None:
+    """Where the machine was busy, the output of a cell arrived in two parts."""
+    cell = nbformat.v4.new_code_cell("print(1, flush=True)\nimport time\ntime.sleep(0.5)\nprint(2)")
+    book = nbformat.v4.new_notebook(cells=[cell])
+    execute(book, tmp_path)
+    assert [output.text for output in outputs_of(book)] == ["1\n2\n"]
 
 
 def save(folder: Path) -> None:
