@@ -65,7 +65,7 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
-pub use layout::{BandLayout, LayoutChoice};
+pub use layout::{BandDistances, BandLayout, LayoutChoice};
 pub use options::Options;
 pub use progress::{Progress, Stage};
 pub use query::{Match, Near, Pair, Query, RowKey};

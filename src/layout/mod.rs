@@ -7,6 +7,7 @@
 //! layout by the number of fingerprints.
 
 mod automatic;
+mod band_distances;
 pub(crate) mod bands;
 mod block;
 mod choice;
@@ -19,6 +20,7 @@ mod scheme;
 mod table;
 
 pub(crate) use crate::fingerprint::HI_BITS;
+pub use band_distances::BandDistances;
 pub use bands::BandLayout;
 #[cfg(test)]
 pub(crate) use block::MAX_TABLES;

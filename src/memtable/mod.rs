@@ -9,19 +9,20 @@ pub(crate) mod changes;
 use std::sync::OnceLock;
 
 use crate::error::Result;
-use crate::fingerprint::{Distance, Fingerprint, Row, Stored};
+use crate::fingerprint::{Fingerprint, Row, Stored};
 use crate::format::keys::KeyRecord;
 use crate::format::manifest::Manifest;
 use crate::format::wal::Operation;
 use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
-use crate::layout::{HI_BITS, Layout, LayoutChoice, Metric, Table};
+use crate::layout::{BandDistances, HI_BITS, Layout, LayoutChoice, Metric, Table};
 use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
 use crate::query::Match;
+use crate::query::nearness::Nearness;
 use crate::query::prepare::Prepared;
-use crate::util::cast::{to_u32, to_usize};
+use crate::util::cast::{low_half, to_u32, to_usize};
 
 /// Tables of the index, but for bands: four blocks serve k = 3 with four look-ups.
 const TABLES: u32 = 4;
@@ -130,25 +131,85 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// Appends every row within `k` bits of a fingerprint, in no particular order. A row that was
-    /// inserted several times is appended several times.
-    pub(crate) fn search(&self, query: F, k: Distance, kernel: Kernel, found: &mut Vec<Match<F>>) {
+    /// Appends every row near a fingerprint, in no particular order. A row that was inserted several times is
+    /// appended several times.
+    pub(crate) fn search(&self, query: F, near: Nearness<'_>, kernel: Kernel, found: &mut Vec<Match<F>>) {
         if self.chunks.is_empty() {
             return;
         }
-        let prepared = self.by_k[k.bits() as usize]
-            .get_or_init(|| Prepared::new(&self.layout, self.shapes.clone(), self.capacity, k));
-        match &prepared.choice.strategy {
-            Strategy::Scan => {
+        let prepared = self.by_k[near.k.bits() as usize]
+            .get_or_init(|| Prepared::new(&self.layout, self.shapes.clone(), self.capacity, near.k));
+        match (&prepared.choice.strategy, near.by_bands) {
+            (Strategy::Scan, _) => {
                 let rows = 0..self.changes.inserted().len();
-                found.extend(rows.filter_map(|row| self.near(row, query, prepared.k)));
+                let within = rows.filter_map(|row| self.near(row, query, prepared.k));
+                found.extend(within.filter(|row| near.admits(row.fingerprint, query)));
             }
-            Strategy::Probe(plan) => self.probe(query, prepared, plan, kernel, found),
+            (Strategy::Probe(plan), None) => self.probe(query, (prepared, plan), kernel, found),
+            (Strategy::Probe(plan), Some(distances)) => {
+                self.probe_by_bands(query, (prepared, plan), distances, kernel, found);
+            }
         }
     }
 
-    /// In stages over all probes. Each stage prefetches the data of the next one.
-    fn probe(&self, query: F, prepared: &Prepared, plan: &Plan, kernel: Kernel, found: &mut Vec<Match<F>>) {
+    /// Appends the rows within the distance of a plan.
+    fn probe(
+        &self,
+        query: F,
+        (prepared, plan): (&Prepared, &Plan),
+        kernel: Kernel,
+        found: &mut Vec<Match<F>>,
+    ) {
+        let mut survivors = Vec::new();
+        self.filter_buckets(query, (prepared, plan), kernel, |index, chunk, nth, _| {
+            let row = self.chunks[chunk].rows[nth] as usize;
+            prefetch(self.changes.inserted(), row);
+            survivors.push((index, row));
+        });
+        let near =
+            survivors.iter().filter_map(|&(index, row)| Some((index, self.near(row, query, prepared.k)?)));
+        // Few of the filtered are near, so that the second question is rare.
+        let reported = near.filter(|(index, found)| {
+            plan.reports(|table| &self.tables[table], *index, found.fingerprint ^ query)
+        });
+        found.extend(reported.map(|(_, found)| found));
+    }
+
+    /// Appends those of them that their equal bands admit. A near row survives in as many buckets as it has equal
+    /// bands, and in others that share the leading bits of a band; where a band is equal, the words differ in no
+    /// more bits than the sketches. This alone excludes most rows, which then are not read.
+    fn probe_by_bands(
+        &self,
+        query: F,
+        (prepared, plan): (&Prepared, &Plan),
+        distances: &BandDistances,
+        kernel: Kernel,
+        found: &mut Vec<Match<F>>,
+    ) {
+        // The row in the upper half, the distance of the words in the lower one.
+        let mut survivors = Vec::new();
+        self.filter_buckets(query, (prepared, plan), kernel, |_, chunk, nth, words| {
+            let distance = difference(self.words_of(chunk, nth), words);
+            survivors.push(u64::from(self.chunks[chunk].rows[nth]) << 32 | u64::from(distance));
+        });
+        survivors.sort_unstable();
+        let of_rows = survivors.chunk_by(|a, b| a >> 32 == b >> 32);
+        let may_be_near = of_rows.filter(|same| distances.may_contain(same.len(), low_half(same[0])));
+        let rows: Vec<usize> = may_be_near.map(|same| low_half(same[0] >> 32) as usize).collect();
+        rows.iter().for_each(|&row| prefetch(self.changes.inserted(), row));
+        let within = rows.iter().filter_map(|&row| self.near(row, query, prepared.k));
+        found.extend(within.filter(|row| distances.contain(row.fingerprint, query)));
+    }
+
+    /// Visits what a plan finds by its words: the table, the chunk and the position there, and the words of the
+    /// query. In stages over all probes. Each stage prefetches the data of the next one.
+    fn filter_buckets(
+        &self,
+        query: F,
+        (prepared, plan): (&Prepared, &Plan),
+        kernel: Kernel,
+        mut visit: impl FnMut(usize, usize, usize, [u32; MAX_WORDS]),
+    ) {
         let place_in = |index: usize| place(&self.tables[index], &self.shapes[index], query);
         let places: Vec<_> =
             prepared.probes(plan).map(|(index, _, masks)| (index, place_in(index), masks)).collect();
@@ -158,7 +219,7 @@ impl<F: Fingerprint> Memtable<F> {
         for &(index, (own, _), masks) in &places {
             masks.iter().for_each(|mask| self.prefetch_chunk(self.heads[index][own ^ mask.bits as usize]));
         }
-        let (mut passed, mut survivors) = (Vec::new(), Vec::new());
+        let mut passed = Vec::new();
         for &(index, (own, words), masks) in &places {
             for &mask in masks {
                 let mut at = self.heads[index][own ^ mask.bits as usize];
@@ -166,22 +227,18 @@ impl<F: Fingerprint> Memtable<F> {
                     self.prefetch_chunk(chunk.next);
                     passed.clear();
                     self.filter(kernel, (at, chunk.len), words, prepared.k - mask.flips, &mut passed);
-                    for &nth in &passed {
-                        let row = chunk.rows[nth as usize] as usize;
-                        prefetch(self.changes.inserted(), row);
-                        survivors.push((index, row));
-                    }
+                    passed.iter().for_each(|&nth| visit(index, at as usize, nth as usize, words));
                     at = chunk.next;
                 }
             }
         }
-        let near =
-            survivors.iter().filter_map(|&(index, row)| Some((index, self.near(row, query, prepared.k)?)));
-        // Few of the filtered are near, so that the second question is rare.
-        let reported = near.filter(|(index, found)| {
-            plan.reports(|table| &self.tables[table], *index, found.fingerprint ^ query)
-        });
-        found.extend(reported.map(|(_, found)| found));
+    }
+
+    /// The words of a fingerprint in a chunk.
+    #[inline]
+    fn words_of(&self, chunk: usize, nth: usize) -> &[u32] {
+        let start = (chunk * CHUNK + nth) * Self::WORDS;
+        &self.words[start..start + Self::WORDS]
     }
 
     /// Prefetches a chunk and its words, if there is one.
@@ -245,6 +302,12 @@ impl<F: Fingerprint> Memtable<F> {
     }
 }
 
+/// In how many bits words differ.
+#[inline]
+fn difference(words: &[u32], others: [u32; MAX_WORDS]) -> u32 {
+    words.iter().zip(others).map(|(word, other)| (word ^ other).count_ones()).sum()
+}
+
 /// The bucket of a fingerprint in a table, and the words behind the bucket's bits; as many as the
 /// width has `hi` words.
 #[inline]
@@ -263,7 +326,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::fingerprint::mix64;
+    use crate::fingerprint::{Distance, mix64};
     use crate::format::manifest::sample::sample;
 
     #[test]
@@ -298,7 +361,8 @@ mod tests {
                     for k in [0, 1, 3, 6, 11, 64, 1000] {
                         let query = row.fingerprint ^ (i & 3);
                         let mut found = Vec::new();
-                        memtable.search(query, Distance::saturating::<u64>(k), Kernel::detect(), &mut found);
+                        let near = Nearness::within(Distance::saturating::<u64>(k));
+                        memtable.search(query, near, Kernel::detect(), &mut found);
                         let near = |&(fingerprint, id): &(u64, u64)| {
                             let distance = (fingerprint ^ query).count_ones();
                             (distance <= k).then_some(Match { distance, fingerprint, id })

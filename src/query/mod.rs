@@ -10,6 +10,7 @@ pub(crate) mod keys;
 mod lists;
 pub(crate) mod locate;
 pub(crate) mod merged;
+pub(crate) mod nearness;
 mod order;
 pub(crate) mod prepare;
 mod request;

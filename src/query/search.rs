@@ -16,7 +16,7 @@ use crate::layout::plan::Plan;
 use crate::layout::{Metric, Table};
 use crate::progress::ProgressFn;
 use crate::run::{Run, Segment};
-use crate::util::cast::{to_u32, to_usize};
+use crate::util::cast::{low_half, to_u32};
 use crate::util::sort::{MAX_BITS, distribute};
 
 /// A stored fingerprint within k of a query.
@@ -454,11 +454,6 @@ fn sort_roughly(order: &mut Vec<u64>, scratch: &mut Vec<u64>, directory_bits: u3
     scratch.resize(order.len(), 0);
     let _ = distribute(order, scratch, u32::BITS - directory_bits, bits);
     std::mem::swap(order, scratch);
-}
-
-#[inline]
-fn low_half(word: u64) -> u32 {
-    to_u32(to_usize(word & u64::from(u32::MAX)))
 }
 
 /// The bucket of a permuted value; a directory has at most 2^28.

@@ -8,6 +8,12 @@ pub(crate) const fn to_usize(value: u64) -> usize {
     index
 }
 
+/// The lower 32 bits of a word.
+#[inline]
+pub(crate) fn low_half(word: u64) -> u32 {
+    to_u32(to_usize(word & u64::from(u32::MAX)))
+}
+
 /// Converts an index below 2^32 to 32 bits, for example the number of an entry, a bucket or a
 /// query.
 #[inline]

@@ -6,17 +6,20 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint};
 use crate::format::manifest::Manifest;
+use crate::layout::BandDistances;
 use crate::query::Match;
 use crate::query::batch::{self, Workers};
+use crate::query::nearness::Nearness;
 use crate::query::view::View;
 
 /// The most matches that are held: 12 MiB.
 const MOST_MATCHES: usize = 1 << 18;
 
-/// The matches of some fingerprints in the oldest runs of a view, within one distance.
+/// The rows near some fingerprints in the oldest runs of a view.
 #[derive(Debug)]
 pub(super) struct Ahead<F> {
     k: Distance,
+    by_bands: Option<BandDistances>,
     /// How many runs were searched.
     runs: usize,
     /// The matches of each fingerprint among all.
@@ -28,28 +31,35 @@ pub(super) struct Ahead<F> {
 
 impl<F: Fingerprint> Ahead<F> {
     /// Looks fingerprints up, in order, until there are too many matches.
-    pub(super) fn of(view: &View<F>, workers: Workers<'_>, fingerprints: &[F], k: Distance) -> Result<Self> {
+    pub(super) fn of(
+        view: &View<F>,
+        workers: Workers<'_>,
+        fingerprints: &[F],
+        near: Nearness<'_>,
+    ) -> Result<Self> {
         let (mut places, mut matches, mut is_complete) = (HashMap::new(), Vec::new(), true);
-        let done = batch::query(view, workers, fingerprints, (k, usize::MAX), |index, found| {
-            let place = matches.len()..matches.len() + found.len();
-            is_complete = place.end <= MOST_MATCHES;
+        let done = batch::query(view, workers, fingerprints, (near.k, usize::MAX), |index, found| {
+            let (fingerprint, start) = (fingerprints[index], matches.len());
+            matches.extend(found.iter().filter(|row| near.admits(row.fingerprint, fingerprint)));
+            is_complete = matches.len() <= MOST_MATCHES;
             if !is_complete {
                 return Err(Error::Interrupted);
             }
-            places.insert(fingerprints[index], place);
-            matches.extend_from_slice(found);
+            places.insert(fingerprint, start..matches.len());
             Ok(())
         });
         if is_complete {
             done?;
         }
-        Ok(Self { k, runs: view.searchables().len(), places, matches, is_complete })
+        let (runs, by_bands) = (view.searchables().len(), near.by_bands.cloned());
+        Ok(Self { k: near.k, by_bands, runs, places, matches, is_complete })
     }
 
-    /// The matches of a fingerprint, and in how many of the oldest runs they are, if it was looked up within
-    /// this distance.
-    pub(super) fn get(&self, fingerprint: F, k: Distance) -> Option<(&[Match<F>], usize)> {
-        let place = self.places.get(&fingerprint).filter(|_| k == self.k)?;
+    /// The rows near a fingerprint, and in how many of the oldest runs they are, if it was looked up and what is
+    /// near is the same.
+    pub(super) fn get(&self, fingerprint: F, near: Nearness<'_>) -> Option<(&[Match<F>], usize)> {
+        let is_same = near.k == self.k && near.by_bands == self.by_bands.as_ref();
+        let place = self.places.get(&fingerprint).filter(|_| is_same)?;
         Some((&self.matches[place.clone()], self.runs))
     }
 
@@ -92,7 +102,8 @@ mod tests {
 
     fn searched(runs: usize) -> Ahead<u64> {
         let (places, matches) = (HashMap::new(), Vec::new());
-        Ahead { k: Distance::saturating::<u64>(3), runs, places, matches, is_complete: true }
+        let k = Distance::saturating::<u64>(3);
+        Ahead { k, by_bands: None, runs, places, matches, is_complete: true }
     }
 
     #[test]

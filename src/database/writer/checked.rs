@@ -1,13 +1,9 @@
 //! Inserting rows that have no neighbour yet.
 
 use super::Writer;
-use super::ahead::Ahead;
 use crate::database::new_row::NewRow;
 use crate::error::Result;
-use crate::fingerprint::{Distance, Fingerprint};
-use crate::progress::NO_PROGRESS;
-use crate::query::batch::Workers;
-use crate::query::search::SWEEP_FROM;
+use crate::fingerprint::Fingerprint;
 use crate::query::{Match, Query};
 
 /// What became of a row that is inserted only if it is new.
@@ -57,25 +53,5 @@ impl<F: Fingerprint> Writer<F> {
             Some(&nearest) => Ok(Insertion::Met(nearest)),
             None => self.insert(row).map(Insertion::Inserted),
         }
-    }
-
-    /// Looks fingerprints up together, on all threads of the options, for calls of [`query`](Writer::query) with
-    /// the same `k` that follow. Their answers stay the same, and cost less from some thousand fingerprints on.
-    ///
-    /// What is found in the runs of the database is held until the next call. A flush that deletes rows ends that,
-    /// and in a database whose rows expire, any flush or merge. Memory: up to 12 MiB. Returns false if there was
-    /// more, in which case the last fingerprints are looked up when they are asked for.
-    ///
-    /// # Errors
-    /// As [`query`](Writer::query).
-    pub fn look_ahead(&mut self, fingerprints: &[F], k: u32) -> Result<bool> {
-        self.ahead = None;
-        if self.view.searchables().is_empty() {
-            return Ok(true);
-        }
-        let threads = self.options.threads.min(fingerprints.len() / SWEEP_FROM).max(1);
-        let workers = Workers { kernel: self.kernel, threads, progress: NO_PROGRESS };
-        let found = Ahead::of(&self.view, workers, fingerprints, Distance::saturating::<F>(k))?;
-        Ok(self.ahead.insert(found).is_complete)
     }
 }

@@ -14,6 +14,7 @@ mod expiry;
 mod flush;
 mod merging;
 mod publish;
+mod queries;
 mod room;
 mod sealed;
 pub(crate) mod shared;
@@ -46,7 +47,6 @@ use crate::progress::NO_PROGRESS;
 use crate::query::keys::RowKey;
 use crate::query::search::Searcher;
 use crate::query::view::View;
-use crate::query::{Match, Query};
 use crate::storage::{Guarded, Lock, Storage, take_lock};
 use crate::util::time::Time;
 
@@ -434,36 +434,6 @@ impl<F: Fingerprint> Writer<F> {
             self.finish_removals();
         }
         Ok(())
-    }
-
-    /// The rows near a fingerprint, including uncommitted ones, by (distance, fingerprint, id).
-    /// Rows beyond the limit of the query are looked up, too.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] when a page that the answer needs is damaged.
-    pub fn query(&mut self, fingerprint: F, query: impl Into<Query>) -> Result<Vec<Match<F>>> {
-        let query = query.into();
-        self.drop_expired()?;
-        let is_expired = self.expires.is_some_and(|expires| expires <= self.storage.now());
-        let Self { view, ahead, searcher, sealed, memtable, kernel, .. } = self;
-        query.answer(view, |k| {
-            let known = ahead.as_ref().and_then(|ahead| ahead.get(fingerprint, k));
-            let (known, searched) = known.unwrap_or_default();
-            let mut tagged = Vec::new();
-            let _ = view.search_from(searched, searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
-            let mut found: Vec<_> =
-                tagged.into_iter().map(|(_, found)| found).chain(known.iter().copied()).collect();
-            for memtable in sealed.iter().map(|sealed| &*sealed.memtable).chain([&*memtable]) {
-                found.retain(|found| !memtable.changes.deletes(found.id));
-                if !is_expired {
-                    memtable.search(fingerprint, k, *kernel, &mut found);
-                }
-            }
-            found.sort_unstable();
-            found.dedup();
-            found.truncate(query.most_rows());
-            Ok(found)
-        })
     }
 
     /// A snapshot that includes uncommitted operations. Costs a sort of the unflushed rows.

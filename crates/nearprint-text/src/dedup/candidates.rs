@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::recipe::{
     Comparable, Features, Fingerprinted, Fingerprinter, Outline, jaccard, stored_fingerprint,
 };
-use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot, Writer};
+use nearprint::{BandDistances, Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A document that is to be decided.
@@ -164,8 +164,11 @@ impl<F: Fingerprint> Outlines<F> {
 
 /// A collection of kept documents.
 pub(super) trait KeptDocuments<F: Fingerprint> {
-    /// The near rows, by increasing distance.
+    /// The rows within a distance, by increasing distance.
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>>;
+
+    /// The rows within the distances of their numbers of equal bands, by increasing distance.
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>>;
 
     /// The kept documents of a row.
     fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>>;
@@ -188,12 +191,12 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
         let Some((fingerprint, k)) = document.look_up(measure.k) else { return Ok(Verdict::New) };
-        let mut near = self.query(fingerprint, k)?;
-        if let Some(candidates) = &measure.candidates
-            && document.comparable == Comparable::Features
-        {
-            near.retain(|row| candidates.contain(row.fingerprint, fingerprint));
-        }
+        let near = match &measure.candidates {
+            Some(candidates) if document.comparable == Comparable::Features => {
+                self.query_by_bands(fingerprint, candidates.distances())?
+            }
+            _ => self.query(fingerprint, k)?,
+        };
         match measure.judge {
             Judge::Features(least) if document.comparable == Comparable::Features => {
                 self.most_similar(document, least, &near, fingerprinter)
@@ -353,6 +356,12 @@ impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
         Ok(self.snapshot.query(fingerprint, k)?)
     }
 
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        let mut found = self.snapshot.query(fingerprint, distances.largest())?;
+        found.retain(|row| distances.contain(row.fingerprint, fingerprint));
+        Ok(found)
+    }
+
     fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
         let keys = self.snapshot.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
         let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
@@ -386,6 +395,10 @@ impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> fo
 
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         Ok(self.writer.query(fingerprint, k)?)
+    }
+
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query_by_bands(fingerprint, distances)?)
     }
 
     fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {

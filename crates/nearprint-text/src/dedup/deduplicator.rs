@@ -463,7 +463,11 @@ impl<F: Fingerprint> Deduplicator<F> {
             made.comparable() == Comparable::Features && !self.options.sets_aside(made)
         };
         let fingerprints: Vec<F> = some.filter(looked_up).map(|made| made.value).collect();
-        self.is_crowded = !self.writer.look_ahead(&fingerprints, self.measure.k)?;
+        let is_complete = match &self.measure.candidates {
+            Some(candidates) => self.writer.look_ahead_by_bands(&fingerprints, candidates.distances()),
+            None => self.writer.look_ahead(&fingerprints, self.measure.k),
+        };
+        self.is_crowded = !is_complete?;
         Ok(())
     }
 

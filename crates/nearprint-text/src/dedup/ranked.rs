@@ -19,7 +19,7 @@ use super::writing::WritingJob;
 use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Features, Fingerprinted, Fingerprinter};
-use nearprint::{Fingerprint, Match, Row, Writer};
+use nearprint::{BandDistances, Fingerprint, Match, Row, Writer};
 
 /// Records of the second pass that are read at once, and between two reports.
 const BLOCK_RECORDS: u64 = 1000;
@@ -220,9 +220,11 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
     }
 
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        let mut found = self.writer.query(fingerprint, k)?;
-        found.sort_by_key(|found| found.distance);
-        Ok(found)
+        Ok(self.writer.query(fingerprint, k)?)
+    }
+
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query_by_bands(fingerprint, distances)?)
     }
 
     fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {

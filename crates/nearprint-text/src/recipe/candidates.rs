@@ -1,7 +1,7 @@
 //! Which pairs of documents an exact search compares.
 
 use super::parts::HashFunction;
-use nearprint::{BandLayout, Fingerprint, U256, Width};
+use nearprint::{BandDistances, Fingerprint, U256, Width};
 
 /// A pair is not compared if among pairs of the least similarity fewer than this share have as few equal bands, and
 /// sketches as distant.
@@ -26,12 +26,10 @@ const RARE: f64 = 0.00005;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
-    bands: BandLayout,
     rows: u32,
     sketch_bits: u32,
     least: f64,
-    /// For each number of equal bands, from 1, the distance of sketches from which on pairs are not compared.
-    far: Vec<u32>,
+    distances: BandDistances,
 }
 
 impl Candidates {
@@ -44,13 +42,13 @@ impl Candidates {
         for at in (1..differ.len()).rev() {
             differ[at - 1] += differ[at];
         }
-        let mut at_most = 0.0;
-        let far = binomial(bands.count(), equal(least, rows)).into_iter().map(|probability| {
-            at_most += probability;
-            (0..).zip(&differ).find(|(_, share)| at_most * **share < RARE)
+        let equal = binomial(bands.count(), equal(least, rows));
+        let distances = BandDistances::new(bands, |number| {
+            let at_most: f64 = equal[..=number as usize].iter().sum();
+            let found = (0..).zip(&differ).find(|(_, share)| at_most * **share < RARE);
+            found.map_or(sketch_bits + 1, |(bits, _)| bits).checked_sub(1)
         });
-        let far = far.skip(1).map(|found| found.map_or(sketch_bits + 1, |(bits, _)| bits)).collect();
-        Some(Self { bands, rows, sketch_bits, least, far })
+        Some(Self { rows, sketch_bits, least, distances })
     }
 
     /// The least similarity, from 0 to 1.
@@ -62,21 +60,25 @@ impl Candidates {
     /// The largest distance of the sketches of candidates, in bits.
     #[must_use]
     pub fn distance(&self) -> u32 {
-        self.far.last().map_or(0, |far| far.saturating_sub(1))
+        self.distances.largest()
     }
 
     /// The same of candidates with a number of equal bands. `None` if these are no candidates.
     #[must_use]
     pub fn distance_with(&self, equal_bands: u32) -> Option<u32> {
-        self.far.get(equal_bands.checked_sub(1)? as usize)?.checked_sub(1)
+        self.distances.with(equal_bands)
+    }
+
+    /// The distances for all numbers of equal bands.
+    #[must_use]
+    pub fn distances(&self) -> &BandDistances {
+        &self.distances
     }
 
     /// Whether two fingerprints make a pair of documents a candidate.
     #[must_use]
     pub fn contain<F: Fingerprint>(&self, a: F, b: F) -> bool {
-        let difference = a ^ b;
-        let equal = (0..self.bands.count()).filter(|&band| self.bands.band(difference, band) == 0).count();
-        equal > 0 && self.bands.sketch_distance(a, b) < self.far[equal - 1]
+        self.distances.contain(a, b)
     }
 
     /// [`contain`](Self::contain) for fingerprints as words, the least significant first.
@@ -92,9 +94,11 @@ impl Candidates {
     #[must_use]
     pub fn share(&self, similarity: f64) -> f64 {
         let differ = binomial(self.sketch_bits, differing(similarity));
-        let within = |&far: &u32| differ.iter().take(far as usize).sum::<f64>();
-        let equal = binomial(self.bands.count(), equal(similarity, self.rows));
-        equal.iter().skip(1).zip(self.far.iter().map(within)).map(|(equal, within)| equal * within).sum()
+        let within = |number| {
+            self.distance_with(number).map_or(0.0, |bits| differ.iter().take(bits as usize + 1).sum::<f64>())
+        };
+        let equal = binomial(self.distances.bands().count(), equal(similarity, self.rows));
+        (0..).zip(&equal).skip(1).map(|(number, equal)| equal * within(number)).sum()
     }
 }
 
@@ -180,7 +184,7 @@ mod tests {
         let own = candidates("minhash hash=minhash:10x16,2", 0.7);
         let print = |changed_bands: u64, changed_bits: usize| {
             let bands = (0..10).map(|band| 100 + band + u64::from(band < changed_bands));
-            own.bands.assemble::<U256>(bands, (0..96).map(|bit| bit < changed_bits))
+            own.distances.bands().assemble::<U256>(bands, (0..96).map(|bit| bit < changed_bits))
         };
         let first = print(0, 0);
         for (changed, bits, is_candidate) in [
