@@ -26,8 +26,12 @@ use crate::util::cast::{low_half, to_u32, to_usize};
 
 /// Tables of the index, but for bands: four blocks serve k = 3 with four look-ups.
 const TABLES: u32 = 4;
-/// Fingerprints of one chunk: one step of the widest kernel.
-const CHUNK: usize = 16;
+/// Words of the smallest chunk: two cache lines. Chunks begin at multiples of it.
+const SMALLEST: usize = 32;
+/// Words of the largest chunk: a page of memory.
+const LARGEST: usize = 1024;
+/// Words of a chunk before its fingerprints: the next chunk, how many rows it has, and how many words.
+const HEADER: usize = 3;
 /// The most `hi` words of a fingerprint.
 const MAX_WORDS: usize = 3;
 /// The end of a list of chunks.
@@ -44,20 +48,21 @@ pub(crate) struct Memtable<F> {
     /// So many operations become a run.
     capacity: u64,
     by_k: Box<[OnceLock<Prepared>]>,
-    /// For each table, the first chunk of each bucket; empty until the first row is inserted.
+    /// For each table, the newest chunk of each bucket; empty until the first row is inserted.
     heads: Vec<Vec<u32>>,
-    chunks: Vec<Chunk>,
-    /// The `hi` words of all chunks, as many for each as [`CHUNK`] fingerprints have.
-    words: Vec<u32>,
+    /// All chunks. The newer one of a bucket is the longer, up to [`LARGEST`]: most buckets have few rows, and a
+    /// long list of small chunks would cost a miss of the page table for each of them.
+    chunks: Vec<u32>,
 }
 
-/// Some rows of a bucket, and a link to the others.
-#[derive(Debug)]
-struct Chunk {
-    /// Their indexes among the inserted rows.
-    rows: [u32; CHUNK],
-    len: usize,
+/// Some rows of a bucket.
+struct Chunk<'a> {
+    /// Where older ones are.
     next: u32,
+    /// The `hi` words of their fingerprints.
+    words: &'a [u32],
+    /// Their indexes among the inserted rows.
+    rows: &'a [u32],
 }
 
 impl<F: Fingerprint> Memtable<F> {
@@ -70,17 +75,18 @@ impl<F: Fingerprint> Memtable<F> {
             LayoutChoice::Bands(bands) => Layout::bands(F::BITS, bands)?,
             _ => Layout::rotations(F::BITS, TABLES)?,
         };
-        let tables = layout.tables::<F>();
+        let (tables, metric) = (layout.tables::<F>(), layout.metric::<F>());
+        // Only the rows of one band are near: smaller buckets of them are filtered less.
+        let wanted = if metric.counts_all() { capacity } else { capacity.saturating_mul(4) };
         let shape = |table: &Table<F>| {
-            let bits = directory_bits(table.prefix_bits, capacity).min(table.prefix_bits);
+            let bits = directory_bits(table.prefix_bits, wanted).min(table.prefix_bits);
             TableShape::uniform(table.prefix_bits, bits, capacity)
         };
         let shapes: Vec<TableShape> = tables.iter().map(shape).collect();
         let heads = vec![Vec::new(); shapes.len()];
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-        let (changes, metric) = (ChangeSet::new(), layout.metric());
-        let (chunks, words) = (Vec::new(), Vec::new());
-        Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks, words })
+        let changes = ChangeSet::new();
+        Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks: Vec::new() })
     }
 
     /// Whether a run is to be made of it.
@@ -102,7 +108,6 @@ impl<F: Fingerprint> Memtable<F> {
         self.changes.clear();
         self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
         self.chunks.clear();
-        self.words.clear();
     }
 
     /// `hi` words of a fingerprint.
@@ -117,18 +122,41 @@ impl<F: Fingerprint> Memtable<F> {
                 heads.resize(1 << self.shapes[index].directory_bits, NONE);
             }
             let head = &mut heads[bucket];
-            let full = self.chunks.get(*head as usize).is_none_or(|chunk| chunk.len == CHUNK);
-            if full {
-                let next = std::mem::replace(head, to_u32(self.chunks.len()));
-                self.chunks.push(Chunk { rows: [0; CHUNK], len: 0, next });
-                self.words.resize(self.words.len() + CHUNK * Self::WORDS, 0);
+            let size = match self.chunks.get(*head as usize * SMALLEST..) {
+                Some(&[_, len, size, ..]) if len as usize == Self::rows_in(size as usize) => {
+                    Some(LARGEST.min(2 * size as usize))
+                }
+                Some(_) => None,
+                None => Some(SMALLEST),
+            };
+            if let Some(size) = size {
+                let start = self.chunks.len();
+                let next = std::mem::replace(head, to_u32(start / SMALLEST));
+                self.chunks.extend([next, 0, to_u32(size)]);
+                self.chunks.resize(start + size, 0);
             }
-            let chunk = &mut self.chunks[*head as usize];
-            let at = (*head as usize * CHUNK + chunk.len) * Self::WORDS;
-            self.words[at..at + Self::WORDS].copy_from_slice(&words[..Self::WORDS]);
-            chunk.rows[chunk.len] = row;
-            chunk.len += 1;
+            let chunk = &mut self.chunks[*head as usize * SMALLEST..];
+            let (len, most) = (chunk[1] as usize, Self::rows_in(chunk[2] as usize));
+            chunk[1] += 1;
+            let at = HEADER + len * Self::WORDS;
+            chunk[at..at + Self::WORDS].copy_from_slice(&words[..Self::WORDS]);
+            chunk[HEADER + most * Self::WORDS + len] = row;
         }
+    }
+
+    /// The rows that fit in a chunk of some words.
+    const fn rows_in(words: usize) -> usize {
+        (words - HEADER) / (Self::WORDS + 1)
+    }
+
+    /// The chunk that begins at a place. `None` at the end of a list.
+    #[inline]
+    fn chunk(&self, at: u32) -> Option<Chunk<'_>> {
+        let chunk = self.chunks.get(at as usize * SMALLEST..)?;
+        let &[next, len, size, ..] = chunk else { return None };
+        let rows = HEADER + Self::rows_in(size as usize) * Self::WORDS;
+        let words = &chunk[HEADER..HEADER + len as usize * Self::WORDS];
+        Some(Chunk { next, words, rows: &chunk[rows..rows + len as usize] })
     }
 
     /// Appends every row near a fingerprint, in no particular order. A row that was inserted several times is
@@ -161,10 +189,9 @@ impl<F: Fingerprint> Memtable<F> {
         found: &mut Vec<Match<F>>,
     ) {
         let mut survivors = Vec::new();
-        self.filter_buckets(query, (prepared, plan), kernel, |index, chunk, nth, _| {
-            let row = self.chunks[chunk].rows[nth] as usize;
-            prefetch(self.changes.inserted(), row);
-            survivors.push((index, row));
+        self.filter_buckets(query, (prepared, plan), kernel, |index, row, _| {
+            prefetch(self.changes.inserted(), row as usize);
+            survivors.push((index, row as usize));
         });
         let near =
             survivors.iter().filter_map(|&(index, row)| Some((index, self.near(row, query, prepared.k)?)));
@@ -188,9 +215,9 @@ impl<F: Fingerprint> Memtable<F> {
     ) {
         // The row in the upper half, the distance of the words in the lower one.
         let mut survivors = Vec::new();
-        self.filter_buckets(query, (prepared, plan), kernel, |_, chunk, nth, words| {
-            let distance = difference(self.words_of(chunk, nth), words);
-            survivors.push(u64::from(self.chunks[chunk].rows[nth]) << 32 | u64::from(distance));
+        self.filter_buckets(query, (prepared, plan), kernel, |_, row, (words, own)| {
+            let distance: u32 = words.iter().zip(own).map(|(word, own)| (word ^ own).count_ones()).sum();
+            survivors.push(u64::from(row) << 32 | u64::from(distance));
         });
         survivors.sort_unstable();
         let of_rows = survivors.chunk_by(|a, b| a >> 32 == b >> 32);
@@ -201,14 +228,14 @@ impl<F: Fingerprint> Memtable<F> {
         found.extend(within.filter(|row| distances.contain(row.fingerprint, query)));
     }
 
-    /// Visits what a plan finds by its words: the table, the chunk and the position there, and the words of the
-    /// query. In stages over all probes. Each stage prefetches the data of the next one.
+    /// Visits what a plan finds by its words: the table, the row, its words and those of the query. In stages over
+    /// all probes. Each stage prefetches the data of the next one.
     fn filter_buckets(
         &self,
         query: F,
         (prepared, plan): (&Prepared, &Plan),
         kernel: Kernel,
-        mut visit: impl FnMut(usize, usize, usize, [u32; MAX_WORDS]),
+        mut visit: impl FnMut(usize, u32, (&[u32], [u32; MAX_WORDS])),
     ) {
         let place_in = |index: usize| place(&self.tables[index], &self.shapes[index], query);
         let places: Vec<_> =
@@ -223,49 +250,34 @@ impl<F: Fingerprint> Memtable<F> {
         for &(index, (own, words), masks) in &places {
             for &mask in masks {
                 let mut at = self.heads[index][own ^ mask.bits as usize];
-                while let Some(chunk) = self.chunks.get(at as usize) {
+                while let Some(chunk) = self.chunk(at) {
                     self.prefetch_chunk(chunk.next);
                     passed.clear();
-                    self.filter(kernel, (at, chunk.len), words, prepared.k - mask.flips, &mut passed);
-                    passed.iter().for_each(|&nth| visit(index, at as usize, nth as usize, words));
+                    Self::filter(kernel, chunk.words, words, prepared.k - mask.flips, &mut passed);
+                    for &nth in &passed {
+                        let start = nth as usize * Self::WORDS;
+                        let stored = &chunk.words[start..start + Self::WORDS];
+                        visit(index, chunk.rows[nth as usize], (stored, words));
+                    }
                     at = chunk.next;
                 }
             }
         }
     }
 
-    /// The words of a fingerprint in a chunk.
-    #[inline]
-    fn words_of(&self, chunk: usize, nth: usize) -> &[u32] {
-        let start = (chunk * CHUNK + nth) * Self::WORDS;
-        &self.words[start..start + Self::WORDS]
-    }
-
-    /// Prefetches a chunk and its words, if there is one.
+    /// Prefetches the begin of a chunk, if there is one: most are no longer.
     #[inline]
     fn prefetch_chunk(&self, at: u32) {
-        if at == NONE {
-            return;
-        }
-        let (at, words) = (at as usize, CHUNK * Self::WORDS);
-        prefetch(&self.chunks, at);
-        for word in (0..words).step_by(CHUNK).chain([words - 1]) {
-            prefetch(&self.words, at * words + word);
+        if at != NONE {
+            [0, SMALLEST / 2, SMALLEST - 1]
+                .iter()
+                .for_each(|word| prefetch(&self.chunks, at as usize * SMALLEST + word));
         }
     }
 
-    /// The positions in a chunk of `len` fingerprints whose words are within `radius` bits.
+    /// The positions in a chunk, given its words, of those within `radius` bits.
     #[inline]
-    fn filter(
-        &self,
-        kernel: Kernel,
-        (chunk, len): (u32, usize),
-        words: [u32; MAX_WORDS],
-        radius: u32,
-        passed: &mut Vec<u32>,
-    ) {
-        let start = chunk as usize * CHUNK * Self::WORDS;
-        let stored = &self.words[start..start + len * Self::WORDS];
+    fn filter(kernel: Kernel, stored: &[u32], words: [u32; MAX_WORDS], radius: u32, passed: &mut Vec<u32>) {
         if Self::WORDS == 1 {
             kernel.filter(stored, words[0], radius, passed);
         } else {
@@ -290,9 +302,9 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn keys_of(&self, row: Row<F>, kernel: Kernel, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
         let (bucket, words) = place(&self.tables[0], &self.shapes[0], row.fingerprint);
         let (mut at, mut passed) = (self.heads[0].get(bucket).copied().unwrap_or(NONE), Vec::new());
-        while let Some(chunk) = self.chunks.get(at as usize) {
+        while let Some(chunk) = self.chunk(at) {
             passed.clear();
-            self.filter(kernel, (at, chunk.len), words, 0, &mut passed);
+            Self::filter(kernel, chunk.words, words, 0, &mut passed);
             let rows = passed.iter().map(|&nth| chunk.rows[nth as usize] as usize);
             let same =
                 rows.filter(|&same| self.changes.inserted()[same] == row && self.changes.is_live(same));
@@ -300,12 +312,6 @@ impl<F: Fingerprint> Memtable<F> {
             at = chunk.next;
         }
     }
-}
-
-/// In how many bits words differ.
-#[inline]
-fn difference(words: &[u32], others: [u32; MAX_WORDS]) -> u32 {
-    words.iter().zip(others).map(|(word, other)| (word ^ other).count_ones()).sum()
 }
 
 /// The bucket of a fingerprint in a table, and the words behind the bucket's bits; as many as the
@@ -326,8 +332,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::fingerprint::{Distance, mix64};
+    use crate::fingerprint::{Distance, U256, mix64};
     use crate::format::manifest::sample::sample;
+    use crate::layout::BandLayout;
 
     #[test]
     fn a_run_is_made_of_more_documents_than_fingerprints() {
@@ -338,6 +345,43 @@ mod tests {
         assert_eq!(rows(None, &Options::new()), 65_536);
         assert_eq!(rows(Some("text"), &Options::new()), 262_144);
         assert_eq!(rows(Some("text"), &Options::new().memtable_rows(7)), 7);
+    }
+
+    #[test]
+    fn searches_by_bands_equal_brute_force() {
+        let bands: BandLayout = "10x16".parse().unwrap();
+        let distances = BandDistances::new(bands, |equal| (equal > 1).then_some(3 * equal.min(4)));
+        let manifest = Manifest { layout: LayoutChoice::Bands(bands), ..sample() };
+        for rows in [4, 300, 1 << 14] {
+            let options = Options::new().memtable_rows(rows);
+            let mut memtable = Memtable::<U256>::of(&manifest, &options).unwrap();
+            let (mut stored, mut hits) = (Vec::new(), 0);
+            for i in 0..3000u64 {
+                // Half of the bands have one of three values, and some only the leading bits of one. Some sketches
+                // differ in a few bits.
+                let band = |band| match mix64(i * 10 + band) % 8 {
+                    0..=3 => mix64(band + mix64(i) % 3) & 0xffff,
+                    4 => mix64(band) & 0xffff ^ 1 << (i % 3),
+                    _ => mix64(i * 10 + band) & 0xffff,
+                };
+                let flips = |bit| mix64(i * 100 + bit) % 96 < i % 12;
+                let fingerprint = bands.assemble((0..10).map(band), (0..96).map(flips));
+                memtable.apply(Operation::Insert { row: Row { fingerprint, id: i }, automatic: false });
+                stored.push(fingerprint);
+                if i % 50 == 0 {
+                    let near = Nearness::by_bands::<U256>(&distances);
+                    let mut found = Vec::new();
+                    memtable.search(fingerprint, near, Kernel::detect(), &mut found);
+                    let mut ids: Vec<u64> = found.iter().map(|found| found.id).collect();
+                    ids.sort_unstable();
+                    let brute =
+                        (0..).zip(&stored).filter(|(_, other)| distances.contain(fingerprint, **other));
+                    assert_eq!(ids, brute.map(|(id, _)| id).collect::<Vec<u64>>(), "{rows} rows, {i}");
+                    hits += ids.len();
+                }
+            }
+            assert!(hits > 1000, "{hits}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nearprint::{
-    BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Query, Row, Schema,
-    Snapshot, list,
+    BandDistances, BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Query,
+    Row, Schema, Snapshot, list,
 };
 use testkit::{
     Random, all_rows, build_with, by_width, collected, files, folder_in_memory, for_each_width, open_on,
@@ -16,6 +16,7 @@ for_each_width!(
     every_answer_equals_brute_force,
     a_band_that_thousands_share_is_joined_exactly,
     every_answer_is_exact_while_rows_come_and_go,
+    a_writer_finds_what_equal_bands_admit,
     zero_is_near_nothing,
     databases_of_other_bands_are_not_crossed_and_not_ingested,
     flipped_bits_are_noticed,
@@ -264,6 +265,45 @@ fn every_answer_is_exact_while_rows_come_and_go<F: Fingerprint>() {
         let repaired = home.path().join("repaired");
         Options::new().repair::<F>(home.path().join("db"), &repaired, &Schema::new()).unwrap();
         check(&Database::<F>::open(&repaired).unwrap().snapshot().unwrap(), bands, &committed, &mut random);
+    }
+}
+
+fn a_writer_finds_what_equal_bands_admit<F: Fingerprint>() {
+    for bands in layouts::<F>() {
+        let home = folder_in_memory();
+        let mut random = Random(8);
+        let pool = some_rows::<F>(bands, 900, 5);
+        let options = Options::new().memtable_rows(250).threads(2).memory_bytes(1 << 20);
+        let database = options.create::<F>(home.path().join("db"), &schema::<F>(bands)).unwrap();
+        let mut writer = database.writer().unwrap();
+        // One equal band of several is too few.
+        let (least, sketch) = (bands.count().min(2), bands.sketch_bits(F::WIDTH));
+        let distances =
+            BandDistances::new(bands, |equal| (equal >= least).then_some(sketch * equal.min(6) / 12));
+        let asked: Vec<F> = pool.iter().map(|row| random.near(row.fingerprint, 2)).collect();
+        let (mut model, mut left_out, mut found) = (BTreeSet::new(), 0, 0);
+        for (step, row) in pool.iter().enumerate() {
+            writer.insert(*row).unwrap();
+            model.insert(*row);
+            if random.below(5) == 0 {
+                let id = random.below(500);
+                writer.delete(id).unwrap();
+                model.retain(|other: &Row<F>| other.id != id);
+            }
+            if step % 200 == 50 {
+                assert!(writer.look_ahead_by_bands(&asked, &distances).unwrap());
+            }
+            if step % 9 == 0 {
+                let (query, all) = (asked[step], model.iter().copied().collect::<Vec<_>>());
+                let within = matches(bands, &all, query, distances.largest());
+                assert_eq!(writer.query(query, distances.largest()).unwrap(), within);
+                let admitted = |row: &&Match<F>| distances.contain(row.fingerprint, query);
+                let expected: Vec<Match<F>> = within.iter().filter(admitted).copied().collect();
+                assert_eq!(writer.query_by_bands(query, &distances).unwrap(), expected, "{bands}, {step}");
+                (left_out, found) = (left_out + within.len() - expected.len(), found + expected.len());
+            }
+        }
+        assert!(found > 50 && (left_out > 4 || bands.count() == 1), "{bands}: {found}, {left_out}");
     }
 }
 
