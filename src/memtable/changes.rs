@@ -191,8 +191,12 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     /// The key that a row was inserted with.
     pub(crate) fn key_of(&self, index: usize) -> Option<KeyRecord<'_, F>> {
-        let at = self.keys.binary_search_by_key(&index, |key| key.row).ok()?;
-        Some(self.record(&self.keys[at]))
+        // Mostly, all rows have keys.
+        let key = match self.keys.get(index) {
+            Some(key) if key.row == index => key,
+            _ => &self.keys[self.keys.binary_search_by_key(&index, |key| key.row).ok()?],
+        };
+        Some(self.record(key))
     }
 
     fn record(&self, key: &Key) -> KeyRecord<'_, F> {
