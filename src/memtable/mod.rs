@@ -50,8 +50,8 @@ pub(crate) struct Memtable<F> {
     by_k: Box<[OnceLock<Prepared>]>,
     /// For each table, the newest chunk of each bucket; empty until the first row is inserted.
     heads: Vec<Vec<u32>>,
-    /// All chunks. The newer one of a bucket is the longer, up to [`LARGEST`]: most buckets have few rows, and a
-    /// long list of small chunks would cost a miss of the page table for each of them.
+    /// All chunks. Each is twice as long as the older one after it, up to [`LARGEST`]: most buckets have few rows,
+    /// and in a long list of small chunks each would cost a TLB miss.
     chunks: Vec<u32>,
 }
 
@@ -202,9 +202,9 @@ impl<F: Fingerprint> Memtable<F> {
         found.extend(reported.map(|(_, found)| found));
     }
 
-    /// Appends those of them that their equal bands admit. A near row survives in as many buckets as it has equal
-    /// bands, and in others that share the leading bits of a band; where a band is equal, the words differ in no
-    /// more bits than the sketches. This alone excludes most rows, which then are not read.
+    /// Appends the rows that their equal bands admit. A near row survives in as many buckets as it has equal bands,
+    /// and in others that share the leading bits of a band; where a band is equal, the words differ in no more bits
+    /// than the sketches. This alone excludes most rows, which then are not read.
     fn probe_by_bands(
         &self,
         query: F,
@@ -265,13 +265,13 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// Prefetches the begin of a chunk, if there is one: most are no longer.
+    /// Prefetches a chunk of the smallest size, as most are, if there is one.
     #[inline]
     fn prefetch_chunk(&self, at: u32) {
         if at != NONE {
-            [0, SMALLEST / 2, SMALLEST - 1]
-                .iter()
-                .for_each(|word| prefetch(&self.chunks, at as usize * SMALLEST + word));
+            let start = at as usize * SMALLEST;
+            // It is not aligned to cache lines.
+            [0, SMALLEST / 2, SMALLEST - 1].iter().for_each(|word| prefetch(&self.chunks, start + word));
         }
     }
 
