@@ -228,8 +228,8 @@ impl<F: Fingerprint> Memtable<F> {
         found.extend(within.filter(|row| distances.contain(row.fingerprint, query)));
     }
 
-    /// Visits what a plan finds by its words: the table, the row, its words and those of the query. In stages over
-    /// all probes. Each stage prefetches the data of the next one.
+    /// Visits what a plan finds by its words: the table, the row, its words and the words of the query. In stages
+    /// over all probes. Each stage prefetches the data of the next one.
     fn filter_buckets(
         &self,
         query: F,

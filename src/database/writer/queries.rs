@@ -32,8 +32,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// The rows near a fingerprint by their equal bands, including uncommitted ones, by (distance, fingerprint, id):
-    /// those of [`query`](Self::query) within the largest distance that `distances`
-    /// [contain](BandDistances::contain). Costs less where these are few.
+    /// what [`query`](Self::query) finds within the largest distance and `distances`
+    /// [contain](BandDistances::contain). Costs less where that is little.
     ///
     /// # Errors
     /// As [`query`](Self::query).
