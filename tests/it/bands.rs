@@ -291,6 +291,7 @@ fn a_writer_finds_what_equal_bands_admit<F: Fingerprint>() {
                 model.retain(|other: &Row<F>| other.id != id);
             }
             if step % 200 == 50 {
+                writer.flush().unwrap();
                 assert!(writer.look_ahead_by_bands(&asked, &distances).unwrap());
             }
             if step % 9 == 0 {
