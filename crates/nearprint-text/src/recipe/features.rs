@@ -171,28 +171,36 @@ fn low_bits(count: u32) -> u32 {
 /// Numbers that are distributed before they are sorted, at most.
 const MOST_DISTRIBUTED: usize = 4096;
 
-/// Sorts hashes of 24 bits. Few of them have the same highest byte, so that they are almost sorted once
-/// they are distributed by it.
+/// The highest bits by which they are distributed.
+const DISTRIBUTED_BITS: u32 = 9;
+
+/// Sorts hashes of 24 bits. Few of them have the same highest bits, so that they are almost sorted once
+/// they are distributed by these.
 fn sort(hashes: &mut Vec<u32>) {
     if hashes.len() > MOST_DISTRIBUTED {
         return hashes.sort_unstable();
     }
-    let bucket = |hash: u32| (hash >> (HASH_BITS - 8)) as usize & 0xff;
-    let mut places = [0usize; 257];
-    hashes.iter().for_each(|&hash| places[bucket(hash) + 1] += 1);
-    (0..256).for_each(|at| places[at + 1] += places[at]);
+    const BUCKETS: usize = 1 << DISTRIBUTED_BITS;
+    let bucket = |hash: u32| (hash >> (HASH_BITS - DISTRIBUTED_BITS)) as usize % BUCKETS;
+    let mut places = [0u16; BUCKETS];
+    hashes.iter().for_each(|&hash| places[bucket(hash)] += 1);
+    let mut start = 0;
+    for place in &mut places {
+        start += std::mem::replace(place, start);
+    }
     let mut sorted = vec![0; hashes.len()];
     for &hash in &*hashes {
         let place = &mut places[bucket(hash)];
-        sorted[*place] = hash;
+        sorted[usize::from(*place)] = hash;
         *place += 1;
     }
     for at in 1..sorted.len() {
-        let mut to = at;
-        while to > 0 && sorted[to - 1] > sorted[to] {
-            sorted.swap(to - 1, to);
+        let (hash, mut to) = (sorted[at], at);
+        while to > 0 && sorted[to - 1] > hash {
+            sorted[to] = sorted[to - 1];
             to -= 1;
         }
+        sorted[to] = hash;
     }
     *hashes = sorted;
 }
