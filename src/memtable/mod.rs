@@ -16,7 +16,7 @@ use crate::format::wal::Operation;
 use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
-use crate::layout::{BandDistances, HI_BITS, Layout, LayoutChoice, Metric, Table};
+use crate::layout::{BandDistances, BandLayout, HI_BITS, Layout, LayoutChoice, Metric, Table};
 use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
 use crate::query::Match;
@@ -42,6 +42,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Memtable<F> {
     pub(crate) changes: ChangeSet<F>,
     layout: Layout,
+    bands: Option<BandLayout>,
     metric: Metric<F>,
     tables: Vec<Table<F>>,
     shapes: Vec<TableShape>,
@@ -85,8 +86,8 @@ impl<F: Fingerprint> Memtable<F> {
         let shapes: Vec<TableShape> = tables.iter().map(shape).collect();
         let heads = vec![Vec::new(); shapes.len()];
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-        let changes = ChangeSet::new();
-        Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks: Vec::new() })
+        let (changes, bands) = (ChangeSet::new(), manifest.layout.bands());
+        Ok(Self { changes, layout, bands, metric, tables, shapes, capacity, by_k, heads, chunks: Vec::new() })
     }
 
     /// Whether a run is to be made of it.
@@ -173,9 +174,12 @@ impl<F: Fingerprint> Memtable<F> {
                 let within = rows.filter_map(|row| self.near(row, query, prepared.k));
                 found.extend(within.filter(|row| near.admits(row.fingerprint, query)));
             }
-            (Strategy::Probe(plan), None) => self.probe(query, (prepared, plan), kernel, found),
-            (Strategy::Probe(plan), Some(distances)) => {
+            (Strategy::Probe(plan), Some(distances)) if self.bands == Some(distances.bands()) => {
                 self.probe_by_bands(query, (prepared, plan), distances, kernel, found);
+            }
+            (Strategy::Probe(plan), _) => {
+                self.probe(query, (prepared, plan), kernel, found);
+                found.retain(|row| near.admits(row.fingerprint, query));
             }
         }
     }
@@ -334,7 +338,6 @@ mod tests {
     use super::*;
     use crate::fingerprint::{Distance, U256, mix64};
     use crate::format::manifest::sample::sample;
-    use crate::layout::BandLayout;
 
     #[test]
     fn a_run_is_made_of_more_documents_than_fingerprints() {

@@ -17,6 +17,7 @@ for_each_width!(
     a_band_that_thousands_share_is_joined_exactly,
     every_answer_is_exact_while_rows_come_and_go,
     a_writer_finds_what_equal_bands_admit,
+    regression_bands_that_are_not_the_databases_lose_no_row,
     zero_is_near_nothing,
     databases_of_other_bands_are_not_crossed_and_not_ingested,
     flipped_bits_are_noticed,
@@ -305,6 +306,27 @@ fn a_writer_finds_what_equal_bands_admit<F: Fingerprint>() {
             }
         }
         assert!(found > 50 && (left_out > 4 || bands.count() == 1), "{bands}: {found}, {left_out}");
+    }
+}
+
+fn regression_bands_that_are_not_the_databases_lose_no_row<F: Fingerprint>() {
+    let [one, two, three] = layouts::<F>()[..] else { panic!() };
+    let pool = some_rows::<F>(one, 900, 5);
+    for schema in [Schema::new(), schema::<F>(one), schema::<F>(two)] {
+        let home = folder_in_memory();
+        let mut writer = Database::<F>::create(home.path().join("db"), &schema).unwrap().writer().unwrap();
+        pool.iter().for_each(|row| _ = writer.insert(*row).unwrap());
+        let mut found = 0;
+        for (bands, k) in [one, two, three].into_iter().flat_map(|bands| [(bands, 2), (bands, F::BITS / 8)]) {
+            let distances = BandDistances::new(bands, |equal| Some(k + equal));
+            for query in pool.iter().step_by(9).map(|row| row.fingerprint) {
+                let mut expected = writer.query(query, distances.largest()).unwrap();
+                expected.retain(|row| distances.contain(row.fingerprint, query));
+                assert_eq!(writer.query_by_bands(query, &distances).unwrap(), expected, "{bands}");
+                found += expected.len();
+            }
+        }
+        assert!(found > 200, "{found}");
     }
 }
 

@@ -33,7 +33,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// The rows near a fingerprint by their equal bands, including uncommitted ones, by (distance, fingerprint, id):
     /// what [`query`](Self::query) finds within the largest distance and `distances`
-    /// [contain](BandDistances::contain). Costs less where that is little.
+    /// [contain](BandDistances::contain). Costs less where that is little and the database has these bands.
     ///
     /// # Errors
     /// As [`query`](Self::query).
