@@ -46,11 +46,12 @@ def tokens(text: str) -> list[tuple[str, bool]]:
 
 
 def features(text: str) -> list[str]:
-    """Step 3, with `shingle=3,2 short=tokens`."""
+    """Step 3, with `shingle=3,1-2 short=tokens`."""
     found = tokens(text)
     runs = [found[at : at + (2 if single else 3)] for at, (_, single) in enumerate(found)]
     whole = [run for run in runs if len(run) == (2 if run[0][1] else 3)]
-    return [" ".join(token for token, _ in run) for run in whole] or [token for token, _ in found]
+    characters = [token for token, single in found if single or not whole]
+    return [" ".join(token for token, _ in run) for run in whole] + characters
 
 
 def mix(x: int) -> int:

@@ -57,7 +57,7 @@ def test_recipes_have_widths() -> None:
         assert made.shape == shape
         assert np.array_equal(nearprint.fingerprint(pyarrow.array(TEXTS), f"cjk width={width}"), made)
     assert nearprint.fingerprint([], "width=256").shape == (0, 4)
-    assert nearprint.recipe_line("minhash") == nearprint.recipe_line("shingle=3,2")
+    assert nearprint.recipe_line("minhash") == nearprint.recipe_line("shingle=3,1-2")
     assert nearprint.fingerprint(["x y"], "simhash-py shingle=2")[0] == unsigned_hash("x y")
 
 

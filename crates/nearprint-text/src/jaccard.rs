@@ -23,8 +23,8 @@ const DOCUMENTS_AT_ONCE: usize = 64;
 /// The set of shingles of a text: the features of the [default recipe](crate::Recipe::DEFAULT), by
 /// their hashes.
 ///
-/// These are the runs of three words, and in scripts without spaces between words of two
-/// characters; docs/minhash.md is the definition. In a text without such a run each word is a
+/// These are the runs of three words, and in scripts without spaces between words the characters and
+/// the runs of two; docs/minhash.md is the definition. In a text without such a run each word is a
 /// shingle; a text without words has none. Takes 8 bytes a shingle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShingleSet {
@@ -205,7 +205,7 @@ mod tests {
     fn short_texts_have_their_words_and_empty_ones_nothing() {
         let len = |text: &str| ShingleSet::of_text(text).len();
         assert_eq!(["", "...", "a", "a b", "a b c", "a b c d", "a a a a"].map(len), [0, 0, 1, 2, 1, 2, 1]);
-        assert_eq!(["日本", "日本語日本", "日本語日本語", "v2 日本 x"].map(len), [1, 3, 3, 3]);
+        assert_eq!(["日本", "日本語日本", "日本語日本語", "v2 日本 x"].map(len), [3, 6, 6, 5]);
     }
 
     proptest! {

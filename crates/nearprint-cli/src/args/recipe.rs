@@ -30,8 +30,8 @@ pub(crate) struct RecipeArgs {
     /// …; or a file of words between white space. The recipe holds the words
     #[arg(long, value_name = "WORDS", value_parser = values::stop_words)]
     stop: Option<String>,
-    /// Number of consecutive tokens in a feature; N,M with M from such a character on; or all: the
-    /// whole text is one
+    /// Number of consecutive tokens in a feature; N,M with M from such a character on; N,L-M with
+    /// all numbers from L to M; or all: the whole text is one
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
     /// How the tokens of a feature are joined: space, nothing, or cyclic (a rolling hash)

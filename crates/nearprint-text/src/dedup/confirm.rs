@@ -211,9 +211,9 @@ mod tests {
 
     #[test]
     fn characters_are_words_in_scripts_without_spaces() {
-        // Shingles of two characters: five of seven.
-        assert!(Confirm::Jaccard(0.71).confirms("一二三四五六七", "一二三四五六八"));
-        assert!(!Confirm::Jaccard(0.72).confirms("一二三四五六七", "一二三四五六八"));
+        // Characters and their pairs: six of eight, and five of seven.
+        assert!(Confirm::Jaccard(0.73).confirms("一二三四五六七", "一二三四五六八"));
+        assert!(!Confirm::Jaccard(0.74).confirms("一二三四五六七", "一二三四五六八"));
     }
 
     #[test]

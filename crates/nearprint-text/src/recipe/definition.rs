@@ -37,7 +37,7 @@ const PARTS: [&str; 10] =
 /// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins as HTML does), `nfc` (Unicode normalization), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words; or `list:` and words with commas between them, up to 3,800 bytes. They are dropped before shingling |
-/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
+/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; `A,B-C` for all numbers from B to C from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
 /// | `join` | `space`, `nothing`, or `cyclic`: a rolling hash over the hashes of the tokens, from the first token on |
 /// | `short` | a text with fewer tokens than any shingle is `one` feature, has `none`, or its `tokens` are the features |
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
@@ -269,7 +269,10 @@ impl Recipe {
             "clean" => self.clean = parse_clean(value)?,
             "tokens" => self.tokens = choice(&TOKENIZERS, value)?,
             "stop" => self.stop = StopWords::parse(value)?,
-            "shingle" => (self.window.len, self.window.single_len) = parse_shingle(value)?,
+            "shingle" => {
+                let window = &mut self.window;
+                (window.len, (window.single_shortest, window.single_len)) = parse_shingle(value)?;
+            }
             "join" => self.window.join = choice(&JOINS, value)?,
             "short" => self.window.short = choice(&SHORT, value)?,
             "weights" => self.weights = parse_weights(value)?,
@@ -321,7 +324,7 @@ impl Recipe {
         }
         let window = &mut self.window;
         if self.tokens != Tokenizer::Words || window.join == Join::Cyclic {
-            window.single_len = window.len;
+            (window.single_len, window.single_shortest) = (window.len, window.len);
         }
         let longest = window.len.max(window.single_len);
         if longest == 1 && window.join == Join::Nothing {
@@ -350,7 +353,7 @@ impl Recipe {
         clean: Clean { html: Html::None, nfc: false, lower: false },
         tokens: Tokenizer::Words,
         stop: StopWords::None,
-        window: Window { len: 1, single_len: 1, join: Join::Space, short: Short::One },
+        window: Window { len: 1, single_len: 1, single_shortest: 1, join: Join::Space, short: Short::One },
         weights: Weights::Frequency,
         hash: HashFunction::Xxh3,
         width: Width::W64,
@@ -385,10 +388,11 @@ impl fmt::Display for Recipe {
         let Self { clean, tokens, stop, window, weights, hash, width, near } = self;
         write!(f, "clean={clean} tokens={}", name_of(&TOKENIZERS, *tokens))?;
         write!(f, " stop={stop} shingle=")?;
-        match window.len {
-            Window::WHOLE_TEXT => write!(f, "all")?,
-            len if len == window.single_len => write!(f, "{len}")?,
-            len => write!(f, "{len},{}", window.single_len)?,
+        match (window.len, window.single_shortest, window.single_len) {
+            (Window::WHOLE_TEXT, ..) => write!(f, "all")?,
+            (len, shortest, single) if shortest < single => write!(f, "{len},{shortest}-{single}")?,
+            (len, _, single) if single != len => write!(f, "{len},{single}")?,
+            (len, ..) => write!(f, "{len}")?,
         }
         write!(f, " join={} short={}", name_of(&JOINS, window.join), name_of(&SHORT, window.short))?;
         write!(f, " weights={weights} hash={hash} width={width}")?;
@@ -426,7 +430,7 @@ mod tests {
             assert_eq!(recipe(name).to_string(), line);
             assert_eq!(recipe(line), recipe(name));
         }
-        assert_eq!(recipe("shingle=3,2"), recipe("minhash"));
+        assert_eq!(recipe("shingle=3,1-2"), recipe("minhash"));
         assert_eq!(recipe("  cjk   shingle=3 "), recipe("cjk shingle=3"));
     }
 
@@ -471,6 +475,8 @@ mod tests {
             ("shingle=0", "shingle", "1 to 1000"),
             ("simhash shingle=all join=cyclic", "join", "shingle=all"),
             ("shingle=3,", "shingle", "1 to 1000"),
+            ("shingle=3,2-1", "shingle", "the shorter length comes first"),
+            ("shingle=1-2", "shingle", "1 to 1000"),
             ("shingle=+2", "shingle", "1 to 1000"),
             ("clean=", "clean", "detect-html, nfc, lower"),
             ("clean=html,detect-html", "clean", "one of html and detect-html"),
@@ -557,7 +563,7 @@ mod tests {
             clean in "none|((detect-)?html,)?(nfc|lower|nfc,lower)|html|detect-html",
             tokens in "non-alpha|word|words|whitespace|space|char|jieba",
             stop in "none|english|list:[a-d=é]{1,3}(,[a-d]{1,3}){0,3}",
-            shingle in "[1-9][0-9]{0,2}(,[1-9])?|1000|all",
+            shingle in "[1-9][0-9]{0,2}(,[1-9](-[1-9])?)?|1000|all",
             join in "space|nothing|cyclic",
             short in "one|none|tokens",
             weights in "one|frequency|tfidf:[1-9][0-9]?",

@@ -4,7 +4,7 @@
 pub(super) const NAMED: [(&str, &str); 12] = [
     (
         "minhash",
-        "clean=detect-html,nfc,lower tokens=words stop=none shingle=3,2 join=space short=tokens weights=one hash=minhash:10x16,2 width=256",
+        "clean=detect-html,nfc,lower tokens=words stop=none shingle=3,1-2 join=space short=tokens weights=one hash=minhash:10x16,2 width=256",
     ),
     (
         "simhash",

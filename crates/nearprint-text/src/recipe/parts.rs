@@ -159,13 +159,19 @@ pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
     Ok(clean)
 }
 
-/// Parses the lengths of shingles: of those that begin with a word, and with a single character.
-pub(super) fn parse_shingle(text: &str) -> Result<(usize, usize), String> {
+/// Parses the lengths of shingles: of those that begin with a word, and the least and the greatest
+/// of those that begin with a single character.
+pub(super) fn parse_shingle(text: &str) -> Result<(usize, (usize, usize)), String> {
     if text == "all" {
-        return Ok((Window::WHOLE_TEXT, Window::WHOLE_TEXT));
+        return Ok((Window::WHOLE_TEXT, (Window::WHOLE_TEXT, Window::WHOLE_TEXT)));
     }
     let (words, characters) = text.split_once(',').unwrap_or((text, text));
-    Ok((number(words, MAX_SHINGLE)?, number(characters, MAX_SHINGLE)?))
+    let (shortest, longest) = characters.split_once('-').unwrap_or((characters, characters));
+    let (shortest, longest) = (number(shortest, MAX_SHINGLE)?, number(longest, MAX_SHINGLE)?);
+    if shortest > longest {
+        return Err(format!("{characters:?}: the shorter length comes first"));
+    }
+    Ok((number(words, MAX_SHINGLE)?, (shortest, longest)))
 }
 
 pub(super) fn parse_weights(text: &str) -> Result<Weights, String> {

@@ -31,6 +31,9 @@ pub(super) struct Window {
     /// Tokens in a window that begins with a single character of a script without spaces; the same
     /// as `len` unless tokens are [`Words`](super::tokenize::Tokenizer::Words).
     pub(super) single_len: usize,
+    /// Tokens in the shortest such window, at most `single_len`: a text that has full windows has
+    /// those of all lengths from this one on.
+    pub(super) single_shortest: usize,
     pub(super) join: Join,
     pub(super) short: Short,
 }
@@ -51,7 +54,8 @@ impl Window {
     pub(super) const WHOLE_TEXT: usize = usize::MAX;
 
     /// The window of the default recipe.
-    pub(super) const DEFAULT: Self = Self { len: 3, single_len: 2, join: Join::Space, short: Short::Tokens };
+    pub(super) const DEFAULT: Self =
+        Self { len: 3, single_len: 2, single_shortest: 1, join: Join::Space, short: Short::Tokens };
 
     /// The number of features of a text.
     pub(super) fn count(self, tokens: &Tokens) -> usize {
@@ -78,8 +82,10 @@ impl Window {
     #[inline]
     fn windows(self, tokens: &Tokens) -> impl Iterator<Item = (usize, usize)> {
         let all = tokens.len();
-        let is_single = move |first| self.single_len != self.len && tokens.is_single(first);
-        let len_at = move |first| if is_single(first) { self.single_len } else { self.len };
+        let len_at = move |first| match self.single_len != self.len && tokens.is_single(first) {
+            true => self.single_len,
+            false => self.len,
+        };
         let fits = move |first, len| len <= all - first;
         let (firsts, len) = match self.short {
             _ if (0..all).any(|first| fits(first, len_at(first))) => (0..all, None),
@@ -88,7 +94,16 @@ impl Window {
             Short::None => (0..0, None),
         };
         let windows = firsts.map(move |first| (first, len.unwrap_or_else(|| len_at(first))));
-        windows.filter(move |&(first, len)| fits(first, len))
+        let full = windows.filter(move |&(first, len)| fits(first, len));
+        let shorter = match len {
+            None if tokens.may_have_singles() => self.single_shortest..self.single_len,
+            _ => 0..0,
+        };
+        let of_len = move |len| {
+            let firsts = (0..all).filter(move |&first| tokens.is_single(first) && fits(first, len));
+            firsts.map(move |first| (first, len))
+        };
+        full.chain(shorter.flat_map(of_len))
     }
 
     /// Visits one feature per token: the window that ends with it. The first windows are shorter.

@@ -125,6 +125,11 @@ impl Tokens {
         (0..self.len()).map(|at| self.text(at..at + 1))
     }
 
+    /// Whether a token may be a single character of a script without spaces.
+    pub(super) fn may_have_singles(&self) -> bool {
+        self.may_have_singles
+    }
+
     /// Whether a token is a single character of a script without spaces between words, and no word.
     #[inline]
     pub(super) fn is_single(&self, at: usize) -> bool {
