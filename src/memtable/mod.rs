@@ -36,6 +36,8 @@ const HEADER: usize = 3;
 const MAX_WORDS: usize = 3;
 /// The end of a list of chunks.
 const NONE: u32 = u32::MAX;
+/// The bit that marks the only row of a bucket, which has no chunk yet.
+const ONLY_ROW: u32 = 1 << 31;
 
 /// A change set with an index over its rows.
 #[derive(Debug)]
@@ -49,11 +51,30 @@ pub(crate) struct Memtable<F> {
     /// So many operations become a run.
     capacity: u64,
     by_k: Box<[OnceLock<Prepared>]>,
-    /// For each table, the newest chunk of each bucket; empty until the first row is inserted.
+    /// For each table, the newest chunk of each bucket, or its only row; empty until the first row is inserted.
     heads: Vec<Vec<u32>>,
     /// All chunks. Each is twice as long as the older one after it, up to [`LARGEST`]: most buckets have few rows,
     /// and in a long list of small chunks each would cost a TLB miss.
     chunks: Vec<u32>,
+}
+
+/// What is in a bucket.
+enum Bucket {
+    Empty,
+    Row(u32),
+    /// The newest chunk.
+    Chunks(u32),
+}
+
+impl Bucket {
+    #[inline]
+    fn of(head: u32) -> Self {
+        match head {
+            NONE => Self::Empty,
+            _ if head & ONLY_ROW == 0 => Self::Chunks(head),
+            _ => Self::Row(head ^ ONLY_ROW),
+        }
+    }
 }
 
 /// Some rows of a bucket.
@@ -116,33 +137,55 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Adds an inserted row to every table.
     fn file(&mut self, row: u32, fingerprint: F) {
-        for (index, table) in self.tables.iter().enumerate() {
-            let (bucket, words) = place(table, &self.shapes[index], fingerprint);
+        assert!(row < NONE ^ ONLY_ROW, "more than 2^31 rows without a commit");
+        for index in 0..self.tables.len() {
+            let (bucket, words) = self.place(index, fingerprint);
             let heads = &mut self.heads[index];
             if heads.is_empty() {
                 heads.resize(1 << self.shapes[index].directory_bits, NONE);
             }
-            let head = &mut heads[bucket];
-            let size = match self.chunks.get(*head as usize * SMALLEST..) {
-                Some(&[_, len, size, ..]) if len as usize == Self::rows_in(size as usize) => {
-                    Some(LARGEST.min(2 * size as usize))
+            match Bucket::of(heads[bucket]) {
+                Bucket::Empty => heads[bucket] = ONLY_ROW | row,
+                Bucket::Row(only) => {
+                    let (_, words_of_only) =
+                        self.place(index, self.changes.inserted()[only as usize].fingerprint);
+                    self.heads[index][bucket] = NONE;
+                    self.chain((index, bucket), only, words_of_only);
+                    self.chain((index, bucket), row, words);
                 }
-                Some(_) => None,
-                None => Some(SMALLEST),
-            };
-            if let Some(size) = size {
-                let start = self.chunks.len();
-                let next = std::mem::replace(head, to_u32(start / SMALLEST));
-                self.chunks.extend([next, 0, to_u32(size)]);
-                self.chunks.resize(start + size, 0);
+                Bucket::Chunks(_) => self.chain((index, bucket), row, words),
             }
-            let chunk = &mut self.chunks[*head as usize * SMALLEST..];
-            let (len, most) = (chunk[1] as usize, Self::rows_in(chunk[2] as usize));
-            chunk[1] += 1;
-            let at = HEADER + len * Self::WORDS;
-            chunk[at..at + Self::WORDS].copy_from_slice(&words[..Self::WORDS]);
-            chunk[HEADER + most * Self::WORDS + len] = row;
         }
+    }
+
+    /// Adds a row to the chunks of a bucket.
+    fn chain(&mut self, (index, bucket): (usize, usize), row: u32, words: [u32; MAX_WORDS]) {
+        let head = &mut self.heads[index][bucket];
+        let size = match self.chunks.get(*head as usize * SMALLEST..) {
+            Some(&[_, len, size, ..]) if len as usize == Self::rows_in(size as usize) => {
+                Some(LARGEST.min(2 * size as usize))
+            }
+            Some(_) => None,
+            None => Some(SMALLEST),
+        };
+        if let Some(size) = size {
+            let start = self.chunks.len();
+            let next = std::mem::replace(head, to_u32(start / SMALLEST));
+            self.chunks.extend([next, 0, to_u32(size)]);
+            self.chunks.resize(start + size, 0);
+        }
+        let chunk = &mut self.chunks[*head as usize * SMALLEST..];
+        let (len, most) = (chunk[1] as usize, Self::rows_in(chunk[2] as usize));
+        chunk[1] += 1;
+        let at = HEADER + len * Self::WORDS;
+        chunk[at..at + Self::WORDS].copy_from_slice(&words[..Self::WORDS]);
+        chunk[HEADER + most * Self::WORDS + len] = row;
+    }
+
+    /// The bucket of a fingerprint in a table, and the words behind the bucket's bits.
+    #[inline]
+    fn place(&self, index: usize, fingerprint: F) -> (usize, [u32; MAX_WORDS]) {
+        place(&self.tables[index], &self.shapes[index], fingerprint)
     }
 
     /// The rows that fit in a chunk of some words.
@@ -163,7 +206,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// Appends every row near a fingerprint, in no particular order. A row that was inserted several times is
     /// appended several times.
     pub(crate) fn search(&self, query: F, near: Nearness<'_>, kernel: Kernel, found: &mut Vec<Match<F>>) {
-        if self.chunks.is_empty() {
+        if self.heads.iter().any(Vec::is_empty) {
             return;
         }
         let prepared = self.by_k[near.k.bits() as usize]
@@ -241,31 +284,63 @@ impl<F: Fingerprint> Memtable<F> {
         kernel: Kernel,
         mut visit: impl FnMut(usize, u32, (&[u32], [u32; MAX_WORDS])),
     ) {
-        let place_in = |index: usize| place(&self.tables[index], &self.shapes[index], query);
         let places: Vec<_> =
-            prepared.probes(plan).map(|(index, _, masks)| (index, place_in(index), masks)).collect();
+            prepared.probes(plan).map(|(index, _, masks)| (index, self.place(index, query), masks)).collect();
         for &(index, (own, _), masks) in &places {
             masks.iter().for_each(|mask| prefetch(&self.heads[index], own ^ mask.bits as usize));
         }
         for &(index, (own, _), masks) in &places {
-            masks.iter().for_each(|mask| self.prefetch_chunk(self.heads[index][own ^ mask.bits as usize]));
+            for mask in masks {
+                match Bucket::of(self.heads[index][own ^ mask.bits as usize]) {
+                    Bucket::Empty => {}
+                    Bucket::Row(row) => prefetch(self.changes.inserted(), row as usize),
+                    Bucket::Chunks(head) => self.prefetch_chunk(head),
+                }
+            }
         }
         let mut passed = Vec::new();
         for &(index, (own, words), masks) in &places {
             for &mask in masks {
-                let mut at = self.heads[index][own ^ mask.bits as usize];
-                while let Some(chunk) = self.chunk(at) {
-                    self.prefetch_chunk(chunk.next);
-                    passed.clear();
-                    Self::filter(kernel, chunk.words, words, prepared.k - mask.flips, &mut passed);
-                    for &nth in &passed {
-                        let start = nth as usize * Self::WORDS;
-                        let stored = &chunk.words[start..start + Self::WORDS];
-                        visit(index, chunk.rows[nth as usize], (stored, words));
-                    }
-                    at = chunk.next;
-                }
+                let (bucket, radius) = (own ^ mask.bits as usize, prepared.k - mask.flips);
+                self.filter_bucket((index, bucket), words, (kernel, radius), &mut passed, |row, stored| {
+                    visit(index, row, (stored, words));
+                });
             }
+        }
+    }
+
+    /// Visits the rows of a bucket whose words are within a radius, and these words.
+    #[inline]
+    fn filter_bucket(
+        &self,
+        (index, bucket): (usize, usize),
+        words: [u32; MAX_WORDS],
+        (kernel, radius): (Kernel, u32),
+        passed: &mut Vec<u32>,
+        mut visit: impl FnMut(u32, &[u32]),
+    ) {
+        let mut at = match self.heads[index].get(bucket).map(|&head| Bucket::of(head)) {
+            None | Some(Bucket::Empty) => return,
+            Some(Bucket::Chunks(head)) => head,
+            Some(Bucket::Row(row)) => {
+                let (_, stored) = self.place(index, self.changes.inserted()[row as usize].fingerprint);
+                let distance: u32 =
+                    stored.iter().zip(words).map(|(word, own)| (word ^ own).count_ones()).sum();
+                if distance <= radius {
+                    visit(row, &stored[..Self::WORDS]);
+                }
+                return;
+            }
+        };
+        while let Some(chunk) = self.chunk(at) {
+            self.prefetch_chunk(chunk.next);
+            passed.clear();
+            Self::filter(kernel, chunk.words, words, radius, passed);
+            for &nth in &*passed {
+                let start = nth as usize * Self::WORDS;
+                visit(chunk.rows[nth as usize], &chunk.words[start..start + Self::WORDS]);
+            }
+            at = chunk.next;
         }
     }
 
@@ -304,17 +379,16 @@ impl<F: Fingerprint> Memtable<F> {
     /// Visits the keys of a row, in no particular order. A key that was inserted several times is
     /// visited several times.
     pub(crate) fn keys_of(&self, row: Row<F>, kernel: Kernel, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
-        let (bucket, words) = place(&self.tables[0], &self.shapes[0], row.fingerprint);
-        let (mut at, mut passed) = (self.heads[0].get(bucket).copied().unwrap_or(NONE), Vec::new());
-        while let Some(chunk) = self.chunk(at) {
-            passed.clear();
-            Self::filter(kernel, chunk.words, words, 0, &mut passed);
-            let rows = passed.iter().map(|&nth| chunk.rows[nth as usize] as usize);
-            let same =
-                rows.filter(|&same| self.changes.inserted()[same] == row && self.changes.is_live(same));
-            same.filter_map(|same| self.changes.key_of(same)).for_each(&mut *visit);
-            at = chunk.next;
-        }
+        let (bucket, words) = self.place(0, row.fingerprint);
+        self.filter_bucket((0, bucket), words, (kernel, 0), &mut Vec::new(), |same, _| {
+            let same = same as usize;
+            if self.changes.inserted()[same] == row
+                && self.changes.is_live(same)
+                && let Some(key) = self.changes.key_of(same)
+            {
+                visit(key);
+            }
+        });
     }
 }
 

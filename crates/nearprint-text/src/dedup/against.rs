@@ -70,7 +70,7 @@ fn read_all<F: Fingerprint>(
         &mut reader,
         engine.get_threads(),
         || fingerprinter.clone(),
-        preparing_documents(job.dedup.confirm),
+        preparing_documents(job.dedup.confirm, true),
         |block, at| {
             for Prepared { record, .. } in block {
                 let (record, made) = record.map_err(|bad| bad_record(&bad))?;

@@ -77,7 +77,7 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let (fingerprinter, min_words) = (run.deduplicator.fingerprinter(), run.job.unit_rules.min_words);
-    let make = |record: &Record, _: &RecentTexts<F>, _: &mut Fingerprinter<F>| {
+    let make = |record: &mut Record, _: &RecentTexts<F>, _: &mut Fingerprinter<F>| {
         Words::<F>::of(&record.text, min_words)
     };
     let work = preparing(|item| with_valid_key(item, Unit::MORE_KEY_BYTES), make);

@@ -31,7 +31,7 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
-    let make = |record: &Record, recent: &RecentTexts<F>, fingerprinter: &mut Fingerprinter<F>| {
+    let make = |record: &mut Record, recent: &RecentTexts<F>, fingerprinter: &mut Fingerprinter<F>| {
         let (mut units, mut number) = (Vec::new(), 0);
         unit.for_each(&record.text, |place| {
             number += 1;

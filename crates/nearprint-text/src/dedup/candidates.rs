@@ -1,6 +1,7 @@
 //! The kept documents near a new one, and which of them it duplicates.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::measure::{Judge, Measure};
@@ -143,22 +144,31 @@ const MOST_OUTLINES: usize = 1 << 15;
 /// The outlines of the sets of documents that were compared, by their rows. Most of the documents that are
 /// made from one template need no look at their sets.
 #[derive(Clone)]
-pub(super) struct Outlines<F>(HashMap<(F, u64), Outline>);
+pub(super) struct Outlines<F> {
+    /// Where they are: a growing table moves its entries.
+    places: HashMap<(F, u64), usize>,
+    outlines: Vec<Outline>,
+}
 
 impl<F: Fingerprint> Outlines<F> {
     pub(super) fn new() -> Self {
-        Self(HashMap::new())
+        Self { places: HashMap::new(), outlines: Vec::new() }
     }
 
     fn get(&self, row: Match<F>) -> Option<&Outline> {
-        self.0.get(&(row.fingerprint, row.id))
+        let place = self.places.get(&(row.fingerprint, row.id))?;
+        Some(&self.outlines[*place])
     }
 
     fn insert(&mut self, row: Match<F>, set: &[u32]) {
-        if self.0.len() == MOST_OUTLINES {
-            self.0.clear();
+        if self.outlines.len() == MOST_OUTLINES {
+            self.places.clear();
+            self.outlines.clear();
         }
-        self.0.entry((row.fingerprint, row.id)).or_insert_with(|| Outline::of(set));
+        if let Entry::Vacant(entry) = self.places.entry((row.fingerprint, row.id)) {
+            entry.insert(self.outlines.len());
+            self.outlines.push(Outline::of(set));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::candidates::{
 };
 use super::database::{allowed_recipe, check_bands, open_database};
 use super::kept_keys::KeptKeys;
-use super::measure::{Measure, key_storage};
+use super::measure::{Judge, Measure, key_storage};
 use super::options::DedupOptions;
 use super::stored::Stored;
 use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
@@ -504,6 +504,11 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// When documents are near-duplicates.
     pub(super) fn measure(&self) -> &Measure {
         &self.measure
+    }
+
+    /// Whether it stores or compares the texts of documents themselves.
+    pub(super) fn reads_texts(&self) -> bool {
+        self.stores == KeyStorage::KeysAndTexts || matches!(self.measure.judge, Judge::Texts(_))
     }
 
     /// What to remember of a kept document.

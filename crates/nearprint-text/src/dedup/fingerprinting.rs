@@ -19,14 +19,14 @@ pub(super) struct Prepared<T> {
 /// fingerprints of the others.
 pub(super) fn preparing<F: Fingerprint, T>(
     check: impl Fn(Item) -> Item + Sync,
-    make: impl Fn(&Record, &RecentTexts<F>, &mut Fingerprinter<F>) -> T + Sync,
+    make: impl Fn(&mut Record, &RecentTexts<F>, &mut Fingerprinter<F>) -> T + Sync,
 ) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<T> + Sync {
     let recent = RecentTexts::new();
     move |item, fingerprinter| {
         let digest = item.digest();
         let record = match check(item) {
-            Item::Record(record) => {
-                let made = make(&record, &recent, fingerprinter);
+            Item::Record(mut record) => {
+                let made = make(&mut record, &recent, fingerprinter);
                 Ok((record, made))
             }
             Item::Bad(bad) => Err(bad),
@@ -35,13 +35,20 @@ pub(super) fn preparing<F: Fingerprint, T>(
     }
 }
 
-/// [Prepares](preparing) whole documents.
+/// [Prepares](preparing) whole documents. Texts that nobody reads any more take as much memory as their records.
 pub(super) fn preparing_documents<F: Fingerprint>(
     confirm: Option<Confirm>,
+    keeps_texts: bool,
 ) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<Fingerprinted<F>> + Sync {
     preparing(
         move |item| checked(item, confirm),
-        |record, recent, fingerprinter| recent.fingerprint(&record.text, fingerprinter),
+        move |record, recent, fingerprinter| {
+            let made = recent.fingerprint(&record.text, fingerprinter);
+            if !keeps_texts {
+                record.text = String::new();
+            }
+            made
+        },
     )
 }
 

@@ -142,7 +142,7 @@ impl FirstPass {
         report: Report<'_>,
     ) -> Result<()> {
         let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
-        let (work, threads) = (preparing_documents(options.confirm), options.engine.get_threads());
+        let (work, threads) = (preparing_documents(options.confirm, true), options.engine.get_threads());
         documents::each(
             reader,
             threads,

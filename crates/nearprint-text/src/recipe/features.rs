@@ -1,5 +1,6 @@
 //! Sets of features, small enough to be stored with every document.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The bits of the hash of a feature.
@@ -24,11 +25,25 @@ const TYPICAL_GAP: u32 = 11_629_080;
 #[derive(Clone, Debug)]
 pub struct Features(Form);
 
+/// The bytes of a hash, the lowest first.
+type ListedHash = [u8; HASH_BITS as usize / 8];
+
+#[inline]
+fn listed(hash: u32) -> ListedHash {
+    let [low, middle, high, _] = hash.to_le_bytes();
+    [low, middle, high]
+}
+
+#[inline]
+fn unlisted([low, middle, high]: ListedHash) -> u32 {
+    u32::from_le_bytes([low, middle, high, 0])
+}
+
 #[derive(Clone, Debug)]
 enum Form {
     /// In the order of the text, and as often as there. Few sets are ever compared or stored, and only
     /// these have to be sorted.
-    Listed(Arc<[u32]>),
+    Listed(Arc<[ListedHash]>),
     /// Ascending, as differences in Rice codes.
     Coded(Arc<[u8]>),
 }
@@ -36,7 +51,7 @@ enum Form {
 impl Features {
     /// The set of some features, by their hashes of 64 bits.
     pub(super) fn of_hashes(hashes: &[u64]) -> Self {
-        Self(Form::Listed(hashes.iter().map(|hash| (hash >> (64 - HASH_BITS)) as u32).collect()))
+        Self(Form::Listed(hashes.iter().map(|hash| listed((hash >> (64 - HASH_BITS)) as u32)).collect()))
     }
 
     /// The set that [`to_bytes`](Self::to_bytes) returned. Other bytes give a set without a
@@ -61,29 +76,21 @@ impl Features {
     }
 
     /// The same for a temporary file: more bytes, and less work.
-    pub(crate) fn to_listed_bytes(&self) -> Vec<u8> {
-        let bytes_of = |hashes: &[u32]| {
-            let mut bytes = vec![0; 3 * hashes.len()];
-            for (place, hash) in bytes.as_chunks_mut::<3>().0.iter_mut().zip(hashes) {
-                let [low, middle, high, _] = hash.to_le_bytes();
-                *place = [low, middle, high];
-            }
-            bytes
-        };
+    pub(crate) fn to_listed_bytes(&self) -> Cow<'_, [u8]> {
         match &self.0 {
-            Form::Listed(hashes) => bytes_of(hashes),
+            Form::Listed(hashes) => hashes.as_flattened().into(),
             Form::Coded(_) => {
                 let mut hashes = Vec::new();
-                self.ascending(&mut hashes).map(|()| bytes_of(&hashes)).unwrap_or_default()
+                let bytes =
+                    self.ascending(&mut hashes).map(|()| hashes.into_iter().flat_map(listed).collect());
+                Cow::Owned(bytes.unwrap_or_default())
             }
         }
     }
 
     /// The set that [`to_listed_bytes`](Self::to_listed_bytes) returned.
     pub(crate) fn from_listed_bytes(bytes: &[u8]) -> Self {
-        let hashes = bytes.as_chunks::<3>().0.iter();
-        let hash = |&[low, middle, high]: &[u8; 3]| u32::from_le_bytes([low, middle, high, 0]);
-        Self(Form::Listed(hashes.map(hash).collect()))
+        Self(Form::Listed(bytes.as_chunks().0.into()))
     }
 
     /// Whether it has no feature.
@@ -97,7 +104,7 @@ impl Features {
         match &self.0 {
             Form::Listed(listed) => {
                 hashes.clear();
-                hashes.extend_from_slice(listed);
+                hashes.extend(listed.iter().copied().map(unlisted));
                 sort(hashes);
                 hashes.dedup();
                 Some(())
@@ -330,6 +337,11 @@ impl Bits<'_> {
 
 /// The Jaccard similarity of two sets of ascending numbers, 0 for two empty ones, if it is at least `least`.
 pub(crate) fn jaccard(a: &[u32], b: &[u32], least: f64) -> Option<f64> {
+    // The similarity if one were a part of the other, rounded as the result is.
+    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
+    if (fewer as f64 / more.max(1) as f64) < least {
+        return None;
+    }
     let all = a.len() + b.len();
     let too_many = too_many_alone(all, least);
     let (mut at_a, mut at_b, mut shared) = (0, 0, 0usize);
@@ -399,7 +411,7 @@ mod tests {
 
     impl Features {
         fn listed(hashes: &[u32]) -> Self {
-            Self(Form::Listed(hashes.into()))
+            Self(Form::Listed(hashes.iter().copied().map(super::listed).collect()))
         }
     }
 

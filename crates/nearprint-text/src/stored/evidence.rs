@@ -67,9 +67,7 @@ impl FeatureSet {
             let is_copy = a.len() == b.len() && self.text_hash == other.text_hash && self.has_tokens();
             return is_copy.then_some(1.0);
         }
-        let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
-        let may_be_similar = fewer as f64 >= least * more as f64;
-        if may_be_similar { jaccard(a, b, least) } else { None }
+        jaccard(a, b, least)
     }
 
     fn has_tokens(&self) -> bool {
@@ -191,5 +189,18 @@ impl EvidenceReader {
             documents.push(StoredDocument { key, set });
         }
         Ok(documents.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_a_part_of_a_text_at_the_limit_itself_is_similar() {
+        let set = |count: u32| FeatureSet { hashes: (0..count).collect(), text_hash: 0 };
+        assert_eq!(set(100).similarity(&set(55), 0.55), Some(0.55));
+        assert_eq!(set(55).similarity(&set(100), 0.55), Some(0.55));
+        assert_eq!(set(100).similarity(&set(55), 0.56), None);
     }
 }
