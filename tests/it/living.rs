@@ -514,10 +514,12 @@ fn what_is_looked_up_ahead_changes_no_answer<F: Fingerprint>() {
         let options = Options::new().threads(2).memory_bytes(1 << 20);
         let database = options.create::<F>(home.path().join("db"), &Schema::new()).unwrap();
         let mut writer = database.writer().unwrap();
-        assert!(writer.look_ahead(&[F::default()], 3).unwrap(), "there are no runs");
+        assert!(!writer.has_runs() && writer.look_ahead(&[F::default()], 3).unwrap());
         let (rows, mut random) = (rows::<F>(shape, 3000, 7), Random(9));
         insert_all(&mut writer, &rows[..2000]).unwrap();
+        assert!(!writer.has_runs(), "all rows are in memory");
         writer.flush().unwrap();
+        assert!(writer.has_runs());
         // Enough for several threads and for an answer table by table.
         let asked: Vec<F> = (0..9000).map(|at| random.near(rows[at % 3000].fingerprint, 4)).collect();
         type Change<'a, F> = &'a dyn Fn(&mut Writer<F>);

@@ -50,6 +50,13 @@ impl<F: Fingerprint> Writer<F> {
         Ok(Rows { view, ahead: ahead.as_ref(), searcher, unflushed, is_expired, kernel: *kernel })
     }
 
+    /// Whether rows were flushed to runs. Without runs, [`look_ahead`](Self::look_ahead) has
+    /// nothing to do: all rows are in memory.
+    #[must_use]
+    pub fn has_runs(&self) -> bool {
+        !self.view.searchables().is_empty()
+    }
+
     /// Looks fingerprints up together, on all threads of the options, for calls of [`query`](Self::query) with
     /// the same `k` that follow. Their answers stay the same, and cost less from some thousand fingerprints on.
     ///
@@ -73,7 +80,7 @@ impl<F: Fingerprint> Writer<F> {
 
     fn look_up_together(&mut self, fingerprints: &[F], near: Nearness<'_>) -> Result<bool> {
         self.ahead = None;
-        if self.view.searchables().is_empty() {
+        if !self.has_runs() {
             return Ok(true);
         }
         let threads = self.options.threads.min(fingerprints.len() / SWEEP_FROM).max(1);

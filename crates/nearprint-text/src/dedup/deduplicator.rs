@@ -453,10 +453,15 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
     }
 
+    /// Whether [`look_ahead`](Self::look_ahead) is worth waiting for documents.
+    pub(super) fn looks_ahead(&self) -> bool {
+        !self.is_crowded && self.writer.has_runs()
+    }
+
     /// Looks the documents of this run near some others up together, which [`nearest`](Self::nearest) then takes
     /// from there.
     pub(super) fn look_ahead<'a>(&mut self, some: impl Iterator<Item = &'a Fingerprinted<F>>) -> Result<()> {
-        if self.is_crowded {
+        if !self.looks_ahead() {
             return Ok(());
         }
         let looked_up = |made: &&Fingerprinted<F>| {

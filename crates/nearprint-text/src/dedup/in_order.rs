@@ -33,7 +33,9 @@ pub(super) fn run<F: Fingerprint>(
         work,
         |block, at| {
             read.push(block, at);
-            if read.are_many() || may_wait { decide(run, &mut read, report) } else { Ok(()) }
+            // Without runs, deciding at once leaves no thread idle and holds few records.
+            let is_due = read.are_many() || may_wait || !run.deduplicator.looks_ahead();
+            if is_due { decide(run, &mut read, report) } else { Ok(()) }
         },
     );
     // What was read before an error, if it was no error of a decision.
