@@ -45,6 +45,8 @@ pub(crate) struct Memtable<F> {
     pub(crate) changes: ChangeSet<F>,
     layout: Layout,
     bands: Option<BandLayout>,
+    /// Whether each bucket has the rows of one band, and their words are the whole sketches.
+    buckets_are_bands: bool,
     metric: Metric<F>,
     tables: Vec<Table<F>>,
     shapes: Vec<TableShape>,
@@ -108,7 +110,24 @@ impl<F: Fingerprint> Memtable<F> {
         let heads = vec![Vec::new(); shapes.len()];
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
         let (changes, bands) = (ChangeSet::new(), manifest.layout.bands());
-        Ok(Self { changes, layout, bands, metric, tables, shapes, capacity, by_k, heads, chunks: Vec::new() })
+        let buckets_are_bands = bands.is_some_and(|bands| {
+            let is_band = |shape: &TableShape| shape.directory_bits == shape.prefix_bits;
+            shapes.iter().all(is_band) && bands.sketch_of(F::BITS) == HI_BITS * to_u32(Self::WORDS)
+        });
+        let chunks = Vec::new();
+        Ok(Self {
+            changes,
+            layout,
+            bands,
+            buckets_are_bands,
+            metric,
+            tables,
+            shapes,
+            capacity,
+            by_k,
+            heads,
+            chunks,
+        })
     }
 
     /// Whether a run is to be made of it.
@@ -251,7 +270,7 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Appends the rows that their equal bands admit. A near row survives in as many buckets as it has equal bands,
     /// and in others that share the leading bits of a band; where a band is equal, the words differ in no more bits
-    /// than the sketches. This alone excludes most rows, which then are not read.
+    /// than the sketches. This alone excludes most rows, which then are not read, and decides where buckets are bands.
     fn probe_by_bands(
         &self,
         query: F,
@@ -272,7 +291,8 @@ impl<F: Fingerprint> Memtable<F> {
         let rows: Vec<usize> = may_be_near.map(|same| low_half(same[0] >> 32) as usize).collect();
         rows.iter().for_each(|&row| prefetch(self.changes.inserted(), row));
         let within = rows.iter().filter_map(|&row| self.near(row, query, prepared.k));
-        found.extend(within.filter(|row| distances.contain(row.fingerprint, query)));
+        let is_near = |row: &Match<F>| self.buckets_are_bands || distances.contain(row.fingerprint, query);
+        found.extend(within.filter(is_near));
     }
 
     /// Visits what a plan finds by its words: the table, the row, its words and the words of the query. In stages
