@@ -55,8 +55,38 @@ pub fn key_in<'a>(object: &'a str, field: &str) -> Result<Option<Cow<'a, str>>, 
 
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
-    format!("not a JSON object: {what} (column {})", error.column())
+    format!("not a JSON object: {} (column {})", without_place(&text), error.column())
+}
+
+/// The message of an error without its line and column.
+fn without_place(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(what, _)| what)
+}
+
+/// The string of a valid JSON value. `None` for other values, and for strings with rare escapes: `serde_json` decodes
+/// these into a buffer that grows anew for each string.
+fn unescaped(json: &str) -> Option<Cow<'_, str>> {
+    let mut rest = json.strip_prefix('"')?.strip_suffix('"')?;
+    let next_escape = |rest: &str| memchr::memchr(b'\\', rest.as_bytes());
+    let Some(mut at) = next_escape(rest) else { return Some(Cow::Borrowed(rest)) };
+    let mut text = String::with_capacity(rest.len());
+    loop {
+        text.push_str(&rest[..at]);
+        text.push(match rest.as_bytes().get(at + 1)? {
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            same @ (b'"' | b'\\' | b'/') => char::from(*same),
+            _ => return None,
+        });
+        rest = &rest[at + 2..];
+        match next_escape(rest) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    text.push_str(rest);
+    Some(Cow::Owned(text))
 }
 
 /// Finds fields in an object.
@@ -90,7 +120,13 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
             if !nested && hit.whole == [false; NUM_FIELDS] {
                 members.next_value::<IgnoredAny>()?;
             } else if !nested && hit.whole == [true, false, false] {
-                self.found[TEXT] = Some(members.next_value_seed(TextOnly)?);
+                let json = members.next_value::<&RawValue>()?.get();
+                self.found[TEXT] = Some(match unescaped(json) {
+                    Some(text) => JsonField::Text(text),
+                    None => TextOnly
+                        .deserialize(&mut serde_json::Deserializer::from_str(json))
+                        .map_err(|error| A::Error::custom(without_place(&error.to_string())))?,
+                });
                 settled[TEXT] = true;
             } else if hit.whole == [false; NUM_FIELDS] {
                 members.next_value_seed(Object { names: inside, found: self.found, required: false })?;
@@ -361,6 +397,8 @@ pub(super) fn with_members<'a>(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn texts(object: &str, text: &str, key: &str) -> (Option<String>, Option<String>) {
@@ -369,6 +407,35 @@ mod tests {
             text.map(|found| found.into_text().unwrap().into_owned()),
             key.map(|found| found.into_key().unwrap().into_owned()),
         )
+    }
+
+    proptest! {
+        #[test]
+        fn strings_are_unescaped_as_serde_json_does(
+            text in "\\PC{0,20}", json in "\"([^\"\\\\\\x00-\\x1f]|\\\\([nrtbf\"\\\\/]|u00[2-7][0-9a-f])){0,20}\"",
+        ) {
+            let escaped = serde_json::to_string(&text).unwrap();
+            for json in [&escaped, &json] {
+                let expected: String = serde_json::from_str(json).unwrap();
+                if let Some(text) = unescaped(json) {
+                    prop_assert_eq!(text, expected);
+                } else {
+                    prop_assert!(["\\u", "\\b", "\\f"].iter().any(|rare| json.contains(rare)), "{}", json);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_with_damaged_escapes_have_an_error_with_one_place() {
+        for text in [r"\ud800", r"\q", r"\u12", "a\u{1}b"] {
+            let object = format!("{{\"a\":\"{text}\"}}");
+            let error = find(&object, [Some("a"), None, None]).unwrap_err();
+            assert!(
+                error.starts_with("not a JSON object: ") && error.matches("column").count() == 1,
+                "{error}"
+            );
+        }
     }
 
     #[test]
