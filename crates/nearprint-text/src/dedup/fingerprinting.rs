@@ -35,7 +35,8 @@ pub(super) fn preparing<F: Fingerprint, T>(
     }
 }
 
-/// [Prepares](preparing) whole documents. Texts that nobody reads any more take as much memory as their records.
+/// [Prepares](preparing) whole documents. A text takes as much memory as its record, and goes once its fingerprint is
+/// made, unless it is to be kept.
 pub(super) fn preparing_documents<F: Fingerprint>(
     confirm: Option<Confirm>,
     keeps_texts: bool,

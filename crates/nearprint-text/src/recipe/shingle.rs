@@ -31,8 +31,8 @@ pub(super) struct Window {
     /// Tokens in a window that begins with a single character of a script without spaces; the same
     /// as `len` unless tokens are [`Words`](super::tokenize::Tokenizer::Words).
     pub(super) single_len: usize,
-    /// Tokens in the shortest such window, at most `single_len`: a text that has full windows has
-    /// those of all lengths from this one on.
+    /// Tokens in the shortest such window, at most `single_len`. All lengths between the two are windows,
+    /// too, in a text that has a full one.
     pub(super) single_shortest: usize,
     pub(super) join: Join,
     pub(super) short: Short,
