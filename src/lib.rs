@@ -100,6 +100,7 @@ pub mod internal {
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
     pub use crate::util::file;
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
+    pub use crate::util::random::random_bytes;
     pub use crate::util::time::Utc;
 }
 

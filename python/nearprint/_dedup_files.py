@@ -41,7 +41,7 @@ def dedup_files(
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
     evidence: Optional[Literal["features", "texts", "none"]] = None,
-    keep: str = "first",
+    keep: Optional[str] = None,
     shards: Optional[int] = None,
     unit: Optional[Literal["paragraph", "line", "passage"]] = None,
     min_words: Optional[int] = None,

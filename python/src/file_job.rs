@@ -31,7 +31,7 @@ pub(crate) struct Description {
     k: Option<u32>,
     similarity: Option<f64>,
     confirm: Option<String>,
-    keep: String,
+    keep: Option<String>,
     shards: Option<u32>,
     unit: Option<String>,
     min_words: Option<usize>,
@@ -82,7 +82,8 @@ impl Description {
         self.check_passages()?;
         let mut dedup = near_options(self.recipe()?, self.k, self.similarity, self.confirm.as_deref())?;
         let unit = self.unit()?;
-        let keep = self.keep.parse::<Keep>().map_err(|why| format!("keep = {:?}: {why}", self.keep))?;
+        let parsed = |keep: &String| keep.parse::<Keep>().map_err(|why| format!("keep = {keep:?}: {why}"));
+        let keep = self.keep.as_ref().map(parsed).transpose()?;
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
             known.map(|(_, format)| *format).ok_or_else(|| format!("input_format = {name:?}: there is none"))

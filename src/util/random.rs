@@ -12,7 +12,10 @@ pub(crate) fn random_id() -> Result<[u8; 16]> {
 }
 
 /// Returns bytes from the system's random number generator.
-pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N]> {
+///
+/// # Errors
+/// Those of the system.
+pub fn random_bytes<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
         Error::io("read", "the system's random numbers")(std::io::Error::other(error.to_string()))

@@ -13,7 +13,6 @@ mod commands;
 mod exact;
 mod expected;
 mod familiar;
-mod file_act;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;

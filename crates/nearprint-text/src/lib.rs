@@ -3,6 +3,7 @@
 //! - [`recipe`] makes fingerprints of texts.
 //! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them
 //!   unchanged.
+//! - [`acts`] moves, links and deletes files that go, and undoes that.
 //! - [`dedup`] decides document by document what is new, and deduplicates files.
 //! - [`stored`] finds the similar documents of a database, and their exact similarities.
 //! - [`jaccard`] computes the exact similarity of texts, and finds all similar pairs.
@@ -24,6 +25,8 @@
 //! # Ok::<(), nearprint_text::Error>(())
 //! ```
 
+pub mod acts;
+mod aside;
 pub mod dedup;
 pub mod documents;
 mod error;

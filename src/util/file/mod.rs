@@ -6,13 +6,28 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+use std::path::Path;
+use std::{fs, io};
+
 pub use device::{is_device_name, refuse_device};
 #[cfg(unix)]
-pub use unix::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
+pub use unix::{
+    identity, identity_of, is_removed, num_names, read_exact_at, rename, rename_to_free, sync_folder,
+    write_all_at,
+};
 #[cfg(windows)]
 pub(crate) use windows::{RENAME_PATIENCE, patiently};
 #[cfg(windows)]
-pub use windows::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
+pub use windows::{
+    identity, identity_of, is_removed, num_names, read_exact_at, rename, rename_to_free, sync_folder,
+    write_all_at,
+};
+
+/// Gives a file a second name that nothing has, and removes the first one, where a rename may replace a file.
+fn link_and_unlink(from: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(from, to)?;
+    fs::remove_file(from).inspect_err(|_| drop(fs::remove_file(to)))
+}
 
 /// What distinguishes a file from every other one that exists: the number of its file system, and its
 /// own number there.
@@ -38,6 +53,21 @@ mod tests {
         let mut all = String::new();
         file.read_to_string(&mut all).unwrap();
         assert_eq!(all, "x12345");
+    }
+
+    #[test]
+    fn a_rename_to_a_free_name_replaces_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let [one, two, other] = ["one", "two", "other"].map(|name| home.path().join(name));
+        for rename in [rename_to_free, link_and_unlink] {
+            fs::write(&one, "1").unwrap();
+            fs::write(&other, "2").unwrap();
+            assert_eq!(rename(&one, &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!((fs::read(&one).unwrap(), fs::read(&other).unwrap()), (b"1".to_vec(), b"2".to_vec()));
+            rename(&one, &two).unwrap();
+            assert!(!one.exists() && fs::read(&two).unwrap() == b"1");
+            fs::remove_file(&two).unwrap();
+        }
     }
 
     #[test]

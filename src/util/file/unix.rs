@@ -5,6 +5,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+use rustix::{
+    fs::{CWD, RenameFlags},
+    io::Errno,
+};
+
 use super::Identity;
 
 /// Fills a buffer from an offset.
@@ -44,7 +50,15 @@ pub fn identity_of(path: &Path) -> io::Result<Identity> {
 /// Whether an open file has no name any more.
 #[must_use]
 pub fn is_removed(file: &File) -> bool {
-    file.metadata().map_or(0, |metadata| metadata.nlink()) == 0
+    num_names(file).unwrap_or(0) == 0
+}
+
+/// The number of names that an open file has.
+///
+/// # Errors
+/// Those of the system.
+pub fn num_names(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.nlink())
 }
 
 /// Renames a file, and replaces any file with the new name.
@@ -53,6 +67,21 @@ pub fn is_removed(file: &File) -> bool {
 /// Those of the system.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
+}
+
+/// Renames a file, and replaces nothing.
+///
+/// # Errors
+/// Those of the system; [`io::ErrorKind::AlreadyExists`] if something has the new name, and
+/// [`io::ErrorKind::CrossesDevices`] where the new name is on another file system. A file system without such renames
+/// and without hard links has its own.
+pub fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        other => return Ok(other?),
+    }
+    super::link_and_unlink(from, to)
 }
 
 /// Makes creations, renames and removals in a folder durable.

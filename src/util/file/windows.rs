@@ -107,7 +107,15 @@ pub fn identity_of(path: &Path) -> io::Result<Identity> {
 /// Whether an open file has no name any more.
 #[must_use]
 pub fn is_removed(file: &File) -> bool {
-    information(file).map_or(0, |found| found.number_of_links()) == 0
+    num_names(file).unwrap_or(0) == 0
+}
+
+/// The number of names that an open file has.
+///
+/// # Errors
+/// Those of the system.
+pub fn num_names(file: &File) -> io::Result<u64> {
+    Ok(information(file)?.number_of_links())
 }
 
 /// Renames a file, and replaces any file with the new name.
@@ -119,6 +127,15 @@ pub fn is_removed(file: &File) -> bool {
 /// Those of the system.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     patiently(RENAME_PATIENCE, || fs::rename(from, to))
+}
+
+/// Renames a file, and replaces nothing.
+///
+/// # Errors
+/// Those of the system; [`io::ErrorKind::AlreadyExists`] if something has the new name, and
+/// [`io::ErrorKind::CrossesDevices`] where the new name is on another volume. FAT has no hard links, which this needs.
+pub fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    super::link_and_unlink(from, to)
 }
 
 /// Makes creations, renames and removals in a folder durable, where the file system does that for folders.

@@ -1,22 +1,25 @@
-//! What `dedup` and `apply` do with near-duplicate files.
+//! What `dedup` and `apply` do with near-duplicate files: options, messages and counts of acts.
 
-use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Write;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use indicatif::DecimalBytes;
 use nearprint::Error;
 use nearprint::internal::file::refuse_device;
+use nearprint_text::acts::{
+    ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, database_around,
+    folder_around, recover, resolved, temporary_beside, write_list,
+};
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
-use nearprint_text::documents::{FileStamp, have_same_bytes};
 use serde_json::{Value, json};
 
 use crate::args::GlobalArgs;
-use crate::file_act::{ActKind, FileAct};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::plural;
+use crate::terminal::results::escape;
+use crate::terminal::{interrupt, plural};
 
 /// The name of an undo list.
 const UNDO_LIST: &str = "nearprint-undo.tsv";
@@ -34,12 +37,15 @@ pub(super) struct ActionArgs {
     /// can: Btrfs, XFS, APFS
     #[arg(long, group = "action")]
     reflink: bool,
-    /// Delete them. Only byte-identical copies can be restored
+    /// Delete them. Only byte-identical copies can be restored, so anything else is deleted only with --keep
     #[arg(long, group = "action")]
     delete: bool,
     /// Act on byte-identical copies alone
     #[arg(long, requires = "action")]
-    only_exact: bool,
+    pub(super) only_exact: bool,
+    /// With --hardlink, also replace files that have another owner or mode than the kept file
+    #[arg(long, requires = "hardlink")]
+    any_owner: bool,
     /// The list for `nearprint undo`; the file must not exist [default: nearprint-undo.tsv, in DIR of --move-to
     /// or in the current folder]
     #[arg(long, value_name = "FILE", requires = "action")]
@@ -48,16 +54,20 @@ pub(super) struct ActionArgs {
 
 /// An action on all near-duplicates.
 pub(super) struct Plan {
-    kind: ActKind,
+    rules: Rules,
     /// Where files are moved to.
     folder: PathBuf,
-    only_exact: bool,
     undo_list: PathBuf,
+    /// The folders of the inputs, for the command that undoes.
+    folders: Vec<PathBuf>,
+    /// Whether the user has said which file stays, so that others may be deleted for good.
+    keep_is_chosen: bool,
 }
 
 impl ActionArgs {
-    /// The plan, if there is an action. Fails if files would be moved into an input.
-    pub(super) fn plan(&self, inputs: &[PathBuf]) -> Result<Option<Plan>, Failure> {
+    /// The plan, if there is an action. `inputs` are all files and folders that are read. Fails if a file would be
+    /// moved into one of them, or into a database.
+    pub(super) fn plan(&self, inputs: &[PathBuf], keep_is_chosen: bool) -> Result<Option<Plan>, Failure> {
         let kind = match self {
             Self { move_to: Some(_), .. } => ActKind::Move,
             Self { hardlink: true, .. } => ActKind::Hardlink,
@@ -66,176 +76,361 @@ impl ActionArgs {
             _ => return Ok(None),
         };
         [&self.move_to, &self.undo_list].into_iter().flatten().try_for_each(|path| refuse_device(path))?;
-        let folder = self.move_to.as_deref().map(absolute).transpose()?.unwrap_or_default();
-        for input in inputs {
-            if kind == ActKind::Move && folder.starts_with(absolute(input)?) {
-                let (folder, input) = (folder.display(), input.display());
-                let why = format!("--move-to {folder}: is inside {input}, and would be read by the next run");
-                return Err(Failure::Usage(why));
-            }
-        }
+        let folder = self.move_to.as_deref().map(|folder| target_folder(folder, inputs)).transpose()?;
+        let folder = folder.unwrap_or_default();
         let undo_list = self.undo_list.clone().unwrap_or_else(|| folder.join(UNDO_LIST));
+        refuse_inside_database("--undo-list", &undo_list)?;
         if undo_list.symlink_metadata().is_ok() {
             let list = undo_list.display();
             let why = format!("{list}: exists, and may undo an earlier run; --undo-list names another file");
             return Err(Failure::Usage(why));
         }
-        Ok(Some(Plan { kind, folder, only_exact: self.only_exact, undo_list }))
+        let folder_of = |path: &PathBuf| match path.is_dir() {
+            true => resolved(path).ok(),
+            false => resolved(path).ok()?.parent().map(Path::to_path_buf),
+        };
+        let rules = Rules { kind, only_copies: self.only_exact, any_owner: self.any_owner };
+        let mut folders: Vec<PathBuf> = inputs.iter().filter_map(folder_of).collect();
+        folders.push(folder.clone());
+        folders.retain(|folder| !folder.as_os_str().is_empty());
+        Ok(Some(Plan { rules, folder, undo_list, folders, keep_is_chosen }))
     }
 }
 
-/// An absolute path without `.` in it.
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    let path = std::path::absolute(path).map_err(Error::io("open", path))?;
-    Ok(path.components().collect())
+/// The absolute path of the folder of `--move-to`.
+fn target_folder(folder: &Path, inputs: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let look = Error::io("look at", folder);
+    let inside = folder_around(folder, inputs.iter().map(PathBuf::as_path)).map_err(look)?;
+    let shown = folder.display();
+    if let Some(input) = inside {
+        let input = input.display();
+        let why = format!("--move-to {shown}: is inside {input}, and would be read by the next run");
+        return Err(Failure::Usage(why));
+    }
+    refuse_inside_database("--move-to", &folder.join(UNDO_LIST))?;
+    if folder.metadata().is_ok_and(|found| !found.is_dir()) {
+        return Err(Failure::Usage(format!("--move-to {shown}: is no folder")));
+    }
+    Ok(resolved(folder).map_err(Error::io("look at", folder))?)
+}
+
+/// Refuses to put a file into a database, whose next writer might remove it.
+pub(super) fn refuse_inside_database(option: &str, path: &Path) -> Result<(), Failure> {
+    match database_around(path)? {
+        Some(database) => {
+            let (path, database) = (path.display(), database.display());
+            Err(Failure::Usage(format!("{option} {path}: is inside the database {database}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What was done, or would be.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct ActCounts {
     files: usize,
-    exact: usize,
+    /// Byte-identical copies among them.
+    copies: usize,
+    /// Bytes of files that have no other name.
     bytes: u64,
+    failed: usize,
+    skipped: usize,
+    is_interrupted: bool,
 }
 
 impl ActCounts {
     pub(super) fn object(self) -> Value {
-        json!({ "files": self.files, "exact_copies": self.exact, "bytes": self.bytes })
+        let Self { files, copies, bytes, failed, skipped, .. } = self;
+        json!({ "files": files, "exact_copies": copies, "bytes": bytes, "not_done": failed, "skipped": skipped })
+    }
+
+    /// Counts further acts that were not done.
+    pub(super) fn with_failed(self, further: usize) -> Self {
+        Self { failed: self.failed + further, ..self }
+    }
+
+    /// A failure if an act was not done.
+    pub(super) fn check(self) -> Result<(), Failure> {
+        match self {
+            Self { is_interrupted: true, files, .. } => Err(Failure::ActsStopped { done: files }),
+            Self { failed: 0, .. } => Ok(()),
+            Self { failed, .. } => Err(Failure::ActsFailed { failed }),
+        }
     }
 }
 
-/// An act that is planned.
-struct Step<'a> {
+/// A step with the file that it is for.
+struct Planned<'a> {
     file: &'a DuplicateFile,
-    act: FileAct,
-    is_exact: bool,
-    size_bytes: u64,
+    step: Step,
+}
+
+/// The run of a plan.
+struct Run<'a> {
+    plan: &'a Plan,
+    files: &'a DuplicateFiles,
+    global: GlobalArgs,
+    counts: ActCounts,
 }
 
 impl Plan {
-    /// Acts on the near-duplicates, or prints what would be done.
+    /// Acts on the near-duplicates, or prints what would be done. `temporary` are folders that killed acts have left.
     pub(super) fn run(
         &self,
         files: &DuplicateFiles,
+        temporary: &[PathBuf],
         is_dry: bool,
         global: GlobalArgs,
     ) -> Result<ActCounts, Failure> {
-        let left = |path: &Path, why: &str| {
-            global.note(format_args!("warning: left as it is: {}: {why}", path.display()));
-        };
-        let mut steps = Vec::new();
-        for file in &files.duplicates {
-            match self.step(file, &files.stamps)? {
-                Ok(step) => steps.extend(step),
-                Err(why) => left(&file.path, &why),
-            }
-        }
-        if is_dry {
-            print(&steps)?;
-        } else if !steps.is_empty() {
-            self.write_undo_list(&steps)?;
-            steps.retain(|step| {
-                let acted = check(step.file, &files.stamps)
-                    .and_then(|()| step.act.act().map_err(|error| error.to_string()));
-                acted.inspect_err(|why| left(&step.file.path, why)).is_ok()
-            });
-        }
-        Ok(self.summarize(&steps, is_dry, global))
+        interrupt::set_cancellable(true);
+        let mut run = Run { plan: self, files, global, counts: ActCounts::default() };
+        let done = run.run(temporary, is_dry);
+        interrupt::set_cancellable(false);
+        done.map(|()| run.counts)
     }
 
-    /// The step for a file. `None` if the action is not for it; a reason if it is left as it is.
-    fn step<'a>(
-        &self,
-        file: &'a DuplicateFile,
-        stamps: &HashMap<PathBuf, FileStamp>,
-    ) -> Result<Result<Option<Step<'a>>, String>, Failure> {
-        if let Err(why) = check(file, stamps) {
-            return Ok(Err(why));
-        }
-        let is_exact = file.is_copy && have_same_bytes(&file.path, &file.kept).unwrap_or(false);
-        let kind = if self.kind == ActKind::Delete && is_exact { ActKind::DeleteCopy } else { self.kind };
-        let needs_exact = self.only_exact || matches!(kind, ActKind::Hardlink | ActKind::Reflink);
-        if needs_exact && !is_exact {
-            return Ok(Ok(None));
-        }
-        let path = absolute(&file.path)?;
-        let other = match kind {
-            ActKind::Move => {
-                let parts = file.path.components().filter(|part| matches!(part, Component::Normal(_)));
-                self.folder.join(parts.collect::<PathBuf>())
-            }
-            _ => absolute(&file.kept)?,
-        };
-        let size_bytes = stamps[&file.path].size_bytes;
-        Ok(match FileAct::new(kind, path, other) {
-            Ok(act) => Ok(Some(Step { file, act, is_exact, size_bytes })),
-            Err(error) => Err(error.to_string()),
-        })
+    /// Where a file is moved to.
+    fn target(&self, file: &Path) -> Option<PathBuf> {
+        let parts = file.components().filter(|part| matches!(part, Component::Normal(_)));
+        (self.rules.kind == ActKind::Move).then(|| self.folder.join(parts.collect::<PathBuf>()))
     }
 
-    /// Writes all steps before the first one is taken, so that a crash loses none.
-    fn write_undo_list(&self, steps: &[Step<'_>]) -> Result<(), Failure> {
-        let path = &self.undo_list;
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    /// The command that undoes steps.
+    fn undo_command(&self, steps: &[Planned<'_>]) -> Result<String, Failure> {
+        let list = &self.undo_list;
+        let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
+        let further = Bounds::new(list, &[], false).and_then(|own| own.further_roots(&steps, &self.folders));
+        let further = further.map_err(Error::io("look at", list))?;
+        let mut command = String::from("nearprint undo");
+        for root in further {
+            command += &format!(" --root {}", quoted(root.as_os_str()));
         }
-        let lines: String = steps.iter().map(|step| step.act.line() + "\n").collect();
-        let written = File::create_new(path).and_then(|mut file| {
-            file.write_all(lines.as_bytes())?;
-            file.sync_all()
-        });
-        Ok(written.map_err(Error::io("create", path))?)
-    }
-
-    fn summarize(&self, steps: &[Step<'_>], is_dry: bool, global: GlobalArgs) -> ActCounts {
-        let done = match self.kind {
-            ActKind::Move => "moved",
-            ActKind::Hardlink => "replaced by hard links",
-            ActKind::Reflink => "replaced by files that share blocks",
-            ActKind::Delete | ActKind::DeleteCopy => "deleted",
-        };
-        let would = if is_dry { "would be " } else { "" };
-        let undo = match is_dry || steps.is_empty() || self.kind == ActKind::Reflink {
-            true => String::new(),
-            false => format!("; `nearprint undo {}` restores them", self.undo_list.display()),
-        };
-        let count = plural(steps.len() as u64, "file");
-        let exact = steps.iter().filter(|step| step.is_exact).count();
-        let bytes = steps.iter().map(|step| step.size_bytes).sum();
-        let size = DecimalBytes(bytes);
-        global.note(format_args!("{count}, {exact} of them exact copies, {size}: {would}{done}{undo}"));
-        ActCounts { files: steps.len(), exact, bytes }
+        if steps.iter().any(|step| step.needs_trust) {
+            command += " --trust";
+        }
+        Ok(format!("{command} {}", quoted(list.as_os_str())))
     }
 }
 
-/// Prints an act, the path, where it goes or what is kept, the similarity, and whether both are
-/// byte-identical.
-fn print(steps: &[Step<'_>]) -> Result<(), Failure> {
+impl<'a> Run<'a> {
+    fn run(&mut self, temporary: &[PathBuf], is_dry: bool) -> Result<(), Failure> {
+        if !is_dry {
+            let beside = temporary_beside(self.files.duplicates.iter().map(|file| &*file.path));
+            note_leftovers(self.global, &recover(temporary.iter().chain(&beside).map(PathBuf::as_path)));
+        }
+        let mut steps = self.plan_all()?;
+        self.refuse_losses(&steps, is_dry)?;
+        if is_dry {
+            print(&steps)?;
+        } else if !steps.is_empty() && interrupt::check().is_continue() {
+            self.write_list(&steps)?;
+            self.act_all(&mut steps);
+        } else {
+            steps.clear();
+        }
+        self.summarize(&steps, is_dry)
+    }
+
+    fn leave(&mut self, path: &Path, why: &str) {
+        self.counts.failed += 1;
+        let path = escape(&path.to_string_lossy()).into_owned();
+        self.global.note(format_args!("warning: left as it is: {path}: {why}"));
+    }
+
+    /// The steps for all files.
+    fn plan_all(&mut self) -> Result<Vec<Planned<'a>>, Failure> {
+        let kept_ids: HashSet<_> =
+            self.files.duplicates.iter().filter_map(|file| self.id(&file.kept)).collect();
+        let (mut names, mut targets, mut steps) = (HashSet::new(), HashSet::new(), Vec::new());
+        for file in &self.files.duplicates {
+            if interrupt::check().is_break() {
+                self.counts.is_interrupted = true;
+                break;
+            }
+            if self.id(&file.path).is_some_and(|id| kept_ids.contains(&id)) {
+                self.leave(&file.path, "is the file that another one is compared with");
+            } else if file.path.canonicalize().is_ok_and(|name| !names.insert(name)) {
+                self.leave(&file.path, "is named twice");
+            } else {
+                steps.extend(self.plan_one(file, &mut targets));
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The device and inode of a file that was judged.
+    fn id(&self, path: &Path) -> Option<(u64, u64)> {
+        self.files.stamps.get(path).map(|stamp| stamp.id)
+    }
+
+    fn plan_one(&mut self, file: &'a DuplicateFile, targets: &mut HashSet<PathBuf>) -> Option<Planned<'a>> {
+        let [stamp, kept_stamp] = [&file.path, &file.kept].map(|path| self.files.stamps.get(path).copied());
+        let (Some(stamp), Some(kept_stamp)) = (stamp, kept_stamp) else {
+            self.leave(&file.path, "it or the kept file was not read");
+            return None;
+        };
+        let target = self.plan.target(&file.path);
+        if target.as_ref().is_some_and(|target| targets.contains(target)) {
+            self.leave(&file.path, "another file of this run is moved to its place");
+            return None;
+        }
+        let (path, kept, may_be_copy) = (&*file.path, &*file.kept, file.is_copy);
+        let candidate = Candidate { path, stamp, kept, kept_stamp, may_be_copy };
+        match Step::plan(self.plan.rules, candidate, target.as_deref(), &mut interrupt::check) {
+            Ok(Some(step)) => {
+                targets.extend(target);
+                Some(Planned { file, step })
+            }
+            Ok(None) => None,
+            Err(Unplanned::Failed(why)) => {
+                self.leave(&file.path, &why);
+                None
+            }
+            Err(Unplanned::Skipped(why)) => {
+                self.counts.skipped += 1;
+                let path = escape(&path.to_string_lossy()).into_owned();
+                self.global.note(format_args!("skipped: {path}: {why}"));
+                None
+            }
+        }
+    }
+
+    /// Refuses to delete for good what nobody has chosen.
+    fn refuse_losses(&self, steps: &[Planned<'_>], is_dry: bool) -> Result<(), Failure> {
+        let lost = steps.iter().filter(|planned| planned.step.act.kind() == ActKind::Delete).count();
+        if lost == 0 || self.plan.keep_is_chosen {
+            return Ok(());
+        }
+        if is_dry {
+            print(steps)?;
+        }
+        let (count, are) = (plural(lost as u64, "file"), if lost == 1 { "is" } else { "are" });
+        Err(Failure::Usage(format!(
+            "--delete: nothing is deleted, because {count} {are} no byte-identical copy, and could not be restored; \
+             --only-exact deletes copies alone, --keep best deletes these too, and --move-to DIR moves them"
+        )))
+    }
+
+    /// Writes all steps before the first one is taken, so that a crash loses none.
+    fn write_list(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
+        let path = &self.plan.undo_list;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        }
+        let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
+        Ok(write_list(path, &steps).map_err(Error::io("create", path))?)
+    }
+
+    /// Takes the steps, and keeps those that were done.
+    fn act_all(&mut self, steps: &mut Vec<Planned<'a>>) {
+        let mut keep_going = interrupt::check;
+        let mut actor = Actor::new(&mut keep_going);
+        steps.retain(|Planned { file, step }| {
+            if interrupt::check().is_break() {
+                self.counts.is_interrupted = true;
+                return false;
+            }
+            match actor.act(step) {
+                Ok(Acted::Done(missing)) => {
+                    note_missing(self.global, &file.path, &missing);
+                    true
+                }
+                Ok(Acted::TooManyLinks) => {
+                    self.counts.skipped += 1;
+                    false
+                }
+                Err(error) => {
+                    self.leave(&file.path, &error.to_string());
+                    false
+                }
+            }
+        });
+    }
+
+    fn summarize(&mut self, steps: &[Planned<'_>], is_dry: bool) -> Result<(), Failure> {
+        let done = match self.plan.rules.kind {
+            ActKind::Move => "moved",
+            ActKind::Hardlink => "replaced by hard links",
+            ActKind::Reflink => "replaced by files that share blocks",
+            _ => "deleted",
+        };
+        let would = if is_dry { "would be " } else { "" };
+        let count = plural(steps.len() as u64, "file");
+        let own = steps.iter().filter(|planned| planned.step.is_only_name);
+        let bytes = own.map(|planned| planned.step.stamp.size_bytes).sum();
+        let copies = steps.iter().filter(|planned| planned.step.is_copy).count();
+        let undo = if is_dry || steps.is_empty() { String::new() } else { self.undo_words(steps)? };
+        let size = DecimalBytes(bytes);
+        self.global.note(format_args!("{count}, {copies} of them exact copies, {size}: {would}{done}{undo}"));
+        let ActCounts { failed, skipped, .. } = self.counts;
+        if failed + skipped > 0 {
+            self.global.note(format_args!("not {done}: {failed} because of errors, {skipped} skipped"));
+        }
+        (self.counts.files, self.counts.copies, self.counts.bytes) = (steps.len(), copies, bytes);
+        Ok(())
+    }
+
+    /// How many files can be restored, and how.
+    fn undo_words(&self, steps: &[Planned<'_>]) -> Result<String, Failure> {
+        let lost = steps.iter().filter(|planned| planned.step.act.kind() == ActKind::Delete).count();
+        let restored = match steps.len() - lost {
+            0 => return Ok("; none can be restored".into()),
+            _ if self.plan.rules.kind == ActKind::Reflink => return Ok(String::new()),
+            some if lost == 0 => format!("restores {}", if some == 1 { "it" } else { "all of them" }),
+            some => format!("restores {some} of them, and {lost} cannot be restored"),
+        };
+        Ok(format!("; `{}` {restored}", self.plan.undo_command(steps)?))
+    }
+}
+
+/// Prints which attributes a file has lost.
+pub(super) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) {
+    if !missing.is_empty() {
+        let path = escape(&path.to_string_lossy()).into_owned();
+        global.note(format_args!("warning: {path}: without {}", missing.join(", ")));
+    }
+}
+
+/// Prints what was recovered, and what could not be.
+pub(super) fn note_leftovers(global: GlobalArgs, leftovers: &Leftovers) {
+    for path in &leftovers.back {
+        let path = escape(&path.to_string_lossy()).into_owned();
+        global.note(format_args!("recovered: {path}, which an interrupted act had set aside"));
+    }
+    for why in &leftovers.stays {
+        global.note(format_args!("warning: left of an interrupted act: {why}"));
+    }
+}
+
+/// Prints an act, the path, where it goes or what is kept, the similarity, whether both are byte-identical, and what is
+/// kept.
+fn print(steps: &[Planned<'_>]) -> Result<(), Failure> {
     let mut out = OutputStream::stdout();
     out.write(|out| {
-        steps.iter().try_for_each(|Step { file, act, is_exact, .. }| {
-            let line = act.line();
+        steps.iter().try_for_each(|Planned { file, step }| {
+            let line = step.act.line();
             let columns: Vec<&str> = line.split('\t').take(3).collect();
             let similarity = Some(file.similarity).filter(|similarity| !similarity.is_nan());
             let similarity = similarity.map(|similarity| format!("{similarity:.4}")).unwrap_or_default();
-            writeln!(out, "{}\t{similarity}\t{is_exact}", columns.join("\t"))
+            let kept = escape(&file.kept.to_string_lossy()).into_owned();
+            writeln!(out, "{}\t{similarity}\t{}\t{kept}", columns.join("\t"), step.is_copy)
         })
     })?;
     Ok(out.flush()?)
 }
 
-/// Checks that a file and the kept one are those that were listed.
-fn check(file: &DuplicateFile, stamps: &HashMap<PathBuf, FileStamp>) -> Result<(), String> {
-    for path in [&file.path, &file.kept] {
-        let shown = path.display();
-        let stamp = stamps.get(path).ok_or_else(|| format!("{shown} was not read"))?;
-        let now = FileStamp::of(path).map_err(|error| format!("{shown}: {error}"))?;
-        if now != *stamp {
-            return Err(format!("{shown} has changed since it was listed"));
+/// An argument as a shell reads it.
+fn quoted(argument: &OsStr) -> String {
+    let text = argument.to_string_lossy();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=\\".contains(c);
+    match argument.to_str() {
+        Some(text)
+            if !text.is_empty() && text.chars().all(is_plain) && (cfg!(windows) || !text.contains('\\')) =>
+        {
+            text.into()
         }
-        if path.to_str().is_none() {
-            return Err("its name is not UTF-8".into());
-        }
+        Some(text) if cfg!(windows) => format!("\"{text}\""),
+        Some(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', "'\\''")),
+        _ => format!("$'{}'", escape(&text).replace('\'', "\\'")),
     }
-    Ok(())
 }

@@ -53,12 +53,12 @@ struct Chosen {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let Some(plan) = self.action.plan(&[])? else {
+        let Some(plan) = self.action.plan(&[], true)? else {
             let why = "nothing to do: give --move-to DIR, --hardlink, --reflink or --delete";
             return Err(Failure::Usage(why.into()));
         };
         self.summary.check(&[&self.list], &[])?;
-        let mut files = DuplicateFiles::default();
+        let (mut files, mut changed) = (DuplicateFiles::default(), 0);
         for Chosen { path, kept, similarity, states } in read(&self.list)? {
             let found = [(&path, &states[0]), (&kept, &states[1])].map(|(path, state)| stamp_of(path, state));
             match found {
@@ -69,12 +69,14 @@ impl Args {
                     files.duplicates.push(DuplicateFile { path, kept, similarity, is_copy: true });
                 }
                 [Err(why), _] | [_, Err(why)] => {
+                    changed += 1;
                     global.note(format_args!("warning: left as it is: {}: {why}", path.display()));
                 }
             }
         }
-        let counts = plan.run(&files, self.dry_run, global)?;
-        Ok(self.summary.write(|| counts.object())?)
+        let counts = plan.run(&files, &[], self.dry_run, global)?.with_failed(changed);
+        self.summary.write(|| counts.object())?;
+        if self.dry_run { Ok(()) } else { counts.check() }
     }
 }
 

@@ -1,22 +1,28 @@
 //! `nearprint undo`
 
-use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use nearprint::Error;
-
-use crate::args::{GlobalArgs, SummaryArgs};
-use crate::file_act::{FileAct, Undone};
-use crate::terminal::failure::Failure;
-use crate::terminal::plural;
+use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, read_list, recover, temporary_beside};
 use serde_json::json;
+
+use super::action::{note_leftovers, note_missing};
+use crate::args::{GlobalArgs, SummaryArgs};
+use crate::terminal::failure::Failure;
+use crate::terminal::results::escape;
+use crate::terminal::{interrupt, plural};
 
 /// Undo what `dedup` has done to files
 ///
 /// Reads the undo list of `dedup --move-to`, --hardlink or --delete, from its end to its beginning. Moved
 /// files are moved back, hard links become files of their own again, and deleted byte-identical copies are copied
-/// from the file that was kept, with their modes and times. Nothing is overwritten. What cannot be undone is named, and
-/// the exit code is then 1; the command may be repeated.
+/// from the file that was kept, with their modes, times and extended attributes. Nothing is overwritten. A file is
+/// restored only from the content that the list has. What cannot be undone is named, and the exit code is then 1; the
+/// command may be repeated.
+///
+/// A list may touch files below the current folder, its own folder, and each --root. It is refused as a whole if it
+/// names another one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,6 +31,13 @@ pub(super) struct Args {
     /// The undo list
     #[arg(value_name = "FILE")]
     list: PathBuf,
+    /// Let the list also touch files below DIR; may be given several times
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Let the list also restore owners, and make files setuid or setgid. Only for a list that you or your own programs
+    /// have written, and that nobody else could change
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     summary: SummaryArgs,
 }
@@ -32,28 +45,69 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         self.summary.check(&[&self.list], &[])?;
-        let lines = fs::read_to_string(&self.list).map_err(Error::io("read", &self.list))?;
-        let mut acts = Vec::new();
-        for (line, number) in lines.lines().zip(1..) {
-            acts.push(FileAct::parse(line).ok_or_else(|| Failure::Input {
-                place: format!("{}:{number}", self.list.display()),
-                why: "is no line of an undo list".into(),
-            })?);
+        let acts = read_list(&self.list)?;
+        let look = Error::io("look at", &self.list);
+        let bounds = Bounds::new(&self.list, &self.root, self.trust).map_err(look)?;
+        if let Some(why) = bounds.refusal(&acts).map_err(Error::io("look at", &self.list))? {
+            return Err(Failure::Usage(format!("{}: {why}", self.list.display())));
         }
-        let (mut undone, mut nothing, mut failed) = (0, 0, Vec::new());
+        interrupt::set_cancellable(true);
+        let leftovers = recover(temporary_of(&acts).iter().map(PathBuf::as_path));
+        note_leftovers(global, &leftovers);
+        let mut counts = Counts { failed: leftovers.stays.len(), ..Counts::default() };
+        let mut keep_going = interrupt::check;
+        let mut undoer = Undoer::new(&acts, &bounds, leftovers.back.into_iter().collect(), &mut keep_going);
         for act in acts.iter().rev() {
-            match act.undo() {
-                Ok(Undone::Yes) => undone += 1,
-                Ok(Undone::Nothing) => nothing += 1,
-                Err(error) => {
-                    global.note(format_args!("warning: {}: {error}", act.path.display()));
-                    failed.push(Error::io("restore", &act.path)(error));
-                }
+            if interrupt::check().is_break() {
+                return Err(Failure::ActsStopped { done: counts.restored });
+            }
+            counts.count(act, undoer.undo(act), global);
+        }
+        interrupt::set_cancellable(false);
+        self.finish(counts, global)
+    }
+
+    fn finish(&self, counts: Counts, global: GlobalArgs) -> Result<(), Failure> {
+        let Counts { restored, nothing, failed } = counts;
+        let rest = if nothing > 0 { format!("; {nothing} had nothing to undo") } else { String::new() };
+        let object = json!({ "restored": restored, "nothing_to_undo": nothing, "failed": failed });
+        self.summary.note(
+            global,
+            format_args!("{} restored{rest}", plural(restored as u64, "file")),
+            object,
+        )?;
+        if failed > 0 { Err(Failure::ActsFailed { failed }) } else { Ok(()) }
+    }
+}
+
+/// The temporary folders that acts may have left.
+fn temporary_of(acts: &[FileAct]) -> Vec<PathBuf> {
+    temporary_beside(acts.iter().flat_map(|act| [act.path(), act.other()]))
+}
+
+/// What became of acts.
+#[derive(Default)]
+struct Counts {
+    restored: usize,
+    nothing: usize,
+    /// What was not restored, and what lacks something.
+    failed: usize,
+}
+
+impl Counts {
+    fn count(&mut self, act: &FileAct, undone: io::Result<Undone>, global: GlobalArgs) {
+        match undone {
+            Ok(Undone::Yes(missing)) => {
+                self.restored += 1;
+                self.failed += usize::from(!missing.is_empty());
+                note_missing(global, act.path(), &missing);
+            }
+            Ok(Undone::Nothing) => self.nothing += 1,
+            Err(error) => {
+                self.failed += 1;
+                let path = escape(&act.path().to_string_lossy()).into_owned();
+                global.note(format_args!("warning: {path}: {error}"));
             }
         }
-        let rest = if nothing > 0 { format!("; {nothing} had nothing to undo") } else { String::new() };
-        let counts = json!({ "restored": undone, "nothing_to_undo": nothing, "failed": failed.len() });
-        self.summary.note(global, format_args!("{} restored{rest}", plural(undone, "file")), counts)?;
-        failed.pop().map_or(Ok(()), |error| Err(error.into()))
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use nearprint::internal::file::{Identity, identity_of};
 use nearprint::{Error, Fingerprint, KeyStorage, NewRow, Options, Schema, U256, Width, Writer, width_of};
 use nearprint_image::Recipe;
+use nearprint_text::acts::resolved;
 use nearprint_text::documents::FileStamp;
 
 use super::file::{PictureFile, UNKNOWN_ID};
@@ -62,13 +64,23 @@ impl KnownPictures {
         (is_same && (!is_rotated || found.prints.len() > 1)).then_some(found)
     }
 
-    /// The pictures outside of some folders, by path.
-    pub(crate) fn outside(&self, folders: &[PathBuf]) -> Vec<PictureFile> {
+    /// The pictures outside of some folders, by path, but for those that are files of `here` under another name. With
+    /// `are_there`, only those that are still there as they were.
+    pub(crate) fn elsewhere(
+        &self,
+        folders: &[PathBuf],
+        here: &HashSet<Identity>,
+        are_there: bool,
+    ) -> Vec<PictureFile> {
         let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| absolute(folder)).collect();
         let is_outside = |file: &&PictureFile| !folders.iter().any(|folder| file.path.starts_with(folder));
-        let mut outside: Vec<PictureFile> = self.0.values().filter(is_outside).cloned().collect();
-        outside.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        outside
+        let is_here = |file: &PictureFile| identity_of(&file.path).is_ok_and(|id| here.contains(&id));
+        let is_wanted = |file: &&PictureFile| {
+            is_outside(file) && !is_here(file) && (!are_there || file.identified_stamp().is_some())
+        };
+        let mut elsewhere: Vec<PictureFile> = self.0.values().filter(is_wanted).cloned().collect();
+        elsewhere.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        elsewhere
     }
 
     /// The paths below some folders where there is none of the files any more.
@@ -118,9 +130,9 @@ impl PictureStore {
     }
 }
 
-/// An absolute path without `.` in it.
+/// The absolute form of a path, without links as far as it exists.
 fn absolute(path: &Path) -> Option<PathBuf> {
-    Some(std::path::absolute(path).ok()?.components().collect())
+    resolved(path).ok()
 }
 
 /// Size, seconds, nanoseconds, width, height, quality, hash, and the fingerprints of the seven turned pictures.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use super::{STDOUT, interrupt, print_message};
+use super::{STDOUT, interrupt, plural, print_message};
 use nearprint::{Error, ErrorKind};
 use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
@@ -59,6 +59,10 @@ pub(crate) enum Failure {
         /// The unfinished output that was left.
         partial: Option<PathBuf>,
     },
+    /// Acts on files were not done. Each is named before.
+    ActsFailed { failed: usize },
+    /// A signal has stopped acts on files.
+    ActsStopped { done: usize },
     /// A failure after `committed` rows had become durable.
     Partial { committed: u64, failure: Box<Failure> },
 }
@@ -197,6 +201,12 @@ impl Failure {
             Self::TooMuch { most, expected } => print_message(format_args!(
                 "{program}: about {expected:.0} lines are expected, and --max-output is {most}"
             )),
+            Self::ActsFailed { failed } => {
+                print_message(format_args!("{program}: {} not done", plural(*failed as u64, "act")))
+            }
+            Self::ActsStopped { done } => {
+                print_message(format_args!("{program}: interrupted after {}", plural(*done as u64, "act")))
+            }
             Self::Partial { committed, failure } => {
                 failure.print(program);
                 print_message(format_args!(
@@ -223,9 +233,9 @@ impl Failure {
             Self::NotNearDuplicates => NOT_NEAR,
             Self::NotDelivered => NOT_DELIVERED,
             Self::Incomplete => INCOMPLETE,
-            Self::Interrupted { .. } => interrupt::exit_code(),
+            Self::Interrupted { .. } | Self::ActsStopped { .. } => interrupt::exit_code(),
             Self::Partial { failure, .. } => failure.exit_code(),
-            Self::NothingRecovered(_) | Self::TooMuch { .. } => FAILED,
+            Self::NothingRecovered(_) | Self::TooMuch { .. } | Self::ActsFailed { .. } => FAILED,
         }
     }
 

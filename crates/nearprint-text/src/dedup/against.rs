@@ -22,6 +22,12 @@ pub(super) struct Against<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Against<F> {
+    /// Moves the collections out, and still knows their files.
+    pub(super) fn take_collections(&mut self) -> Self {
+        let collections = std::mem::take(&mut self.collections);
+        Self { collections, databases: Vec::new(), files: Vec::new() }
+    }
+
     /// Opens the databases, and reads all documents of the others. `measure` is of the job.
     pub(super) fn open(job: &FileJob, measure: &Measure, report: Report<'_>) -> Result<Self> {
         let mut against = Self { collections: Vec::new(), databases: Vec::new(), files: Vec::new() };

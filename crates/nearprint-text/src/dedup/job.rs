@@ -10,8 +10,10 @@ use super::options::DedupOptions;
 use super::order::Keep;
 use super::sharded::{self, Shards};
 use super::units::{Unit, UnitRules};
-use crate::documents::{Fields, InputFile, Missing, Reader, ReaderOptions, refuse_device};
-use crate::error::{OutputProblem, Result};
+use crate::documents::{
+    Fields, Format, InputFile, Missing, Reader, ReaderOptions, is_database, refuse_device,
+};
+use crate::error::{InputSetProblem, OutputProblem, Result};
 use crate::recipe::Recipe;
 
 /// The field of the size of a cluster, and the option that adds it.
@@ -98,8 +100,9 @@ pub struct FileJob {
     /// Runs although a finished job with the same inputs has written the output. The documents are then
     /// duplicates.
     pub again: bool,
-    /// Which of several near-duplicates is kept.
-    pub keep: Keep,
+    /// Which of several near-duplicates is kept. Without it the [best](Keep::Best) one, if documents are files, and
+    /// otherwise the [first](Keep::First).
+    pub keep: Option<Keep>,
     /// Compares these units of texts in the place of whole documents, and writes documents without the
     /// units that were there before. A document that loses all its units is not written; one
     /// that loses none is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
@@ -141,7 +144,7 @@ impl FileJob {
             dry_run: false,
             restart: false,
             again: false,
-            keep: Keep::First,
+            keep: None,
             units: None,
             unit_rules: UnitRules::default(),
             dedup,
@@ -175,14 +178,14 @@ impl FileJob {
                 return Err(OutputProblem::NotWithPassages { option }.into());
             }
         }
-        if !self.against.is_empty() && (self.reads_twice() || self.units.is_some()) {
+        if !self.against.is_empty() && (self.cluster_size || self.units.is_some()) {
             return Err(OutputProblem::NotWithAgainst.into());
         }
         if self.units.is_none() {
             return Ok(());
         }
         let whole = [
-            (self.keep != Keep::First, "keep"),
+            (self.ranks(), "keep"),
             (self.annotate, "annotate"),
             (self.cluster_size, CLUSTER_SIZE),
             (self.add_fingerprint.is_some(), "add_fingerprint"),
@@ -209,7 +212,34 @@ impl FileJob {
 
     /// Whether all documents are decided before the first one is written.
     pub(super) fn reads_twice(&self) -> bool {
-        self.keep != Keep::First || self.cluster_size
+        self.ranks() || self.cluster_size
+    }
+
+    /// Whether another document than the first is kept.
+    fn ranks(&self) -> bool {
+        self.keep.as_ref().is_some_and(|keep| *keep != Keep::First)
+    }
+
+    /// Chooses what is kept, now that the inputs are known.
+    pub(super) fn choose_kept(&mut self, reader: &Reader) -> Result<()> {
+        let is_file = |input: &InputFile| input.stamp.is_some();
+        let are_files = reader.format() == Format::Text && reader.inputs().iter().all(is_file);
+        let name = self.keep.as_ref().and_then(Keep::of_files);
+        if let Some(order) = name.filter(|_| !are_files) {
+            return Err(InputSetProblem::NotFiles { order }.into());
+        }
+        self.keep.get_or_insert(if are_files { Keep::Best } else { Keep::First });
+        Ok(())
+    }
+
+    /// Leaves files out of the inputs that are compared with, under whatever name: they stay.
+    pub(super) fn read_once(&mut self) -> Result<()> {
+        for path in &self.against {
+            if !path.is_dir() || !is_database(path)? {
+                self.reader.folder.read_elsewhere.push(path.clone());
+            }
+        }
+        Ok(())
     }
 
     /// Whether standard input is among the inputs.
@@ -242,7 +272,8 @@ impl FileJob {
     /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that
     /// makes the same text.
     fn identity_text(&self, inputs: &str, k: u32, recipe: &Recipe) -> String {
-        let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, annotate, .. } = self;
+        let Self { reader, output, add_fingerprint, duplicates, rejects, dedup, annotate, .. } = self;
+        let keep = self.keep.as_ref().unwrap_or(&Keep::First);
         let Fields { text, key, key_is_optional, value, missing } = &reader.fields;
         let mut identity = String::from(inputs);
         let _ = write!(
@@ -323,7 +354,7 @@ fn inputs_text(inputs: &[InputFile]) -> String {
 mod tests {
     use super::*;
     use crate::dedup::confirm::Confirm;
-    use crate::documents::{Format, StdinSource};
+    use crate::documents::StdinSource;
 
     #[test]
     #[cfg_attr(windows, ignore = "has absolute paths of unix")]
@@ -348,7 +379,7 @@ mod tests {
         job.add_fingerprint = Some("f".into());
         job.duplicates = Some("/d".into());
         job.rejects = Some("/r".into());
-        job.keep = Keep::Max("n".into());
+        job.keep = Some(Keep::Max("n".into()));
         job.dedup.confirm = Some(Confirm::Jaccard(0.8));
         job.dedup.min_tokens = 9;
         (job.annotate, job.duplicates_header) = (true, true);

@@ -1,10 +1,11 @@
 //! Which of several near-duplicates is kept: the order of the values of a field.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use super::iso8601::nanoseconds;
-use crate::documents::RankValue;
+use crate::documents::{FileStamp, RankValue};
 
 /// Which of several near-duplicates is kept. All but the first need two passes over the inputs.
 ///
@@ -13,11 +14,16 @@ use crate::documents::RankValue;
 /// zone is in UTC; strings are ordered by their characters. A missing value is the smallest and oldest one.
 /// Of equal documents, the first is kept.
 ///
+/// [`Best`](Self::Best), [`OldestFile`](Self::OldestFile), [`NewestFile`](Self::NewestFile),
+/// [`Largest`](Self::Largest) and [`ShortestPath`](Self::ShortestPath) are for documents that are whole files. Of
+/// equal files, these keep the one with the shortest path, then the first.
+///
 /// ```
 /// use nearprint_text::dedup::Keep;
 ///
 /// assert_eq!("newest:date".parse::<Keep>()?, Keep::Newest("date".into()));
-/// assert!("newest".parse::<Keep>().is_err());
+/// assert_eq!("newest".parse::<Keep>()?, Keep::NewestFile);
+/// assert!("newest:".parse::<Keep>().is_err());
 /// # Ok::<(), nearprint_text::dedup::ParseKeepError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +45,21 @@ pub enum Keep {
     Newest(String),
     /// The earliest date or time in a field.
     Oldest(String),
+    /// The file with the most words, then the one that was changed first, then the one with the shortest path.
+    Best,
+    /// The file that was changed first.
+    OldestFile,
+    /// The file that was changed last.
+    NewestFile,
+    /// The file with the most bytes.
+    Largest,
+    /// The file with the shortest path, in characters.
+    ShortestPath,
 }
+
+/// The bits of the number of words and of the length of a path in the rank of a file.
+const WORD_BITS: u32 = 40;
+const PATH_BITS: u32 = 24;
 
 /// Text that is no [`Keep`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +67,10 @@ pub struct ParseKeepError;
 
 impl fmt::Display for ParseKeepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD")
+        f.write_str(
+            "not first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD, nor, for files, \
+             best, oldest, newest, largest or shortest-path",
+        )
     }
 }
 
@@ -62,6 +85,11 @@ impl FromStr for Keep {
             None if text == "last" => Self::Last,
             None if text == "longest" => Self::Longest,
             None if text == "shortest" => Self::Shortest,
+            None if text == "best" => Self::Best,
+            None if text == "oldest" => Self::OldestFile,
+            None if text == "newest" => Self::NewestFile,
+            None if text == "largest" => Self::Largest,
+            None if text == "shortest-path" => Self::ShortestPath,
             Some((_, "")) | None => return Err(ParseKeepError),
             Some(("max", field)) => Self::Max(field.into()),
             Some(("min", field)) => Self::Min(field.into()),
@@ -78,8 +106,43 @@ impl Keep {
     pub fn field(&self) -> Option<&str> {
         match self {
             Self::Max(field) | Self::Min(field) | Self::Newest(field) | Self::Oldest(field) => Some(field),
-            Self::First | Self::Last | Self::Longest | Self::Shortest => None,
+            _ => None,
         }
+    }
+
+    /// Its name, if it is for files alone.
+    #[must_use]
+    pub fn of_files(&self) -> Option<&'static str> {
+        match self {
+            Self::Best => Some("best"),
+            Self::OldestFile => Some("oldest"),
+            Self::NewestFile => Some("newest"),
+            Self::Largest => Some("largest"),
+            Self::ShortestPath => Some("shortest-path"),
+            _ => None,
+        }
+    }
+
+    /// The place of a file in the order of files; the smallest is kept. `None` if this is no order of files.
+    ///
+    /// `words` are the tokens of its text.
+    #[must_use]
+    pub fn rank_of_file(&self, words: u64, stamp: &FileStamp, path: &Path) -> Option<u128> {
+        let (seconds, nanoseconds) = stamp.modified;
+        let time = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+        let time = time.clamp(i64::MIN.into(), i64::MAX.into());
+        let time = u128::from_ne_bytes((time - i128::from(i64::MIN)).to_ne_bytes());
+        let (latest, most) = (u128::from(u64::MAX), (1 << WORD_BITS) - 1);
+        let first = match self {
+            Self::Best => (most - u128::from(words).min(most)) << 64 | time,
+            Self::OldestFile => time,
+            Self::NewestFile => latest - time,
+            Self::Largest => u128::from(u64::MAX - stamp.size_bytes),
+            Self::ShortestPath => 0,
+            _ => return None,
+        };
+        let chars = path.to_string_lossy().chars().count() as u128;
+        Some(first << PATH_BITS | chars.min((1 << PATH_BITS) - 1))
     }
 
     /// The kinds that values may be, those that are preferred first.
@@ -241,6 +304,34 @@ mod tests {
 
     fn order(keep: &str, values: &[&str]) -> Vec<usize> {
         keep.parse::<Keep>().unwrap().order(&texts(values)).unwrap()
+    }
+
+    #[test]
+    fn the_best_file_has_most_words_then_is_oldest_then_has_the_shortest_path() {
+        let stamp = |size_bytes, seconds| FileStamp { size_bytes, modified: (seconds, 5), id: (0, 0) };
+        // Each is better than those behind it.
+        let files = [
+            (9, stamp(1, 7), "long/path"),
+            (8, stamp(1, -3), "a"),
+            (8, stamp(1, 2), "a"),
+            (8, stamp(3, 3), "é.txt"),
+            (8, stamp(2, 3), "r (1).txt"),
+            (0, stamp(2, i64::MIN), ""),
+        ];
+        let ranks = |keep: &Keep| {
+            files.map(|(words, stamp, path)| keep.rank_of_file(words, &stamp, path.as_ref()).unwrap())
+        };
+        assert!(ranks(&Keep::Best).is_sorted(), "{:?}", ranks(&Keep::Best));
+        let first =
+            |keep: Keep| ranks(&keep).into_iter().enumerate().min_by_key(|(_, rank)| *rank).unwrap().0;
+        assert_eq!(first(Keep::OldestFile), 5);
+        assert_eq!(first(Keep::NewestFile), 0);
+        assert_eq!(first(Keep::Largest), 3);
+        assert_eq!(first(Keep::ShortestPath), 5);
+        assert_eq!(Keep::First.rank_of_file(1, &stamp(1, 1), "a".as_ref()), None);
+        for name in ["best", "oldest", "newest", "largest", "shortest-path"] {
+            assert_eq!(name.parse::<Keep>().unwrap().of_files(), Some(name));
+        }
     }
 
     #[test]

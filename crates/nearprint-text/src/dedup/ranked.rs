@@ -6,17 +6,20 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::against::Against;
 use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
 use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
+use super::job::FileJob;
 use super::job_outputs::Original;
 use super::measure::{Judge, Measure};
+use super::order::Keep;
 use super::ranked_record::{Outcome, RankedRecord};
 use super::ranking::Ranking;
 use super::report::{Report, report_progress};
 use super::stored::Stored;
 use super::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use super::writing::WritingJob;
-use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
+use crate::documents::{self, BadRecord, Format, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Features, Fingerprinted, Fingerprinter};
 use nearprint::{BandDistances, Fingerprint, Match, Row, Writer};
@@ -35,11 +38,24 @@ pub(super) fn run<F: Fingerprint>(
         return Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into());
     }
     let mut first = FirstPass::new(run)?;
-    first.read(run, reader, report)?;
+    let files = reader.inputs().to_vec();
+    first.sources = lists_paths(run.job, reader).then(Vec::new);
+    first.read(run, &files, reader, report)?;
     let at = reader.position();
-    let mut records = first.decide(run, &mut || report(&run.counts, at))?;
-    let mut second = reader.again(run.job.reader.clone())?;
+    let mut options = run.job.reader.clone();
+    if let Some(sources) = first.sources.take() {
+        run.counts.invalid_utf8 += first.invalid_utf8;
+        options.listed = Some(sources.into());
+    }
+    let against = run.take_against();
+    let mut records = first.decide(run, against, &mut || report(&run.counts, at))?;
+    let mut second = reader.again(options)?;
     write(run, &mut second, &mut records, report)
+}
+
+/// Whether the second pass needs no more of the documents than their paths.
+fn lists_paths(job: &FileJob, reader: &Reader) -> bool {
+    reader.format() == Format::Text && job.database.is_none() && job.dedup.confirm.is_none()
 }
 
 /// All records, by position. In temporary files.
@@ -125,19 +141,24 @@ struct FirstPass {
     records: Records,
     ranking: Ranking,
     folder: WorkFolder,
+    /// The places of the inputs that have a record, if documents are files, and none of them is bad.
+    sources: Option<Vec<usize>>,
+    invalid_utf8: u64,
 }
 
 impl FirstPass {
     fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
         let records = Records::new::<F>(run.deduplicator.measure(), run.job.cluster_size)?;
         let folder = WorkFolder::new()?;
-        let ranking = Ranking::new(&run.job.keep, &run.job.dedup.engine, &folder)?;
-        Ok(Self { records, ranking, folder })
+        let ranking =
+            Ranking::new(run.job.keep.as_ref().unwrap_or(&Keep::First), &run.job.dedup.engine, &folder)?;
+        Ok(Self { records, ranking, folder, sources: None, invalid_utf8: 0 })
     }
 
     fn read<F: Fingerprint>(
         &mut self,
         run: &WritingJob<'_, F>,
+        files: &[InputFile],
         reader: &mut Reader,
         report: Report<'_>,
     ) -> Result<()> {
@@ -149,7 +170,7 @@ impl FirstPass {
             || fingerprinter.clone(),
             work,
             |block, at| {
-                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(run, record))?;
+                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(run, files, record))?;
                 report_progress(report, &run.counts, at)
             },
         )
@@ -158,22 +179,28 @@ impl FirstPass {
     fn add<F: Fingerprint>(
         &mut self,
         run: &WritingJob<'_, F>,
+        files: &[InputFile],
         record: Result<(Record, Fingerprinted<F>), BadRecord>,
     ) -> Result<()> {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
             Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
             Err(_) => {
+                self.sources = None;
                 self.ranking.skip()?;
                 return self.records.push(("", "", &Features::default()), RankedRecord::<F>::bad());
             }
         };
+        self.invalid_utf8 += u64::from(record.invalid_utf8);
+        if let Some(sources) = &mut self.sources {
+            sources.push(record.source);
+        }
         let mut ranked = RankedRecord::new(&fingerprinted);
         if run.deduplicator.is_too_short(&fingerprinted) {
             ranked.outcome = Outcome::SetAside;
             self.ranking.skip()?;
         } else {
-            self.ranking.push(&record)?;
+            self.ranking.push(&record, fingerprinted.num_tokens, &files[record.source])?;
         }
         self.records.push((&record.key, &record.text, &fingerprinted.features), ranked)
     }
@@ -182,15 +209,18 @@ impl FirstPass {
     fn decide<F: Fingerprint>(
         self,
         run: &WritingJob<'_, F>,
+        against: Against<F>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Records> {
-        let Self { records, ranking, folder } = self;
+        let Self { records, ranking, folder, .. } = self;
         let measure = run.deduplicator.measure();
         let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
         let mut decider = Decider {
             measure,
             fingerprinter: run.deduplicator.fingerprinter(),
             known: run.deduplicator.known_before(run.first_sequence())?,
+            against,
+            compares_inputs: run.compares_inputs(),
             kept: BestDocuments {
                 writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
                 records,
@@ -252,6 +282,9 @@ struct Decider<'a, F: Fingerprint> {
     fingerprinter: Fingerprinter<F>,
     /// The documents of earlier runs.
     known: Option<KnownDocuments<F>>,
+    /// The documents of other collections.
+    against: Against<F>,
+    compares_inputs: bool,
     kept: BestDocuments<F>,
 }
 
@@ -267,7 +300,12 @@ impl<F: Fingerprint> Decider<'_, F> {
             Some(known) => known.nearest(document, measure, fingerprinter)?.map(|near| (near, true)),
             None => Verdict::New,
         };
-        let fresh = self.kept.nearest(document, measure, fingerprinter)?.map(|near| (near, false));
+        let others = self.against.nearest(document, measure)?.map(|near| (near, true));
+        let known = others.or_nearer(known, measure, |(near, _)| near.distance);
+        let fresh = match self.compares_inputs {
+            true => self.kept.nearest(document, measure, fingerprinter)?.map(|near| (near, false)),
+            false => Verdict::New,
+        };
         record.outcome = match known.or_nearer(fresh, measure, |(near, _)| near.distance) {
             Verdict::Near((near, is_known), similarity) => {
                 let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;

@@ -3,7 +3,7 @@
 use super::order::{Keep, Kind, Kinds};
 use super::sort_row::SortRow;
 use super::temporary::{StringFile, WorkFolder};
-use crate::documents::{RankValue, Record};
+use crate::documents::{InputFile, RankValue, Record};
 use crate::error::{Error, Result};
 use nearprint::Options;
 use nearprint::internal::Sorter;
@@ -40,10 +40,14 @@ impl Ranking {
         self.values.as_mut().map_or(Ok(()), |values| values.values.push_bytes(&[]).map(drop))
     }
 
-    /// Takes a document.
-    pub(super) fn push(&mut self, record: &Record) -> Result<()> {
+    /// Takes a document, with the number of its tokens and the file that it is from.
+    pub(super) fn push(&mut self, record: &Record, tokens: usize, file: &InputFile) -> Result<()> {
         let position = self.count;
         self.count += 1;
+        let of_file = |stamp| self.keep.rank_of_file(tokens as u64, &stamp, &file.path);
+        if let Some(rank) = file.stamp.and_then(of_file) {
+            return self.push_row(rank, position);
+        }
         if let Some(values) = &mut self.values {
             let field = self.keep.field().unwrap_or_default();
             return values.push(record, field);

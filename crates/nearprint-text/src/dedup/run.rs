@@ -6,6 +6,7 @@ use super::checkpoint::DocumentCounts;
 use super::job::FileJob;
 use super::job_input::JobInput;
 use super::opened::OpenedJob;
+use super::order::Keep;
 use super::report::{FileReport, Report};
 use super::temporary::SpooledInput;
 use super::units::Unit;
@@ -61,7 +62,8 @@ impl FileJob {
             spooled = SpooledInput::read()?;
             self.reader.stdin = StdinSource::Copy(spooled.path());
         }
-        self.reader.fields.value = self.keep.field().map(String::from);
+        self.reader.fields.value = self.keep.as_ref().and_then(Keep::field).map(String::from);
+        self.read_once()?;
         let width = self.dedup.recipe.width();
         width.visit(Run { job: self, report })
     }
@@ -77,8 +79,9 @@ impl WidthVisitor for Run<'_> {
     type Output = Result<FileReport>;
 
     fn visit<F: Fingerprint>(self) -> Result<FileReport> {
-        let Self { job, report } = self;
+        let Self { mut job, report } = self;
         let mut input = JobInput::open(&job)?;
+        job.choose_kept(&input.reader)?;
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {

@@ -1,8 +1,8 @@
 //! A job that reads and writes, and one that has written all.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::against::Against;
@@ -20,7 +20,7 @@ use super::report::{DuplicateFile, DuplicateFiles, FileReport, Report, report_pr
 use super::sharded::ShardedOutput;
 use super::stored::Stored;
 use super::units::Unit;
-use crate::documents::{BadRecord, OutputFile, Position, Reader, Record, path_of_line};
+use crate::documents::{BadRecord, InputFile, OutputFile, Position, Reader, Record, path_of_line};
 use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
 use nearprint::Fingerprint;
@@ -96,6 +96,11 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             hash: RecordHash { value, ..RecordHash::default() },
             state,
         })
+    }
+
+    /// The collections that documents are compared with, for whoever decides them. Their files stay known.
+    pub(super) fn take_against(&mut self) -> Against<F> {
+        self.against.take_collections()
     }
 
     /// The sequence number of the first row that the job has stored, or will store.
@@ -283,7 +288,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Whether documents of the inputs are compared with each other.
-    fn compares_inputs(&self) -> bool {
+    pub(super) fn compares_inputs(&self) -> bool {
         self.job.within || self.job.database.is_some()
     }
 
@@ -403,9 +408,16 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let mut history = self.state.history;
         let unlisted = self.outputs.unlisted();
         let files = (self.job.collects_files && self.outputs.lists_files).then(|| {
-            let all = reader.inputs().iter().chain(&self.against.files);
-            let stamps = all.filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
-            DuplicateFiles { duplicates: std::mem::take(&mut self.duplicate_files), stamps }
+            let all: Vec<_> = reader.inputs().iter().chain(&self.against.files).collect();
+            let stamps = all.iter().filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
+            let mut duplicates = std::mem::take(&mut self.duplicate_files);
+            let paths = paths_of_keys(&all);
+            for file in &mut duplicates {
+                if let Some(path) = file.kept.to_str().and_then(|key| paths.get(key)) {
+                    file.kept = path.to_path_buf();
+                }
+            }
+            DuplicateFiles { duplicates, stamps }
         });
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
@@ -432,6 +444,16 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let history = history.encode(self.job)?;
         Ok(WrittenJob { deduplicator: self.deduplicator, outputs, history, report })
     }
+}
+
+/// The paths that their keys do not have, because they are no UTF-8. A key of two of them has none of both.
+fn paths_of_keys<'a>(files: &[&'a InputFile]) -> HashMap<String, &'a Path> {
+    let mut paths = HashMap::new();
+    for path in files.iter().map(|file| &*file.path).filter(|path| path.to_str().is_none()) {
+        let unclear = Path::new("");
+        paths.entry(path.to_string_lossy().into_owned()).and_modify(|known| *known = unclear).or_insert(path);
+    }
+    paths
 }
 
 /// A job that has written all. If it is killed now, the next run completes it.

@@ -49,6 +49,56 @@ pub fn unescape(cell: &str) -> Cow<'_, str> {
     Cow::Owned(key)
 }
 
+/// Escapes bytes as [`escape`] does the text that they are. A byte that is not UTF-8 becomes `\\xHH`, from `\\x80` on.
+/// So that they are told from those, U+0080 to U+009F are escaped byte by byte.
+pub(crate) fn escape_bytes(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !text.contains(|c: char| c.is_control() || c == '\\')
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\u{80}'..='\u{9f}' => push_bytes(&mut escaped, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c => escaped.push_str(&escape(c.encode_utf8(&mut [0; 4]))),
+            }
+        }
+        push_bytes(&mut escaped, chunk.invalid());
+    }
+    Cow::Owned(escaped)
+}
+
+fn push_bytes(escaped: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        let _ = write!(escaped, "\\x{byte:02x}");
+    }
+}
+
+/// Reverses [`escape_bytes`].
+pub(crate) fn unescape_bytes(cell: &str) -> Cow<'_, [u8]> {
+    if !cell.contains('\\') {
+        return Cow::Borrowed(cell.as_bytes());
+    }
+    let (mut bytes, mut rest) = (Vec::with_capacity(cell.len()), cell);
+    while let Some(at) = rest.find('\\') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        let sequence = &rest[at + 1..];
+        let high = sequence.strip_prefix('x').and_then(|digits| digits.get(..2));
+        let high = high.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|byte| *byte >= 0x80);
+        let (byte, len_bytes) = match (high, escaped_char(sequence)) {
+            (Some(byte), _) => (byte, 3),
+            (None, Some((c, len_bytes))) => (u8::try_from(c).unwrap_or(b'\\'), len_bytes),
+            (None, None) => (b'\\', 0),
+        };
+        bytes.push(byte);
+        rest = &sequence[len_bytes..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    Cow::Owned(bytes)
+}
+
 /// The character that an escape sequence means, after its backslash, and the length of the
 /// sequence.
 fn escaped_char(sequence: &str) -> Option<(char, usize)> {

@@ -5,8 +5,8 @@ use std::fmt;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
@@ -14,6 +14,7 @@ use ignore::{DirEntry, WalkBuilder};
 use super::compression::Compression;
 use super::output_file::is_unfinished;
 use super::system::{self, identity_of_listed, is_special};
+use crate::aside::is_aside;
 use crate::error::{Error, InputSetProblem, Result};
 
 /// Folders of version control. They hold old versions of files, mostly compressed.
@@ -33,7 +34,7 @@ pub struct FolderRules {
     /// Only files with one of these extensions, whatever their case; all if there is none. A
     /// compressed file also has the extension before `.gz` or the like.
     pub extensions: Vec<String>,
-    /// Folders whose files are left out, because they are read as something else.
+    /// Files, and folders all of whose files are left out, because they are read as something else.
     pub read_elsewhere: Vec<PathBuf>,
 }
 
@@ -71,12 +72,16 @@ pub struct LeftOut {
     /// Files and folders that are [excluded](FolderRules::exclude), and files with other
     /// [extensions](FolderRules::extensions).
     pub num_excluded: u64,
-    /// Further names of files: hard links, and files below several of the paths.
+    /// Further names of files: hard links, files below several of the paths, and files that are [read
+    /// elsewhere](FolderRules::read_elsewhere).
     pub num_further_names: u64,
     /// Symbolic links. They are not followed.
     pub links: Vec<PathBuf>,
     /// Named pipes, sockets and devices.
     pub special: Vec<PathBuf>,
+    /// Temporary folders of acts on files, which a killed process has left or a living one uses. A file in it may be
+    /// the only one of its content: see [`acts::recover`](crate::acts::recover).
+    pub temporary: Vec<PathBuf>,
     /// A message for each file and folder that could not be read: it is closed to this user, is
     /// damaged, or has vanished.
     pub unreadable: Vec<String>,
@@ -138,6 +143,10 @@ impl LeftOut {
         let named = [
             (&self.links, ["link", "links"]),
             (&self.special, ["pipe, socket or device", "pipes, sockets and devices"]),
+            (
+                &self.temporary,
+                ["temporary folder of an interrupted act", "temporary folders of interrupted acts"],
+            ),
         ];
         let named = named.into_iter().filter(|(paths, _)| !paths.is_empty()).map(|(paths, names)| {
             let name = names[usize::from(paths.len() > 1)];
@@ -199,8 +208,17 @@ impl<'a> Walker<'a> {
         let exclude = compiled(GitignoreBuilder::new(folder), self.rules.exclude.iter().map(String::as_str))?;
         let num_excluded = Arc::new(AtomicU64::new(0));
         let counted = num_excluded.clone();
+        let temporary = Arc::new(Mutex::new(Vec::new()));
+        let found_temporary = temporary.clone();
         let is_included = move |entry: &DirEntry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            if is_folder && is_aside(entry.path()) {
+                found_temporary
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(entry.path().to_path_buf());
+                return false;
+            }
             let is_excluded = entry.depth() > 0 && exclude.matched(entry.path(), is_folder).is_ignore();
             counted.fetch_add(u64::from(is_excluded), Ordering::Relaxed);
             !is_excluded && (entry.depth() == 0 || !is_version_control(entry))
@@ -215,6 +233,23 @@ impl<'a> Walker<'a> {
             }
         }
         left_out.num_excluded += num_excluded.load(Ordering::Relaxed);
+        left_out.temporary.append(&mut temporary.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(())
+    }
+
+    /// Takes a file and all files below a folder, whatever the rules say of them, for files that were seen.
+    pub(super) fn mark(&mut self, path: &Path) -> Result<()> {
+        let mut entries = WalkBuilder::new(path);
+        for entry in entries.standard_filters(false).build() {
+            // What cannot be listed here cannot be listed as an input either.
+            let Ok(entry) = entry else { continue };
+            let metadata =
+                if entry.depth() == 0 { entry.path().metadata() } else { entry.path().symlink_metadata() };
+            let metadata = metadata.map_err(Error::io("open", entry.path()))?;
+            if metadata.is_file() {
+                self.is_new(entry.path(), &metadata);
+            }
+        }
         Ok(())
     }
 

@@ -81,18 +81,17 @@ impl InputFile {
 
 /// Lists the files that paths denote, and what was left out of folders.
 ///
-/// A folder denotes the files below it that its rules choose, in the order of their paths. With `once`, a
-/// file that is named several times is listed once.
+/// A folder denotes the files below it that its rules choose, in the order of their paths. A regular file is listed
+/// once, under the first of its names.
 pub(super) fn list(
     paths: &[PathBuf],
     rules: &FolderRules,
     stdin: &StdinSource,
-    once: bool,
 ) -> Result<(Vec<InputFile>, LeftOut)> {
     let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
     let mut walker = Walker::new(rules);
-    for folder in &rules.read_elsewhere {
-        walker.walk(folder, &mut LeftOut::default(), |_, _| {})?;
+    for path in &rules.read_elsewhere {
+        walker.mark(path)?;
     }
     for path in paths {
         if path == Path::new("-") {
@@ -113,12 +112,13 @@ pub(super) fn list(
             let walked = &mut found[before..];
             walked.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             unify_formats(walked);
+        } else if !metadata.is_file() || walker.is_new(path, &metadata) {
+            found.push(InputFile::with_metadata(path.clone(), &metadata));
         } else {
-            if walker.is_new(path, &metadata) || !once {
-                found.push(InputFile::with_metadata(path.clone(), &metadata));
-            }
+            left_out.num_further_names += 1;
         }
     }
+    left_out.temporary.sort_unstable();
     left_out.links.sort_unstable();
     left_out.special.sort_unstable();
     left_out.unreadable.sort_unstable();
@@ -142,7 +142,7 @@ pub(super) fn list(
 /// [`Error::Engine`] if a path does not exist, or if the process lacks file handles or memory;
 /// [`Error::InputSet`] for a malformed pattern.
 pub fn list_files(paths: &[PathBuf], rules: &FolderRules) -> Result<(Vec<InputFile>, LeftOut)> {
-    let (mut files, left_out) = list(paths, rules, &StdinSource::Stream, true)?;
+    let (mut files, left_out) = list(paths, rules, &StdinSource::Stream)?;
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok((files, left_out))
 }
@@ -156,10 +156,10 @@ fn unify_formats(files: &mut [InputFile]) {
     }
 }
 
-/// The format of all inputs. `given` overrides what extensions denote.
+/// The format of all inputs, [`Format::Text`] if there are none. `given` overrides what extensions denote.
 pub(super) fn common_format(inputs: &[InputFile], given: Option<Format>, stdin: Format) -> Result<Format> {
     let of = |input: &InputFile| given.unwrap_or(if input.is_stdin() { stdin } else { input.format });
-    let first = inputs.first().ok_or(InputSetProblem::Empty)?;
+    let Some(first) = inputs.first() else { return Ok(given.unwrap_or(Format::Text)) };
     let format = of(first);
     match inputs.iter().find(|input| of(input) != format) {
         None => Ok(format),
@@ -193,12 +193,12 @@ mod tests {
         symlink(at("d/z"), at("d/l")).unwrap();
         symlink(at("d"), at("d/b/loop")).unwrap();
         fs::write(at("x"), "1").unwrap();
-        let list = |paths: &[PathBuf]| list(paths, &FolderRules::default(), &StdinSource::Stream, false);
+        let list = |paths: &[PathBuf]| list(paths, &FolderRules::default(), &StdinSource::Stream);
         let (found, left_out) = list(&[at("d"), at("d/b"), at("d/l"), at("x"), "-".into()]).unwrap();
-        let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("d/l"), at("x"), "-".into()];
+        let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("x"), "-".into()];
         assert!(found.iter().map(|input| &input.path).eq(&expected), "{found:?}");
         assert_eq!(found[0].size_bytes, Some(1));
-        assert_eq!(left_out.links.len(), 3, "{left_out:?}");
+        assert_eq!((left_out.links.len(), left_out.num_further_names), (3, 3), "{left_out:?}");
         assert!(list(&[at("missing")]).unwrap_err().to_string().starts_with("cannot open"));
         let twice = list(&["-".into(), "-".into()]).unwrap_err();
         assert!(matches!(twice, Error::InputSet(InputSetProblem::StdinTwice)), "{twice}");
@@ -228,6 +228,6 @@ mod tests {
         assert_eq!(common(&inputs, Some(Format::Lines)).unwrap(), Format::Lines);
         let expected = "a.csv is CSV, and b.tsv is TSV: all inputs of one run have to be of one kind";
         assert_eq!(common(&inputs, None).unwrap_err().to_string(), expected);
-        assert!(matches!(common(&[], None), Err(Error::InputSet(InputSetProblem::Empty))));
+        assert_eq!(common(&[], None).unwrap(), Format::Text);
     }
 }

@@ -41,6 +41,9 @@ pub struct ReaderOptions {
     /// Which files of folders are documents.
     pub folder: FolderRules,
     pub(crate) stdin: StdinSource,
+    /// The places of the inputs that have a record, in ascending order, where documents are files: no file is read, and
+    /// each of these records has its path alone.
+    pub(crate) listed: Option<Arc<[usize]>>,
 }
 
 impl Default for ReaderOptions {
@@ -53,6 +56,7 @@ impl Default for ReaderOptions {
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
             stdin: StdinSource::Stream,
+            listed: None,
         }
     }
 }
@@ -103,6 +107,8 @@ pub struct Reader {
     #[cfg(feature = "parquet")]
     schema: Option<arrow_schema::SchemaRef>,
     max_record_bytes: usize,
+    /// See [`ReaderOptions::listed`].
+    listed: Option<Arc<[usize]>>,
     records: u64,
     bytes: Arc<AtomicU64>,
 }
@@ -123,6 +129,8 @@ enum RecordSource {
     Split(Splitter),
     Values(JsonValues),
     File(Option<InputFile>),
+    /// A file that is not read.
+    Path(Option<InputFile>),
     #[cfg(feature = "parquet")]
     Rows(ParquetReader),
 }
@@ -135,7 +143,7 @@ impl Reader {
     /// file, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let (inputs, left_out) = input_file::list(paths, &options.folder, &options.stdin, false)?;
+        let (inputs, left_out) = input_file::list(paths, &options.folder, &options.stdin)?;
         Self::of_files(inputs, left_out, options)
     }
 
@@ -152,8 +160,13 @@ impl Reader {
     }
 
     fn of_files(inputs: Vec<InputFile>, left_out: LeftOut, options: ReaderOptions) -> Result<Self> {
-        let ReaderOptions { fields, format, stdin_format, cut_after: marker, max_record_bytes, .. } = options;
+        let ReaderOptions {
+            fields, format, stdin_format, cut_after: marker, max_record_bytes, listed, ..
+        } = options;
         let is_format_given = format.is_some();
+        if inputs.is_empty() && left_out.num_further_names == 0 {
+            return Err(InputSetProblem::Empty.into());
+        }
         let format = input_file::common_format(&inputs, format, stdin_format)?;
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
             let field = field.clone();
@@ -171,6 +184,7 @@ impl Reader {
             #[cfg(feature = "parquet")]
             schema: None,
             max_record_bytes,
+            listed,
             records: 0,
             bytes: Arc::default(),
         };
@@ -282,7 +296,10 @@ impl Reader {
         let (name, in_keys) = (input.name(), input.in_keys());
         let source = self.inputs.len() - self.waiting.len() - 1;
         let records = match self.parser.format {
-            Format::Text => RecordSource::File(Some(input)),
+            Format::Text => match &self.listed {
+                Some(listed) => RecordSource::Path(listed.binary_search(&source).is_ok().then_some(input)),
+                None => RecordSource::File(Some(input)),
+            },
             Format::Parquet => self.open_parquet(&input)?,
             Format::Jsonl if !self.is_format_given && JsonHead::is_of(&input.path) => {
                 let head = JsonHead::read(InputBytes::open(&input, &self.bytes)?)?;
@@ -362,6 +379,7 @@ impl RecordSource {
                 Some(input) => Ok(Some((1, Content::of_file(&input, max_bytes, count)?))),
                 None => Ok(None),
             },
+            Self::Path(input) => Ok(input.take().map(|input| (1, Content::of_path(&input)))),
             #[cfg(feature = "parquet")]
             Self::Rows(rows) => {
                 Ok(rows.next_counted(count)?.map(|(number, row)| (number, Content::Row(row))))

@@ -60,6 +60,11 @@ impl Content {
         Ok(Self::Broken { bytes: line_of(input), reason })
     }
 
+    /// The path of a file that is one document, and is not read.
+    pub(super) fn of_path(input: &InputFile) -> Self {
+        Self::File { line: line_of(input), bytes: Vec::new() }
+    }
+
     /// Reads a file of a folder. `None` if it is no document.
     pub(super) fn of_file_in_folder(
         input: &InputFile,

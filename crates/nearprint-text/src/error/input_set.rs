@@ -36,6 +36,11 @@ pub enum InputSetProblem {
         /// The input.
         path: PathBuf,
     },
+    /// An order of files is to choose among records.
+    NotFiles {
+        /// The name of the order.
+        order: &'static str,
+    },
     /// A pattern of names to leave out is malformed.
     BadPattern {
         /// What is wrong with it.
@@ -67,6 +72,12 @@ impl fmt::Display for InputSetProblem {
                 "{}: can be read only once, and two passes are needed; standard input is copied for them",
                 path.display()
             ),
+            Self::NotFiles { order: order @ ("oldest" | "newest") } => {
+                write!(f, "keep {order} is for files; among records, a field orders: {order}:FIELD")
+            }
+            Self::NotFiles { order } => {
+                write!(f, "keep {order} is for files; among records, first, longest or max:FIELD is kept")
+            }
             Self::BadPattern { why } => write!(f, "a pattern of names: {why}"),
             Self::ChangedBetweenPasses => {
                 f.write_str("the inputs have changed between the two passes over them")

@@ -397,7 +397,7 @@ fn compressed_outputs_resume_with_the_same_bytes() {
             false => ControlFlow::Break(()),
         })
     };
-    let by_rank = |job: &mut FileJob| job.keep = Keep::Max("n".into());
+    let by_rank = |job: &mut FileJob| job.keep = Some(Keep::Max("n".into()));
     let by_line = |job: &mut FileJob| job.units = Some(Unit::Line);
     let changes: [&dyn Fn(&mut FileJob); 3] = [&|_| {}, &by_rank, &by_line];
     for (number, change) in changes.into_iter().enumerate() {
@@ -548,7 +548,7 @@ fn units_need_fields_and_exclude_options_of_whole_documents() {
     let (mut longest, mut annotated, mut printed) = (job.clone(), job.clone(), job.clone());
     let mut counted = job;
     counted.cluster_size = true;
-    longest.keep = Keep::Longest;
+    longest.keep = Some(Keep::Longest);
     annotated.annotate = true;
     printed.add_fingerprint = Some("f".into());
     for (job, name) in

@@ -150,7 +150,7 @@ proptest! {
             job.reader.fields.key = Some("id".into());
             job.duplicates = Some(at("gone.tsv"));
             job.database = database;
-            job.keep = Keep::Max("n".into());
+            job.keep = Some(Keep::Max("n".into()));
             let report = job.run(|_, _| ControlFlow::Continue(())).unwrap();
             prop_assert_eq!(report.near, DocumentsNear::Exact { similarity: least });
             let gone = fs::read_to_string(at("gone.tsv")).unwrap();

@@ -155,7 +155,7 @@ fn regression_texts_without_features_are_counted_in_every_order() {
     ] {
         for confirm in [None, Some(Confirm::Jaccard(0.5))] {
             let (counts, out, duplicates) = run(LINES, |job| {
-                job.keep = keep.clone();
+                job.keep = Some(keep.clone());
                 job.dedup.confirm = confirm;
                 job.add_fingerprint = Some("print".into());
             });
@@ -166,7 +166,7 @@ fn regression_texts_without_features_are_counted_in_every_order() {
             assert_eq!(out.matches("\"print\":\"0\"").count(), 4, "{out}");
         }
         let (counts, _, duplicates) = run(LINES, |job| {
-            job.keep = keep.clone();
+            job.keep = Some(keep.clone());
             job.dedup.min_features = 1;
         });
         assert_eq!((counts.aside, counts.kept, counts.empty, counts.featureless), (5, 1, 0, 0));

@@ -97,11 +97,11 @@ fn each_input_has_an_output_of_its_name_that_resumes() {
         let at = |name: &str| home.path().join(name);
         write_inputs(&at("in"), kind, 12, 1000);
         let mut single = job(&at("in"), &at(&format!("single.{kind}")), None);
-        single.keep = keep.clone();
+        single.keep = Some(keep.clone());
         let expected = run(&single, u64::MAX).unwrap();
         let of = |folder: &str, database: bool| {
             let mut job = job(&at("in"), &at(folder), Some(Shards::ByInput));
-            job.keep = keep.clone();
+            job.keep = Some(keep.clone());
             job.database = database.then(|| at(&format!("{folder}.np")));
             job
         };

@@ -13,7 +13,7 @@ use crate::args::{
     DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs,
     WriterArgs,
 };
-use crate::commands::action::{ActCounts, ActionArgs, Plan};
+use crate::commands::action::{ActCounts, ActionArgs, Plan, refuse_inside_database};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -101,14 +101,14 @@ pub(super) struct Args {
     /// Compare with a database, or with the documents of a file or folder, and leave out what is near one of
     /// them; may be given several times. They are only read. The inputs are then not compared with each
     /// other, unless --within or --db is given
-    #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["keep", "unit", "cluster_size"], help_heading = "Database options")]
+    #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["unit", "cluster_size"], help_heading = "Database options")]
     against: Vec<PathBuf>,
     /// With --against, compare the inputs with each other, too
     #[arg(long, requires = "against", help_heading = "Database options")]
     within: bool,
     /// Compare the files of folders with those below DIR first, which are never removed; may be given
     /// several times. DIR may be inside an input
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["keep", "unit", "cluster_size"], help_heading = "Duplicate options")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["unit", "cluster_size"], help_heading = "Duplicate options")]
     reference: Vec<PathBuf>,
     #[command(flatten)]
     action: ActionArgs,
@@ -117,7 +117,7 @@ pub(super) struct Args {
     /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
     /// pictures of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
     /// --duplicates
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "unit", "keep", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "unit", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
     images: Option<PictureNear>,
     #[command(flatten)]
     pictures: PictureArgs,
@@ -163,11 +163,13 @@ pub(super) struct Args {
     /// With --min-left, write such documents whole
     #[arg(long, requires = "min_left", help_heading = "Duplicate options")]
     keep_hollow: bool,
-    /// Which one of several near-duplicates to keep: first, last, longest, shortest, max:FIELD, min:FIELD,
-    /// newest:FIELD or oldest:FIELD. Values of a field are numbers, or dates and times as in ISO 8601, or
-    /// strings; a missing value is the smallest and oldest. All but first read the inputs twice
-    #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Duplicate options")]
-    keep: Keep,
+    /// Which one of several near-duplicates to keep. Of files: best (most words, then the oldest, then the shortest
+    /// path), oldest, newest, largest, shortest-path, first, last, longest or shortest [default: best]. Of records:
+    /// first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. Values of a
+    /// field are numbers, or dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest. All
+    /// but first read records twice. Files of --reference and --against, and documents of earlier runs, always stay
+    #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
+    keep: Option<Keep>,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
     /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
     /// or edit:X (at most X of the characters changed; texts of more than 1,048,576 characters are bad
@@ -258,7 +260,9 @@ impl Args {
         let started = Instant::now();
         self.check_passages()?;
         let dedup = self.dedup_options(global)?;
-        let plan = self.action.plan(&self.inputs)?;
+        let read = [&self.inputs[..], &self.reference, &self.against].concat();
+        let plan = self.action.plan(&read, self.keep.is_some())?;
+        self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
         if plan.is_some() && self.db.is_some() {
             let why = "--db cannot be used with an action on files, unless --images is given";
             return Err(Failure::Usage(why.into()));
@@ -297,7 +301,8 @@ impl Args {
                 note_outcome(global, &done, self.unit, started);
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 let acted = plan.map(|plan| act(&plan, &done, is_dry, global)).transpose()?;
-                Ok(self.summary.write(|| summary::object(&done, (self.unit, acted), started))?)
+                self.summary.write(|| summary::object(&done, (self.unit, acted), started))?;
+                acted.filter(|_| !is_dry).map_or(Ok(()), ActCounts::check)
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());
@@ -316,7 +321,6 @@ impl Args {
     fn set_files(&mut self, job: &mut FileJob) {
         job.reader = self.documents.options();
         job.reader.fields.missing = self.missing;
-        job.reader.folder.read_elsewhere.clone_from(&self.reference);
         job.add_fingerprint = self.add_fingerprint.take();
         job.keep_fields = std::mem::take(&mut self.keep_fields);
         job.old_id = self.old_id.take();
@@ -425,7 +429,7 @@ fn note_outcome(global: GlobalArgs, done: &FileReport, unit: Option<Unit>, start
 /// Acts on the near-duplicates, which have to be files.
 fn act(plan: &Plan, done: &FileReport, is_dry: bool, global: GlobalArgs) -> Result<ActCounts, Failure> {
     match &done.files {
-        Some(files) => plan.run(files, is_dry, global),
+        Some(files) => plan.run(files, &done.left_out.temporary, is_dry, global),
         None => Err(Failure::Usage("actions are for files of folders, and the inputs are records".into())),
     }
 }

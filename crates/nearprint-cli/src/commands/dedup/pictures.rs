@@ -1,13 +1,14 @@
 //! `nearprint dedup --images`: near-duplicate pictures of folders.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::DecimalBytes;
 use nearprint::internal as parallel;
+use nearprint::internal::file::Identity;
 use nearprint::{Options, Width};
-use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
+use nearprint_text::dedup::{DuplicateFile, DuplicateFiles, Keep};
 use nearprint_text::documents::{FileStamp, FolderRules, InputFile, LeftOut, check_outputs, list_files};
 use nearprint_text::{Error, OutputProblem, Result};
 use serde_json::json;
@@ -15,7 +16,7 @@ use serde_json::json;
 use super::Args;
 use super::picture_report::{Near, PictureReport};
 use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
-use crate::commands::action::ActCounts;
+use crate::commands::action::{ActCounts, refuse_inside_database};
 use crate::pictures::{
     Candidate, Grouping, HAS_DECODERS, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader,
     PictureStore, best_first, group,
@@ -34,6 +35,8 @@ struct Found {
     num_files: u64,
     /// Those that were decoded now.
     num_decoded: u64,
+    /// All files.
+    ids: Vec<Identity>,
 }
 
 impl Args {
@@ -45,7 +48,12 @@ impl Args {
         let started = Instant::now();
         let k = self.near.k(None, Width::W256)?.unwrap_or(near.k());
         self.check_picture_outputs()?;
-        let plan = self.action.plan(&self.inputs)?;
+        if self.keep.as_ref().is_some_and(|keep| *keep != Keep::Best) {
+            return Err(Failure::Usage("--keep: of pictures, the best one is kept".into()));
+        }
+        let read = [&self.inputs[..], &self.reference].concat();
+        let plan = self.action.plan(&read, self.keep.is_some())?;
+        self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
         let bars = global.bars();
         let options = self.writer.options(global).progress(bars.clone());
         let writing = self.db.as_deref().filter(|_| !self.dry_run);
@@ -62,7 +70,9 @@ impl Args {
         let inputs = finder.find(&self.inputs, &rules, store.as_mut())?;
         bars.clear();
         let folders = [&self.inputs[..], &self.reference[..]].concat();
-        let elsewhere = known.outside(&folders);
+        let here: HashSet<_> =
+            [&inputs, &references].iter().flat_map(|found| found.ids.iter().copied()).collect();
+        let elsewhere = known.elsewhere(&folders, &here, plan.is_some());
         let (num_inputs, num_files) = (inputs.pictures.len(), inputs.num_files);
         let mut pictures = inputs.pictures;
         pictures.extend(references.pictures);
@@ -91,8 +101,9 @@ impl Args {
         self.note_plain(global, &pictures[..num_inputs]);
         note_left_out(global, &inputs.left_out, num_files, &[]);
         let left_out = left_out_object(&inputs.left_out);
-        let acted = plan.map(|plan| plan.run(&files, self.dry_run, global)).transpose()?;
-        Ok(self.summary.write(|| {
+        let temporary = &inputs.left_out.temporary;
+        let acted = plan.map(|plan| plan.run(&files, temporary, self.dry_run, global)).transpose()?;
+        self.summary.write(|| {
             json!({
                 "pictures": num_inputs,
                 "decoded": num_decoded,
@@ -105,7 +116,8 @@ impl Args {
                 "acted": acted.map(ActCounts::object),
                 "seconds": started.elapsed().as_secs_f64(),
             })
-        })?)
+        })?;
+        acted.filter(|_| !self.dry_run).map_or(Ok(()), ActCounts::check)
     }
 
     fn num_plain(&self, pictures: &[PictureFile]) -> usize {
@@ -240,7 +252,8 @@ impl Finder<'_> {
         mut store: Option<&mut PictureStore>,
     ) -> Result<Found> {
         let (files, left_out) = list_files(paths, rules)?;
-        let mut found = Found { left_out, ..Found::default() };
+        let ids = files.iter().filter_map(|file| Some(file.stamp?.id)).collect();
+        let mut found = Found { left_out, ids, ..Found::default() };
         let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
             // The sink fails only after an interrupt, which `ordered` reports.
             let _ = sink(self.read(&files[at]));

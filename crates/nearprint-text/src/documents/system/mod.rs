@@ -7,5 +7,9 @@ mod windows;
 
 #[cfg(unix)]
 pub(super) use unix::*;
+#[cfg(unix)]
+pub(crate) use unix::{bytes_of, path_of};
 #[cfg(windows)]
 pub(super) use windows::*;
+#[cfg(windows)]
+pub(crate) use windows::{bytes_of, path_of};

@@ -1,0 +1,101 @@
+//! The unix form.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+use rustix::io::Errno;
+
+use super::Attributes;
+
+/// The attributes that belong to the file, not to the system: what users set, and access control lists.
+const USERS: &[u8] = b"user.";
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+/// Rights that a program has whoever runs it.
+const CAPABILITIES: &str = "security.capability";
+/// The longest list of names, and the longest value, that Linux has.
+const MAX_BYTES: usize = 1 << 16;
+
+pub(super) fn attributes_of(file: &File) -> io::Result<Attributes> {
+    let found = file.metadata()?;
+    Ok(Attributes {
+        mode: found.mode() & 0o7777,
+        owner: (found.uid(), found.gid()),
+        modified: (found.mtime(), u32::try_from(found.mtime_nsec()).unwrap_or(0)),
+        extended: extended_of(file)?,
+    })
+}
+
+/// The extended attributes, sorted by name. None where the file system has none.
+fn extended_of(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut buffer = vec![0; MAX_BYTES];
+    let len = match flistxattr(file, &mut buffer[..]) {
+        Ok(len) => len,
+        Err(Errno::NOTSUP | Errno::NOSYS | Errno::PERM) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let names: Vec<Vec<u8>> =
+        buffer[..len].split(|byte| *byte == 0).filter(|name| is_of_file(name)).map(<[u8]>::to_vec).collect();
+    let mut extended = Vec::new();
+    for name in names {
+        match fgetxattr(file, &name[..], &mut buffer[..]) {
+            Ok(len) => extended.push((name, buffer[..len].to_vec())),
+            Err(Errno::NODATA) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    extended.sort_unstable();
+    Ok(extended)
+}
+
+fn is_of_file(name: &[u8]) -> bool {
+    match cfg!(target_vendor = "apple") {
+        true => !name.is_empty(),
+        false => name.starts_with(USERS) || name == ACCESS_LIST,
+    }
+}
+
+pub(super) fn has_capabilities(file: &File) -> bool {
+    let mut buffer = [0; 64];
+    cfg!(target_os = "linux") && fgetxattr(file, CAPABILITIES, &mut buffer[..]).is_ok_and(|len| len > 0)
+}
+
+pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(PermissionsExt::from_mode(mode))
+}
+
+/// Whether the file took the attribute.
+pub(super) fn set_extended(file: &File, name: &[u8], value: &[u8]) -> bool {
+    is_of_file(name) && fsetxattr(file, name, value, XattrFlags::empty()).is_ok()
+}
+
+pub(super) fn owner_of(file: &File) -> io::Result<(u32, u32)> {
+    file.metadata().map(|found| (found.uid(), found.gid()))
+}
+
+/// Whether the file has the owner and the group now. Only root may give files away.
+pub(super) fn set_owner(file: &File, (user, group): (u32, u32)) -> bool {
+    fchown(file, Some(user), Some(group)).is_ok()
+}
+
+/// The user of this process.
+pub(super) fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Makes a new file share the blocks of another one.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn share_blocks(from: &File, _: &Path, to: &Path) -> io::Result<File> {
+    let copy = super::super::copy::create_private(to)?;
+    rustix::fs::ioctl_ficlone(&copy, from)?;
+    Ok(copy)
+}
+
+/// The copy of the standard library shares blocks where the file system can.
+#[cfg(not(target_os = "linux"))]
+pub(in super::super) fn share_blocks(_: &File, from: &Path, to: &Path) -> io::Result<File> {
+    std::fs::copy(from, to)?;
+    File::options().read(true).write(true).open(to)
+}

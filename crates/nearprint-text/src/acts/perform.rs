@@ -1,0 +1,308 @@
+//! Does what a plan says, file by file.
+//!
+//! Nothing is overwritten, and nothing is removed that was not looked at directly before. A file that goes is renamed
+//! into a [temporary folder](crate::aside) beside it. Then the kept file is looked up by its name again: if both were
+//! one file under two names that look like two files, as in an overlay or a share that is mounted twice, it is gone
+//! with the rename. Both have to be in the state in which they were judged. What remains is a write through a handle
+//! that was open before, between the last look and the removal.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use nearprint::internal::file::{identity_of, num_names, rename_to_free};
+
+use super::attributes::{Attributes, may_own, share_blocks};
+use super::copy::{Copy, remove_own};
+use super::file_act::{ActKind, FileAct, shown};
+use super::judged::{Judged, KeepGoing};
+use crate::aside::{Aside, MARKER, Purpose};
+use crate::documents::FileStamp;
+
+/// An act that is planned, with what was judged.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The act.
+    pub act: FileAct,
+    /// The state of the file when it was judged.
+    pub stamp: FileStamp,
+    /// The kept file, whose path has no link in it.
+    pub kept: PathBuf,
+    /// Its state then.
+    pub kept_stamp: FileStamp,
+    /// Whether both had the same bytes when the act was planned.
+    pub is_copy: bool,
+    /// Whether the file has no other name, so that its bytes are freed with it.
+    pub is_only_name: bool,
+    /// Whether an undo has to give the file to another user than that of the kept file.
+    pub needs_trust: bool,
+}
+
+/// What became of an act.
+#[derive(Debug)]
+pub enum Acted {
+    /// It was done. Attributes that did not survive are named.
+    Done(Vec<String>),
+    /// The file stays, because the kept one has as many names as its file system allows. Later copies are linked to
+    /// the file that stays.
+    TooManyLinks,
+}
+
+/// Does acts one after another.
+pub struct Actor<'a> {
+    pub(super) keep_going: KeepGoing<'a>,
+    /// The temporary folder of the last act, and the folder that it is in.
+    aside: Option<(PathBuf, Aside)>,
+    /// By kept file that can have no further name: the file that takes its place.
+    full: HashMap<PathBuf, (PathBuf, FileStamp)>,
+}
+
+/// What takes the place of a file that goes.
+pub(super) enum Instead<'a> {
+    Nothing,
+    /// A link to a file.
+    Link(&'a Path, &'a Judged),
+    /// A copy.
+    Copy(Copy),
+}
+
+impl<'a> Actor<'a> {
+    /// `keep_going` is asked between acts and while files are compared and copied.
+    pub fn new(keep_going: KeepGoing<'a>) -> Self {
+        Self { keep_going, aside: None, full: HashMap::new() }
+    }
+
+    /// Does an act.
+    ///
+    /// # Errors
+    /// Those of the system; and if a file is not what was judged. The file has its name then, or the error tells where
+    /// it is.
+    pub fn act(&mut self, step: &Step) -> io::Result<Acted> {
+        let path = step.act.path();
+        let victim = Judged::open(path, &step.stamp)?;
+        let first = (step.kept.clone(), step.kept_stamp);
+        let (kept_path, kept_stamp) = match step.act.kind {
+            ActKind::Hardlink => self.full.get(&step.kept).cloned().unwrap_or(first),
+            _ => first,
+        };
+        let kept = Judged::open(&kept_path, &kept_stamp)?;
+        if victim.is(&kept) {
+            return Err(Error::other("is the kept file under another name"));
+        }
+        if step.act.kind.is_of_copy() && !victim.has_bytes_of(&kept, self.keep_going)? {
+            return Err(Error::other("is not the same as the kept file any more"));
+        }
+        let kept_one = (&*kept_path, &kept);
+        match step.act.kind {
+            ActKind::Move => self.move_file(&step.act, &victim, kept_one).map(Acted::Done),
+            ActKind::DeleteCopy | ActKind::Delete => {
+                self.take_away(path, &victim, kept_one, Instead::Nothing).map(|()| Acted::Done(Vec::new()))
+            }
+            ActKind::Reflink => {
+                let copy = Copy::made(folder_of(path), |to| share_blocks(kept.file(), &kept_path, to))?;
+                let missing = step.act.attributes.give(&copy.file)?;
+                self.take_away(path, &victim, kept_one, Instead::Copy(copy)).map(|()| Acted::Done(missing))
+            }
+            ActKind::Hardlink => {
+                match self.take_away(path, &victim, kept_one, Instead::Link(&kept_path, &kept)) {
+                    Ok(()) => Ok(Acted::Done(Vec::new())),
+                    Err(error) if error.kind() == ErrorKind::TooManyLinks && path.exists() => {
+                        self.full.insert(step.kept.clone(), (path.to_path_buf(), step.stamp));
+                        Ok(Acted::TooManyLinks)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Moves a file to a name that nothing has. Returns the attributes that did not survive.
+    fn move_file(
+        &mut self,
+        act: &FileAct,
+        victim: &Judged,
+        kept: (&Path, &Judged),
+    ) -> io::Result<Vec<String>> {
+        let target = act.other();
+        fs::create_dir_all(folder_of(target))?;
+        match rename_to_free(act.path(), target) {
+            Ok(()) => {
+                let is_right = victim.check_at(target).and_then(|()| kept.1.check_at(kept.0));
+                is_right.map(|()| Vec::new()).map_err(|error| put_back(target, act.path(), error))
+            }
+            Err(error) if error.kind() == ErrorKind::CrossesDevices => self.move_by_copy(act, victim, kept),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(Error::new(error.kind(), format!("{} exists", shown(target))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn move_by_copy(
+        &mut self,
+        act: &FileAct,
+        victim: &Judged,
+        kept: (&Path, &Judged),
+    ) -> io::Result<Vec<String>> {
+        let target = act.other();
+        let copy = Copy::of(victim, folder_of(target), self.keep_going)?;
+        let missing = act.attributes.give(&copy.file)?;
+        let copy = copy.publish(target)?;
+        match self.take_away(act.path(), victim, kept, Instead::Nothing) {
+            Ok(()) => Ok(missing),
+            Err(error) => {
+                remove_own(&copy, target).map_err(|other| Error::other(format!("{error}; {other}")))?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes a file by its name, after something else has taken that.
+    pub(super) fn take_away(
+        &mut self,
+        path: &Path,
+        victim: &Judged,
+        (kept_path, kept): (&Path, &Judged),
+        instead: Instead<'_>,
+    ) -> io::Result<()> {
+        let held = self.held_path(path)?;
+        rename_to_free(path, &held)?;
+        let looked_at = victim.check_at(&held).and_then(|()| kept.check_at(kept_path));
+        let replaced = looked_at.and_then(|()| instead.put(path));
+        let placed = match replaced {
+            Ok(placed) => placed,
+            Err(error) => return Err(put_back(&held, path, error)),
+        };
+        victim.check_at(&held).and_then(|()| fs::remove_file(&held)).map_err(|error| {
+            match placed.map_or(Ok(()), |file| remove_own(&file, path)) {
+                Ok(()) => put_back(&held, path, error),
+                Err(other) => Error::other(format!("{error}; {other}; it is {}", shown(&held))),
+            }
+        })
+    }
+
+    /// Where a file is put before it is removed.
+    fn held_path(&mut self, path: &Path) -> io::Result<PathBuf> {
+        let folder = folder_of(path);
+        let name = path.file_name().filter(|name| *name != MARKER);
+        let name = name.ok_or_else(|| Error::other("its name is that of a file of nearprint"))?;
+        if self.aside.as_ref().is_none_or(|(parent, _)| parent != folder) {
+            self.aside = None;
+            self.aside = Some((folder.to_path_buf(), Aside::make(folder, Purpose::Old)?));
+        }
+        self.aside.as_ref().map(|(_, aside)| aside.path_of(name)).ok_or_else(|| ErrorKind::NotFound.into())
+    }
+}
+
+impl Instead<'_> {
+    /// Gives what takes the place of a file its name. Returns it.
+    fn put(self, path: &Path) -> io::Result<Option<fs::File>> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Copy(copy) => copy.publish(path).map(Some),
+            Self::Link(kept_path, kept) => {
+                fs::hard_link(kept_path, path)?;
+                let file = kept.file().try_clone()?;
+                match identity_of(path)? == kept.stamp().id {
+                    true => Ok(Some(file)),
+                    false => Err(Error::other("the kept file has changed meanwhile")),
+                }
+            }
+        }
+    }
+}
+
+/// Gives a file back the name that it had. Returns the error with what became of that.
+pub(super) fn put_back(held: &Path, path: &Path, error: Error) -> Error {
+    match rename_to_free(held, path) {
+        Ok(()) => error,
+        Err(other) => {
+            Error::other(format!("{error}; it could not be put back ({other}), and is {}", shown(held)))
+        }
+    }
+}
+
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Why a file is not planned for.
+#[derive(Debug)]
+pub enum Unplanned {
+    /// The act would be wrong for it, or is not allowed: the reason.
+    Skipped(&'static str),
+    /// It cannot be done: the reason.
+    Failed(String),
+}
+
+/// What is asked of all acts of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// What is done; [`ActKind::Delete`] also stands for [`ActKind::DeleteCopy`].
+    pub kind: ActKind,
+    /// Whether only byte-identical copies are acted on.
+    pub only_copies: bool,
+    /// Whether links take the place of files of another owner or mode.
+    pub any_owner: bool,
+}
+
+/// A file that may go, as it was judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Its state when it was judged.
+    pub stamp: FileStamp,
+    /// The file that is kept.
+    pub kept: &'a Path,
+    /// Its state then.
+    pub kept_stamp: FileStamp,
+    /// Whether both may have the same bytes.
+    pub may_be_copy: bool,
+}
+
+impl Step {
+    /// Plans an act. `target` is where the file would be moved to. `None` if the act is not for the file.
+    ///
+    /// # Errors
+    /// See [`Unplanned`].
+    pub fn plan(
+        rules: Rules,
+        candidate: Candidate<'_>,
+        target: Option<&Path>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<Self>, Unplanned> {
+        let Candidate { path, stamp, kept, kept_stamp, may_be_copy } = candidate;
+        let failed = |error: Error| Unplanned::Failed(error.to_string());
+        let kept =
+            kept.canonicalize().map_err(|error| Unplanned::Failed(format!("{}: {error}", shown(kept))))?;
+        let path = std::path::absolute(path).map_err(failed)?;
+        let victim = Judged::open(&path, &stamp).map_err(failed)?;
+        let kept_file = Judged::open(&kept, &kept_stamp).map_err(failed)?;
+        if victim.is(&kept_file) {
+            return Err(Unplanned::Failed("is the kept file under another name".into()));
+        }
+        let is_copy = may_be_copy && victim.has_bytes_of(&kept_file, keep_going).map_err(failed)?;
+        let kind = if rules.kind == ActKind::Delete && is_copy { ActKind::DeleteCopy } else { rules.kind };
+        if (rules.only_copies || kind.is_of_copy()) && !is_copy {
+            return Ok(None);
+        }
+        let attributes = Attributes::of(victim.file()).map_err(failed)?;
+        if let Some(why) = attributes.privilege(victim.file()) {
+            return Err(Unplanned::Skipped(why));
+        }
+        let of_kept = Attributes::of(kept_file.file()).map_err(failed)?;
+        if kind == ActKind::Hardlink && !rules.any_owner && !attributes.has_rights_of(&of_kept) {
+            return Err(Unplanned::Skipped("its owner or mode is another one than that of the kept file"));
+        }
+        if let Some(target) = target.filter(|target| target.symlink_metadata().is_ok()) {
+            return Err(Unplanned::Failed(format!("{} exists", shown(target))));
+        }
+        let is_only_name = num_names(victim.file()).map_err(failed)? == 1;
+        let needs_trust = kind.is_of_copy() && !may_own(attributes.owner, of_kept.owner);
+        let act = FileAct::of(kind, &path, target.unwrap_or(&kept), &victim).map_err(failed)?;
+        victim.check().map_err(failed)?;
+        Ok(Some(Self { act, stamp, kept, kept_stamp, is_copy, is_only_name, needs_trust }))
+    }
+}

@@ -1,0 +1,163 @@
+//! Undoes acts.
+//!
+//! What is there is compared with the hash in the list. An act is undone, or there is nothing to do because the file is
+//! there and whole, or it fails and says why. Nothing is overwritten. Copies get their names when they are complete.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::{self, Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use nearprint::internal::file::{Identity, rename_to_free};
+
+use super::attributes::{Attributes, may_own};
+use super::copy::Copy;
+use super::file_act::{ActKind, FileAct, shown};
+use super::judged::{Judged, KeepGoing, hash_of};
+use super::list::Bounds;
+use super::perform::{Actor, Instead, folder_of, put_back};
+
+/// What became of an act that was to be undone.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// It was undone. What the file did not get back is named.
+    Yes(Vec<String>),
+    /// The file is there and whole.
+    Nothing,
+}
+
+/// Undoes the acts of a list.
+pub struct Undoer<'a> {
+    actor: Actor<'a>,
+    bounds: &'a Bounds,
+    /// How many names of the list each file has.
+    names: HashMap<Identity, usize>,
+    /// The files that an interrupted act had set aside.
+    recovered: HashSet<PathBuf>,
+}
+
+impl<'a> Undoer<'a> {
+    /// `recovered` are files that an interrupted act had set aside, and that have their names again.
+    pub fn new(
+        acts: &[FileAct],
+        bounds: &'a Bounds,
+        recovered: HashSet<PathBuf>,
+        keep_going: KeepGoing<'a>,
+    ) -> Self {
+        let links = acts.iter().filter(|act| act.kind == ActKind::Hardlink);
+        let paths: HashSet<&Path> = links.flat_map(|act| [act.path(), act.other()]).collect();
+        let mut names = HashMap::new();
+        for file in paths.into_iter().filter_map(|path| Judged::open_now(path).ok()) {
+            *names.entry(file.stamp().id).or_default() += 1;
+        }
+        Self { actor: Actor::new(keep_going), bounds, names, recovered }
+    }
+
+    /// Undoes an act. The acts of a list are undone from its end to its beginning.
+    ///
+    /// # Errors
+    /// Those of the system; and if what is there is not what the list has.
+    pub fn undo(&mut self, act: &FileAct) -> io::Result<Undone> {
+        self.bounds.check_path(act.path())?;
+        self.bounds.check_path(act.other())?;
+        match act.path().symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => self.restore(act),
+            Err(error) => Err(error),
+            Ok(found) if !found.is_file() => Err(Error::other("something else has this name now")),
+            Ok(_) => self.look_at(act),
+        }
+    }
+
+    /// Undoes an act whose file has its name.
+    fn look_at(&mut self, act: &FileAct) -> io::Result<Undone> {
+        let now = Judged::open_now(act.path())?;
+        if hash_of(now.file())? != act.hash {
+            return Err(Error::other("another content has this name now"));
+        }
+        if act.kind == ActKind::Hardlink && self.names.get(&now.stamp().id).is_some_and(|names| *names > 1) {
+            return self.part(act, &now);
+        }
+        if act.kind == ActKind::Move && self.recovered.contains(act.path()) {
+            return self.finish_move_back(act, &now);
+        }
+        let has_owner = Attributes::of(now.file())?.owner == act.attributes.owner;
+        if !self.bounds.trusts() || has_owner || act.kind == ActKind::Move {
+            return Ok(Undone::Nothing);
+        }
+        act.attributes.give(now.file()).map(Undone::Yes)
+    }
+
+    /// Makes a hard link a file of its own.
+    fn part(&mut self, act: &FileAct, now: &Judged) -> io::Result<Undone> {
+        let other = Judged::open_now(act.other())?;
+        let copy = Copy::of(now, folder_of(act.path()), self.actor.keep_going)?;
+        let missing = self.give(act, &copy, now)?;
+        self.actor.take_away(act.path(), now, (act.other(), &other), Instead::Copy(copy))?;
+        if let Some(names) = self.names.get_mut(&now.stamp().id) {
+            *names -= 1;
+        }
+        Ok(Undone::Yes(missing))
+    }
+
+    /// Removes the copy that an interrupted move to another file system has made.
+    fn finish_move_back(&mut self, act: &FileAct, now: &Judged) -> io::Result<Undone> {
+        let Ok(copy) = Judged::open_now(act.other()) else { return Ok(Undone::Yes(Vec::new())) };
+        if !copy.is(now) && copy.has_bytes_of(now, self.actor.keep_going)? {
+            self.actor.take_away(act.other(), &copy, (act.path(), now), Instead::Nothing)?;
+        }
+        Ok(Undone::Yes(Vec::new()))
+    }
+
+    /// Brings back a file whose name nothing has.
+    fn restore(&mut self, act: &FileAct) -> io::Result<Undone> {
+        if act.kind == ActKind::Delete {
+            return Err(Error::other("was no copy, and is deleted"));
+        }
+        let source = Judged::open_now(act.other())?;
+        if hash_of(source.file())? != act.hash {
+            return Err(Error::other(format!("{} has changed", shown(act.other()))));
+        }
+        source.check()?;
+        let folder = folder_of(act.path());
+        fs::create_dir_all(folder)?;
+        self.bounds.check_path(act.path())?;
+        if act.kind == ActKind::Move {
+            match rename_to_free(act.other(), act.path()) {
+                Ok(()) => {
+                    let checked = source.check_at(act.path());
+                    return checked
+                        .map(|()| Undone::Yes(Vec::new()))
+                        .map_err(|error| put_back(act.path(), act.other(), error));
+                }
+                Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let copy = Copy::of(&source, folder, self.actor.keep_going)?;
+        let missing = self.give(act, &copy, &source)?;
+        copy.publish(act.path())?;
+        if act.kind == ActKind::Move {
+            let restored = Judged::open_now(act.path())?;
+            let removed =
+                self.actor.take_away(act.other(), &source, (act.path(), &restored), Instead::Nothing);
+            removed.map_err(|error| {
+                Error::new(error.kind(), format!("is restored, but {}: {error}", shown(act.other())))
+            })?;
+        }
+        Ok(Undone::Yes(missing))
+    }
+
+    /// Gives a copy what the list has, as far as the list may. Returns what it did not get.
+    fn give(&self, act: &FileAct, copy: &Copy, source: &Judged) -> io::Result<Vec<String>> {
+        let of_source = Attributes::of(source.file())?.owner;
+        let owner = act.attributes.owner;
+        let mut missing = Vec::new();
+        if !self.bounds.trusts() && !may_own(owner, of_source) {
+            missing.push(format!("owner {}:{}, which --trust restores", owner.0, owner.1));
+        } else if !act.attributes.give_owner(&copy.file) {
+            missing.push(format!("owner {}:{}", owner.0, owner.1));
+        }
+        act.attributes.give_but_owner(&copy.file, &mut missing)?;
+        Ok(missing)
+    }
+}
