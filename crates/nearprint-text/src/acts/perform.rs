@@ -58,13 +58,13 @@ pub struct Actor<'a> {
     full: HashMap<PathBuf, (PathBuf, FileStamp)>,
 }
 
-/// What takes the place of a file that goes.
+/// What stands in for a file that goes.
 pub(super) enum Instead<'a> {
     Nothing,
-    /// A link to a file.
+    /// A link to a file, under the name of the one that goes.
     Link(&'a Path, &'a Judged),
-    /// A copy.
-    Copy(Copy),
+    /// A copy, and its name.
+    Copy(Copy, &'a Path),
 }
 
 impl<'a> Actor<'a> {
@@ -93,16 +93,17 @@ impl<'a> Actor<'a> {
         if step.act.kind.is_of_copy() && !victim.has_bytes_of(&kept, self.keep_going)? {
             return Err(Error::other("is not the same as the kept file any more"));
         }
-        let kept_one = (&*kept_path, &kept);
+        let kept_one = Some((&*kept_path, &kept));
         match step.act.kind {
-            ActKind::Move => self.move_file(&step.act, &victim, kept_one).map(Acted::Done),
+            ActKind::Move => self.move_file(&step.act, &victim, (&*kept_path, &kept)).map(Acted::Done),
             ActKind::DeleteCopy | ActKind::Delete => {
                 self.take_away(path, &victim, kept_one, Instead::Nothing).map(|()| Acted::Done(Vec::new()))
             }
             ActKind::Reflink => {
                 let copy = Copy::made(folder_of(path), |to| share_blocks(kept.file(), &kept_path, to))?;
                 let missing = step.act.attributes.give(&copy.file)?;
-                self.take_away(path, &victim, kept_one, Instead::Copy(copy)).map(|()| Acted::Done(missing))
+                self.take_away(path, &victim, kept_one, Instead::Copy(copy, path))
+                    .map(|()| Acted::Done(missing))
             }
             ActKind::Hardlink => {
                 match self.take_away(path, &victim, kept_one, Instead::Link(&kept_path, &kept)) {
@@ -148,34 +149,28 @@ impl<'a> Actor<'a> {
         let target = act.other();
         let copy = Copy::of(victim, folder_of(target), self.keep_going)?;
         let missing = act.attributes.give(&copy.file)?;
-        let copy = copy.publish(target)?;
-        match self.take_away(act.path(), victim, kept, Instead::Nothing) {
-            Ok(()) => Ok(missing),
-            Err(error) => {
-                remove_own(&copy, target).map_err(|other| Error::other(format!("{error}; {other}")))?;
-                Err(error)
-            }
-        }
+        self.take_away(act.path(), victim, Some(kept), Instead::Copy(copy, target)).map(|()| missing)
     }
 
-    /// Removes a file by its name, after something else has taken that.
+    /// Removes a file, after what stands in for it has its name.
     pub(super) fn take_away(
         &mut self,
         path: &Path,
         victim: &Judged,
-        (kept_path, kept): (&Path, &Judged),
+        kept: Option<(&Path, &Judged)>,
         instead: Instead<'_>,
     ) -> io::Result<()> {
         let held = self.held_path(path)?;
         rename_to_free(path, &held)?;
-        let looked_at = victim.check_at(&held).and_then(|()| kept.check_at(kept_path));
+        let is_there = || kept.map_or(Ok(()), |(path, kept)| kept.check_at(path));
+        let looked_at = victim.check_at(&held).and_then(|()| is_there());
         let replaced = looked_at.and_then(|()| instead.put(path));
         let placed = match replaced {
             Ok(placed) => placed,
             Err(error) => return Err(put_back(&held, path, error)),
         };
         victim.check_at(&held).and_then(|()| fs::remove_file(&held)).map_err(|error| {
-            match placed.map_or(Ok(()), |file| remove_own(&file, path)) {
+            match placed.map_or(Ok(()), |(file, path)| remove_own(&file, &path)) {
                 Ok(()) => put_back(&held, path, error),
                 Err(other) => Error::other(format!("{error}; {other}; it is {}", shown(&held))),
             }
@@ -196,16 +191,16 @@ impl<'a> Actor<'a> {
 }
 
 impl Instead<'_> {
-    /// Gives what takes the place of a file its name. Returns it.
-    fn put(self, path: &Path) -> io::Result<Option<fs::File>> {
+    /// Gives what stands in for the file that had a name its own name. Returns it with that.
+    fn put(self, path: &Path) -> io::Result<Option<(fs::File, PathBuf)>> {
         match self {
             Self::Nothing => Ok(None),
-            Self::Copy(copy) => copy.publish(path).map(Some),
+            Self::Copy(copy, name) => copy.publish(name).map(|file| Some((file, name.to_path_buf()))),
             Self::Link(kept_path, kept) => {
                 fs::hard_link(kept_path, path)?;
                 let file = kept.file().try_clone()?;
                 match identity_of(path)? == kept.stamp().id {
-                    true => Ok(Some(file)),
+                    true => Ok(Some((file, path.to_path_buf()))),
                     false => Err(Error::other("the kept file has changed meanwhile")),
                 }
             }

@@ -77,7 +77,8 @@ impl<'a> Undoer<'a> {
         if act.kind == ActKind::Hardlink && self.names.get(&now.stamp().id).is_some_and(|names| *names > 1) {
             return self.part(act, &now);
         }
-        if act.kind == ActKind::Move && self.recovered.contains(act.path()) {
+        let was_aside = [act.path(), act.other()].iter().any(|path| self.recovered.contains(*path));
+        if act.kind == ActKind::Move && was_aside {
             return self.finish_move_back(act, &now);
         }
         let has_owner = Attributes::of(now.file())?.owner == act.attributes.owner;
@@ -92,18 +93,19 @@ impl<'a> Undoer<'a> {
         let other = Judged::open_now(act.other())?;
         let copy = Copy::of(now, folder_of(act.path()), self.actor.keep_going)?;
         let missing = self.give(act, &copy, now)?;
-        self.actor.take_away(act.path(), now, (act.other(), &other), Instead::Copy(copy))?;
+        let other = (act.other(), &other);
+        self.actor.take_away(act.path(), now, Some(other), Instead::Copy(copy, act.path()))?;
         if let Some(names) = self.names.get_mut(&now.stamp().id) {
             *names -= 1;
         }
         Ok(Undone::Yes(missing))
     }
 
-    /// Removes the copy that an interrupted move to another file system has made.
+    /// Removes the other one of two copies that an interrupted move between file systems, or its undo, has left.
     fn finish_move_back(&mut self, act: &FileAct, now: &Judged) -> io::Result<Undone> {
         let Ok(copy) = Judged::open_now(act.other()) else { return Ok(Undone::Yes(Vec::new())) };
         if !copy.is(now) && copy.has_bytes_of(now, self.actor.keep_going)? {
-            self.actor.take_away(act.other(), &copy, (act.path(), now), Instead::Nothing)?;
+            self.actor.take_away(act.other(), &copy, Some((act.path(), now)), Instead::Nothing)?;
         }
         Ok(Undone::Yes(Vec::new()))
     }
@@ -135,14 +137,11 @@ impl<'a> Undoer<'a> {
         }
         let copy = Copy::of(&source, folder, self.actor.keep_going)?;
         let missing = self.give(act, &copy, &source)?;
-        copy.publish(act.path())?;
-        if act.kind == ActKind::Move {
-            let restored = Judged::open_now(act.path())?;
-            let removed =
-                self.actor.take_away(act.other(), &source, (act.path(), &restored), Instead::Nothing);
-            removed.map_err(|error| {
-                Error::new(error.kind(), format!("is restored, but {}: {error}", shown(act.other())))
-            })?;
+        match act.kind {
+            ActKind::Move => {
+                self.actor.take_away(act.other(), &source, None, Instead::Copy(copy, act.path()))?;
+            }
+            _ => drop(copy.publish(act.path())?),
         }
         Ok(Undone::Yes(missing))
     }
