@@ -42,6 +42,7 @@ pub(crate) fn for_each_text(
 ) -> std::result::Result<u64, Failure> {
     let mut options = ReaderOptions::default();
     options.format = Some(Format::Text);
+    options.repeats = true;
     let mut num_replaced = 0;
     let mut reader = Reader::open(inputs, options)?;
     while let Some(item) = reader.next_item()? {

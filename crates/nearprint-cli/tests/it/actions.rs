@@ -17,16 +17,17 @@ fn words(seed: u64) -> String {
 /// A name that is hard to list, where the system has such names.
 const ODD_NAME: &str = if cfg!(windows) { "line feed.txt" } else { "line\nfeed.txt" };
 
-/// Two groups of a file, a copy and a nearly equal one, and names of all kinds.
+/// Two groups of a file, a copy and one without a word of it, and names of all kinds.
 fn folder(at: &Path) {
     let (one, two) = (words(1), words(2));
+    let without_first = |text: &str| text.split_once(' ').unwrap().1.to_string();
     for (name, content) in [
         ("d/a.txt", one.clone()),
         ("d/s/b copy.txt", one.clone()),
-        (&format!("d/s/{ODD_NAME}"), one.clone() + "more"),
+        (&format!("d/s/{ODD_NAME}"), without_first(&one)),
         ("d/t/c.txt", two.clone()),
         ("d/t/d.txt", two.clone()),
-        ("d/t/e.txt", format!("less {two}")),
+        ("d/t/e.txt", without_first(&two)),
         ("d/z.txt", words(3)),
     ] {
         let path = at.join(name);
@@ -89,7 +90,18 @@ fn what_is_moved_or_deleted_comes_back() {
     assert_eq!(names(&at.join("d")).len(), 5);
     succeeds(at, "undo copies.tsv", b"");
     assert_eq!(listing(&at.join("d")), before);
-    succeeds(at, "dedup d --delete --undo-list all.tsv", b"");
+    let refused = nearprint(at, "dedup d --delete --undo-list all.tsv", b"");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    for words in ["2 files are no byte-identical copy", "--only-exact", "--keep best", "--move-to DIR"] {
+        assert!(refused.err.contains(words), "{}", refused.err);
+    }
+    assert!(listing(&at.join("d")) == before && !at.join("all.tsv").exists());
+    let deleted = nearprint(at, "dedup d --delete --keep best --undo-list all.tsv", b"");
+    assert!(
+        deleted.err.contains("`nearprint undo all.tsv` restores 2 of them, and 2 cannot be"),
+        "{}",
+        deleted.err
+    );
     assert_eq!(names(&at.join("d")), KEPT);
     fails(at, "undo all.tsv", b"", 1, &["was no copy, and is deleted"]);
     assert_eq!(names(&at.join("d")).len(), 5, "the copies are restored");
@@ -123,9 +135,10 @@ fn a_dry_run_names_what_would_be_done_and_does_nothing() {
     let out = slashes(&run.out);
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 4, "{}", run.out);
-    assert!(lines.iter().all(|cells| cells.len() == 5 && cells[0] == "move"), "{}", run.out);
+    assert!(lines.iter().all(|cells| cells.len() == 6 && cells[0] == "move"), "{}", run.out);
     assert!(lines[0][1].ends_with("d/s/b copy.txt") && lines[0][2].ends_with("gone/d/s/b copy.txt"));
-    assert_eq!([&lines[0][3..], &lines[1][4..]], [&["1.0000", "true"][..], &["false"]]);
+    assert_eq!(lines[0][3..5], ["1.0000", "true"]);
+    assert_eq!((lines[0][5], lines[1][4], lines[1][5]), ("d/a.txt", "false", "d/a.txt"));
     assert!(run.err.contains("would be moved\n"), "{}", run.err);
     let listed = nearprint(at, "dedup d -o - --duplicates gone.tsv --duplicates-header", b"");
     assert_eq!(listed.code, 0);
@@ -160,14 +173,15 @@ fn nothing_else_is_touched() {
     fs::write(at.join("gone/d/s/b copy.txt"), "somebody's").unwrap();
     let moved = nearprint(at, "dedup d --move-to gone", b"");
     let messages = slashes(&moved.err);
-    assert!(moved.code == 0 && messages.contains("left as it is: d/s/b copy.txt"), "{messages}");
+    assert!(moved.code == 1 && messages.contains("left as it is: d/s/b copy.txt"), "{messages}");
     assert_eq!(fs::read(at.join("gone/d/s/b copy.txt")).unwrap(), b"somebody's");
     assert!(at.join("d/s/b copy.txt").exists());
     // Neither does an undo overwrite what has come since, nor restore from what has changed.
     fs::write(at.join("d/t/d.txt"), "new").unwrap();
     let undone = nearprint(at, "undo gone/nearprint-undo.tsv", b"");
     assert_eq!(fs::read(at.join("d/t/d.txt")).unwrap(), b"new");
-    assert!(undone.err.contains("2 files restored; 2 had nothing to undo"), "{}", undone.err);
+    assert!(undone.code == 1 && undone.err.contains("2 files restored\n"), "{}", undone.err);
+    assert!(slashes(&undone.err).contains("d/t/d.txt: another content has this name now"), "{}", undone.err);
     succeeds(at, "dedup d --delete --only-exact --undo-list copies.tsv", b"");
     fs::write(at.join("d/a.txt"), "changed").unwrap();
     fails(at, "undo copies.tsv", b"", 1, &["a.txt has changed"]);

@@ -82,11 +82,12 @@ impl InputFile {
 /// Lists the files that paths denote, and what was left out of folders.
 ///
 /// A folder denotes the files below it that its rules choose, in the order of their paths. A regular file is listed
-/// once, under the first of its names.
+/// once, under the first of its names; with `repeats`, as often as it is named itself.
 pub(super) fn list(
     paths: &[PathBuf],
     rules: &FolderRules,
     stdin: &StdinSource,
+    repeats: bool,
 ) -> Result<(Vec<InputFile>, LeftOut)> {
     let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
     let mut walker = Walker::new(rules);
@@ -112,7 +113,7 @@ pub(super) fn list(
             let walked = &mut found[before..];
             walked.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             unify_formats(walked);
-        } else if !metadata.is_file() || walker.is_new(path, &metadata) {
+        } else if walker.is_new(path, &metadata) || repeats || !metadata.is_file() {
             found.push(InputFile::with_metadata(path.clone(), &metadata));
         } else {
             left_out.num_further_names += 1;
@@ -142,7 +143,7 @@ pub(super) fn list(
 /// [`Error::Engine`] if a path does not exist, or if the process lacks file handles or memory;
 /// [`Error::InputSet`] for a malformed pattern.
 pub fn list_files(paths: &[PathBuf], rules: &FolderRules) -> Result<(Vec<InputFile>, LeftOut)> {
-    let (mut files, left_out) = list(paths, rules, &StdinSource::Stream)?;
+    let (mut files, left_out) = list(paths, rules, &StdinSource::Stream, false)?;
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok((files, left_out))
 }
@@ -193,7 +194,7 @@ mod tests {
         symlink(at("d/z"), at("d/l")).unwrap();
         symlink(at("d"), at("d/b/loop")).unwrap();
         fs::write(at("x"), "1").unwrap();
-        let list = |paths: &[PathBuf]| list(paths, &FolderRules::default(), &StdinSource::Stream);
+        let list = |paths: &[PathBuf]| list(paths, &FolderRules::default(), &StdinSource::Stream, false);
         let (found, left_out) = list(&[at("d"), at("d/b"), at("d/l"), at("x"), "-".into()]).unwrap();
         let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("x"), "-".into()];
         assert!(found.iter().map(|input| &input.path).eq(&expected), "{found:?}");

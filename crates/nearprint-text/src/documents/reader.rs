@@ -40,6 +40,9 @@ pub struct ReaderOptions {
     pub max_record_bytes: usize,
     /// Which files of folders are documents.
     pub folder: FolderRules,
+    /// Reads a file as often as it is named, for comparisons of a file with itself. By default, a file is read once,
+    /// under the first of its names.
+    pub repeats: bool,
     pub(crate) stdin: StdinSource,
     /// The places of the inputs that have a record, in ascending order, where documents are files: no file is read, and
     /// each of these records has its path alone.
@@ -55,6 +58,7 @@ impl Default for ReaderOptions {
             cut_after: None,
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
+            repeats: false,
             stdin: StdinSource::Stream,
             listed: None,
         }
@@ -143,7 +147,7 @@ impl Reader {
     /// file, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let (inputs, left_out) = input_file::list(paths, &options.folder, &options.stdin)?;
+        let (inputs, left_out) = input_file::list(paths, &options.folder, &options.stdin, options.repeats)?;
         Self::of_files(inputs, left_out, options)
     }
 
