@@ -9,6 +9,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
+mod acts;
 mod campaign;
 mod disk_full;
 mod folders;

@@ -17,9 +17,9 @@ use testkit::{Need, folder_in_memory, is_full, short_or_full, skip};
 
 /// A call that fails, and how.
 #[derive(Clone, Copy, Debug)]
-struct Fault {
-    call: &'static str,
-    /// An error, or a signal that ends the program before the call.
+pub struct Fault {
+    pub call: &'static str,
+    /// An error, a signal that ends the program before the call, or the microseconds that the call waits.
     error: &'static str,
     /// Whether all calls from the i-th on fail.
     for_good: bool,
@@ -27,16 +27,16 @@ struct Fault {
     stride: u64,
 }
 
-const fn once(call: &'static str, error: &'static str) -> Fault {
+pub const fn once(call: &'static str, error: &'static str) -> Fault {
     Fault { call, error, for_good: false, stride: 1 }
 }
 
-const fn for_good(call: &'static str, error: &'static str) -> Fault {
+pub const fn for_good(call: &'static str, error: &'static str) -> Fault {
     Fault { for_good: true, ..once(call, error) }
 }
 
 impl Fault {
-    const fn at_some(self, stride: u64) -> Self {
+    pub const fn at_some(self, stride: u64) -> Self {
         Self { stride, ..self }
     }
 
@@ -89,19 +89,29 @@ const OF_READERS: [Fault; 6] = [
 ];
 
 /// Makes a call fail in other programs.
-struct Strace {
+pub struct Strace {
     fault: Fault,
     when: u64,
     log: PathBuf,
 }
 
 impl Strace {
-    fn start(&self, command: &Command) -> Running {
+    pub fn new(fault: Fault, when: u64, log: PathBuf) -> Self {
+        Self { fault, when, log }
+    }
+
+    pub fn start(&self, command: &Command) -> Running {
         let Fault { call, error, for_good, .. } = self.fault;
         let when = format!("{}{}", self.when, if for_good { "+" } else { "" });
         // With the filter, strace delivers no signals.
         let is_signal = error.starts_with("SIG");
-        let (how, filter) = if is_signal { ("signal", &[][..]) } else { ("error", &["--seccomp-bpf"][..]) };
+        let (how, filter) = match is_signal {
+            true => ("signal", &[][..]),
+            false if error.starts_with(|c: char| c.is_ascii_digit()) => {
+                ("delay_enter", &["--seccomp-bpf"][..])
+            }
+            false => ("error", &["--seccomp-bpf"][..]),
+        };
         let mut strace = Command::new("strace");
         strace.args(["-f", "-qq", "-e", &format!("trace={call}")]).args(filter);
         strace.args(["-e", &format!("inject={call}:{how}={error}:when={when}"), "-o"]).arg(&self.log);
@@ -113,11 +123,11 @@ impl Strace {
     }
 
     /// Whether a call has failed.
-    fn has_hit(&self) -> bool {
+    pub fn has_hit(&self) -> bool {
         fs::read_to_string(&self.log).unwrap().contains("(INJECTED)")
     }
 
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         format!("{:?}, call {}", self.fault, self.when)
     }
 
@@ -133,13 +143,13 @@ impl Strace {
 
 /// Runs something in which the i-th call fails, for every i, on two threads, until `attempt` says
 /// that none did.
-fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
+pub fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
     let is_long = std::env::var_os("NEARPRINT_FAULT_ROUNDS").is_some();
     at_calls(fault, fault.stride_of(is_full(), is_long), attempt);
 }
 
 /// As [`at_every_call`], for every so many calls.
-fn at_calls(fault: Fault, stride: u64, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
+pub fn at_calls(fault: Fault, stride: u64, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
     let next = AtomicU64::new(1);
     let hit = AtomicU64::new(0);
     let work = || {
@@ -147,7 +157,7 @@ fn at_calls(fault: Fault, stride: u64, attempt: impl Fn(&Path, &Strace) -> bool 
             // Calls that are made to fail need no medium.
             let home = folder_in_memory();
             let when = next.fetch_add(stride, Ordering::Relaxed);
-            if !attempt(home.path(), &Strace { fault, when, log: home.path().join("log") }) {
+            if !attempt(home.path(), &Strace::new(fault, when, home.path().join("log"))) {
                 return;
             }
             hit.fetch_add(1, Ordering::Relaxed);
@@ -163,7 +173,7 @@ fn at_calls(fault: Fault, stride: u64, attempt: impl Fn(&Path, &Strace) -> bool 
     assert!(hit > 0, "{fault:?} never happened");
 }
 
-fn is_possible(test: &str) -> bool {
+pub fn is_possible(test: &str) -> bool {
     needs("strace").map_err(|reason| skip(Need::Strace, test, &reason)).is_ok()
 }
 

@@ -1,0 +1,346 @@
+//! Acts on files and their undo, killed and made to fail at every system call, and raced by edits.
+//!
+//! Whatever happens: every content that was there is in the tree, in the target or in a temporary folder of nearprint,
+//! and an undo that is repeated brings back each file with its bytes, mode, time and owner.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, FileTimes};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crate::machine;
+use crate::processes::{Ended, Running};
+use crate::syscalls::{Fault, Strace, at_calls, for_good, is_possible, once};
+use testkit::files::{give_to, set_mode};
+use testkit::{Need, Random, folder_in_memory, short_or_full, skip};
+
+/// The path, and bytes, mode, owner and time of a file.
+type Tree = BTreeMap<PathBuf, (Vec<u8>, u32, u32, i64, i64)>;
+
+/// Names that make trouble in lists and on terminals.
+const NAMES: [&[u8]; 8] = [
+    b"report.txt",
+    b"report (1).txt",
+    b"line\nfeed",
+    b"\xff\xfe.txt",
+    b"-rf",
+    b"tab\t\\x41",
+    b".hidden",
+    b"\xe2\x80\xae",
+];
+
+/// A tree of copies, near files and others, of several folders, modes, owners, hard links and links.
+fn make_tree(at: &Path, seed: u64) {
+    let mut random = Random(seed);
+    let words = |random: &mut Random, count: u64| -> String {
+        (0..count).map(|_| format!("word{} ", random.below(4000))).collect()
+    };
+    let texts: Vec<String> = (0..3).map(|_| words(&mut random, 60)).collect();
+    let large = words(&mut random, 30_000);
+    for folder in ["a", "a/deep er", "b"] {
+        fs::create_dir_all(at.join(folder)).unwrap();
+    }
+    for number in 0..12_u64 {
+        let folder = ["", "a", "a/deep er", "b"][random.below(4) as usize];
+        let mut name = NAMES[number as usize % NAMES.len()].to_vec();
+        name.extend(number.to_string().bytes());
+        let path = at.join(folder).join(OsStr::from_bytes(&name));
+        let text = &texts[random.below(3) as usize];
+        let text = match random.below(5) {
+            0 => text.split_once(' ').unwrap().1,
+            1 => &large,
+            _ => text,
+        };
+        fs::write(&path, text).unwrap();
+        if random.below(4) == 0 {
+            // Without root, all files have one owner.
+            let _ = give_to(&path, 1000 + random.below(2) as u32);
+        }
+        set_mode(&path, [0o644, 0o600, 0o755][random.below(3) as usize]);
+        let time = SystemTime::UNIX_EPOCH
+            + Duration::new(1_500_000_000 + random.below(3), random.below(1000) as u32);
+        File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .set_times(FileTimes::new().set_modified(time))
+            .unwrap();
+        if random.below(6) == 0 {
+            fs::hard_link(&path, path.with_extension("link")).unwrap();
+        }
+    }
+    std::os::unix::fs::symlink("report.txt0", at.join("link")).unwrap();
+    std::os::unix::fs::symlink(".", at.join("b/loop")).unwrap();
+}
+
+/// All files below a folder. Links are not followed.
+fn tree(at: &Path) -> Tree {
+    let (mut found, mut folders) = (Tree::new(), vec![at.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            if metadata.is_dir() {
+                folders.push(path);
+            } else if metadata.is_file() {
+                let (mode, owner) = (metadata.mode(), metadata.uid());
+                let state = (fs::read(&path).unwrap(), mode, owner, metadata.mtime(), metadata.mtime_nsec());
+                found.insert(path.strip_prefix(at).unwrap().to_path_buf(), state);
+            }
+        }
+    }
+    found
+}
+
+fn contents(tree: &Tree) -> BTreeSet<&[u8]> {
+    tree.values().map(|(bytes, ..)| &**bytes).collect()
+}
+
+/// The acts, each with its options. `FAR` is a folder on another file system.
+const ACTS: [&[&str]; 4] = [
+    &["--move-to", "gone"],
+    &["--move-to", "FAR/gone"],
+    &["--hardlink", "--any-owner"],
+    &["--delete", "--only-exact"],
+];
+
+/// A tree in `home`, its state, and a folder on another file system.
+struct Scene {
+    home: PathBuf,
+    far: PathBuf,
+    before: Tree,
+}
+
+impl Scene {
+    fn new(home: &Path, far: &Path, seed: u64) -> Self {
+        make_tree(&home.join("tree"), seed);
+        Self { home: home.into(), far: far.into(), before: tree(&home.join("tree")) }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        command.arg("-C").arg(&self.home).arg(env!("CARGO_BIN_EXE_nearprint"));
+        let far = self.far.to_str().unwrap();
+        command
+            .args(["--threads", "1", "--no-progress"])
+            .args(arguments.iter().map(|it| it.replace("FAR", far)));
+        command
+    }
+
+    fn act(&self, options: &[&str]) -> Command {
+        self.command(&[&["dedup", "tree", "--undo-list", "list.tsv"], options].concat())
+    }
+
+    fn undo(&self) -> Command {
+        self.command(&["undo", "--trust", "--root", "FAR", "list.tsv"])
+    }
+
+    /// Whether every content is there still. Temporary folders count: the next act or undo recovers them.
+    fn check_contents(&self, place: &str) {
+        let now = [tree(&self.home), tree(&self.far)];
+        let have: BTreeSet<&[u8]> = now.iter().flat_map(contents).collect();
+        for (path, (bytes, ..)) in &self.before {
+            assert!(have.contains(&**bytes), "{place}: the content of {path:?} is lost");
+        }
+    }
+
+    /// Undoes until nothing fails, and compares the tree.
+    fn check_undone(&self, place: &str) {
+        let mut ended = None;
+        for _ in 0..3 {
+            let last: Ended = Running::start(&mut self.undo()).end();
+            assert!(!last.err.contains("panicked"), "{place}: {}", last.err);
+            let code = last.code();
+            ended = Some(last);
+            if code == 0 {
+                break;
+            }
+        }
+        let ended = ended.unwrap();
+        // A list that was being written when the act was killed: nothing had been done.
+        let is_torn = ended.code() == 5 || !self.home.join("list.tsv").exists();
+        assert!(ended.code() == 0 || is_torn, "{place}: {}", ended.err);
+        let now = tree(&self.home.join("tree"));
+        let paths = |tree: &Tree| tree.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(paths(&now), paths(&self.before), "{place}: {}", ended.err);
+        for (path, state) in &self.before {
+            assert!(
+                now[path] == *state,
+                "{place}: {path:?} differs: {:?}",
+                (&now[path].1, now[path].2, now[path].3)
+            );
+        }
+    }
+}
+
+/// A file system beside that of temporary folders in memory.
+fn another_device() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+const KILLS: [Fault; 4] = [
+    once("renameat2", "SIGKILL"),
+    once("unlink", "SIGKILL"),
+    once("mkdir", "SIGKILL"),
+    once("rmdir", "SIGKILL"),
+];
+const COPY_FAULTS: [Fault; 4] = [
+    once("copy_file_range", "SIGKILL"),
+    once("copy_file_range", "ENOSPC"),
+    once("fchmod", "SIGKILL"),
+    once("fsync", "EIO"),
+];
+const ERRORS: [Fault; 2] = [once("renameat2", "EIO"), once("unlink", "EACCES")];
+
+/// Makes the calls of an act, or of its undo, fail one after the other.
+fn at_every_call(options: &[&str], is_undo: bool, fault: Fault) {
+    let (far, number) = (another_device(), AtomicU64::new(0));
+    at_calls(fault, short_or_full(7, 1), |home, strace| {
+        let seed = number.fetch_add(1, Ordering::Relaxed) % short_or_full(3, 20);
+        let far = tempfile::tempdir_in(far.path()).unwrap();
+        let scene = Scene::new(home, far.path(), seed);
+        let place = format!("{options:?}, undo {is_undo}, tree {seed}, {}", strace.place());
+        let ended = if is_undo {
+            Running::start(&mut scene.act(options)).end();
+            strace.start(&scene.undo()).end()
+        } else {
+            strace.start(&scene.act(options)).end()
+        };
+        scene.check_contents(&place);
+        scene.check_undone(&place);
+        strace.has_hit() || ended.status.code().is_none()
+    });
+}
+
+#[test]
+fn acts_and_undo_survive_kills_and_errors_at_every_call() {
+    if !is_possible("acts_and_undo_survive_kills_and_errors_at_every_call") {
+        return;
+    }
+    for options in ACTS {
+        let copies = options.iter().any(|option| option.starts_with("FAR"));
+        let renames_only = options == ["--move-to", "gone"];
+        for fault in KILLS.into_iter().chain(ERRORS).chain(COPY_FAULTS) {
+            let is_of_copy = COPY_FAULTS.iter().any(|other| other.call == fault.call);
+            if !is_of_copy && (!renames_only || fault.call == "renameat2") || copies && fault.call != "rmdir"
+            {
+                at_every_call(options, false, fault);
+            }
+            if !renames_only || fault.call == "renameat2" {
+                at_every_call(options, true, fault);
+            }
+        }
+    }
+}
+
+/// Runs an act or an undo whose calls of a kind wait for a second each, and `edit` after its list is there.
+fn edited_meanwhile(scene: &Scene, command: &Command, call: &'static str, edit: impl FnOnce()) -> Ended {
+    let fault = for_good(call, "1000000");
+    let strace = Strace::new(fault, 1, scene.home.join("log"));
+    let running = strace.start(command);
+    while fs::metadata(scene.home.join("list.tsv")).map_or(0, |list| list.len()) == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    edit();
+    running.end()
+}
+
+/// Two files of the same bytes, of which `b.txt` goes.
+fn pair(home: &Path) {
+    fs::create_dir(home.join("tree")).unwrap();
+    for (name, seconds) in [("a.txt", 1), ("b.txt", 2)] {
+        let path = home.join("tree").join(name);
+        fs::write(&path, "one two three four five ".repeat(5000)).unwrap();
+        let time = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        File::options().append(true).open(path).unwrap().set_times(time).unwrap();
+    }
+}
+
+/// An edit between the comparison, or the copy, and the removal was lost.
+#[test]
+fn regression_an_edit_during_an_act_stays() {
+    if !is_possible("regression_an_edit_during_an_act_stays") {
+        return;
+    }
+    for (options, call) in
+        [(ACTS[0], "renameat2"), (ACTS[1], "copy_file_range"), (ACTS[2], "renameat2"), (ACTS[3], "renameat2")]
+    {
+        let (home, far) = (folder_in_memory(), another_device());
+        pair(home.path());
+        let scene = Scene { home: home.path().into(), far: far.path().into(), before: Tree::new() };
+        let ended = edited_meanwhile(&scene, &scene.act(options), call, || {
+            let mut file = File::options().append(true).open(home.path().join("tree/b.txt")).unwrap();
+            file.write_all(b"an edit of today").unwrap();
+        });
+        let edited = fs::read(home.path().join("tree/b.txt")).unwrap_or_default();
+        assert!(edited.ends_with(b"an edit of today"), "{options:?}: {}", ended.err);
+        ended.expect(1).says(&["changed meanwhile", "1 act not done"]);
+        assert_eq!(fs::read_dir(home.path().join("tree")).unwrap().count(), 2, "{options:?}");
+        assert!(!far.path().join("gone/tree/b.txt").exists());
+    }
+}
+
+/// A file that came up under the name while an undo made its copy.
+#[test]
+fn what_has_come_up_meanwhile_stays() {
+    if !is_possible("what_has_come_up_meanwhile_stays") {
+        return;
+    }
+    for (options, call) in
+        [(ACTS[1], "copy_file_range"), (ACTS[3], "copy_file_range"), (ACTS[0], "renameat2")]
+    {
+        let (home, far) = (folder_in_memory(), another_device());
+        pair(home.path());
+        let scene = Scene { home: home.path().into(), far: far.path().into(), before: Tree::new() };
+        Running::start(&mut scene.act(options)).end().expect(0);
+        let ended = edited_meanwhile(&scene, &scene.undo(), call, || {
+            fs::write(home.path().join("tree/b.txt"), "a new note").unwrap();
+        });
+        assert_eq!(ended.code(), 1, "{options:?}: {}", ended.err);
+        assert_eq!(fs::read(home.path().join("tree/b.txt")).unwrap(), b"a new note", "{options:?}");
+        assert_eq!(fs::read_dir(home.path().join("tree")).unwrap().count(), 2, "{options:?}");
+        fs::remove_file(home.path().join("tree/b.txt")).unwrap();
+        Running::start(&mut scene.undo()).end().expect(0);
+        let [a, b] = ["a.txt", "b.txt"].map(|name| fs::read(home.path().join("tree").join(name)).unwrap());
+        assert!(a == b, "{options:?}");
+    }
+}
+
+/// One file under two devices cannot be told from two files by their numbers.
+#[test]
+fn regression_a_file_of_an_overlay_is_no_copy_of_itself() {
+    let home = folder_in_memory();
+    let at = |name: &str| home.path().join(name);
+    for folder in ["lower", "upper", "work", "merged"] {
+        fs::create_dir(at(folder)).unwrap();
+    }
+    fs::write(at("upper/a.txt"), "one two three four five ".repeat(100)).unwrap();
+    let options = format!("lowerdir={0}/lower,upperdir={0}/upper,workdir={0}/work", home.path().display());
+    let mounted = machine::run(&format!("mount -t overlay overlay -o {options} {}", at("merged").display()));
+    if let Err(reason) = mounted {
+        return skip(Need::Mounts, "regression_a_file_of_an_overlay_is_no_copy_of_itself", &reason);
+    }
+    let scene = Scene { home: home.path().into(), far: home.path().into(), before: Tree::new() };
+    let ended: Vec<Ended> = [&["--delete"][..], &["--move-to", "gone"], &["--hardlink"]]
+        .into_iter()
+        .map(|act| {
+            let _ = fs::remove_file(at("list.tsv"));
+            let mut command =
+                scene.command(&[&["dedup", "upper", "merged", "--undo-list", "list.tsv"], act].concat());
+            Running::start(&mut command).end()
+        })
+        .collect();
+    let is_there = at("upper/a.txt").exists() && at("merged/a.txt").exists();
+    machine::run(&format!("umount {}", at("merged").display())).unwrap();
+    for ended in ended {
+        assert!(is_there, "{}", ended.err);
+        ended.expect(1).says(&["1 act not done"]);
+    }
+}
