@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -12,6 +12,7 @@ use super::interface::Storage;
 use super::names;
 use super::own_folder::{Contents, OwnFolder};
 use crate::error::{Error, Result};
+use crate::format::manifest;
 use crate::util::file;
 
 /// Rejects a destination for a new database inside the folder of another database.
@@ -21,6 +22,26 @@ pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
         return Err(Error::InsideDatabase { path: dest.to_path_buf() });
     }
     Ok(())
+}
+
+/// Rejects a destination for a new database inside any database, whose next writer might remove files of the new one.
+fn refuse_inside_any(dest: &Path) -> Result<()> {
+    // A parent that does not exist is an error of its own.
+    let Ok(around) = parent(dest).canonicalize() else { return Ok(()) };
+    match around.ancestors().any(has_manifest) {
+        true => Err(Error::InsideDatabase { path: dest.to_path_buf() }),
+        false => Ok(()),
+    }
+}
+
+/// Whether a folder has the manifest of a database.
+fn has_manifest(folder: &Path) -> bool {
+    let file = folder.join(names::MANIFEST);
+    let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
+    let mut begin = [0; manifest::MAGIC.len()];
+    is_file
+        && fs::File::open(file).is_ok_and(|mut file| file.read_exact(&mut begin).is_ok())
+        && begin == manifest::MAGIC
 }
 
 /// What a staging folder may hold.
@@ -51,6 +72,7 @@ impl Staging {
             &target.file_name().map_or_else(|| target.to_path_buf(), |name| parent(target).join(name));
         file::refuse_device(target)?;
         refuse_existing(target)?;
+        refuse_inside_any(target)?;
         let name = target.file_name().ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         let name = staging_name(name);
         let parent = Folder::open(parent(target)).map_err(Error::io("open", parent(target)))?;

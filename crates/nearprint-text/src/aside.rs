@@ -228,3 +228,93 @@ fn lock_marker(folder: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(one: &Path, other: &Path) -> io::Result<bool> {
+        Ok(fs::read(one)? == fs::read(other)?)
+    }
+
+    /// A folder with a file, as a killed process leaves it.
+    fn left(parent: &Path, purpose: Purpose, name: &str) -> PathBuf {
+        let mut aside = Aside::make(parent, purpose).unwrap();
+        fs::write(aside.path_of(name), "content").unwrap();
+        aside.marker = None;
+        aside.folder.clone()
+    }
+
+    #[test]
+    fn what_a_killed_act_has_set_aside_gets_its_name_back_or_is_removed_or_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let own = home.path().join("own");
+        let folder = left(home.path(), Purpose::Old, "own");
+        assert_eq!(asides_in(home.path()).unwrap(), [&*folder]);
+        assert_eq!(recover(&folder, same).unwrap(), Some(Recovered::Back(own.clone())));
+        assert!(!folder.exists() && fs::read(&own).unwrap() == b"content");
+
+        let folder = left(home.path(), Purpose::Old, "own");
+        assert_eq!(recover(&folder, same).unwrap(), Some(Recovered::Removed));
+        assert!(!folder.exists() && own.exists());
+
+        let folder = left(home.path(), Purpose::Old, "own");
+        fs::write(&own, "another").unwrap();
+        assert!(matches!(recover(&folder, same).unwrap(), Some(Recovered::Stays(_))));
+        assert_eq!(fs::read(folder.join("own")).unwrap(), b"content");
+        assert_eq!(fs::read(&own).unwrap(), b"another");
+
+        let folder = left(home.path(), Purpose::New, COPY);
+        assert_eq!(recover(&folder, same).unwrap(), Some(Recovered::Removed));
+        assert!(!folder.exists());
+        let folder = left(home.path(), Purpose::New, "somebody's");
+        assert!(matches!(recover(&folder, same).unwrap(), Some(Recovered::Stays(_))));
+        assert!(folder.join("somebody's").exists());
+    }
+
+    #[test]
+    fn what_a_living_process_uses_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let aside = Aside::make(home.path(), Purpose::Old).unwrap();
+        fs::write(aside.path_of("own"), "content").unwrap();
+        assert_eq!(recover(&aside.folder, same).unwrap(), Some(Recovered::InUse));
+        let folder = aside.folder.clone();
+        drop(aside);
+        assert!(folder.join("own").exists(), "a folder with something in it is not removed");
+    }
+
+    #[test]
+    fn folders_of_others_are_no_temporary_ones() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = left(home.path(), Purpose::Old, "own");
+        for name in
+            [".nearprint-notes", ".nearprint-old-aaaaaaaaaaaaaaaa", ".nearprint-old-", "nearprint-old"]
+        {
+            let other = home.path().join(name);
+            fs::create_dir(&other).unwrap();
+            fs::write(other.join("own"), "somebody's").unwrap();
+            assert!(!is_aside(&other), "{name}");
+            assert_eq!(recover(&other, same).unwrap(), None, "{name}");
+        }
+        // A copy of a temporary folder is read by nobody, and is not recovered either.
+        let (moved, name) = (home.path().join("moved"), folder.file_name().unwrap());
+        fs::create_dir(&moved).unwrap();
+        fs::rename(&folder, moved.join(name)).unwrap();
+        assert!(is_aside(&moved.join(name)));
+        assert_eq!(recover(&moved.join(name), same).unwrap(), None);
+        assert!(moved.join(name).join("own").exists());
+    }
+
+    #[test]
+    fn a_folder_is_removed_when_it_is_empty() {
+        let home = tempfile::tempdir().unwrap();
+        drop(Aside::make(home.path(), Purpose::New).unwrap());
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        let folder = left(home.path(), Purpose::Old, "own");
+        for name in ["own", MARKER] {
+            fs::remove_file(folder.join(name)).unwrap();
+        }
+        assert_eq!(recover(&folder, same).unwrap(), Some(Recovered::Removed));
+        assert!(!folder.exists(), "it was made just before a kill");
+    }
+}

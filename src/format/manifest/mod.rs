@@ -17,7 +17,6 @@ mod tests;
 
 pub(crate) use database::{BesideKeys, Expiry, KeysKept, LiveWal, MAX_NUMBER, Manifest, SealedWal};
 pub(super) use database::{decode_layout, decode_run_flags, decode_width, encode_layout, run_flags};
-#[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;
 #[cfg(test)]

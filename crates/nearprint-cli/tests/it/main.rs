@@ -20,6 +20,7 @@ mod fields;
 mod files;
 mod formats;
 mod hostile;
+mod identity;
 mod ingest;
 mod keys;
 mod living;

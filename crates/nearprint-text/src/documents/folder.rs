@@ -224,6 +224,8 @@ impl<'a> Walker<'a> {
             !is_excluded && (entry.depth() == 0 || !is_version_control(entry))
         };
         let mut entries = WalkBuilder::new(folder);
+        // Of the names of one file, the same one is read whatever the file system lists first.
+        entries.sort_by_file_name(|a, b| a.cmp(b));
         entries.standard_filters(!self.rules.no_ignore).hidden(false).require_git(false);
         for entry in entries.filter_entry(is_included).build() {
             let entry = entry.and_then(|entry| Ok((entry.metadata()?, entry.into_path())));
