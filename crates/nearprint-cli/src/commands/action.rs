@@ -37,9 +37,11 @@ pub(super) struct ActionArgs {
     /// Delete them. Only byte-identical copies can be restored
     #[arg(long, group = "action")]
     delete: bool,
-    /// Act on byte-identical copies alone
-    #[arg(long, requires = "action")]
-    only_exact: bool,
+    /// Act on byte-identical copies alone. `dedup` then compares nothing but bytes: of all files of folders,
+    /// whatever they contain, and however large they are. It keeps the oldest of several copies, then the one with
+    /// the shortest path. Without an action or an output, it prints the copies as in --duplicates
+    #[arg(long)]
+    pub(super) only_exact: bool,
     /// The list for `nearprint undo`; the file must not exist [default: nearprint-undo.tsv, in DIR of --move-to
     /// or in the current folder]
     #[arg(long, value_name = "FILE", requires = "action")]

@@ -177,7 +177,6 @@ fn nothing_else_is_touched() {
         ("dedup in.jsonl --delete --undo-list u", 2, "files of folders"),
         ("dedup d --delete --hardlink", 2, "cannot be used with"),
         ("dedup d --delete --db seen.np", 2, "cannot be used with"),
-        ("dedup d --only-exact -o kept", 2, "--move-to"),
         ("undo in.jsonl", 5, "in.jsonl:1: is no line of an undo list"),
         ("undo nowhere", 1, "nowhere"),
     ] {
