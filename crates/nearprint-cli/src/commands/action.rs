@@ -40,8 +40,10 @@ pub(super) struct ActionArgs {
     /// Delete them. Only byte-identical copies can be restored, so anything else is deleted only with --keep
     #[arg(long, group = "action")]
     delete: bool,
-    /// Act on byte-identical copies alone
-    #[arg(long, requires = "action")]
+    /// Act on byte-identical copies alone. `dedup` then compares nothing but bytes: of all files of folders,
+    /// whatever they contain, and however large they are. --hardlink and --reflink do so, too. Without an action or an
+    /// output, it prints the copies as in --duplicates
+    #[arg(long)]
     pub(super) only_exact: bool,
     /// With --hardlink, also replace files that have another owner or mode than the kept file
     #[arg(long, requires = "hardlink")]
@@ -65,6 +67,11 @@ pub(super) struct Plan {
 }
 
 impl ActionArgs {
+    /// Whether nothing but byte-identical copies can be acted on.
+    pub(super) fn compares_bytes(&self) -> bool {
+        self.only_exact || self.hardlink || self.reflink
+    }
+
     /// The plan, if there is an action. `inputs` are all files and folders that are read. Fails if a file would be
     /// moved into one of them, or into a database.
     pub(super) fn plan(&self, inputs: &[PathBuf], keep_is_chosen: bool) -> Result<Option<Plan>, Failure> {

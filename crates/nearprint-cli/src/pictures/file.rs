@@ -1,6 +1,6 @@
 //! Reads files that are pictures.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,9 +78,18 @@ pub(crate) struct Prints {
 
 /// Whether a regular file is a picture by its first bytes.
 pub(crate) fn is_picture(path: &Path) -> bool {
+    head_of(path).is_ok_and(|head| format_of(&head).is_some())
+}
+
+/// The same, also of a format that has no decoder.
+pub(crate) fn is_any_picture(path: &Path) -> bool {
+    head_of(path).is_ok_and(|head| format_of(&head).is_some() || unsupported_format_of(&head).is_some())
+}
+
+fn head_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = open_regular(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut bytes));
-    read.is_ok() && format_of(&bytes).is_some()
+    open_regular(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads pictures on several threads, which share its memory.

@@ -11,7 +11,7 @@ mod shown;
 pub(crate) use collection::{KnownPictures, PictureStore};
 pub(crate) use decoder::{HAS_DECODERS, quiet_decoders};
 pub(crate) use each::each_picture;
-pub(crate) use file::{Candidate, PictureFile, PictureReader, is_picture};
+pub(crate) use file::{Candidate, PictureFile, PictureReader, is_any_picture, is_picture};
 pub(crate) use groups::{Grouping, best_first, group};
 
 /// The largest file of a picture where no option says it.

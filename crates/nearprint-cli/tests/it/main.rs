@@ -7,6 +7,7 @@ mod answers;
 mod apply;
 mod cli;
 mod commands;
+mod copies;
 mod cross;
 mod decontaminate;
 mod dedup;

@@ -227,6 +227,8 @@ impl<'a> Walker<'a> {
         // Of the names of one file, the same one is read whatever the file system lists first.
         entries.sort_by_file_name(|a, b| a.cmp(b));
         entries.standard_filters(!self.rules.no_ignore).hidden(false).require_git(false);
+        // Of several names of one file, the first one is visited.
+        entries.sort_by_file_name(Ord::cmp);
         for entry in entries.filter_entry(is_included).build() {
             let entry = entry.and_then(|entry| Ok((entry.metadata()?, entry.into_path())));
             match entry {
@@ -425,5 +427,14 @@ mod tests {
         let (found, left_out) = walked(home.path(), &rules);
         assert_eq!(found, [".hidden.md", "a.md", "b.TXT.gz", "s/c.md"]);
         assert_eq!((left_out.num_ignored, left_out.num_excluded), (0, 6));
+    }
+    #[test]
+    fn regression_the_first_name_of_a_file_is_visited() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("50"), "1").unwrap();
+        for name in 10..90 {
+            let _ = fs::hard_link(home.path().join("50"), home.path().join(name.to_string()));
+        }
+        assert_eq!(walked(home.path(), &FolderRules::default()).0, ["10"]);
     }
 }

@@ -25,10 +25,11 @@
 //! Each of the modules uses only those before it: `system`, `escape`, `compression`, `format`, `output_file`,
 //! `regular`, `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`,
 //! `json_values`, `text`, `csv`, `json`,
-//! `parquet`; `file_content`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
+//! `parquet`; `file_content`, `copies`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
 
 mod added;
 mod compression;
+mod copies;
 mod csv;
 mod each;
 mod escape;
@@ -58,6 +59,7 @@ mod writer;
 
 pub use added::{AddedField, FieldKind, FieldValue};
 pub use compression::{Compression, looks_compressed};
+pub use copies::find_copies;
 pub use each::each;
 pub use escape::{escape, unescape};
 pub(crate) use escape::{escape_bytes, unescape_bytes};

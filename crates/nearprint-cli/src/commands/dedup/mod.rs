@@ -1,5 +1,6 @@
 //! `nearprint dedup`
 
+mod copies;
 mod picture_report;
 mod pictures;
 mod report;
@@ -56,6 +57,8 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 ///
 /// With --images, pictures are compared.
 ///
+/// With --only-exact, files are compared byte for byte, whatever they contain.
+///
 /// The summary counts exact copies (the same words in the same order) apart from other
 /// near-duplicates, and all of them by similarity: the exact one, or with --confirm the similarity of the texts.
 /// With -k, simhash or --evidence none, fingerprints estimate it: Jaccard's for MinHash, the cosine
@@ -67,6 +70,7 @@ Examples:
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
   nearprint dedup articles --move-to gone --dry-run
+  nearprint dedup disk --only-exact --hardlink --dry-run
   nearprint dedup --images photos --db pictures.np --move-to gone --dry-run
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
@@ -83,7 +87,7 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     /// The file for kept documents, or for the paths of kept files of folders; - for standard output. A folder, or
     /// a name that ends in /, gets a file for each input, with the same name and format; no file in it is replaced
-    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action", "images"])]
+    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action", "images", "only_exact"])]
     output: Option<PathBuf>,
     /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the
     /// next one in turn
@@ -254,6 +258,9 @@ fn share(text: &str) -> Result<f64, String> {
 
 impl Args {
     pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
+        if self.action.compares_bytes() {
+            return self.run_copies(global);
+        }
         if let Some(near) = self.images {
             return self.run_pictures(near, global);
         }

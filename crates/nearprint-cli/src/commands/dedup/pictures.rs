@@ -47,7 +47,7 @@ impl Args {
         }
         let started = Instant::now();
         let k = self.near.k(None, Width::W256)?.unwrap_or(near.k());
-        self.check_picture_outputs()?;
+        self.check_outputs_of_files()?;
         if self.keep.as_ref().is_some_and(|keep| *keep != Keep::Best) {
             return Err(Failure::Usage("--keep: of pictures, the best one is kept".into()));
         }
@@ -77,13 +77,14 @@ impl Args {
         let mut pictures = inputs.pictures;
         pictures.extend(references.pictures);
         let num_here = pictures.len();
-        self.check_overwrites_none(&pictures)?;
+        self.check_overwrites_none(pictures.iter().map(|picture| picture.stamp))?;
         pictures.extend(elsewhere);
         let near = self.near_pictures(&pictures, num_inputs, k, &options)?;
         let gone = known.gone(&pictures[..num_here], &folders);
         store.map_or(Ok(()), |store| store.finish(&gone))?;
         let files = duplicate_files(&pictures, num_here, &near);
-        self.write_lists(&pictures[..num_inputs], &files, plan.is_some())?;
+        let paths = pictures[..num_inputs].iter().map(|picture| picture.path.as_path());
+        self.write_lists(paths, &files, plan.is_some())?;
         let turned = if is_rotated { ", turned and mirrored, too" } else { "" };
         let near_words = format!("PDQ within {k} of 256 bits{turned}");
         let report = PictureReport {
@@ -133,7 +134,8 @@ impl Args {
         }
     }
 
-    fn check_picture_outputs(&self) -> Result<(), Failure> {
+    /// Checks the outputs of a run without documents.
+    pub(super) fn check_outputs_of_files(&self) -> Result<(), Failure> {
         if self.dry_run && self.report.path().is_some() {
             return Err(Failure::Usage("--report: is not written with --dry-run".into()));
         }
@@ -142,11 +144,14 @@ impl Args {
         Ok(check_outputs(self.picture_outputs(), &inputs, &databases)?)
     }
 
-    /// Fails if an output would overwrite one of the pictures.
-    fn check_overwrites_none(&self, pictures: &[PictureFile]) -> Result<(), Failure> {
+    /// Fails if an output would overwrite one of the files with these states.
+    pub(super) fn check_overwrites_none(
+        &self,
+        files: impl Iterator<Item = FileStamp> + Clone,
+    ) -> Result<(), Failure> {
         for (name, path) in self.picture_outputs() {
             let Ok(stamp) = path.canonicalize().and_then(|path| FileStamp::of(&path)) else { continue };
-            if pictures.iter().any(|picture| picture.stamp.id == stamp.id) {
+            if files.clone().any(|file| file.id == stamp.id) {
                 let output = format!("{name} {}", path.display());
                 return Err(Error::from(OutputProblem::IsInput { output }).into());
             }
@@ -192,10 +197,11 @@ impl Args {
         Ok(near)
     }
 
-    /// Writes the paths of kept pictures and the near-duplicates, these to standard output if nothing else is done.
-    fn write_lists(
+    /// Writes those of some paths that are kept, and the duplicates, these to standard output if nothing else is
+    /// done.
+    pub(super) fn write_lists<'a>(
         &self,
-        pictures: &[PictureFile],
+        paths: impl Iterator<Item = &'a Path>,
         files: &DuplicateFiles,
         has_plan: bool,
     ) -> Result<(), Failure> {
@@ -205,11 +211,13 @@ impl Args {
         if let Some(output) = &self.output {
             let gone: HashMap<&Path, ()> =
                 files.duplicates.iter().map(|file| (file.path.as_path(), ())).collect();
-            let end = if self.null { '\0' } else { '\n' };
+            let end = if self.null { b"\0" } else { b"\n" };
             let mut out = OutputStream::create(Some(output))?;
-            let mut kept = pictures.iter().filter(|picture| !gone.contains_key(picture.path.as_path()));
+            let mut kept = paths.filter(|path| !gone.contains_key(path));
             out.write(|out| {
-                kept.try_for_each(|picture| write!(out, "{}{end}", picture.path.to_string_lossy()))
+                kept.try_for_each(|path| {
+                    out.write_all(path.as_os_str().as_encoded_bytes()).and_then(|()| out.write_all(end))
+                })
             })?;
             out.finish()?;
         }

@@ -1,0 +1,210 @@
+//! Byte-identical copies: `nearprint dedup --only-exact`, and those that `scan` shows, from outside.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::cli::fails;
+use crate::cli::slashed::{nearprint, succeeds};
+use testkit::{Random, short_or_full};
+
+/// Writes a file that was changed some seconds after a fixed time.
+fn write(at: &Path, name: &str, content: &[u8], seconds: u64) {
+    let path = at.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, content).unwrap();
+    touch(&path, seconds);
+}
+
+fn touch(path: &Path, seconds: u64) {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000 + seconds);
+    File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+fn words(seed: u64, count: usize) -> String {
+    let mut random = Random(seed);
+    (0..count).map(|_| format!("word{} ", random.below(5000))).collect()
+}
+
+/// The two first columns of a list of duplicates.
+fn pairs(list: &str) -> Vec<(&str, &str)> {
+    let columns = |line: &'_ str| line.split('\t').collect::<Vec<_>>().len();
+    assert!(list.lines().all(|line| columns(line) == 6 && line.ends_with("\ttrue")), "{list}");
+    list.lines()
+        .map(|line| line.split_once('\t').unwrap())
+        .map(|(a, b)| (a, b.split('\t').next().unwrap()))
+        .collect()
+}
+
+/// A content of one of few sizes, which differs from others in its first, middle or last byte.
+fn content(random: &mut Random) -> Vec<u8> {
+    let size = [0, 1, 7, 4096, 32_768, 32_769, 200_000][random.below(7) as usize];
+    let mut bytes = vec![b'x'; size];
+    if size > 0 {
+        let at = [0, size / 2, size - 1][random.below(3) as usize];
+        bytes[at] = b'a' + random.below(4) as u8;
+    }
+    bytes
+}
+
+/// Writes a tree in which every seventh file is a further name of another, and returns the files of each content.
+/// Of names of one file, the first in order of paths is listed.
+fn random_tree(at: &Path, count: usize) -> Vec<Vec<String>> {
+    let mut random = Random(11);
+    let mut files: Vec<(String, Vec<u8>, usize)> = Vec::new();
+    for number in 0..count {
+        let name = format!("d/{}/{number:04}.bin", random.below(9));
+        let linked = (number % 7 == 6).then(|| random.below(files.len() as u64) as usize);
+        match linked {
+            Some(other) => {
+                let (other, bytes, inode) = files[other].clone();
+                fs::create_dir_all(at.join(&name).parent().unwrap()).unwrap();
+                fs::hard_link(at.join(other), at.join(&name)).unwrap();
+                files.push((name, bytes, inode));
+            }
+            None => {
+                let bytes = content(&mut random);
+                write(at, &name, &bytes, 0);
+                files.push((name, bytes, number));
+            }
+        }
+    }
+    files.sort_unstable();
+    let mut groups: BTreeMap<Vec<u8>, BTreeMap<usize, String>> = BTreeMap::new();
+    for (name, bytes, inode) in files {
+        groups.entry(bytes).or_default().entry(inode).or_insert(name);
+    }
+    let groups = groups.into_iter().filter(|(bytes, names)| !bytes.is_empty() && names.len() > 1);
+    groups.map(|(_, names)| names.into_values().collect()).collect()
+}
+
+#[test]
+fn the_copies_are_those_that_a_comparison_of_all_contents_finds() {
+    let home = tempfile::tempdir().unwrap();
+    let groups = random_tree(home.path(), short_or_full(400, 4000));
+    let mut expected: Vec<(String, String)> = Vec::new();
+    for mut names in groups {
+        names.sort_by_key(|name| (name.len(), name.clone()));
+        let kept = names.remove(0);
+        expected.extend(names.into_iter().map(|name| (name, kept.clone())));
+    }
+    expected.sort_unstable();
+    assert!(expected.len() > 100);
+    for threads in [1, 4] {
+        let line = format!("--threads {threads} dedup d --only-exact");
+        let list = succeeds(home.path(), &line, b"");
+        let expected: Vec<(&str, &str)> = expected.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(pairs(&list), expected);
+    }
+}
+
+#[test]
+fn large_sparse_files_are_compared_in_the_middle() {
+    let home = tempfile::tempdir().unwrap();
+    let sparse = |name: &str, at: u64| {
+        use std::io::{Seek, SeekFrom, Write};
+        let mut file = File::create(home.path().join(name)).unwrap();
+        file.set_len(100 << 20).unwrap();
+        file.seek(SeekFrom::Start(at)).unwrap();
+        file.write_all(b"1").unwrap();
+        drop(file);
+        touch(&home.path().join(name), 0);
+    };
+    for (name, at) in [("a", 50 << 20), ("b", (50 << 20) + 1), ("c", 50 << 20)] {
+        sparse(name, at);
+    }
+    assert_eq!(pairs(&succeeds(home.path(), "dedup . --only-exact", b"")), [("./c", "./a")]);
+}
+
+#[test]
+fn regression_copies_are_found_whatever_they_contain_and_whatever_is_near() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = words(1, 300);
+    write(at, "d/a.txt", format!("{text}more").as_bytes(), 0);
+    for (name, seconds) in [("d/b.txt", 3), ("d/c.txt", 2), ("d/d.txt", 3)] {
+        write(at, name, text.as_bytes(), seconds);
+    }
+    for name in ["d/1.pdf", "d/2.pdf"] {
+        write(at, name, b"%PDF-1.4\0\0 the same", 1);
+    }
+    for name in ["d/1.avif", "d/2.avif"] {
+        write(at, name, b"\0\0\0\x1cftypavif\0\0\0\0mif1avif", 1);
+    }
+    for name in ["d/1.png", "d/2.png"] {
+        write(at, name, b"\x89PNG\r\n\x1a\n damaged", 1);
+    }
+    for name in ["d/empty", "d/empty too"] {
+        write(at, name, b"", 1);
+    }
+    for name in ["d/LICENSE", "d/s/LICENSE", "d/.git/a.txt"] {
+        write(at, name, text.as_bytes(), 0);
+    }
+    let list = succeeds(at, "dedup d --only-exact", b"");
+    let texts = [("d/b.txt", "d/c.txt"), ("d/d.txt", "d/c.txt")];
+    let pictures = [("d/2.avif", "d/1.avif"), ("d/2.pdf", "d/1.pdf"), ("d/2.png", "d/1.png")];
+    assert_eq!(pairs(&list), [&pictures[..], &texts].concat());
+    let list = succeeds(at, "dedup d --only-exact --no-ignore", b"");
+    assert_eq!(pairs(&list).len(), 7);
+    let list = succeeds(at, "dedup d --only-exact --exclude *.avif", b"");
+    assert_eq!(pairs(&list).len(), 4);
+    if cfg!(feature = "images") {
+        let list = succeeds(at, "dedup d --only-exact --images", b"");
+        assert_eq!(pairs(&list), [pictures[0], pictures[2]]);
+    }
+    let done = nearprint(at, "dedup d --only-exact -o kept.txt --duplicates gone.tsv", b"");
+    assert!(done.err.contains("5 byte-identical copies of 4 files"), "{}", done.err);
+    let kept = fs::read_to_string(at.join("kept.txt")).unwrap();
+    assert_eq!(kept.lines().count(), 7, "{kept}");
+    let dry = nearprint(at, "dedup d --only-exact --delete --dry-run --summary s.json", b"");
+    assert_eq!(dry.out.lines().count(), 5, "{}", dry.out);
+    assert!(dry.err.contains("5 files, 5 of them exact copies"), "{}", dry.err);
+    let summary = fs::read_to_string(at.join("s.json")).unwrap();
+    assert!(summary.contains("\"exact_copies\":5"), "{summary}");
+    succeeds(at, "dedup d --only-exact --delete --report groups.html", b"");
+    assert!(at.join("groups.html").exists());
+    let stays = ["1.avif", "1.pdf", "1.png", "a.txt", "c.txt", "empty", "empty too", "LICENSE"];
+    assert!(stays.iter().all(|name| at.join("d").join(name).exists()));
+    assert!(!at.join("d/b.txt").exists() && !at.join("d/2.pdf").exists());
+    succeeds(at, "undo nearprint-undo.tsv", b"");
+    assert_eq!(fs::read_to_string(at.join("d/b.txt")).unwrap(), text);
+}
+
+#[test]
+fn references_stay_and_are_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (name, seconds) in [("in/a", 1), ("in/b", 2), ("ref/c", 3), ("ref/d", 4), ("in/ref/e", 5)] {
+        write(at, name, b"\0 the same", seconds);
+    }
+    for name in ["in/x", "in/y"] {
+        write(at, name, b"\0 others", 1);
+    }
+    let list = succeeds(at, "dedup in --only-exact --reference ref --reference in/ref", b"");
+    let referred = [("in/a", "ref/c"), ("in/b", "ref/c")];
+    assert_eq!(pairs(&list), [&referred[..], &[("in/y", "in/x")]].concat());
+    let list = succeeds(at, "dedup in --only-exact --against ref --exclude ref", b"");
+    assert_eq!(pairs(&list), referred);
+    let list = succeeds(at, "dedup in --only-exact --keep last --exclude ref", b"");
+    assert_eq!(pairs(&list), [("in/a", "in/b"), ("in/x", "in/y")]);
+}
+
+#[test]
+fn options_for_near_files_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    write(home.path(), "d/a", b"1", 0);
+    for (options, named) in [
+        ("--db seen.np", "--db"),
+        ("--similarity 0.8", "nearness"),
+        ("--recipe simhash", "recipe"),
+        ("--unit line", "--unit"),
+        ("--keep newest:date", "no fields"),
+    ] {
+        fails(home.path(), &format!("dedup d --only-exact {options}"), b"", 2, &[named]);
+    }
+    fails(home.path(), "dedup - --only-exact", b"", 2, &["standard input"]);
+    fails(home.path(), "dedup d --only-exact -o d/a", b"", 2, &["d/a"]);
+    let same: PathBuf = home.path().join("d/a");
+    assert_eq!(fs::read(same).unwrap(), b"1");
+}
