@@ -8,11 +8,15 @@ mod windows;
 
 pub use device::{is_device_name, refuse_device};
 #[cfg(unix)]
-pub use unix::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
+pub use unix::{
+    has_several_names, identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at,
+};
 #[cfg(windows)]
 pub(crate) use windows::{RENAME_PATIENCE, patiently};
 #[cfg(windows)]
-pub use windows::{identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at};
+pub use windows::{
+    has_several_names, identity, identity_of, is_removed, read_exact_at, rename, sync_folder, write_all_at,
+};
 
 /// What distinguishes a file from every other one that exists: the number of its file system, and its
 /// own number there.

@@ -41,6 +41,12 @@ pub fn identity_of(path: &Path) -> io::Result<Identity> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
+/// Whether an open file has several names.
+#[must_use]
+pub fn has_several_names(file: &File) -> bool {
+    file.metadata().is_ok_and(|found| found.nlink() > 1)
+}
+
 /// Whether an open file has no name any more.
 #[must_use]
 pub fn is_removed(file: &File) -> bool {

@@ -104,6 +104,12 @@ pub fn identity_of(path: &Path) -> io::Result<Identity> {
     identity(&OpenOptions::new().access_mode(0).custom_flags(FOLDERS_TOO).open(path)?)
 }
 
+/// Whether an open file has several names.
+#[must_use]
+pub fn has_several_names(file: &File) -> bool {
+    information(file).is_ok_and(|found| found.number_of_links() > 1)
+}
+
 /// Whether an open file has no name any more.
 #[must_use]
 pub fn is_removed(file: &File) -> bool {
