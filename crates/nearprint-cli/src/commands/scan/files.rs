@@ -12,7 +12,7 @@ use nearprint_text::documents::{
 use nearprint_text::recipe::{Features, Fingerprinter};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::pictures::{Candidate, PictureFile, PictureReader};
+use crate::pictures::{Candidate, PictureFile, PictureReader, is_any_picture};
 use crate::terminal::progress::Bars;
 
 /// Files per item of work.
@@ -213,6 +213,10 @@ impl<F> ScannedFiles<F> {
                 self.left_out.num_empty += 1;
                 return Ok(());
             }
+            Ok(FileKind::Unwanted) => {
+                self.left_out.num_binary += 1;
+                return Ok(());
+            }
             Err(error @ nearprint_text::Error::Engine(_)) => return self.left_out.add_unreadable(error),
             Err(damaged) => self.left_out.add_unreadable(damaged)?,
             Ok(FileKind::Plain) => self.num_plain += 1,
@@ -239,6 +243,8 @@ enum FileKind<F> {
     Plain,
     Short,
     Binary,
+    /// A picture, where pictures are left out.
+    Unwanted,
     Empty,
     Large,
     /// A picture of this format, which has no decoder.
@@ -313,7 +319,9 @@ impl<F: Fingerprint> FileReader<F> {
 
     /// The kind of a file that is no text.
     fn read_picture(&self, path: &Path) -> Result<FileKind<F>> {
-        let Some((reader, least)) = &self.pictures else { return Ok(FileKind::Binary) };
+        let Some((reader, least)) = &self.pictures else {
+            return Ok(if is_any_picture(path) { FileKind::Unwanted } else { FileKind::Binary });
+        };
         Ok(match reader.read(path)? {
             Candidate::Picture(picture) if picture.quality < *least => FileKind::Plain,
             Candidate::Picture(picture) => FileKind::Picture(picture),
