@@ -208,3 +208,54 @@ fn options_for_near_files_are_refused() {
     let same: PathBuf = home.path().join("d/a");
     assert_eq!(fs::read(same).unwrap(), b"1");
 }
+
+#[test]
+fn scan_shows_copies_of_files_that_it_does_not_compare_as_near() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (name, seconds) in [("d/a.bin", 2), ("d/b.bin", 1), ("d/c.bin", 3)] {
+        write(at, name, b"\0 binary", seconds);
+    }
+    for name in ["d/1.png", "d/2.png"] {
+        write(at, name, b"\x89PNG\r\n\x1a\n damaged", 1);
+    }
+    for name in ["d/1.txt", "d/2.txt"] {
+        write(at, name, b"...", 1);
+    }
+    for name in ["d/large.txt", "d/larger.txt"] {
+        write(at, name, words(1, 300).as_bytes(), 1);
+    }
+    for name in ["d/empty", "d/empty too"] {
+        write(at, name, b"", 1);
+    }
+    let scanned = nearprint(at, "scan d --max-size 1000 --json", b"");
+    assert_eq!(scanned.code, 0, "{}", scanned.err);
+    let lines: Vec<&str> = scanned.out.lines().collect();
+    assert_eq!(lines.len(), 4, "{}", scanned.out);
+    assert!(lines.iter().all(|line| line.contains(r#""exact":true"#)));
+    let binary = lines.iter().find(|line| line.contains("a.bin")).unwrap();
+    assert!(binary.contains(r#""count":3,"spare_bytes":16,"#), "{binary}");
+    assert!(binary.find("b.bin").unwrap() < binary.find("a.bin").unwrap(), "{binary}");
+    assert!(scanned.err.contains("4 groups, 4 of them of exact copies"), "{}", scanned.err);
+    let plain = succeeds(at, "scan d --max-size 1000 --all", b"");
+    assert!(plain.contains("3 files\t16\n100.0%\tb.bin\t8\n100.0%\ta.bin\t8\n"), "{plain}");
+    assert_eq!(succeeds(at, "scan d --max-size 1000 -0", b"").split_terminator('\0').count(), 5);
+    succeeds(at, "scan d --max-size 1000 --report near.html", b"");
+    assert!(fs::read_to_string(at.join("near.html")).unwrap().contains("a.bin"));
+}
+
+#[test]
+fn regression_bytes_that_another_name_keeps_could_not_go() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (name, content) in [("text", words(1, 300)), ("binary", "\0 binary".into())] {
+        write(at, &format!("d/{name} 1"), content.as_bytes(), 1);
+        write(at, &format!("d/{name} 2"), content.as_bytes(), 2);
+        fs::create_dir_all(at.join("elsewhere")).unwrap();
+        fs::hard_link(at.join(format!("d/{name} 2")), at.join("elsewhere").join(name)).unwrap();
+    }
+    let scanned = nearprint(at, "scan d", b"");
+    assert!(scanned.err.contains("4 near-duplicates in 2 groups"), "{}", scanned.err);
+    assert!(scanned.err.contains("; 0 B could go"), "{}", scanned.err);
+    assert!(scanned.out.lines().all(|line| line.starts_with("2 copies\t0\t")), "{}", scanned.out);
+}

@@ -158,7 +158,7 @@ fn what_is_no_text_is_left_out_and_counted() {
     assert!(outcome.err.ends_with(&format!("{counted}{not_counted}")), "{}", outcome.err);
     assert!(outcome.err.contains("11 files, 0.0 MB in "), "{}", outcome.err);
     assert!(
-        outcome.err.contains(": 4 near-duplicates in 1 group, 0 of them of exact copies; "),
+        outcome.err.contains(": 6 near-duplicates in 2 groups, 1 of them of exact copies; "),
         "{}",
         outcome.err
     );

@@ -70,7 +70,7 @@ Examples:
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
   nearprint dedup articles --move-to gone --dry-run
-  nearprint dedup disk --only-exact --hardlink --dry-run
+  nearprint dedup photos --only-exact --hardlink --dry-run
   nearprint dedup --images photos --db pictures.np --move-to gone --dry-run
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use nearprint::internal as parallel;
 use nearprint::{Error, Fingerprint};
 use nearprint_text::Result;
-use nearprint_text::dedup::Confirm;
+use nearprint_text::dedup::{Confirm, Keep};
 use nearprint_text::documents::{
     FileContent, FileStamp, FolderRules, InputFile, LeftOut, list_files, read_file, text_of_file,
 };
 use nearprint_text::recipe::{Features, Fingerprinter};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::pictures::{Candidate, PictureFile, PictureReader};
+use crate::pictures::{Candidate, PictureFile, PictureReader, is_any_picture};
 use crate::terminal::progress::Bars;
 
 /// Files per item of work.
@@ -24,6 +24,9 @@ pub(super) struct ScannedFiles<F> {
     pub(super) texts: Vec<TextFile<F>>,
     /// Sorted by path.
     pub(super) pictures: Vec<PictureFile>,
+    /// Files that are compared byte for byte alone, sorted by path: they are neither, too large, too short, too plain
+    /// or damaged.
+    pub(super) others: Vec<InputFile>,
     /// Pictures with too little to see.
     pub(super) num_plain: u64,
     /// Texts with too few tokens or features, or without any token.
@@ -41,11 +44,11 @@ pub(super) struct TextFile<F> {
     pub(super) path: PathBuf,
     /// As a deduplication stores it.
     pub(super) fingerprint: F,
-    /// Empty if they are not compared.
-    pub(super) features: Features,
     pub(super) content: Content,
     /// The state of the file before it was read.
     pub(super) stamp: FileStamp,
+    /// Its place in the order in which a deduplication keeps files.
+    pub(super) rank: u128,
 }
 
 /// What is in a group.
@@ -53,13 +56,16 @@ pub(super) struct TextFile<F> {
 pub(super) enum GroupKind {
     Texts,
     Pictures,
+    /// Byte-identical copies of what is neither.
+    Others,
 }
 
 /// A file of a group.
 pub(super) trait GroupedFile {
     fn path(&self) -> &Path;
-    fn content(&self) -> Content;
-    fn stamp(&self) -> FileStamp;
+    /// Its size on disk.
+    fn len_bytes(&self) -> u64;
+    fn stamp(&self) -> Option<FileStamp>;
     /// Width and height, if it is a picture.
     fn pixels(&self) -> Option<(usize, usize)>;
 }
@@ -69,12 +75,12 @@ impl<F> GroupedFile for TextFile<F> {
         &self.path
     }
 
-    fn content(&self) -> Content {
-        self.content
+    fn len_bytes(&self) -> u64 {
+        self.content.len_bytes
     }
 
-    fn stamp(&self) -> FileStamp {
-        self.stamp
+    fn stamp(&self) -> Option<FileStamp> {
+        Some(self.stamp)
     }
 
     fn pixels(&self) -> Option<(usize, usize)> {
@@ -87,12 +93,12 @@ impl GroupedFile for PictureFile {
         &self.path
     }
 
-    fn content(&self) -> Content {
-        Content { len_bytes: self.stamp.size_bytes, hash: self.hash }
+    fn len_bytes(&self) -> u64 {
+        self.stamp.size_bytes
     }
 
-    fn stamp(&self) -> FileStamp {
-        self.stamp
+    fn stamp(&self) -> Option<FileStamp> {
+        Some(self.stamp)
     }
 
     fn pixels(&self) -> Option<(usize, usize)> {
@@ -100,8 +106,26 @@ impl GroupedFile for PictureFile {
     }
 }
 
+impl GroupedFile for InputFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.size_bytes.unwrap_or_default()
+    }
+
+    fn stamp(&self) -> Option<FileStamp> {
+        self.stamp
+    }
+
+    fn pixels(&self) -> Option<(usize, usize)> {
+        None
+    }
+}
+
 /// What a file has, as far as exact copies can be known by it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Content {
     /// Its size on disk.
     pub(super) len_bytes: u64,
@@ -121,6 +145,7 @@ impl<F> ScannedFiles<F> {
         match kind {
             GroupKind::Texts => &self.texts[index],
             GroupKind::Pictures => &self.pictures[index],
+            GroupKind::Others => &self.others[index],
         }
     }
 }
@@ -149,10 +174,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         || reader.clone(),
         work,
         |kinds| {
-            kinds
-                .into_iter()
-                .zip(rest.by_ref())
-                .try_for_each(|(kind, file)| scanned.add(&file.path, kind))?;
+            kinds.into_iter().zip(rest.by_ref()).try_for_each(|(kind, file)| scanned.add(file, kind))?;
             let done = total - rest.len() as u64;
             Ok(bars.show(("reading", "files"), done, Some(total))?)
         },
@@ -165,6 +187,7 @@ impl<F> Default for ScannedFiles<F> {
         Self {
             texts: Vec::new(),
             pictures: Vec::new(),
+            others: Vec::new(),
             num_plain: 0,
             num_short: 0,
             num_featureless: 0,
@@ -175,26 +198,38 @@ impl<F> Default for ScannedFiles<F> {
 }
 
 impl<F> ScannedFiles<F> {
-    fn add(&mut self, path: &Path, kind: Result<FileKind<F>>) -> Result<()> {
+    fn add(&mut self, file: &InputFile, kind: Result<FileKind<F>>) -> Result<()> {
         match kind {
-            Ok(FileKind::Text { fingerprint, features, content, stamp, has_features }) => {
+            Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens }) => {
                 self.num_featureless += usize::from(!has_features);
                 self.len_bytes += content.len_bytes;
-                let path = path.to_path_buf();
-                self.texts.push(TextFile { path, fingerprint, features, content, stamp });
+                let path = file.path.clone();
+                let rank = Keep::Best.rank_of_file(num_tokens as u64, &stamp, &path).unwrap_or_default();
+                self.texts.push(TextFile { path, fingerprint, content, stamp, rank });
+                return Ok(());
             }
             Ok(FileKind::Picture(picture)) => {
                 self.len_bytes += picture.stamp.size_bytes;
                 self.pictures.push(*picture);
+                return Ok(());
             }
+            Ok(FileKind::Empty) => {
+                self.left_out.num_empty += 1;
+                return Ok(());
+            }
+            Ok(FileKind::Unwanted) => {
+                self.left_out.num_binary += 1;
+                return Ok(());
+            }
+            Err(error @ nearprint_text::Error::Engine(_)) => return self.left_out.add_unreadable(error),
+            Err(damaged) => self.left_out.add_unreadable(damaged)?,
             Ok(FileKind::Plain) => self.num_plain += 1,
             Ok(FileKind::Short) => self.num_short += 1,
             Ok(FileKind::Binary) => self.left_out.num_binary += 1,
-            Ok(FileKind::Empty) => self.left_out.num_empty += 1,
             Ok(FileKind::Large) => self.left_out.num_large += 1,
-            Ok(FileKind::Undecoded(format)) => self.left_out.add_unread(format, path),
-            Err(error) => self.left_out.add_unreadable(error)?,
+            Ok(FileKind::Undecoded(format)) => self.left_out.add_unread(format, &file.path),
         }
+        self.others.push(file.clone());
         Ok(())
     }
 }
@@ -203,16 +238,18 @@ impl<F> ScannedFiles<F> {
 enum FileKind<F> {
     Text {
         fingerprint: F,
-        features: Features,
         content: Content,
         stamp: FileStamp,
         has_features: bool,
+        num_tokens: usize,
     },
     Picture(Box<PictureFile>),
     /// A picture with too little to see.
     Plain,
     Short,
     Binary,
+    /// A picture, where pictures are left out.
+    Unwanted,
     Empty,
     Large,
     /// A picture of this format, which has no decoder.
@@ -231,6 +268,7 @@ pub(super) struct Limits {
 #[derive(Clone)]
 pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
+    with_features: Fingerprinter<F>,
     limits: Limits,
     confirm: Option<Confirm>,
     /// Reads pictures, of this quality at least.
@@ -245,7 +283,8 @@ impl<F: Fingerprint> FileReader<F> {
         confirm: Option<Confirm>,
         pictures: Option<(PictureReader, u8)>,
     ) -> Self {
-        Self { fingerprinter, limits, confirm, pictures }
+        let with_features = fingerprinter.clone().with_features();
+        Self { fingerprinter, with_features, limits, confirm, pictures }
     }
 
     fn read(&mut self, path: &Path) -> Result<FileKind<F>> {
@@ -268,12 +307,26 @@ impl<F: Fingerprint> FileReader<F> {
         let hash = if is_compressed { hash_on_disk(path)? } else { xxh3_128(&bytes) };
         let content = Content { len_bytes: stamp.size_bytes, hash };
         let (fingerprint, has_features) = (found.stored(""), found.num_features > 0);
-        Ok(FileKind::Text { fingerprint, features: found.features, content, stamp, has_features })
+        Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens: found.num_tokens })
+    }
+
+    /// The set of features of a text that was read before. Empty if the file has changed or cannot be read any more.
+    pub(super) fn features(&mut self, text: &TextFile<F>) -> Features {
+        let Ok(FileContent::Text { bytes, stamp, .. }) = read_file(&text.path, self.limits.max_bytes) else {
+            return Features::default();
+        };
+        if stamp != text.stamp {
+            return Features::default();
+        }
+        let found = self.with_features.fingerprint(&text_of_file(&text.path, &bytes).0);
+        Features::from_bytes(&found.features.to_bytes())
     }
 
     /// The kind of a file that is no text.
     fn read_picture(&self, path: &Path) -> Result<FileKind<F>> {
-        let Some((reader, least)) = &self.pictures else { return Ok(FileKind::Binary) };
+        let Some((reader, least)) = &self.pictures else {
+            return Ok(if is_any_picture(path) { FileKind::Unwanted } else { FileKind::Binary });
+        };
         Ok(match reader.read(path)? {
             Candidate::Picture(picture) if picture.quality < *least => FileKind::Plain,
             Candidate::Picture(picture) => FileKind::Picture(picture),

@@ -4,15 +4,19 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::files::{GroupKind, TextFile};
+use super::files::{Content, FileReader, GroupKind, GroupedFile, ScannedFiles, TextFile};
 use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
 use nearprint::internal as parallel;
+use nearprint::internal::file::num_names;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Row};
 use nearprint_text::Recipe;
-use nearprint_text::dedup::Confirm;
-use nearprint_text::documents::{FileContent, read_file, text_of_file};
+use nearprint_text::dedup::{Confirm, Keep};
+use nearprint_text::documents::{
+    FileContent, InputFile, LeftOut, find_copies, open_regular, read_file, text_of_file,
+};
+use nearprint_text::recipe::Features;
 
 /// What decides whether two files with near fingerprints are near.
 #[derive(Clone, Copy)]
@@ -34,7 +38,7 @@ pub(super) struct FileGroup {
     pub(super) is_exact: bool,
     /// Whether features decided, so that similarities are exact.
     pub(super) is_by_similarity: bool,
-    /// The first one has the smallest path, or is the best picture. The others are sorted by distance, or by
+    /// The first one is the best file or picture, which a deduplication keeps. The others are sorted by distance, or by
     /// similarity if that is exact, then by path.
     pub(super) members: Vec<GroupMember>,
 }
@@ -56,8 +60,8 @@ pub(super) struct GroupMember {
 /// How near files make groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grouping {
-    /// In the order of paths, a file belongs to the most similar one of the files that are first in a
-    /// group and near it, or is the first in a new group. So a deduplication decides.
+    /// The best file first, a file belongs to the most similar one of the files that are first in a group and near it, or
+    /// is the first in a new group. So a deduplication decides.
     Centres,
     /// A group is all files that are connected by steps between near ones.
     Chains,
@@ -69,6 +73,7 @@ pub(super) fn find<F: Fingerprint>(
     recipe: &Recipe,
     k: u32,
     (decides, grouping): (Decides, Grouping),
+    reader: &FileReader<F>,
     options: &Options,
     bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
@@ -79,21 +84,21 @@ pub(super) fn find<F: Fingerprint>(
     nearprint::list::visit_row_clusters(rows, recipe.near(k), options, |cluster| {
         let mut cluster: Vec<usize> =
             cluster.iter().map(|row| usize::try_from(row.id).unwrap_or(usize::MAX)).collect();
-        cluster.sort_unstable();
+        cluster.sort_unstable_by_key(|&at| (texts[at].rank, at));
         clusters.push(cluster);
         Ok::<(), Error>(())
     })?;
     let grouper = Grouper { texts, recipe, k, decides, grouping };
     let (mut groups, mut done) = (Vec::new(), 0);
-    let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
+    let work = |at: usize, reader: &mut FileReader<F>, sink: parallel::Sink<'_, _>| {
         // The sink fails only after an interrupt, which `ordered` reports.
-        let _ = sink(grouper.groups(&clusters[at])?);
+        let _ = sink(grouper.groups(&clusters[at], reader)?);
         Ok(())
     };
     parallel::ordered(
         options.get_threads(),
         clusters.len(),
-        || (),
+        || reader.clone(),
         work,
         |parts| {
             groups.extend(parts);
@@ -123,6 +128,48 @@ pub(super) fn find_pictures(
     Ok(parts.iter().map(|part| picture_group(files, part, k)).collect())
 }
 
+/// Finds the groups of byte-identical copies among the files that are neither texts nor pictures that are compared.
+pub(super) fn find_others<F>(
+    scanned: &ScannedFiles<F>,
+    threads: usize,
+    bars: &Bars,
+) -> nearprint_text::Result<Vec<FileGroup>> {
+    let files = &scanned.others;
+    // They have been counted when they were read.
+    let groups = find_copies(files, &mut LeftOut::default(), threads, |work, done, total| {
+        Ok(bars.show(work, done, Some(total))?)
+    })?;
+    Ok(groups.into_iter().map(|group| other_group(files, group)).collect())
+}
+
+/// The group of copies. The first one is the one to keep.
+fn other_group(files: &[InputFile], mut group: Vec<usize>) -> FileGroup {
+    let rank =
+        |at: usize| files[at].stamp.and_then(|stamp| Keep::Best.rank_of_file(0, &stamp, &files[at].path));
+    group.sort_by_key(|&at| (rank(at), at));
+    group[1..].sort_unstable();
+    let member = |(place, &file): (usize, &usize)| GroupMember {
+        distance: 0,
+        similarity: 1.0,
+        is_exact: true,
+        is_spare: place > 0,
+        file,
+    };
+    FileGroup {
+        kind: GroupKind::Others,
+        spare_bytes: group[1..].iter().map(|&file| freed_bytes(&files[file])).sum(),
+        is_exact: true,
+        is_by_similarity: true,
+        members: group.iter().enumerate().map(member).collect(),
+    }
+}
+
+/// The bytes that are free once a file is removed: none while another name keeps them.
+fn freed_bytes(file: &dyn GroupedFile) -> u64 {
+    let is_kept = open_regular(file.path()).is_ok_and(|file| num_names(&file).is_ok_and(|names| names > 1));
+    if is_kept { 0 } else { file.len_bytes() }
+}
+
 /// The group of several pictures with their distances from the first one.
 fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGroup {
     let first = part[0].0;
@@ -140,7 +187,7 @@ fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGr
     let spare = members.iter().filter(|member| member.is_spare);
     FileGroup {
         kind: GroupKind::Pictures,
-        spare_bytes: spare.map(|member| files[member.file].stamp.size_bytes).sum(),
+        spare_bytes: spare.map(|member| freed_bytes(&files[member.file])).sum(),
         is_exact,
         is_by_similarity: false,
         members,
@@ -160,35 +207,44 @@ struct Grouper<'a, F> {
 }
 
 impl<F: Fingerprint> Grouper<'_, F> {
-    /// The groups of a cluster of texts, which are sorted.
-    fn groups(&self, cluster: &[usize]) -> Result<Vec<FileGroup>> {
-        let compare = self.compare(cluster)?;
+    /// The groups of a cluster of texts, the best text first.
+    fn groups(&self, cluster: &[usize], reader: &mut FileReader<F>) -> Result<Vec<FileGroup>> {
+        let compare = self.compare(cluster, reader)?;
         let near = |a: usize, b: usize| {
-            let (similarity, is_near) = compare(a, b);
+            let (similarity, is_near) = compare(cluster[a], cluster[b]);
             is_near.then_some(similarity)
         };
+        let places: Vec<usize> = (0..cluster.len()).collect();
         let parts = match self.grouping {
-            Grouping::Centres => around_centres(cluster, near),
-            Grouping::Chains => chains(cluster, near),
+            Grouping::Centres => around_centres(&places, near),
+            Grouping::Chains => chains(&places, near),
         };
         let parts = parts.iter().filter(|part| part.len() > 1);
-        Ok(parts.map(|part| self.group(part, &compare)).collect())
+        let texts = |part: &Vec<usize>| part.iter().map(|&place| cluster[place]).collect::<Vec<_>>();
+        Ok(parts.map(|part| self.group(&texts(part), &compare)).collect())
     }
 
-    fn compare(&self, cluster: &[usize]) -> Result<Compare<'_>> {
+    fn compare(&self, cluster: &[usize], reader: &mut FileReader<F>) -> Result<Compare<'_>> {
         let estimated = |a: usize, b: usize| {
             let distance = self.distance(a, b);
             (self.recipe.similarity(distance), distance <= self.k)
         };
         match self.decides {
             Decides::Fingerprints => Ok(Box::new(estimated)),
-            Decides::Features(least) => Ok(Box::new(move |a, b| {
-                match self.texts[a].features.similarity(&self.texts[b].features) {
-                    Some(similarity) => (similarity, similarity >= least),
-                    // Without features, only texts with the same tokens are near.
-                    None => estimated(a, b),
-                }
-            })),
+            Decides::Features(least) => {
+                let features = self.features(cluster, reader);
+                Ok(Box::new(move |a, b| {
+                    let [one, other] = [a, b].map(|at| self.texts[at].content);
+                    if one == other {
+                        return (1.0, true);
+                    }
+                    match features[&one].similarity(&features[&other]) {
+                        Some(similarity) => (similarity, similarity >= least),
+                        // Without features, only texts with the same tokens are near.
+                        None => estimated(a, b),
+                    }
+                }))
+            }
             Decides::Texts(confirm) => {
                 let read = |&at: &usize| Ok((at, read(&self.texts[at].path)?));
                 let read = cluster.iter().map(read).collect::<Result<HashMap<usize, String>>>()?;
@@ -202,11 +258,24 @@ impl<F: Fingerprint> Grouper<'_, F> {
         }
     }
 
+    /// The features of all contents of a cluster, if there are several. They are made once more from the files, since
+    /// those of all files would take more memory than all else.
+    fn features(&self, cluster: &[usize], reader: &mut FileReader<F>) -> HashMap<Content, Features> {
+        let mut features = HashMap::new();
+        let first = self.texts[cluster[0]].content;
+        if cluster.iter().any(|&at| self.texts[at].content != first) {
+            for text in cluster.iter().map(|&at| &self.texts[at]) {
+                features.entry(text.content).or_insert_with(|| reader.features(text));
+            }
+        }
+        features
+    }
+
     fn distance(&self, a: usize, b: usize) -> u32 {
         self.recipe.distance(self.texts[a].fingerprint, self.texts[b].fingerprint)
     }
 
-    /// The group of several texts. The first one has the smallest path.
+    /// The group of several texts. The first one is the best.
     fn group(&self, part: &[usize], compare: &Compare<'_>) -> FileGroup {
         let first = part[0];
         let member = |&text: &usize| {
@@ -226,7 +295,7 @@ impl<F: Fingerprint> Grouper<'_, F> {
         let spare = members.iter().filter(|member| member.is_spare);
         FileGroup {
             kind: GroupKind::Texts,
-            spare_bytes: spare.map(|member| self.texts[member.file].content.len_bytes).sum(),
+            spare_bytes: spare.map(|member| freed_bytes(&self.texts[member.file])).sum(),
             is_exact,
             is_by_similarity,
             members,

@@ -46,7 +46,11 @@ use serde_json::{Value, json};
 /// first one of a group has the most pixels, then the most bytes; lines of pictures end with a column
 /// WIDTHxHEIGHT.
 ///
-/// Other binary files, empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the
+/// Files that are not compared so are compared byte for byte: other binary files, those that are too large or
+/// damaged, plain pictures and texts without a word. Groups of copies show them, too. Bytes that a hard link keeps
+/// do not count as savings.
+///
+/// Empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the
 /// list of --ignore are left out.
 ///
 /// To act on it: `nearprint dedup` of the same folders writes the list of files to keep.
@@ -156,17 +160,14 @@ impl TypedCommand<&Recipe> for &Args {
         let options = global.options().progress(bars.clone());
         let limits =
             Limits { min_tokens: self.min_tokens, min_features: self.min_features, max_bytes: self.max_size };
-        let fingerprinter = match decides {
-            Decides::Features(_) => recipe.fingerprinter::<F>()?.with_features(),
-            _ => recipe.fingerprinter::<F>()?,
-        };
+        let fingerprinter = recipe.fingerprinter::<F>()?;
         let pictures = PictureReader::new(self.max_size as u64, self.pictures.rotated);
         let with_pictures = (!self.no_images).then(|| (pictures.clone(), self.pictures.quality));
         let reader = FileReader::new(fingerprinter, limits, self.confirm, with_pictures);
         let rules = self.folder.rules();
         let scanned = files::scan_all(&self.paths, &rules, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;
-        let groups = self.groups(&scanned, recipe, (k, decides), &options, &bars);
+        let groups = self.groups(&scanned, recipe, (k, decides), &reader, &options, &bars);
         bars.clear();
         let groups = groups?;
         let mut out = OutputStream::stdout();
@@ -235,12 +236,14 @@ impl Args {
         scanned: &ScannedFiles<F>,
         recipe: &Recipe,
         (k, decides): (u32, Decides),
+        reader: &FileReader<F>,
         options: &Options,
         bars: &Bars,
-    ) -> nearprint::Result<Vec<FileGroup>> {
+    ) -> nearprint_text::Result<Vec<FileGroup>> {
         let grouping = if self.chains { Grouping::Chains } else { Grouping::Centres };
-        let mut groups = groups::find(&scanned.texts, recipe, k, (decides, grouping), options, bars)?;
+        let mut groups = groups::find(&scanned.texts, recipe, k, (decides, grouping), reader, options, bars)?;
         groups.extend(groups::find_pictures(&scanned.pictures, self.images.k(), grouping, options)?);
+        groups.extend(groups::find_others(scanned, options.get_threads(), bars)?);
         groups::sort(&mut groups);
         Ok(groups)
     }

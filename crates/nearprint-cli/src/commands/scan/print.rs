@@ -112,7 +112,7 @@ impl<'a> GroupPrinter<'a> {
         writeln!(out, "{count} {}\t{spare_bytes}", noun(group))?;
         for member in members {
             let (file, path) = (files.file(*kind, member.file), self.path(group, member, files));
-            write!(out, "{}\t{}\t{}", near(group, member), escape(&path), file.content().len_bytes)?;
+            write!(out, "{}\t{}\t{}", near(group, member), escape(&path), file.len_bytes())?;
             match file.pixels() {
                 Some((width, height)) => writeln!(out, "\t{width}x{height}")?,
                 None => writeln!(out)?,
@@ -140,7 +140,7 @@ impl<'a> GroupPrinter<'a> {
         for member in &members[..shown] {
             let file = files.file(*kind, member.file);
             let distance = if member.is_exact { "=".into() } else { near(group, member) };
-            let size = DecimalBytes(file.content().len_bytes).to_string();
+            let size = DecimalBytes(file.len_bytes()).to_string();
             let size_in_pixels = match file.pixels() {
                 Some((width, height)) => format!("{:>11}  ", format!("{width}x{height}")),
                 None => String::new(),
@@ -202,7 +202,7 @@ fn write_json<F>(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles<F>
         let comma = if index == 0 { "" } else { "," };
         let file = files.file(*kind, member.file);
         let path = json(&file.path().to_string_lossy());
-        let (distance, exact, bytes) = (member.distance, member.is_exact, file.content().len_bytes);
+        let (distance, exact, bytes) = (member.distance, member.is_exact, file.len_bytes());
         write!(out, r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}"#)?;
         if *is_by_similarity {
             write!(out, r#","similarity":{:.4}"#, member.similarity)?;
@@ -225,7 +225,6 @@ mod tests {
     use super::super::files::{Content, TextFile};
     use super::*;
     use nearprint_text::documents::FileStamp;
-    use nearprint_text::recipe::Features;
 
     fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
         printed_by(false, style, all, groups)
@@ -237,9 +236,9 @@ mod tests {
             .map(|n| TextFile {
                 path: format!("d/{n}\t\x1b\"x").into(),
                 fingerprint: 0_u64,
-                features: Features::default(),
                 content: content(0),
                 stamp: FileStamp { size_bytes: 1500, modified: (0, 0), id: (0, 0) },
+                rank: 0,
             })
             .collect();
         let files = ScannedFiles { texts, ..ScannedFiles::default() };

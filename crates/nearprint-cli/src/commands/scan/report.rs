@@ -74,6 +74,7 @@ impl<F: Fingerprint> ScanReport<'_, F> {
         let has_room = has_room && !(is_of_texts && group.is_exact);
         let member = |(place, member): (usize, &GroupMember)| match group.kind {
             GroupKind::Texts => self.text(member, has_room && (place == 0 || !member.is_exact)),
+            GroupKind::Others => self.member(GroupKind::Others, member),
             GroupKind::Pictures => {
                 let shown = self.pictures.shown(&self.scanned.pictures[member.file], place, has_room);
                 ReportMember { picture: shown.picture, ..self.member(GroupKind::Pictures, member) }
@@ -97,8 +98,8 @@ impl<F: Fingerprint> ScanReport<'_, F> {
         let name = self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
         ReportMember {
             name: name.to_string_lossy().into_owned(),
-            bytes: Some(file.content().len_bytes),
-            stamp: path.to_str().map(|_| file.stamp()),
+            bytes: Some(file.len_bytes()),
+            stamp: path.to_str().and_then(|_| file.stamp()),
             distance: Some(member.distance),
             similarity: Some(member.similarity),
             is_exact: member.is_exact,
