@@ -37,6 +37,7 @@ mod kept_keys;
 mod measure;
 mod opened;
 mod options;
+mod output_plan;
 mod order;
 mod progress;
 mod ranked;

@@ -79,6 +79,9 @@ impl WidthVisitor for Run<'_> {
     fn visit<F: Fingerprint>(self) -> Result<FileReport> {
         let Self { job, report } = self;
         let mut input = JobInput::open(&job)?;
+        if job.reads_twice() {
+            ranked::check_inputs(input.reader.inputs())?;
+        }
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
