@@ -32,6 +32,8 @@ mod pipes;
 mod report;
 mod scan;
 mod simhash_cpp;
+#[cfg(unix)]
+mod signals;
 mod similar;
 mod stats;
 mod streams;

@@ -77,7 +77,7 @@ pub(crate) use record::path_of_line;
 pub use record::{BadRecord, Item, Place, Record};
 pub use regular::open_regular;
 pub use stamp::FileStamp;
-pub(crate) use stdin::{Recording, StdinSource};
+pub(crate) use stdin::{Recording, Stdin, StdinSource};
 pub use text::{cut_after, text_of_file};
 pub(crate) use writer::OutputShape;
 pub(crate) use writer::listed_path;
@@ -89,4 +89,5 @@ pub(crate) mod internal {
     pub use super::json::key_in;
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};
+    pub use super::stdin::{Stdin, set_end_of_stdin};
 }
