@@ -31,9 +31,9 @@ mod pictures;
 mod pipes;
 mod report;
 mod scan;
-mod simhash_cpp;
 #[cfg(unix)]
 mod signals;
+mod simhash_cpp;
 mod similar;
 mod stats;
 mod streams;

@@ -75,7 +75,8 @@ fn regression_a_dedup_that_is_stopped_at_the_end_of_its_input_completes_no_outpu
         "dedup - -o out.jsonl --unit line",
         "decontaminate - --against other.jsonl -o out.jsonl",
     ] {
-        let prepare = |at: &Path| fs::write(at.join("other.jsonl"), "{\"text\":\"one two three\"}\n").unwrap();
+        let prepare =
+            |at: &Path| fs::write(at.join("other.jsonl"), "{\"text\":\"one two three\"}\n").unwrap();
         stop_often(command, &documents(), prepare, |at| assert!(!at.join("out.jsonl").exists(), "{command}"));
     }
 }

@@ -8,8 +8,8 @@ use super::job::{CLUSTER_SIZE, FileJob};
 use super::output_plan::OutputPlan;
 use super::sharded::ShardedOutput;
 use crate::documents::{
-    DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span, WriterOptions,
-    Written, escape, have_same_bytes, listed_path, path_of_line,
+    DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
+    WriterOptions, Written, escape, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;

@@ -47,7 +47,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
                 deduplicator.ignore(checkpoint.rows.0);
             }
         } else if job.restart {
-            restart = Some(Restart { rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default() });
+            restart =
+                Some(Restart { rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default() });
         }
         let identity = job.identity(reader, deduplicator.measure());
         if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
@@ -55,7 +56,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
         }
         let history = History::decode(deduplicator.history(), job)?;
-        let mut opened = Self { job, deduplicator, identity, history, unfinished: None, restart, is_completed: false };
+        let mut opened =
+            Self { job, deduplicator, identity, history, unfinished: None, restart, is_completed: false };
         match progress {
             Some(Progress::Written(finished)) => opened.complete(finished)?,
             Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::against::Against;
 use super::job::{CLUSTER_SIZE, FileJob};
 use super::sharded::{self, Shards, refuse_existing};
+use crate::documents::internal::{WrittenFormat, check_rejects};
 use crate::documents::{
-    AddedField, DocumentWriter, OutputFile, OutputShape, Reader, WriterOptions, check_outputs,
+    AddedField, DocumentWriter, OutputFile, OutputShape, Reader, WriterOptions, check_copy, check_outputs,
 };
 use crate::error::{OutputProblem, Result};
 use nearprint::Fingerprint;
@@ -70,6 +71,18 @@ impl OutputPlan {
         let lines = [&job.duplicates, &job.rejects].into_iter().flatten();
         lines.filter(|path| *path != Path::new("-")).try_for_each(|path| OutputFile::check(path))
     }
+}
+
+/// Checks that the names of outputs denote what is written to them. A dry run writes none.
+pub(super) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
+    if job.dry_run {
+        return Ok(());
+    }
+    if job.shards.is_none() {
+        check_copy(&job.output, reader)?;
+    }
+    job.duplicates.as_deref().map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
+    job.rejects.as_deref().map_or(Ok(()), check_rejects)
 }
 
 fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {

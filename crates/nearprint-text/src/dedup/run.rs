@@ -6,6 +6,7 @@ use super::checkpoint::DocumentCounts;
 use super::job::FileJob;
 use super::job_input::JobInput;
 use super::opened::OpenedJob;
+use super::output_plan::check_names;
 use super::report::{FileReport, Report};
 use super::temporary::SpooledInput;
 use super::units::Unit;
@@ -79,6 +80,7 @@ impl WidthVisitor for Run<'_> {
     fn visit<F: Fingerprint>(self) -> Result<FileReport> {
         let Self { job, report } = self;
         let mut input = JobInput::open(&job)?;
+        check_names(&job, &input.reader)?;
         if job.reads_twice() {
             ranked::check_inputs(input.reader.inputs())?;
         }

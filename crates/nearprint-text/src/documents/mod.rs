@@ -43,6 +43,7 @@ mod json_values;
 mod line_file;
 mod lines;
 mod output_file;
+mod output_name;
 mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -69,6 +70,7 @@ pub(crate) use line_file::read_span;
 pub use line_file::{LineFile, Span};
 pub use output_file::{OutputFile, Written};
 pub(crate) use output_file::{digest_of, refuse_device};
+pub(crate) use output_name::check_copy;
 pub use outputs::check_outputs;
 pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
@@ -87,6 +89,7 @@ pub use writer::{DocumentWriter, WriterOptions};
 pub(crate) mod internal {
     pub use super::input_bytes::{open_decompressed, open_regular_decompressed};
     pub use super::json::key_in;
+    pub use super::output_name::{Written as WrittenFormat, check_rejects};
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};
     pub use super::stdin::{Stdin, set_end_of_stdin};

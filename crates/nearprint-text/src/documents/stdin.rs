@@ -53,7 +53,9 @@ impl StdinSource {
         Ok(match self {
             Self::Stream => Box::new(Stdin::default()),
             Self::Copy(path) => Box::new(File::open(path)?),
-            Self::Recorded(recording) => Box::new(Recorded { inner: Stdin::default(), copy: recording.clone() }),
+            Self::Recorded(recording) => {
+                Box::new(Recorded { inner: Stdin::default(), copy: recording.clone() })
+            }
             Self::Replayed(path) => Box::new(File::open(path)?.chain(Stdin::default())),
         })
     }

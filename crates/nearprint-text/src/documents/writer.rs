@@ -15,6 +15,7 @@ use super::json::only_members;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
 use super::output_file::{OutputFile, Written, rows_path};
+use super::output_name::check_copy;
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetShape, RowCopier};
 use super::parser::Parser;
@@ -146,6 +147,7 @@ impl DocumentWriter {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
+        check_copy(path, reader)?;
         Self::create_shaped(path, &OutputShape::of(reader), options)
     }
 

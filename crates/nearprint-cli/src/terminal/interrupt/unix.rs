@@ -71,14 +71,15 @@ pub(super) fn settle() {
     if (&questions.to_thread).write_all(&[QUESTION]).is_err() {
         return;
     }
-    while counts.1 < own {
+    // After a signal the thread answers no more: it ends the program.
+    while counts.1 < own && super::signal() == 0 {
         counts = questions.answered.wait(counts).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
-/// Says that questions were read by the thread of signals.
+/// Says that the thread of signals has read questions, or a signal.
 fn answer(count: u64) {
-    let Some(questions) = ASKED.get().filter(|_| count > 0) else { return };
+    let Some(questions) = ASKED.get() else { return };
     questions.counts.lock().unwrap_or_else(PoisonError::into_inner).1 += count;
     questions.answered.notify_all();
 }
