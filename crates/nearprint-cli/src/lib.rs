@@ -68,7 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     warn_of_occupants();
     match result {
         Ok(()) => 0,
-        Err(failure) => failure.report("nearprint"),
+        Err(failure) => failure.or_interrupted().report("nearprint"),
     }
 }
 

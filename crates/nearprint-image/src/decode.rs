@@ -56,12 +56,12 @@ pub fn unsupported_format_of(start: &[u8]) -> Option<&'static str> {
 
 /// Which decoder reads a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
+pub(crate) enum Format {
     Heic,
     Image(ImageFormat),
 }
 
-fn format(start: &[u8]) -> Result<Format> {
+pub(crate) fn format(start: &[u8]) -> Result<Format> {
     if let Some(format) = unsupported_format_of(start) {
         return Err(Error::Unsupported { format });
     }

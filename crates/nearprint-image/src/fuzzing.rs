@@ -2,10 +2,13 @@
 
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageFormat, RgbImage};
+use image::codecs::gif::GifEncoder;
+use image::{DynamicImage, Frame, ImageFormat, RgbImage};
 use nearprint::testing::fuzzing::replay::Target;
 
-use crate::{Limits, Picture, Recipe, decoded_bytes, format_of, quiet_decoders, thumbnail};
+use crate::{
+    Limits, Picture, Recipe, decoded_bytes, format_of, has_several_frames, quiet_decoders, thumbnail,
+};
 
 /// Bytes that are decoded as a picture.
 pub const TARGET: Target = Target { name: "pictures", call: pictures, inputs: 400, seeds };
@@ -24,6 +27,8 @@ const FORMATS: [ImageFormat; 6] = [
 /// other. Other bytes are an error.
 fn pictures(bytes: &[u8]) {
     quiet_decoders();
+    let has_several = has_several_frames(bytes);
+    assert!(!has_several || format_of(bytes).is_some());
     let needed = decoded_bytes(bytes, &LIMITS);
     let Ok(picture) = Picture::decode(bytes, &LIMITS) else { return };
     assert!(format_of(bytes).is_some());
@@ -63,7 +68,13 @@ fn seeds() -> Vec<Vec<u8>> {
         include_bytes!("heic/grid.heic"),
     ]
     .map(<[u8]>::to_vec);
-    FORMATS.into_iter().flat_map(of).chain(heic).collect()
+    let mut animated = Vec::new();
+    let mut frames = GifEncoder::new(&mut animated);
+    let are_encoded =
+        pictures.iter().all(|picture| frames.encode_frame(Frame::new(picture.to_rgba8())).is_ok());
+    drop(frames);
+    let animated = are_encoded.then_some(animated);
+    FORMATS.into_iter().flat_map(of).chain(heic).chain(animated).collect()
 }
 
 #[cfg(test)]

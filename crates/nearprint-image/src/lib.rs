@@ -26,6 +26,8 @@
 #[cfg(feature = "decode")]
 mod decode;
 mod error;
+#[cfg(feature = "decode")]
+mod frames;
 #[cfg(all(feature = "decode", any(test, feature = "fuzzing")))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -52,6 +54,8 @@ mod tiff;
 #[cfg(feature = "decode")]
 pub use decode::{decoded_bytes, format_of, unsupported_format_of};
 pub use error::{Error, Result};
+#[cfg(feature = "decode")]
+pub use frames::has_several_frames;
 #[cfg(feature = "decode")]
 pub use limits::Limits;
 #[cfg(feature = "decode")]

@@ -94,7 +94,7 @@ impl Args {
             run_with_width(width, Loader { args: &self.input, builder: &mut builder }, inputs, global);
         let built = loaded
             .and_then(
-                |()| if interrupt::check().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
+                |()| if interrupt::settle().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
             )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();

@@ -13,6 +13,7 @@ use nearprint_text::documents::{
     self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Reader, Record, WriterOptions,
     check_outputs, escape,
 };
+use nearprint_text::internal::WrittenFormat;
 use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
 use serde_json::json;
 
@@ -198,6 +199,7 @@ impl<'a> Job<'a> {
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).chain(against).collect();
         stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
         check_outputs(outputs, &inputs, &[])?;
+        args.found.as_deref().map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
         let rejects = Rejects::create(&args.documents, reader, &[])?;
         let mut options = WriterOptions::default();
         if args.annotate {

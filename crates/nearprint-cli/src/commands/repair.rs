@@ -11,6 +11,7 @@ use crate::terminal::{interrupt, print_message};
 use nearprint::{
     Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
 };
+use nearprint_text::internal::WrittenFormat;
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 use serde_json::{Map, Value};
 
@@ -98,6 +99,7 @@ impl Args {
         let Some(path) = &self.fingerprints else {
             return Ok(options.repair_any(&self.database, &self.dest, fallback)?);
         };
+        WrittenFormat::Lines.check_uncompressed(path)?;
         let mut out = OutputStream::create(Some(path))?;
         let report = options.repair_any_with(&self.database, &self.dest, fallback, &mut |words| {
             out.write(|out| width.visit(FingerprintLine(out, words)))

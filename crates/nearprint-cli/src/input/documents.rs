@@ -9,6 +9,7 @@ use nearprint_text::Result;
 use nearprint_text::documents::{
     BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs,
 };
+use nearprint_text::internal::check_rejects;
 use nearprint_text::recipe::Comparable;
 
 /// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard
@@ -105,6 +106,7 @@ impl Rejects {
         let outputs = rejects.into_iter().chain(others.iter().copied());
         stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
         check_outputs(outputs, &inputs, &[])?;
+        args.rejects.as_deref().map_or(Ok(()), check_rejects)?;
         let file = args.rejects.as_deref().map(LineFile::create).transpose()?;
         Ok(Self { file, count: 0 })
     }

@@ -61,7 +61,8 @@ impl KnownPictures {
     pub(crate) fn get(&self, path: &Path, stamp: &FileStamp, is_rotated: bool) -> Option<&PictureFile> {
         let found = self.0.get(&absolute(path)?)?;
         let is_same = (found.stamp.size_bytes, found.stamp.modified) == (stamp.size_bytes, stamp.modified);
-        (is_same && (!is_rotated || found.prints.len() > 1)).then_some(found)
+        let is_whole = !is_rotated || found.has_several || found.prints.len() > 1;
+        (is_same && is_whole).then_some(found)
     }
 
     /// The pictures outside of some folders, by path, but for those that are files of `here` under another name. With
@@ -135,12 +136,14 @@ fn absolute(path: &Path) -> Option<PathBuf> {
     resolved(path).ok()
 }
 
-/// Size, seconds, nanoseconds, width, height, quality, hash, and the fingerprints of the seven turned pictures.
+/// Size, seconds, nanoseconds, width, height, quality, 1 if there are several frames or pages, else 0, hash, and the
+/// fingerprints of the seven turned pictures.
 fn line(file: &PictureFile) -> String {
-    let PictureFile { stamp, width, height, quality, hash, prints, .. } = file;
+    let PictureFile { stamp, width, height, quality, has_several, hash, prints, .. } = file;
+    let several = u8::from(*has_several);
     let (seconds, nanoseconds) = stamp.modified;
     let size = stamp.size_bytes;
-    let mut line = format!("{size} {seconds} {nanoseconds} {width} {height} {quality} {hash:032x}");
+    let mut line = format!("{size} {seconds} {nanoseconds} {width} {height} {quality} {several} {hash:032x}");
     prints.iter().skip(1).for_each(|print| line.push_str(&format!(" {print}")));
     line
 }
@@ -153,9 +156,14 @@ fn parsed(key: &str, print: U256, text: &[u8]) -> Option<PictureFile> {
     let modified = (i64::try_from(number()?).ok()?, i64::try_from(number()?).ok()?);
     let [width, height] = [usize::try_from(number()?).ok()?, usize::try_from(number()?).ok()?];
     let quality = u8::try_from(number()?).ok()?;
+    let has_several = match fields.next()? {
+        "0" => false,
+        "1" => true,
+        _ => return None,
+    };
     let hash = u128::from_str_radix(fields.next()?, 16).ok()?;
     let turned = fields.map(U256::parse).collect::<Result<Vec<U256>, _>>().ok()?;
     let prints = std::iter::once(print).chain(turned).collect();
     let stamp = FileStamp { size_bytes, modified, id: UNKNOWN_ID };
-    Some(PictureFile { path: key.into(), stamp, hash, width, height, quality, prints })
+    Some(PictureFile { path: key.into(), stamp, hash, width, height, quality, has_several, prints })
 }

@@ -1,7 +1,9 @@
 //! The decoders of pictures, or what takes their place without the feature `images`: no file is a picture.
 
 #[cfg(feature = "images")]
-pub(super) use nearprint_image::{Limits, decoded_bytes, format_of, thumbnail, unsupported_format_of};
+pub(super) use nearprint_image::{
+    Limits, decoded_bytes, format_of, has_several_frames, thumbnail, unsupported_format_of,
+};
 
 #[cfg(feature = "images")]
 use nearprint_image::{Picture, Result};
@@ -28,7 +30,7 @@ pub(super) fn decode_luminance(bytes: &[u8], limits: &Limits) -> Result<Picture<
 #[cfg(not(feature = "images"))]
 pub(super) use none::{
     Limits, decode, decode as decode_luminance, decoded_bytes, format_of, format_of as unsupported_format_of,
-    thumbnail,
+    has_several_frames, thumbnail,
 };
 
 #[cfg(not(feature = "images"))]
@@ -40,6 +42,10 @@ mod none {
 
     pub(crate) fn format_of(_: &[u8]) -> Option<&'static str> {
         None
+    }
+
+    pub(crate) fn has_several_frames(_: &[u8]) -> bool {
+        false
     }
 
     pub(crate) fn decoded_bytes(_: &[u8], _: &Limits) -> Result<u64> {

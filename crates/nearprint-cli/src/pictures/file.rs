@@ -8,10 +8,11 @@ use nearprint::U256;
 use nearprint_image::{Error, Picture, Recipe, Words, pdq, pdq_turned};
 use nearprint_text::Result;
 use nearprint_text::documents::{FileStamp, open_regular};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
 use super::decoder::{
-    Limits, decode, decode_luminance, decoded_bytes, format_of, thumbnail, unsupported_format_of,
+    Limits, decode, decode_luminance, decoded_bytes, format_of, has_several_frames, thumbnail,
+    unsupported_format_of,
 };
 use super::memory::MemoryGate;
 
@@ -21,6 +22,8 @@ pub(super) const UNKNOWN_ID: (u64, u64) = (0, 0);
 const HEAD_BYTES: u64 = 32;
 /// A decoder has the samples, coefficients of a progressive JPEG, or a copy that is turned.
 const COPIES: u64 = 3;
+/// The quality of what is not compared by what it shows.
+const ALL_QUALITY: u8 = 100;
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +36,12 @@ pub(crate) struct PictureFile {
     /// The pixels, as the picture is shown.
     pub(crate) width: usize,
     pub(crate) height: usize,
-    /// Of PDQ, from 0 to 100.
+    /// Of PDQ, from 0 to 100. Of several frames or pages, 100.
     pub(crate) quality: u8,
-    /// Its PDQ fingerprint, and with `--rotated` the fingerprints of its seven rotations and reflections.
+    /// Whether it has several frames or pages. Only byte-identical files are near it.
+    pub(crate) has_several: bool,
+    /// Its PDQ fingerprint, and with `--rotated` the fingerprints of its seven rotations and reflections. Of several
+    /// frames or pages, one that is made of the hash.
     pub(crate) prints: Vec<U256>,
 }
 
@@ -48,6 +54,9 @@ impl PictureFile {
     /// The distance from another picture, or from the nearest of its rotations and reflections.
     pub(crate) fn distance(&self, other: &Self) -> u32 {
         use nearprint::Fingerprint;
+        if self.has_several || other.has_several {
+            return if self.is_copy_of(other) { 0 } else { u32::MAX };
+        }
         let first = self.prints[0];
         other.prints.iter().map(|&print| first.distance(print)).min().unwrap_or(u32::MAX)
     }
@@ -140,10 +149,11 @@ impl PictureReader {
             FileBytes::Undecoded(format) => return Ok(Candidate::Undecoded(format)),
             FileBytes::Other => return Ok(Candidate::Other),
         };
-        let hash = xxh3_128(&bytes);
+        let (hash, has_several) = (xxh3_128(&bytes), has_several_frames(&bytes));
         let found = self.decoded(bytes, decode_luminance, |picture| {
             let size = (picture.width(), picture.height());
             match self.is_rotated {
+                _ if has_several => (vec![print_of_hash(hash)], ALL_QUALITY, size),
                 true => {
                     let (prints, quality) = pdq_turned(picture);
                     (prints.to_vec(), quality, size)
@@ -160,7 +170,7 @@ impl PictureReader {
             Err(error) => return Err(refused(path, &error)),
         };
         let path = path.to_path_buf();
-        let file = PictureFile { path, stamp, hash, width, height, quality, prints };
+        let file = PictureFile { path, stamp, hash, width, height, quality, has_several, prints };
         Ok(Candidate::Picture(Box::new(file)))
     }
 
@@ -174,6 +184,13 @@ impl PictureReader {
             FileBytes::Undecoded(format) => return Err(refused(path, &Error::Unsupported { format })),
             FileBytes::Large | FileBytes::Other => return Ok(None),
         };
+        if has_several_frames(&bytes) {
+            return Err(nearprint_text::Error::Input {
+                place: path.to_string_lossy().into_owned(),
+                why: "has several frames or pages, and a fingerprint is of one picture; save one as a file of its own"
+                    .into(),
+            });
+        }
         let prints = self.decoded(bytes, decode_luminance, |picture| {
             if let Some((words, quality)) = self.is_rotated.then(|| recipe.turned(picture)).flatten() {
                 return Prints { words: words.to_vec(), quality };
@@ -225,6 +242,11 @@ impl PictureReader {
         drop(bytes);
         Ok(of(&picture))
     }
+}
+
+/// The fingerprint of a file of several frames or pages: only its copies have one that is near.
+fn print_of_hash(hash: u128) -> U256 {
+    U256::from_words([0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&hash.to_le_bytes(), seed)))
 }
 
 /// The error of a file that has no fingerprint.

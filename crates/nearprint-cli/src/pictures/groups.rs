@@ -1,7 +1,7 @@
 //! Groups of near pictures.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use nearprint::internal::UnionFind;
 use nearprint::{Error, Options, Result, Row};
@@ -55,9 +55,9 @@ pub(crate) fn group(
 
 /// The parts of two pictures or more that are connected by near ones, as places in the order.
 fn connected(files: &[PictureFile], order: &[usize], k: u32, options: &Options) -> Result<Vec<Vec<usize>>> {
-    let rows = (0..)
-        .zip(order)
-        .flat_map(|(id, &at)| files[at].prints.iter().map(move |&fingerprint| Row { fingerprint, id }));
+    let stills = (0..).zip(order).filter(|&(_, &at)| !files[at].has_several);
+    let rows =
+        stills.flat_map(|(id, &at)| files[at].prints.iter().map(move |&fingerprint| Row { fingerprint, id }));
     let mut sets = UnionFind::new(order.len());
     nearprint::list::visit_row_clusters(rows.collect(), k, options, |cluster| {
         let place = |row: &Row<_>| u32::try_from(row.id).unwrap_or(u32::MAX);
@@ -66,6 +66,11 @@ fn connected(files: &[PictureFile], order: &[usize], k: u32, options: &Options) 
         });
         Ok::<(), Error>(())
     })?;
+    let mut copies: HashMap<(u64, u128), u32> = HashMap::new();
+    for (place, file) in (0..).zip(order.iter().map(|&at| &files[at])).filter(|(_, file)| file.has_several) {
+        let first = *copies.entry((file.stamp.size_bytes, file.hash)).or_insert(place);
+        sets.unite(first, place);
+    }
     let mut parts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for place in 0..order.len() {
         let root = sets.root(u32::try_from(place).unwrap_or(u32::MAX));
@@ -109,6 +114,7 @@ mod tests {
             width: 1 + number % 3,
             height: 1,
             quality: 100,
+            has_several: number % 13 == 5,
             prints: prints.into_iter().map(|word| U256::from_words([word, 0, 0, 0])).collect(),
         }
     }

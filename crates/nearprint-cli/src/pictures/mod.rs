@@ -14,5 +14,23 @@ pub(crate) use each::each_picture;
 pub(crate) use file::{Candidate, PictureFile, PictureReader, is_any_picture, is_picture};
 pub(crate) use groups::{Grouping, best_first, group};
 
+use crate::terminal::plural;
+
+/// When pictures are near, in words, with what is true of files of several frames or pages if there are any.
+pub(crate) fn with_several(near: String, files: &[PictureFile]) -> String {
+    match num_several(files) {
+        0 => near,
+        count => {
+            let pictures = plural(count, "picture");
+            format!("{near}; {pictures} of several frames or pages: only byte-identical copies are found")
+        }
+    }
+}
+
+/// The number of files of several frames or pages.
+pub(crate) fn num_several(files: &[PictureFile]) -> u64 {
+    files.iter().filter(|file| file.has_several).count() as u64
+}
+
 /// The largest file of a picture where no option says it.
 pub(crate) const MAX_PICTURE_BYTES: u64 = 256 << 20;

@@ -216,6 +216,12 @@ impl Failure {
         }
     }
 
+    /// After a signal, the signal is why a command has failed: its input may have ended early.
+    pub(crate) fn or_interrupted(self) -> Self {
+        let is_other = self.exit_code() != interrupt::exit_code();
+        if interrupt::check().is_break() && is_other { Error::Interrupted.into() } else { self }
+    }
+
     fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => USAGE,

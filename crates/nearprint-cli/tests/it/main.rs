@@ -33,6 +33,8 @@ mod pictures;
 mod pipes;
 mod report;
 mod scan;
+#[cfg(unix)]
+mod signals;
 mod simhash_cpp;
 mod similar;
 mod stats;

@@ -391,3 +391,77 @@ fn a_list_of_files_can_stand_in_the_folder_that_it_lists() {
     succeeds(at, "dedup folder -o folder/3-kept.txt --keep longest --duplicates folder/2-gone.tsv", b"");
     assert_eq!(read(at, "folder/3-kept.txt").lines().count(), 3);
 }
+
+/// `export -o rows.u64` wrote TSV, which `build` read as raw numbers.
+#[test]
+fn regression_a_name_decides_the_format_of_exported_rows() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build db", b"10000\n20000\n");
+    let rows = succeeds(at, "export db", b"");
+    for name in ["rows.u64", "rows.npy", "rows.tsv", "rows.jsonl", "rows.txt", "rows", "rows.parquet"] {
+        succeeds(at, &format!("export db -o {name}"), b"");
+        succeeds(at, &format!("build copy-{name}.np {name}"), b"");
+        assert_eq!(succeeds(at, &format!("export copy-{name}.np"), b"").lines().count(), 2, "{name}");
+        let first = succeeds(at, &format!("export copy-{name}.np"), b"");
+        assert!(first.starts_with("10000\t"), "{name}: {first}");
+    }
+    assert_eq!(fs::read_to_string(at.join("rows.tsv")).unwrap(), rows);
+    assert_eq!(fs::read(at.join("rows.u64")).unwrap().len(), 16);
+    for refused in [
+        "bad.csv",
+        "bad.tsv.gz",
+        "bad.gz",
+        "bad.u128",
+        "bad.u64 --format tsv",
+        "bad.tsv --format u64",
+        "bad.npy --format parquet",
+    ] {
+        let name = refused.split(' ').next().unwrap();
+        fails(at, &format!("export db -o {refused}"), b"", 2, &["u128"][..usize::from(name == "bad.u128")]);
+        assert!(!at.join(name).exists(), "{refused}");
+    }
+    fails(at, "export db -o bad.u64 --format tsv", b"", 2, &["bad.u64", "raw 64-bit numbers", "TSV", ".tsv"]);
+}
+
+#[test]
+fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    fs::write(at.join("d/a.txt"), "one two three four five\n").unwrap();
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two three four five\"}\n").unwrap();
+    fs::write(at.join("in.csv"), "text\none two three four five\n").unwrap();
+    fs::write(at.join("odd.csv"), "text\tn\none two three four five\t1\n").unwrap();
+    let before = names(at);
+    for refused in [
+        "dedup in.jsonl -o out.csv --db seen.np",
+        "dedup in.jsonl -o out.parquet",
+        "dedup in.jsonl -o out.tsv.gz",
+        "dedup in.jsonl -o out.npy",
+        "dedup in.csv -o out.jsonl",
+        "dedup d -o out.parquet",
+        "dedup d -o out.npy",
+        "dedup d -o out.jsonl",
+        "dedup in.jsonl -o out.jsonl --duplicates out2.parquet",
+        "dedup in.jsonl -o out.jsonl --duplicates out2.csv",
+        "dedup in.jsonl -o out.jsonl --rejects out2.u64",
+        "decontaminate in.jsonl --against d/a.txt -o out.csv",
+        "decontaminate in.jsonl --against d/a.txt -o out.jsonl --found out2.jsonl",
+    ] {
+        fails(at, refused, b"", 2, &["out", "the name denotes", "give it a name that ends in"]);
+        assert_eq!(names(at), before, "{refused}");
+    }
+    for fine in [
+        "dedup in.jsonl -o out.json",
+        "dedup in.jsonl -o out.jsonl.gz",
+        "dedup in.jsonl -o out.log --duplicates out.txt --rejects bad.csv",
+        "dedup in.csv -o out.CSV",
+        "dedup odd.csv --input-format tsv -o odd-out.csv",
+        "dedup d -o list.txt",
+        "dedup d -o list.tsv --duplicates list2.tsv.gz",
+        "dedup d -o list",
+    ] {
+        succeeds(at, fine, b"");
+    }
+}

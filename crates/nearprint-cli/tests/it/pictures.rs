@@ -286,3 +286,59 @@ fn keep(page: &str, name: &str) {
         fs::write(Path::new(&folder).join(name), page).unwrap();
     }
 }
+
+/// An animation of some pictures.
+fn animation(seeds: &[u32]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = image::codecs::gif::GifEncoder::new(&mut bytes);
+    for &seed in seeds {
+        encoder.encode_frame(image::Frame::new(scene(seed, 320, 240).into_rgba8())).unwrap();
+    }
+    drop(encoder);
+    bytes
+}
+
+/// A scan of ten pages went because its cover sheet equals another's.
+#[test]
+fn regression_pictures_of_several_frames_are_only_copies_byte_for_byte() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    // One begins with the picture of the others, and is larger.
+    for (name, seeds) in [("a.gif", &[1, 2][..]), ("b.gif", &[1, 3]), ("c.gif", &[1, 2]), ("still.gif", &[1])]
+    {
+        fs::write(at.join("d").join(name), animation(seeds)).unwrap();
+    }
+    scene(1, 640, 480).save(at.join("d/large.png")).unwrap();
+    let note = "3 pictures of several frames or pages: only byte-identical copies are found";
+    for extra in ["", " --images=loose", " --chains", " --rotated"] {
+        let outcome = nearprint(at, &format!("scan d{extra}"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        assert!(outcome.err.contains(note), "{}", outcome.err);
+        let groups: Vec<&str> = outcome.out.split("\n\n").collect();
+        let with = |name: &str| groups.iter().filter(|group| group.contains(name)).count();
+        assert_eq!(
+            (with("b.gif"), with("large.png"), with("still.gif")),
+            (0, 1, 1),
+            "{extra}: {}",
+            outcome.out
+        );
+        assert!(outcome.out.contains("2 copies\t"), "{}", outcome.out);
+    }
+    for database in ["", " --db seen.np", " --db seen.np --rotated", " --db seen.np --rotated"] {
+        let outcome = nearprint(at, &format!("dedup --images d{database} --summary counts.json"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        assert!(outcome.err.contains(note), "{}", outcome.err);
+        let names: Vec<String> =
+            outcome.out.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(names, ["d/c.gif d/a.gif", "d/still.gif d/large.png"], "{}", outcome.out);
+        let counts = fs::read_to_string(at.join("counts.json")).unwrap();
+        assert!(counts.contains("\"several_frames\":3"), "{counts}");
+    }
+    let again = nearprint(at, "dedup --images d --db seen.np", b"");
+    assert!(again.err.contains(" 0 decoded now"), "{}", again.err);
+    assert_eq!(succeeds(at, "query seen.np d/still.gif -k 31", b"").lines().count(), 2);
+    for command in ["query seen.np d/a.gif -k 31", "fingerprint d/a.gif"] {
+        fails(at, command, b"", 5, &["a.gif", "several frames or pages"]);
+    }
+}

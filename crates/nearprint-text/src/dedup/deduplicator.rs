@@ -374,10 +374,17 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
     pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
+        self.forget_with(sequences, None)
+    }
+
+    /// Does what [`forget`](Self::forget) does. Replaces the records of finished jobs by the same commit.
+    pub(super) fn forget_with(&mut self, sequences: &[Range<u64>], history: Option<&[u8]>) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
+        // Before it deletes, it may write what is committed as a run. The history is set after that.
         self.writer.delete_keys_between(sequences)?;
+        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
         self.writer.set_checkpoint(b"")?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();

@@ -2,26 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::against::Against;
 use super::checkpoint::{Checkpoint, FileDigest};
 use super::deduplicator::Deduplicator;
 use super::job::{CLUSTER_SIZE, FileJob};
-use super::sharded::{self, ShardedOutput};
+use super::output_plan::OutputPlan;
+use super::sharded::ShardedOutput;
 use crate::documents::{
-    AddedField, DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
-    WriterOptions, Written, check_outputs, escape, have_same_bytes, listed_path, path_of_line,
+    DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
+    WriterOptions, Written, escape, have_same_bytes, listed_path, path_of_line,
 };
-use crate::error::{Error, OutputProblem, Result, ResumeProblem};
+use crate::error::{Error, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
 const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact";
-/// The fields of annotated documents.
-const DUPLICATE_OF: &str = "duplicate_of";
-const CLUSTER: &str = "cluster";
-const SIMILARITY: &str = "similarity";
-const EXACT: &str = "exact";
 
 /// What a near-duplicate is a duplicate of.
 #[derive(Clone, Debug)]
@@ -52,48 +47,28 @@ pub(super) struct JobOutputs<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> JobOutputs<'a, F> {
-    /// Creates the files, or opens them where a checkpoint says that they were written to.
+    /// Creates the files of a plan, or opens them where a checkpoint says that they were written to.
     pub(super) fn open(
-        job: &'a FileJob,
+        (job, plan): (&'a FileJob, Option<OutputPlan>),
         reader: &Reader,
-        (deduplicator, against): (&Deduplicator<F>, &Against<F>),
+        deduplicator: &Deduplicator<F>,
         unfinished: Option<&Checkpoint>,
     ) -> Result<Self> {
-        let format = reader.format();
         let mut outputs = Self {
             job,
             documents: None,
             shards: None,
             duplicates: None,
             rejects: None,
-            lists_files: format == Format::Text,
+            lists_files: reader.format() == Format::Text,
             unlisted_rejects: Vec::new(),
             counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
         };
-        if job.units.is_some() && !format.has_fields() {
-            return Err(OutputProblem::NoFields { format: format.name() }.into());
-        }
-        if job.dry_run {
-            return Ok(outputs);
-        }
-        let shards = job.shards.zip(job.shard_targets(reader)?);
-        let targets = shards.as_ref().map(|(_, targets)| &**targets).unwrap_or_default();
-        if shards.is_some() {
-            sharded::make_folders(&job.output, targets, &job.inputs)?;
-        }
-        let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
-        let all = all.filter_map(|(name, path)| Some((name, path?))).skip(usize::from(shards.is_some()));
-        let all = targets.iter().map(|path| ("output", &**path)).chain(all);
-        let inputs = reader.inputs().iter().chain(&against.files);
-        let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
-        let databases: Vec<&Path> =
-            job.database.iter().chain(&against.databases).map(PathBuf::as_path).collect();
-        check_outputs(all, &inputs, &databases)?;
+        let Some(OutputPlan { shards, options }) = plan else { return Ok(outputs) };
         let written =
             |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
-        let is_resumable = !deduplicator.is_temporary();
-        let options = writer_options(job, is_resumable);
+        let is_resumable = options.resumable;
         if let Some((kind, targets)) = shards {
             let (shape, state) = (OutputShape::of(reader), unfinished.and_then(|from| from.shards.as_ref()));
             let opened = ShardedOutput::open(kind, targets, (shape, options), state);
@@ -241,25 +216,6 @@ fn open_lines(path: Option<&Path>, written: Option<Written>, is_resumable: bool)
         None => LineFile::create(path),
     };
     opened.map(|file| Some(file.ignore_broken_pipes()))
-}
-
-fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
-    let mut options = WriterOptions::default();
-    options.fields.clone_from(&job.keep_fields);
-    let FileJob { add_fingerprint, old_id, cleaned, .. } = job;
-    options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
-    if job.annotate {
-        options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
-        options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(EXACT)]);
-    }
-    options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
-    // Confirmation compares with texts of the output, unless a database keeps them.
-    let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
-    options.keep_texts =
-        confirms_by_output && !job.reads_twice() && job.units.is_none() && job.shards.is_none();
-    options.nul_ended = job.nul_ended;
-    options.resumable = is_resumable;
-    options
 }
 
 /// What is to be added to a document.

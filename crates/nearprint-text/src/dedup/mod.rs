@@ -38,6 +38,7 @@ mod measure;
 mod opened;
 mod options;
 mod order;
+mod output_plan;
 mod progress;
 mod ranked;
 mod ranked_record;

@@ -1,5 +1,7 @@
 //! A job whose database is open: what to do about its earlier runs.
 
+use std::ops::Range;
+
 use super::against::Against;
 use super::checkpoint::Checkpoint;
 use super::deduplicator::Deduplicator;
@@ -7,6 +9,7 @@ use super::history::{FinishedJob, History};
 use super::job::{FileJob, JobIdentity};
 use super::job_input::JobInput;
 use super::job_outputs::{JobOutputs, cannot_resume};
+use super::output_plan::OutputPlan;
 use super::progress::Progress;
 use super::report::Report;
 use super::units::Unit;
@@ -23,6 +26,8 @@ pub(super) struct OpenedJob<'a, F: Fingerprint> {
     /// The jobs that the database has seen to their end.
     history: History,
     unfinished: Option<Checkpoint>,
+    /// What is to be forgotten before the job begins, if it starts over.
+    restart: Option<Restart>,
     /// Whether the files of the job have their names only now: it had written all before it was killed.
     is_completed: bool,
 }
@@ -32,6 +37,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     /// written all.
     pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
         let mut deduplicator = open_deduplicator(job)?;
+        let mut restart = None;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
         if job.dry_run && job.units == Some(Unit::Passage) {
             // It continues where the unfinished run is.
@@ -40,10 +46,9 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             if let Some(Progress::Reading(checkpoint)) = progress.take() {
                 deduplicator.ignore(checkpoint.rows.0);
             }
-        } else if job.restart
-            && let Some(progress) = progress.take()
-        {
-            deduplicator.forget(&progress.rows().0)?;
+        } else if job.restart {
+            restart =
+                Some(Restart { rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default() });
         }
         let identity = job.identity(reader, deduplicator.measure());
         if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
@@ -51,7 +56,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
         }
         let history = History::decode(deduplicator.history(), job)?;
-        let mut opened = Self { job, deduplicator, identity, history, unfinished: None, is_completed: false };
+        let mut opened =
+            Self { job, deduplicator, identity, history, unfinished: None, restart, is_completed: false };
         match progress {
             Some(Progress::Written(finished)) => opened.complete(finished)?,
             Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
@@ -71,7 +77,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
 
     /// The latest finished job that has read the same inputs, and that is this job or whose output this
     /// job would replace. `None` if the job is to run. Where it is to start over, the rows of all jobs
-    /// that have read the same inputs are forgotten.
+    /// that have read the same inputs are to be forgotten.
     pub(super) fn finished_before(
         &mut self,
         input: &mut JobInput,
@@ -93,29 +99,41 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             // Files may have changed since. Nothing but its content identifies a stream.
             let is_this = |place: &usize| !job.reads_stdin() && history.jobs[*place].identity == *identity;
             same.extend((0..history.jobs.len()).filter(is_this));
-            self.forget(&same)?;
+            self.forget_later(&same);
         }
         input.rewind(self.job)?;
         Ok(None)
     }
 
-    /// Forgets the rows of finished jobs, given by their places in the history, and the jobs.
-    fn forget(&mut self, jobs: &[usize]) -> Result<()> {
-        let forgotten = |place: &usize| self.history.jobs[*place].rows.0.clone();
-        let rows: Vec<_> = jobs.iter().flat_map(forgotten).collect();
+    /// Marks finished jobs, given by their places in the history, and their rows as what is to be forgotten.
+    fn forget_later(&mut self, jobs: &[usize]) {
+        let Some(restart) = &mut self.restart else { return };
+        restart.rows.extend(jobs.iter().flat_map(|&place| self.history.jobs[place].rows.0.clone()));
         let mut place = 0..;
         self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
-        self.deduplicator.set_history(&self.history.encode(self.job)?)?;
-        self.deduplicator.forget(&rows)
     }
 
-    /// Creates the files of the job, or opens them where an unfinished run has left them.
-    pub(super) fn write(self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
+    /// Creates the files of the job, or opens them where an unfinished run has left them. A job that starts over
+    /// forgets its rows when everything else is known to work, by one commit.
+    pub(super) fn write(mut self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
+        let against = Against::open(self.job, self.deduplicator.measure(), report)?;
+        let plan = OutputPlan::new(self.job, reader, &against, !self.deduplicator.is_temporary())?;
+        let groups = WritingJob::<F>::groups(self.job)?;
+        if let Some((Restart { rows }, plan)) = self.restart.take().zip(plan.as_ref()) {
+            plan.check_files(self.job, reader)?;
+            let history = self.history.encode(self.job)?;
+            self.deduplicator.forget_with(&rows, Some(&history))?;
+        }
         let Self { job, deduplicator, identity, history, unfinished, .. } = self;
-        let against = Against::open(job, deduplicator.measure(), report)?;
-        let outputs = JobOutputs::open(job, reader, (&deduplicator, &against), unfinished.as_ref())?;
-        WritingJob::new(job, (deduplicator, against), outputs, (identity, history, unfinished))
+        let outputs = JobOutputs::open((job, plan), reader, &deduplicator, unfinished.as_ref())?;
+        Ok(WritingJob::new((job, groups), (deduplicator, against), outputs, (identity, history, unfinished)))
     }
+}
+
+/// What a job that starts over forgets.
+struct Restart {
+    /// The rows of its unfinished run, and of finished jobs.
+    rows: Vec<Range<u64>>,
 }
 
 /// Opens the deduplicator of a job. A dry run does not create its database.

@@ -27,16 +27,24 @@ use nearprint::{BandDistances, Fingerprint, Match, Row, Writer};
 /// Records of the second pass that are read at once, and between two reports.
 const BLOCK_RECORDS: u64 = 1000;
 
+/// Checks that the inputs can be read twice.
+///
+/// # Errors
+/// [`Error::InputSet`] with [`ReadOnce`](InputSetProblem::ReadOnce).
+pub(super) fn check_inputs(inputs: &[InputFile]) -> Result<()> {
+    let reads_once = |input: &&InputFile| input.size_bytes.is_none() && input.path != Path::new("-");
+    match inputs.iter().find(reads_once) {
+        Some(input) => Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into()),
+        None => Ok(()),
+    }
+}
+
 /// Ranks all records, decides them, and writes the kept documents.
 pub(super) fn run<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
-    let reads_once = |input: &&InputFile| input.size_bytes.is_none() && input.path != Path::new("-");
-    if let Some(input) = reader.inputs().iter().find(reads_once) {
-        return Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into());
-    }
     let mut first = FirstPass::new(run)?;
     let files = reader.inputs().to_vec();
     first.sources = lists_paths(run.job, reader).then(Vec::new);

@@ -7,6 +7,7 @@ use super::job::FileJob;
 use super::job_input::JobInput;
 use super::opened::OpenedJob;
 use super::order::Keep;
+use super::output_plan::check_names;
 use super::report::{FileReport, Report};
 use super::temporary::SpooledInput;
 use super::units::Unit;
@@ -82,6 +83,10 @@ impl WidthVisitor for Run<'_> {
         let Self { mut job, report } = self;
         let mut input = JobInput::open(&job)?;
         job.choose_kept(&input.reader)?;
+        check_names(&job, &input.reader)?;
+        if job.reads_twice() {
+            ranked::check_inputs(input.reader.inputs())?;
+        }
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {

@@ -62,9 +62,7 @@ impl ShardedOutput {
     ) -> Result<Self> {
         let state = unfinished.cloned().unwrap_or_default();
         let not_ours = if shards == Shards::ByInput { state.begun } else { 0 };
-        if let Some(path) = targets[not_ours..].iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Err(OutputProblem::ShardExists { path: path.clone() }.into());
-        }
+        refuse_existing(&targets[not_ours..])?;
         for (place, content) in &state.ended {
             OutputFile::complete_written(&targets[*place], content.written())?;
         }
@@ -186,6 +184,17 @@ impl ShardedOutput {
     pub(super) fn complete_ended(&mut self) -> Result<()> {
         self.state.ended.clear();
         self.ended.drain(..).try_for_each(OutputFile::complete)
+    }
+}
+
+/// Checks that there are no files yet.
+///
+/// # Errors
+/// [`Error::Output`] with [`ShardExists`](OutputProblem::ShardExists).
+pub(super) fn refuse_existing(targets: &[PathBuf]) -> Result<()> {
+    match targets.iter().find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(OutputProblem::ShardExists { path: path.clone() }.into()),
+        None => Ok(()),
     }
 }
 

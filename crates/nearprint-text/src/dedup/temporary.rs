@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint::internal::{self, file};
 
-use crate::documents::{Recording, Span, read_span};
+use crate::documents::{Recording, Span, Stdin, read_span};
 use crate::error::{Error, Result};
 
 /// The name of temporary files in messages.
@@ -48,7 +48,7 @@ impl SpooledInput {
     pub(super) fn read() -> Result<Self> {
         let spooled = Self { folder: WorkFolder::new()? };
         let mut file = File::create_new(spooled.path()).map_err(Error::io("create", FILE))?;
-        io::copy(&mut io::stdin().lock(), &mut file).map_err(Error::io("copy", "standard input"))?;
+        io::copy(&mut Stdin::default(), &mut file).map_err(Error::io("copy", "standard input"))?;
         Ok(spooled)
     }
 

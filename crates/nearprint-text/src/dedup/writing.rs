@@ -65,17 +65,22 @@ struct JobState {
 }
 
 impl<'a, F: Fingerprint> WritingJob<'a, F> {
+    /// The counts of near-duplicates, which are kept in temporary files.
+    pub(super) fn groups(job: &FileJob) -> Result<GroupSizes> {
+        let engine = &job.dedup.engine;
+        GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())
+    }
+
     pub(super) fn new(
-        job: &'a FileJob,
+        (job, groups): (&'a FileJob, GroupSizes),
         (deduplicator, against): (Deduplicator<F>, Against<F>),
         outputs: JobOutputs<'a, F>,
         (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
-    ) -> Result<Self> {
+    ) -> Self {
         let (counts, value, earlier_rows) = match unfinished {
             Some(Checkpoint { counts, digest, rows, .. }) => (counts, digest, rows),
             None => Default::default(),
         };
-        let engine = &job.dedup.engine;
         let state = JobState {
             identity,
             history,
@@ -84,18 +89,18 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             start: deduplicator.next_sequence(),
             last_checkpoint: (Instant::now(), counts.records),
         };
-        Ok(Self {
+        Self {
             job,
             counts,
             outputs,
-            groups: GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())?,
+            groups,
             bands: deduplicator.recipe().bands().map(BandCounts::new),
             deduplicator,
             against,
             duplicate_files: Vec::new(),
             hash: RecordHash { value, ..RecordHash::default() },
             state,
-        })
+        }
     }
 
     /// The collections that documents are compared with, for whoever decides them. Their files stay known.

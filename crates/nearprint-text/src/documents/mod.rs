@@ -44,6 +44,7 @@ mod json_values;
 mod line_file;
 mod lines;
 mod output_file;
+mod output_name;
 mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -72,6 +73,7 @@ pub(crate) use line_file::read_span;
 pub use line_file::{LineFile, Span};
 pub use output_file::{OutputFile, Written};
 pub(crate) use output_file::{digest_of, refuse_device};
+pub(crate) use output_name::check_copy;
 pub use outputs::check_outputs;
 pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
@@ -80,7 +82,7 @@ pub(crate) use record::path_of_line;
 pub use record::{BadRecord, Item, Place, Record};
 pub use regular::open_regular;
 pub use stamp::FileStamp;
-pub(crate) use stdin::{Recording, StdinSource};
+pub(crate) use stdin::{Recording, Stdin, StdinSource};
 pub(crate) use system::{bytes_of as path_bytes, path_of as path_of_bytes};
 pub use text::{cut_after, text_of_file};
 pub(crate) use writer::OutputShape;
@@ -91,6 +93,8 @@ pub use writer::{DocumentWriter, WriterOptions};
 pub(crate) mod internal {
     pub use super::input_bytes::{open_decompressed, open_regular_decompressed};
     pub use super::json::key_in;
+    pub use super::output_name::{Written as WrittenFormat, check_rejects};
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};
+    pub use super::stdin::{Stdin, set_end_of_stdin};
 }

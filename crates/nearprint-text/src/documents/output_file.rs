@@ -98,7 +98,8 @@ impl OutputFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("create", &partial)(error)),
             }
-            if let Some(file) = take_abandoned(&partial)? {
+            if let Some(file) = open_abandoned(&partial)? {
+                file.set_len(0).map_err(Error::io("truncate", &partial))?;
                 break file;
             }
         };
@@ -106,6 +107,25 @@ impl OutputFile {
         let file = Self { file, path: path.to_path_buf(), partial: Some(partial), rows: None };
         file.take_mode().map_err(failed())?;
         Ok(file)
+    }
+
+    /// Checks that an unfinished file can be [created](Self::create) for a destination: creates and removes it.
+    /// One that a killed process has left stays as it is.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub(crate) fn check(path: &Path) -> Result<()> {
+        refuse_device(path)?;
+        let failed = || Error::io("create", path);
+        if system::is_stream(path).map_err(failed())? {
+            return Ok(());
+        }
+        let partial = partial_path(&target_of(path).map_err(failed())?);
+        match open_abandoned(&partial)? {
+            Some(abandoned) => system::unlock(&abandoned),
+            None => drop(Self::create(path)?),
+        }
+        Ok(())
     }
 
     /// Opens an unfinished file after its durable beginning, and cuts off the rest. Returns the hash
@@ -305,9 +325,9 @@ fn in_use(path: &Path) -> Error {
     OutputProblem::PartialInUse { path: path.to_path_buf() }.into()
 }
 
-/// Takes over the unfinished file of a killed process, and empties it. `None` if it has been
-/// completed or removed meanwhile.
-fn take_abandoned(path: &Path) -> Result<Option<File>> {
+/// Opens and locks the unfinished file of a killed process. `None` if there is none, or it has been completed
+/// or removed meanwhile.
+fn open_abandoned(path: &Path) -> Result<Option<File>> {
     let foreign = || OutputProblem::PartialExists { path: path.to_path_buf() }.into();
     let file = match system::unfinished().open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -323,7 +343,6 @@ fn take_abandoned(path: &Path) -> Result<Option<File>> {
     if !is_at(&file, path) {
         return Ok(None);
     }
-    file.set_len(0).map_err(Error::io("truncate", path))?;
     Ok(Some(file))
 }
 

@@ -3,7 +3,36 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// See [`set_end_of_stdin`].
+static AT_END: OnceLock<fn() -> io::Result<()>> = OnceLock::new();
+
+/// Sets what is called where standard input ends. Its error is that of the read: so a program that is being stopped
+/// does not take the end of its input for the end of the data. Only the first call counts.
+pub fn set_end_of_stdin(check: fn() -> io::Result<()>) {
+    let _ = AT_END.set(check);
+}
+
+/// Standard input, whose end is [checked](set_end_of_stdin).
+#[derive(Debug)]
+pub struct Stdin(io::Stdin);
+
+impl Default for Stdin {
+    fn default() -> Self {
+        Self(io::stdin())
+    }
+}
+
+impl Read for Stdin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.0.read(buffer)?;
+        if len == 0 && !buffer.is_empty() {
+            AT_END.get().map_or(Ok(()), |check| check())?;
+        }
+        Ok(len)
+    }
+}
 
 /// Where the bytes of standard input come from.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +51,12 @@ pub(crate) enum StdinSource {
 impl StdinSource {
     pub(super) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Stream => Box::new(io::stdin()),
+            Self::Stream => Box::new(Stdin::default()),
             Self::Copy(path) => Box::new(File::open(path)?),
-            Self::Recorded(recording) => Box::new(Recorded { inner: io::stdin(), copy: recording.clone() }),
-            Self::Replayed(path) => Box::new(File::open(path)?.chain(io::stdin())),
+            Self::Recorded(recording) => {
+                Box::new(Recorded { inner: Stdin::default(), copy: recording.clone() })
+            }
+            Self::Replayed(path) => Box::new(File::open(path)?.chain(Stdin::default())),
         })
     }
 }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use nearprint::internal::file;
 
 use super::added::{AddedField, FieldValue, with_fields};
-#[cfg(feature = "parquet")]
 use super::compression::Compression;
 use super::csv::{self, only_cells, with_cells};
 use super::format::Format;
 use super::json::only_members;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
-use super::output_file::{OutputFile, Written};
+use super::output_file::{OutputFile, Written, rows_path};
+use super::output_name::check_copy;
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetShape, RowCopier};
 use super::parser::Parser;
@@ -147,25 +147,33 @@ impl DocumentWriter {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
+        check_copy(path, reader)?;
         Self::create_shaped(path, &OutputShape::of(reader), options)
     }
 
     /// The same for documents of some shape. The file must not be an input.
     pub(crate) fn create_shaped(path: &Path, shape: &OutputShape, options: WriterOptions) -> Result<Self> {
-        let columns = kept_columns(shape, &options)?;
-        for (number, AddedField { name, .. }) in options.added.iter().enumerate() {
-            let exists = column_of(shape, name)
-                .is_some_and(|column| options.fields.is_empty() || columns.binary_search(&column).is_ok());
-            if exists || options.added[..number].iter().any(|earlier| earlier.name == *name) {
-                return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
-            }
-        }
+        let columns = check_options(path, shape, &options)?;
         let target = Target::create(path, shape, &options, &columns, None)?;
         let mut output = Self::to_target(path, shape, options, target)?;
         if !shape.header.is_empty() {
             output.write_header(&shape.header)?;
         }
         Ok(output)
+    }
+
+    /// Checks what [`create_shaped`](Self::create_shaped) needs, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub(crate) fn check_shaped(path: &Path, shape: &OutputShape, options: &WriterOptions) -> Result<()> {
+        check_options(path, shape, options)?;
+        if is_stdout(path) {
+            return Ok(());
+        }
+        OutputFile::check(path)?;
+        let has_rows = options.resumable && shape.format() == Format::Parquet;
+        if has_rows { OutputFile::check(&rows_path(path)) } else { Ok(()) }
     }
 
     /// Resumes an unfinished file after what [`flush_and_sync`](Self::flush_and_sync) has returned.
@@ -195,10 +203,6 @@ impl DocumentWriter {
 
     fn to_target(path: &Path, shape: &OutputShape, options: WriterOptions, target: Target) -> Result<Self> {
         let (format, columns) = (shape.format(), kept_columns(shape, &options)?);
-        let is_changed = !options.added.is_empty() || !options.fields.is_empty();
-        if is_changed && !format.has_fields() {
-            return Err(OutputProblem::NoFields { format: format.name() }.into());
-        }
         let texts = match &target {
             // Records without the text cannot be read back.
             Target::Lines(lines)
@@ -407,6 +411,28 @@ fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
     csv::column_of(&shape.header, shape.format().delimiter(), name)
 }
 
+/// Checks that records of a shape can be written with these options under this name. Returns the columns that are
+/// kept.
+fn check_options(path: &Path, shape: &OutputShape, options: &WriterOptions) -> Result<Vec<usize>> {
+    let format = shape.format();
+    let is_changed = !options.added.is_empty() || !options.fields.is_empty();
+    if is_changed && !format.has_fields() {
+        return Err(OutputProblem::NoFields { format: format.name() }.into());
+    }
+    if format == Format::Parquet && Compression::of(path).is_some() {
+        return Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into());
+    }
+    let columns = kept_columns(shape, options)?;
+    for (number, AddedField { name, .. }) in options.added.iter().enumerate() {
+        let exists = column_of(shape, name)
+            .is_some_and(|column| options.fields.is_empty() || columns.binary_search(&column).is_ok());
+        if exists || options.added[..number].iter().any(|earlier| earlier.name == *name) {
+            return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
+        }
+    }
+    Ok(columns)
+}
+
 /// The columns that are kept, sorted; none of JSON.
 fn kept_columns(shape: &OutputShape, options: &WriterOptions) -> Result<Vec<usize>> {
     if !matches!(shape.format(), Format::Csv | Format::Tsv | Format::Parquet) {
@@ -432,9 +458,6 @@ impl Target {
         written: Option<Written>,
     ) -> Result<Self> {
         match &shape.parquet {
-            Some(_) if Compression::of(path).is_some() => {
-                Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
-            }
             Some(source) => {
                 let source = (source, &*shape.parser.fields.text);
                 let resumes = (options.resumable, written);

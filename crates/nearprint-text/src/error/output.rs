@@ -79,6 +79,17 @@ pub enum OutputProblem {
         /// The name of the compression.
         compression: &'static str,
     },
+    /// The name denotes another format than what is written.
+    OtherFormat {
+        /// The output.
+        path: PathBuf,
+        /// The format that the name denotes.
+        named: &'static str,
+        /// The format that is written.
+        written: &'static str,
+        /// The ending of names of files of that format.
+        ending: &'static str,
+    },
     /// The name requests a compression, and Parquet has its own.
     ParquetCompressed {
         /// The output.
@@ -180,6 +191,11 @@ impl fmt::Display for OutputProblem {
                 path.display()
             ),
             Self::NotReadable { path } => write!(f, "{}: cannot be read back", path.display()),
+            Self::OtherFormat { path, named, written, ending } => write!(
+                f,
+                "{}: the name denotes {named}, and {written} would be written; give it a name that ends in {ending}",
+                path.display()
+            ),
             Self::ParquetCompressed { path } => {
                 write!(f, "{}: Parquet compresses by itself", path.display())
             }

@@ -10,6 +10,8 @@ mod featureless;
 mod killed;
 mod passages;
 mod real_texts;
+#[cfg(unix)]
+mod restart;
 #[cfg(feature = "parquet")]
 mod shards;
 mod stored;

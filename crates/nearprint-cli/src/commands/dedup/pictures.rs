@@ -10,6 +10,7 @@ use nearprint::internal::file::Identity;
 use nearprint::{Options, Width};
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles, Keep};
 use nearprint_text::documents::{FileStamp, FolderRules, InputFile, LeftOut, check_outputs, list_files};
+use nearprint_text::internal::WrittenFormat;
 use nearprint_text::{Error, OutputProblem, Result};
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
 use crate::commands::action::{ActCounts, refuse_inside_database};
 use crate::pictures::{
     Candidate, Grouping, HAS_DECODERS, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader,
-    PictureStore, best_first, group,
+    PictureStore, best_first, group, num_several, with_several,
 };
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -87,6 +88,7 @@ impl Args {
         self.write_lists(paths, &files, plan.is_some())?;
         let turned = if is_rotated { ", turned and mirrored, too" } else { "" };
         let near_words = format!("PDQ within {k} of 256 bits{turned}");
+        let near_words = with_several(near_words, &pictures[..num_inputs]);
         let report = PictureReport {
             inputs: &self.inputs,
             pictures: &pictures,
@@ -112,6 +114,7 @@ impl Args {
                 "exact_copies": files.duplicates.iter().filter(|file| file.is_copy).count(),
                 "near_bytes": bytes_of(&pictures, &near),
                 "distance": k,
+                "several_frames": num_several(&pictures[..num_inputs]),
                 "not_compared": self.num_plain(&pictures[..num_inputs]),
                 "left_out_files": left_out,
                 "acted": acted.map(ActCounts::object),
@@ -141,6 +144,8 @@ impl Args {
         }
         let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
         let databases: Vec<&Path> = self.db.iter().map(PathBuf::as_path).collect();
+        self.output.as_deref().map_or(Ok(()), |path| WrittenFormat::Lines.check_uncompressed(path))?;
+        self.duplicates.as_deref().map_or(Ok(()), |path| WrittenFormat::Tsv.check_uncompressed(path))?;
         Ok(check_outputs(self.picture_outputs(), &inputs, &databases)?)
     }
 

@@ -18,6 +18,7 @@ use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Error, Fingerprint, Row, Snapshot, U256, width_of};
 use nearprint_text::documents::check_outputs;
+use nearprint_text::internal::WrittenFormat;
 #[cfg(feature = "parquet")]
 use parquet::ParquetExport;
 
@@ -29,7 +30,7 @@ use parquet::ParquetExport;
 #[command(after_help = "\
 Examples:
   nearprint export corpus.np -o rows.tsv
-  nearprint export corpus.np -o rows.parquet --format parquet
+  nearprint export corpus.np -o rows.parquet
   nearprint export corpus.np --prefix 00-3f -o shard0.tsv
   nearprint export corpus.np --header | nearprint build copy.np -
   nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
@@ -40,9 +41,9 @@ pub(super) struct Args {
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Format of the rows
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: ExportFormat,
+    /// Format of the rows [default: that of the name of OUT, else tsv]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<ExportFormat>,
     /// Begin TSV and JSON lines with a line that says what the rows are, which `build`, `add` and `query` read:
     /// the width, the distance and the recipe; in TSV a line of the names of the columns follows
     #[arg(long)]
@@ -81,6 +82,33 @@ enum ExportFormat {
 }
 
 impl ExportFormat {
+    /// The format that a name denotes.
+    fn named(path: &Path) -> Option<Self> {
+        match WrittenFormat::named(path)? {
+            WrittenFormat::Tsv => Some(Self::Tsv),
+            WrittenFormat::Jsonl => Some(Self::Jsonl),
+            WrittenFormat::Npy => Some(Self::Npy),
+            WrittenFormat::Parquet => Some(Self::Parquet),
+            WrittenFormat::Raw(64) => Some(Self::U64),
+            WrittenFormat::Raw(128) => Some(Self::U128),
+            WrittenFormat::Raw(_) => Some(Self::U256),
+            _ => None,
+        }
+    }
+
+    /// What is written.
+    fn written(self) -> WrittenFormat {
+        match self {
+            Self::Tsv => WrittenFormat::Tsv,
+            Self::Jsonl => WrittenFormat::Jsonl,
+            Self::U64 => WrittenFormat::Raw(64),
+            Self::U128 => WrittenFormat::Raw(128),
+            Self::U256 => WrittenFormat::Raw(256),
+            Self::Npy => WrittenFormat::Npy,
+            Self::Parquet => WrittenFormat::Parquet,
+        }
+    }
+
     /// Fails if this is the format of raw numbers of another width.
     fn check_width<F: Fingerprint>(self) -> Result<(), Failure> {
         let bits = match self {
@@ -94,7 +122,7 @@ impl ExportFormat {
         }
         let width = F::BITS;
         Err(Failure::Usage(format!(
-            "--format u{bits}: the database has fingerprints of {width} bits, which are u{width}"
+            "u{bits}: the database has fingerprints of {width} bits, which are u{width}"
         )))
     }
 }
@@ -108,12 +136,14 @@ impl Args {
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let snapshot = global.options().open::<F>(&self.database)?.snapshot()?;
-        self.format.check_width::<F>()?;
+        let format = self.format();
+        format.check_width::<F>()?;
         self.base.check::<F>()?;
-        if self.header && !matches!(self.format, ExportFormat::Tsv | ExportFormat::Jsonl) {
+        if self.header && !matches!(format, ExportFormat::Tsv | ExportFormat::Jsonl) {
             return Err(Failure::Usage("--header: is for tsv and jsonl".into()));
         }
         if let Some(output) = &self.output {
+            format.written().check_uncompressed(output)?;
             check_outputs([("--output", &**output)], &[], &[&self.database])?;
         }
         let output = self.output.as_deref();
@@ -126,9 +156,15 @@ impl TypedCommand<()> for Args {
 }
 
 impl Args {
+    /// The format of `--format`, else of the name of the file, else TSV.
+    fn format(&self) -> ExportFormat {
+        let named = || ExportFormat::named(self.output.as_deref()?);
+        self.format.or_else(named).unwrap_or(ExportFormat::Tsv)
+    }
+
     /// Writes the rows to a file, or to standard output.
     fn write<F: Fingerprint>(&self, snapshot: &Snapshot<F>, path: Option<&Path>) -> Result<(), Failure> {
-        match self.format {
+        match self.format() {
             ExportFormat::Tsv => self.write_lines(snapshot, path, ResultFormat::Tsv),
             ExportFormat::Jsonl => self.write_lines(snapshot, path, ResultFormat::Json),
             ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
@@ -167,7 +203,7 @@ impl Args {
     /// Writes raw fingerprints, for NumPy after a header.
     fn write_raw<F: Fingerprint>(&self, snapshot: &Snapshot<F>, path: Option<&Path>) -> Result<(), Failure> {
         let mut out = OutputStream::create(path)?;
-        if self.format == ExportFormat::Npy {
+        if self.format() == ExportFormat::Npy {
             let mut count = 0;
             self.visit_rows(snapshot, |_| {
                 count += 1;

@@ -14,7 +14,7 @@ use crate::args::{
     left_out_object, limit, note_left_out,
 };
 use crate::commands::fingerprint::fewer_than;
-use crate::pictures::PictureReader;
+use crate::pictures::{PictureReader, num_several, with_several};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::plural;
@@ -172,6 +172,7 @@ impl TypedCommand<&Recipe> for &Args {
         let groups = groups?;
         let mut out = OutputStream::stdout();
         let root = root_of(&self.paths);
+        let near_pictures = with_several(self.near_pictures(), &scanned.pictures);
         let near = match decides {
             Decides::Features(least) => exactly(least),
             _ => limit(recipe, k),
@@ -181,7 +182,7 @@ impl TypedCommand<&Recipe> for &Args {
             root,
             recipe,
             near: &near,
-            near_pictures: &self.near_pictures(),
+            near_pictures: &near_pictures,
             scanned: &scanned,
             groups: &groups,
             pictures: &pictures,
@@ -191,7 +192,7 @@ impl TypedCommand<&Recipe> for &Args {
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
         global.note(format_args!("near: {near}"));
         if !scanned.pictures.is_empty() {
-            global.note(format_args!("near pictures: {}", self.near_pictures()));
+            global.note(format_args!("near pictures: {near_pictures}"));
         }
         if scanned.num_featureless > 0 {
             let count = scanned.num_featureless;
@@ -215,6 +216,7 @@ fn object<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], near: &str, time: 
         "files": scanned.num_files(),
         "compared_texts": scanned.texts.len(),
         "compared_pictures": scanned.pictures.len(),
+        "several_frames": num_several(&scanned.pictures),
         "compared_bytes": scanned.len_bytes,
         "groups": groups.len(),
         "exact_groups": groups.iter().filter(|group| group.is_exact).count(),

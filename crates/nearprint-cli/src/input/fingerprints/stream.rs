@@ -9,7 +9,7 @@ use crate::terminal::STDIN;
 use crate::terminal::failure::Failure;
 use nearprint::Error;
 use nearprint_text::documents::Compression;
-use nearprint_text::internal::open_decompressed;
+use nearprint_text::internal::{Stdin, open_decompressed};
 
 /// Longer lines are refused, because a line is held in memory.
 const MAX_LINE_BYTES: u64 = 16 << 20;
@@ -41,7 +41,7 @@ impl InputStream {
             return Self::open(path);
         }
         if path == Path::new("-") {
-            return Ok(Self::new(STDIN.into(), io::stdin()));
+            return Ok(Self::new(STDIN.into(), Stdin::default()));
         }
         let failed = |source| Error::Io { action: "open", path: path.to_path_buf(), source };
         Ok(Self::new(path.to_path_buf(), File::open(path).map_err(failed)?))

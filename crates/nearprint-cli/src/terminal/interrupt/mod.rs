@@ -4,6 +4,7 @@
 //! a moment to clean up and to report its own error. The folders of unfinished databases and of
 //! temporary files are removed in any case.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -32,7 +33,37 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) fn install_handler() {
     // Without a handler a signal still ends the program. Its folders are then removed by the next
     // command that makes such folders.
-    system::install(end);
+    system::install(note, end);
+    nearprint_text::internal::set_end_of_stdin(check_end_of_input);
+}
+
+/// Notes a signal, unless there was one before. A signal handler calls it.
+fn note(signal: i32) {
+    let _ = SIGNAL.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// The signal that has come; 0 for none.
+fn signal() -> i32 {
+    SIGNAL.load(Ordering::Relaxed)
+}
+
+/// Fails at the end of standard input if a signal was sent before it. Whoever stops a group of processes also
+/// ends the input of this one, which is then not whole. What the input would make is not made.
+fn check_end_of_input() -> io::Result<()> {
+    if settle().is_continue() {
+        return Ok(());
+    }
+    while !IS_CANCELLABLE.load(Ordering::Relaxed) {
+        // Another thread ends the program at once.
+        std::thread::park();
+    }
+    Err(io::Error::other("interrupted"))
+}
+
+/// Returns `Break` after a signal, also after one that was sent before this call and would be noted a moment later.
+pub(crate) fn settle() -> ControlFlow<()> {
+    system::settle();
+    check()
 }
 
 /// SIGINT: Ctrl-C.
@@ -40,7 +71,7 @@ const CTRL_C: i32 = 2;
 
 /// Ends the program because of a signal.
 fn end(signal: i32) -> ! {
-    SIGNAL.store(signal, Ordering::Relaxed);
+    note(signal);
     if IS_CANCELLABLE.load(Ordering::Relaxed) {
         std::thread::sleep(GRACE);
     }
@@ -55,7 +86,7 @@ fn end(signal: i32) -> ! {
 
 /// The exit code of an interrupted command.
 pub(crate) fn exit_code() -> u8 {
-    let signal = match SIGNAL.load(Ordering::Relaxed) {
+    let signal = match signal() {
         // What cancels without a signal is a Ctrl-C of the caller.
         0 => CTRL_C,
         signal => signal,
@@ -75,5 +106,5 @@ pub(crate) fn set_cancellable(is_cancellable: bool) {
 
 /// Returns `Break` after a signal.
 pub(crate) fn check() -> ControlFlow<()> {
-    if SIGNAL.load(Ordering::Relaxed) != 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    if signal() != 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

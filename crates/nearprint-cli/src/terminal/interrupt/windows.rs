@@ -2,7 +2,13 @@
 
 use super::CTRL_C;
 
-/// Calls `end` with the first of these events.
-pub(super) fn install(end: fn(i32) -> !) {
-    let _ = ctrlc::set_handler(move || end(CTRL_C));
+/// Calls `note` and then `end` with the first of these events.
+pub(super) fn install(note: fn(i32), end: fn(i32) -> !) {
+    let _ = ctrlc::set_handler(move || {
+        note(CTRL_C);
+        end(CTRL_C)
+    });
 }
+
+/// Does nothing: the system calls the handler on a thread of its own.
+pub(super) fn settle() {}
