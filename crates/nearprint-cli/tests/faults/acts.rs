@@ -98,16 +98,21 @@ fn tree(at: &Path) -> Tree {
     found
 }
 
+fn paths(tree: &Tree) -> Vec<PathBuf> {
+    tree.keys().cloned().collect()
+}
+
 fn contents(tree: &Tree) -> BTreeSet<&[u8]> {
     tree.values().map(|(bytes, ..)| &**bytes).collect()
 }
 
 /// The acts, each with its options. `FAR` is a folder on another file system.
-const ACTS: [&[&str]; 4] = [
+const ACTS: [&[&str]; 5] = [
     &["--move-to", "gone"],
     &["--move-to", "FAR/gone"],
     &["--hardlink", "--any-owner"],
     &["--delete", "--only-exact"],
+    &["APPLY", "--move-to", "FAR/gone"],
 ];
 
 /// A tree in `home`, its state, and a folder on another file system.
@@ -134,7 +139,36 @@ impl Scene {
     }
 
     fn act(&self, options: &[&str]) -> Command {
+        if let ["APPLY", options @ ..] = options {
+            fs::write(self.home.join("chosen.tsv"), self.chosen()).unwrap();
+            return self.command(&[&["apply", "chosen.tsv", "--undo-list", "list.tsv"], options].concat());
+        }
         self.command(&[&["dedup", "tree", "--undo-list", "list.tsv"], options].concat())
+    }
+
+    /// A list as a report saves it: of all files with equal bytes, the first one stays.
+    fn chosen(&self) -> String {
+        let mut list = "path\tkept\tsimilarity\tstate\tkept_state\n".to_string();
+        let mut kept: BTreeMap<&[u8], &Path> = BTreeMap::new();
+        let mut inodes = BTreeSet::new();
+        let found = |path: &Path| self.home.join("tree").join(path).metadata().unwrap();
+        let state = |path: &Path| {
+            let found = found(path);
+            format!("{} {}.{:09} {}", found.size(), found.mtime(), found.mtime_nsec(), found.ino())
+        };
+        // A list has names of UTF-8, and no tabs.
+        let is_plain = |path: &Path| path.to_str().is_some_and(|name| !name.contains(['\t', '\n', '\\']));
+        for (path, (bytes, ..)) in self.before.iter().filter(|(path, _)| is_plain(path)) {
+            if !inodes.insert(found(path).ino()) {
+                continue;
+            }
+            let first = kept.entry(bytes).or_insert(path);
+            if *first != path {
+                let [path, first] = [path, *first].map(|path| (path.display(), state(path)));
+                list += &format!("tree/{}\ttree/{}\t\t{}\t{}\n", path.0, first.0, path.1, first.1);
+            }
+        }
+        list
     }
 
     fn undo(&self) -> Command {
@@ -167,7 +201,6 @@ impl Scene {
         let is_torn = ended.code() == 5 || !self.home.join("list.tsv").exists();
         assert!(ended.code() == 0 || is_torn, "{place}: {}", ended.err);
         let now = tree(&self.home.join("tree"));
-        let paths = |tree: &Tree| tree.keys().cloned().collect::<Vec<_>>();
         assert_eq!(paths(&now), paths(&self.before), "{place}: {}", ended.err);
         for (path, state) in &self.before {
             assert!(
@@ -236,6 +269,45 @@ fn acts_and_undo_survive_kills_and_errors_at_every_call() {
                 at_every_call(options, true, fault);
             }
         }
+    }
+}
+
+/// Where a file has as many names as it can have, the next copy stays, and later ones are linked to it.
+#[test]
+fn links_begin_again_where_a_file_can_have_no_more() {
+    if !is_possible("links_begin_again_where_a_file_can_have_no_more") {
+        return;
+    }
+    let home = folder_in_memory();
+    fs::create_dir(home.path().join("tree")).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        fs::write(home.path().join("tree").join(name), "one two three").unwrap();
+    }
+    let scene =
+        Scene { home: home.path().into(), far: home.path().into(), before: tree(&home.path().join("tree")) };
+    let strace = Strace::new(once("linkat", "EMLINK"), 2, home.path().join("log"));
+    strace.start(&scene.act(ACTS[2])).end().expect(0).says(&["2 files, 2 of them", "1 skipped"]);
+    let inode = |name: &str| fs::metadata(home.path().join("tree").join(name)).unwrap().ino();
+    assert!(inode("a") == inode("b") && inode("c") == inode("d") && inode("a") != inode("c"));
+    scene.check_undone("EMLINK");
+    assert_eq!(["a", "b", "c", "d"].map(inode).into_iter().collect::<BTreeSet<_>>().len(), 4);
+}
+
+/// Where a file system cannot rename without replacing, a link and an unlink do it.
+#[test]
+fn acts_and_undo_need_no_rename_that_replaces_nothing() {
+    if !is_possible("acts_and_undo_need_no_rename_that_replaces_nothing") {
+        return;
+    }
+    for options in ACTS {
+        let (home, far) = (folder_in_memory(), another_device());
+        let scene = Scene::new(home.path(), far.path(), 1);
+        let strace = || Strace::new(for_good("renameat2", "EINVAL"), 1, home.path().join("log"));
+        strace().start(&scene.act(options)).end().expect(0);
+        assert_ne!(paths(&tree(&home.path().join("tree"))), Vec::<PathBuf>::new());
+        scene.check_contents("EINVAL");
+        strace().start(&scene.undo()).end().expect(0);
+        scene.check_undone("EINVAL");
     }
 }
 

@@ -51,7 +51,7 @@ impl Home {
         match form {
             Form::Plain => {}
             Form::Units => job.units = Some(Unit::Line),
-            Form::Keep => job.keep = Keep::Last,
+            Form::Keep => job.keep = Some(Keep::Last),
             Form::Shards => job.shards = Some(Shards::Into(2)),
         }
         job

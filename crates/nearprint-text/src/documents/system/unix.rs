@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use nearprint::internal::file::Identity;
 #[cfg(target_os = "linux")]
-use rustix::fs::{AtFlags, CWD, linkat};
-use rustix::fs::{OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr};
+use rustix::fs::linkat;
+use rustix::fs::{Access, AtFlags, CWD, OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
 /// The extended attribute that marks an unfinished file.
@@ -82,6 +82,11 @@ pub(crate) fn is_stream(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Fails if this process may not write to a file or into a folder.
+pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
 /// Opens a pipe or a device for writing. A standard stream may be a regular file with content.
