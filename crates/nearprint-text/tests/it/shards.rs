@@ -212,7 +212,7 @@ fn parquet_resumes_inside_of_a_file() {
             let output = if shards.is_some() { name.to_string() } else { format!("{name}/x.parquet") };
             fs::create_dir_all(at(name)).unwrap();
             let mut job = job(&at("in"), &at(&output), shards);
-            (job.keep, job.annotate) = (keep.clone(), true);
+            (job.keep, job.annotate) = (Some(keep.clone()), true);
             job.database = Some(at(&format!("{name}.np")));
             job
         };
