@@ -217,7 +217,7 @@ fn regression_an_export_is_complete_or_leaves_the_file_alone() {
         names
     };
     let before = names();
-    for (output, format) in [("old.tsv", "tsv"), ("link.tsv", "u64"), ("new", "npy"), ("new", "parquet")] {
+    for (output, format) in [("old.tsv", "tsv"), ("link.tsv", "tsv"), ("new", "npy"), ("new", "parquet")] {
         // A file that cannot grow further stands for a full disk.
         let line = format!("export db.np -o {output} --format {format}");
         let script = format!("trap '' XFSZ; ulimit -f 64; exec {} {line}", env!("CARGO_BIN_EXE_nearprint"));
@@ -241,10 +241,9 @@ fn regression_outputs_inside_a_database_are_refused() {
     succeeds(at, "create s.np --keys --recipe simhash", b"");
     succeeds(at, "dedup in.jsonl -o out.jsonl --db s.np --key-field id", b"");
     succeeds(at, "build other.np", b"1 1\n");
-    fs::hard_link(at.join("s.np/00000001.rows"), at.join("innocent.jsonl")).unwrap();
+    fs::hard_link(at.join("s.np/00000001.rows"), at.join("innocent")).unwrap();
     let before = succeeds(at, "export s.np", b"");
-    let mut outputs =
-        vec!["s.np/MANIFEST", "s.np/new", "./s.np/../s.np/x", "other.np/MANIFEST", "innocent.jsonl"];
+    let mut outputs = vec!["s.np/MANIFEST", "s.np/new", "./s.np/../s.np/x", "other.np/MANIFEST", "innocent"];
     if can_link() {
         symlink("s.np", at.join("link")).unwrap();
         outputs.push("link/LOCK");

@@ -11,7 +11,7 @@
 //! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`,
 //! `temporary`, `stored`, `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
 //! `job`, `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`,
-//! `fingerprinting`; `any_deduplicator`, `against`, `job_outputs`, `writing`, `opened`; `ranked_record`,
+//! `fingerprinting`; `any_deduplicator`, `against`, `output_plan`, `job_outputs`, `writing`, `opened`; `ranked_record`,
 //! `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
 
 mod against;

@@ -73,15 +73,17 @@ impl OutputPlan {
     }
 }
 
-/// Checks that the names of outputs denote what is written to them. A dry run writes none.
+/// Checks that the names of outputs denote what is written to them. A dry run writes none. An output that is an
+/// input has another error.
 pub(super) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     if job.dry_run {
         return Ok(());
     }
-    if job.shards.is_none() {
+    if job.shards.is_none() && !reader.reads(&job.output) {
         check_copy(&job.output, reader)?;
     }
-    job.duplicates.as_deref().map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
+    let duplicates = job.duplicates.as_deref().filter(|path| !reader.reads(path));
+    duplicates.map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
     job.rejects.as_deref().map_or(Ok(()), check_rejects)
 }
 

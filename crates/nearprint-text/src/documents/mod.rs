@@ -25,7 +25,8 @@
 //! Each of the modules uses only those before it: `system`, `escape`, `compression`, `format`, `output_file`,
 //! `regular`, `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`,
 //! `json_values`, `text`, `csv`, `json`,
-//! `parquet`; `file_content`, `copies`, `record`, `parser`, `reader`; `added`, `writer`, `each`. `outputs` stands alone.
+//! `parquet`; `file_content`, `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
+//! `outputs` stands alone.
 
 mod added;
 mod compression;
