@@ -478,7 +478,7 @@ class Database:
         return {key: text.decode("utf-8", "replace") for key, text in self._texts_of(fingerprint, id).items()}
 
     def hashes_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
-        """What is stored with the keys of a row, by its keys: hashes of texts, or texts in UTF-8."""
+        """What is stored with the keys of a row, by its keys: hashes or features of texts, or texts in UTF-8."""
         return self._texts_of(fingerprint, id)
 
     def _texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:

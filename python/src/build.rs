@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nearprint::erased::AnyBuilder;
 use nearprint::{Result, Width};
+use nearprint_text::dedup::with_texts_to_store;
 use pyo3::prelude::*;
 
 use crate::arguments::{Rows, Settings};
@@ -74,10 +75,12 @@ impl Builder {
         let borrowed = rows.borrow()?;
         self.work(py, |mut building| {
             let mut rows = 0_usize;
-            building.push(&borrowed.rows(), &mut |_| {
+            let stored = &mut |_| {
                 rows += 1;
                 if rows.is_multiple_of(ROWS_BETWEEN_CHECKS) { self.ticker.check() } else { Ok(()) }
-            })?;
+            };
+            let keeps = building.key_storage();
+            with_texts_to_store(keeps, &borrowed.rows(), |rows| building.push(rows, stored))?;
             Ok((Some(building), ()))
         })
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use nearprint::erased::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
-use nearprint::{Query, Result, Width};
+use nearprint::{Query, Result, RowKey, Width};
+use nearprint_text::dedup::{stored_text, with_texts_to_store};
 use nearprint_text::stored::StoredDocuments;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -232,7 +233,7 @@ impl Core {
         Words::from_words(width, found).into_array(py)
     }
 
-    /// The keys of a row, each with what is stored beside it.
+    /// The keys of a row, each with its text, or with what else is stored beside it.
     fn texts_of<'py>(
         &self,
         py: Python<'py>,
@@ -240,8 +241,16 @@ impl Core {
         id: u64,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let words = words.as_slice()?;
-        let keys = run(py, || self.handle.snapshot()?.keys_of(words, id))?;
-        Ok(keys.into_iter().map(|key| (key.key, PyBytes::new(py, &key.text))).collect())
+        let (keeps, keys) = run(py, || {
+            let snapshot = self.handle.snapshot()?;
+            Ok((snapshot.key_storage(), snapshot.keys_of(words, id)?))
+        })?;
+        let text_of = |key: RowKey| {
+            let text = stored_text(keeps, &key.key, &key.text).or_raise(py)?;
+            let text = PyBytes::new(py, &text);
+            Ok((key.key, text))
+        };
+        keys.into_iter().map(text_of).collect()
     }
 
     fn ids_of_key<'py>(
@@ -376,7 +385,9 @@ impl Core {
             self.handle.write(ticker, |writer| {
                 ticker.check()?;
                 let rows = borrowed.rows();
-                if upsert { writer.upsert(&rows, stored) } else { writer.insert(&rows, stored) }
+                with_texts_to_store(writer.key_storage(), &rows, |rows| {
+                    if upsert { writer.upsert(rows, stored) } else { writer.insert(rows, stored) }
+                })
             })?;
             Ok(ids)
         })?;
@@ -403,7 +414,9 @@ impl Core {
             };
             self.handle.write(ticker, |writer| {
                 ticker.check()?;
-                writer.insert_if_new(&borrowed.rows(), k, stored, &mut met)
+                with_texts_to_store(writer.key_storage(), &borrowed.rows(), |rows| {
+                    writer.insert_if_new(rows, k, stored, &mut met)
+                })
             })?;
             Ok((ids, met))
         })?;

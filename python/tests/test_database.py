@@ -294,6 +294,22 @@ def test_keys_and_texts(path: Path) -> None:
         assert (built.keeps_keys, built.keeps_texts) == (True, False)
 
 
+def test_regression_a_text_is_the_same_whoever_has_stored_it(tmp_path: Path) -> None:
+    """Those of documents were given as Zstandard frames."""
+    texts = {"long": "the quick brown fox jumps over the lazy dog " * 9, "first": "\x01" + "x" * 32, "one": "one"}
+    with nearprint.create(tmp_path / "a.np", recipe="minhash", texts=True) as database:
+        database.add_texts(list(texts.values()), keys=list(texts))
+        database.commit()
+        rows = database.rows().table()
+        found = [database.texts_of(row, id) for row, id in zip(rows["fingerprint"], rows["id"].tolist())]
+        assert {key: text for row in found for key, text in row.items()} == texts
+    with nearprint.create(tmp_path / "b.np", texts=True) as database:
+        ids = database.add([1, 2, 3], keys=list(texts), texts=list(texts.values()))
+        database.commit()
+        for row, (id, key) in enumerate(zip(ids, texts), 1):
+            assert database.texts_of(row, id) == {key: texts[key]}
+
+
 def test_checkpoints_are_kept(path: Path) -> None:
     with nearprint.create(path) as database:
         assert database.checkpoint is None

@@ -222,8 +222,8 @@ impl<F: Fingerprint> Snapshot<F> {
     #[must_use]
     pub fn stats(&self) -> Stats {
         let log = self.shared.unflushed.as_ref().map(Unflushed::size);
-        let (log_bytes, log_frames) = log.unwrap_or_default();
-        Stats { log_bytes, log_frames, ..Stats::of(&self.shared.manifest, self.runs()) }
+        let Shared { manifest, published, .. } = &*self.shared;
+        Stats::of(manifest, published.as_deref().unwrap_or(manifest), self.runs(), log.unwrap_or_default())
     }
 
     /// How queries at `k` would be answered, at what cost, and why.

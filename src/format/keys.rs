@@ -75,7 +75,7 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
         self.last != self.sequence
     }
 
-    /// Length in the section `records`.
+    /// Length in the section `records`, as [`encode`](Self::encode) writes it.
     pub(crate) fn len_bytes(&self) -> u64 {
         let last = if self.is_inserted_again() { 8 } else { 0 };
         (F::LEN_BYTES + 12 + last + self.key.len() + self.text.len()) as u64
@@ -159,14 +159,22 @@ pub(crate) struct KeysInfo {
 }
 
 impl KeysInfo {
-    /// Adds a record to the counts. `last` is the row of the record before.
-    pub(crate) fn add<F: Fingerprint>(&mut self, record: &KeyRecord<'_, F>, last: Option<Row<F>>) {
+    /// Adds a record, and its length in the file, to the counts. `last` is the row of the record before.
+    ///
+    /// A file may hold a record longer than this program writes it: with the sequence number of a last
+    /// insertion that is the first one.
+    pub(crate) fn add<F: Fingerprint>(
+        &mut self,
+        record: &KeyRecord<'_, F>,
+        len_bytes: u64,
+        last: Option<Row<F>>,
+    ) {
         self.count += 1;
         self.other_ids += u64::from(record.row.id != hash_key(record.key));
         self.rows += u64::from(last != Some(record.row));
         self.key_sum = self.key_sum.wrapping_add(record.hash());
         self.value_sum = self.value_sum.wrapping_add(record.value_hash());
-        self.record_bytes += record.len_bytes();
+        self.record_bytes += len_bytes;
     }
 
     pub(crate) fn size(&self) -> KeysSize {

@@ -87,6 +87,8 @@ pub(crate) struct Log {
     sealed_at: Option<u64>,
     /// Whether the database has keys.
     keyed: bool,
+    /// Whether the manifest says that an id has been stored. It counts the rows of a sealed log.
+    has_ids: bool,
 }
 
 impl Log {
@@ -117,7 +119,7 @@ impl Log {
         file.read_exact_at(bytes, 0).map_err(io)?;
         header.check(bytes).map_err(|problem| problem.of(&path))?;
         let (sealed_at, keyed) = (manifest.sealed_at(header.number), manifest.keys.is_some());
-        Ok(Self { path, file, header, sealed_at, keyed })
+        Ok(Self { path, file, header, sealed_at, keyed, has_ids: manifest.largest_id.is_some() })
     }
 
     /// What distinguishes this log from every other one.
@@ -191,17 +193,22 @@ impl LogFrames<'_> {
     /// Visits the operations of all frames, in order. After an error, nothing that was visited may
     /// be used.
     pub(crate) fn visit<F: Fingerprint>(&self, visit: &mut impl FnMut(Operation<'_, F>)) -> Result<()> {
-        let mut has_keys = false;
+        let (mut has_keys, mut has_rows) = (false, false);
         for content in &self.frames.contents {
             let offset = self.from.offset + content.start as u64;
             let bytes = self.bytes.get(content.clone()).unwrap_or_default();
             operations(bytes, offset, &mut |operation| {
                 has_keys |= matches!(operation, Operation::InsertKeyed(_));
+                has_rows |= operation.is_insert();
                 visit(operation);
             })
             .map_err(|problem| problem.of(&self.log.path))?;
             if has_keys && !self.log.keyed {
                 let flaw = Flaw::new("frame", offset, "rows without keys, as the database has", "keys");
+                return Err(flaw.of(&self.log.path));
+            }
+            if has_rows && self.log.sealed_at.is_some() && !self.log.has_ids {
+                let flaw = Flaw::new("frame", offset, "no rows, as no id has been stored", "rows");
                 return Err(flaw.of(&self.log.path));
             }
         }

@@ -87,6 +87,11 @@ impl Keys {
 
     /// Record number `index`, which must exist.
     pub(crate) fn record<F: Fingerprint>(&self, index: u64) -> Result<KeyRecord<'_, F>> {
+        self.record_with_len(index).map(|(record, _)| record)
+    }
+
+    /// Record number `index`, which must exist, and its length in the file.
+    fn record_with_len<F: Fingerprint>(&self, index: u64) -> Result<(KeyRecord<'_, F>, u64)> {
         let start = if index == 0 { 0 } else { self.number(ENDS, index - 1)? };
         let end = self.number(ENDS, index)?;
         let records = self.file.section(RECORDS);
@@ -96,7 +101,9 @@ impl Keys {
         }
         let at = records.offset + start;
         let bytes = self.file.bytes(to_usize(at)..to_usize(records.offset + end))?;
-        KeyRecord::decode(self.id(index)?, bytes, at).map_err(|flaw| flaw.of(self.file.path()))
+        let record =
+            KeyRecord::decode(self.id(index)?, bytes, at).map_err(|flaw| flaw.of(self.file.path()))?;
+        Ok((record, end - start))
     }
 
     fn id(&self, index: u64) -> Result<u64> {
@@ -159,14 +166,14 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
         if next.is_multiple_of(AHEAD_RECORDS) {
             self.keys.will_need(next)?;
         }
-        let record = self.keys.record::<F>(next)?;
+        let (record, len_bytes) = self.keys.record_with_len::<F>(next)?;
         if self.last.is_some_and(|last| last.place() >= record.place()) {
             let place = file.section(IDS).offset + next * 8;
             return Err(file.flaw(place, "ascending ids, fingerprints and keys", record.row.id));
         }
         let last = self.last.replace(record).map(|last| last.row);
         if let Some(seen) = &mut self.seen {
-            seen.add(&record, last);
+            seen.add(&record, len_bytes, last);
         }
         self.next += 1;
         Ok(Some(record))
@@ -185,7 +192,7 @@ pub(crate) fn write_keys<F: Fingerprint>(
     visit_all(&mut |record| {
         bytes.bytes.clear();
         record.encode(&mut bytes);
-        info.add(&record, last.replace(record.row));
+        info.add(&record, record.len_bytes(), last.replace(record.row));
         file.put(IDS, &record.row.id.to_le_bytes())?;
         file.put(ENDS, &info.record_bytes.to_le_bytes())?;
         file.put(RECORDS, &bytes.bytes)

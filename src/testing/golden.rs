@@ -297,6 +297,36 @@ fn a_golden_database_with_hashes_of_texts_and_a_history_is_read_and_rewritten() 
     assert_eq!((keys[0].key.as_str(), &keys[0].text[..]), ("a", &b"17 bytes of hash."[..]));
 }
 
+/// A Zstandard frame of the text "one", as programs store it.
+const FRAME: &[u8] = b"\x28\xb5\x2f\xfd\x20\x03\x19\x00\x00one";
+
+/// A run of two rows with a key: one has a frame as its text, the other one a plain text.
+fn write_texts(path: &Path) {
+    crate::util::random::fixed::fix_ids();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::KeysAndTexts);
+    let mut writer = writer::<u64>(path, schema);
+    for (id, key, text) in [(42, "framed", FRAME), (43, "plain", b"\x01 plain")] {
+        writer.insert(NewRow { id: Some(id), text, ..NewRow::keyed(7, key) }).unwrap();
+    }
+    writer.close().unwrap();
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+#[test]
+fn a_golden_database_with_texts_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("texts"));
+        write_texts(&folder("texts"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("texts");
+    write_texts(&again);
+    assert!(files(&again) == files(&folder("texts")), "no longer written as it was");
+    let snapshot = Database::<u64>::open(folder("texts")).unwrap().snapshot().unwrap();
+    let keys = snapshot.keys_of(snapshot.all_rows()[0]).unwrap();
+    assert_eq!((keys[0].key.as_str(), &keys[0].text[..]), ("framed", FRAME));
+}
+
 /// A run of a row with a key and the features of a text.
 fn write_features(path: &Path) {
     crate::util::random::fixed::fix_ids();

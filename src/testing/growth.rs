@@ -55,6 +55,13 @@ fn add_record(bytes: &mut Vec<u8>, tag: &[u8; 4]) {
     bytes.extend(tag.iter().copied().chain([0; 4]));
 }
 
+/// Appends a copy of the first record, `DATA`.
+fn repeat_first_record(bytes: &mut Vec<u8>) {
+    bytes[12] += 1;
+    let first = bytes[32..32 + 8 + 96].to_vec();
+    bytes.extend(first);
+}
+
 /// A name, and the change that makes a database of a later program of `v1/one-row`.
 type Later = (&'static str, fn(&mut Vec<u8>));
 
@@ -281,4 +288,17 @@ fn regression_a_directory_longer_than_a_band_is_damage() {
     manifest.runs[0].segments[0] = table.finish().unwrap().0;
     disk.set_file_bytes(names::MANIFEST, manifest.encode());
     assert!(matches!(open(), Err(Error::Corrupt(damage)) if damage.found == "9"));
+}
+
+/// It was taken for a record of a later program, so that `repair` refused it.
+#[test]
+fn regression_a_second_record_of_the_database_is_damage() {
+    let home = copy_of("v1/one-row");
+    edit_manifest(home.path(), repeat_first_record);
+    let opened = Database::<u64>::open(home.path()).and_then(|found| found.snapshot());
+    assert!(matches!(opened, Err(Error::Corrupt(_))));
+    let target = tempfile::tempdir().unwrap();
+    let copy = target.path().join("copy");
+    Options::new().repair::<u64>(home.path(), &copy, &Schema::new()).unwrap();
+    assert_eq!(Database::<u64>::open(&copy).unwrap().snapshot().unwrap().all_rows(), [ROW]);
 }

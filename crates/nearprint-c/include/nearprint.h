@@ -734,7 +734,7 @@ typedef struct {
   uint32_t width;
   // The distance that the layout is tuned for.
   uint32_t k;
-  // Rows of all runs. Deleted and repeated rows count until a merge removes them.
+  // Rows of all runs and logs. Deleted and repeated rows count until a merge removes them.
   uint64_t rows;
   // Distinct fingerprints of each run, added up.
   uint64_t fingerprints;
@@ -744,9 +744,9 @@ typedef struct {
   uint64_t largest_id;
   // The version of the manifest; each change adds one.
   uint64_t generation;
-  // The number of runs.
+  // The number of runs on disk. The rows of the logs are in none.
   uint64_t runs;
-  // Bytes of all files.
+  // Bytes of all files: the manifest, runs, identities of ingested runs, and logs.
   uint64_t bytes;
   // Rows that queries find, where that is known without reading them; UINT64_MAX otherwise.
   uint64_t live_rows;
@@ -865,8 +865,9 @@ typedef int32_t (*nearprint_keyed_match_fn)(void *context,
                                             const char *key,
                                             size_t key_len);
 
-// Receives a key and its text. Both live until the function returns. `text_len` is 0 where
-// the database stores no texts. Another value than 0 ends the list with NEARPRINT_STOPPED.
+// Receives a key and its text, or the hash or the features that the database keeps instead. Both live
+// until the function returns. `text_len` is 0 where the database stores nothing with keys. Another value
+// than 0 ends the list with NEARPRINT_STOPPED.
 //
 // Called on the thread of the caller. It must not throw.
 typedef int32_t (*nearprint_key_fn)(void *context,
@@ -1168,7 +1169,8 @@ nearprint_status nearprint_snapshot_similar_cross(const nearprint_snapshot *snap
 // Finds the documents that are similar to a text, which must be UTF-8: the most similar first, equally
 // similar ones by distance, fingerprint and id. Otherwise as nearprint_snapshot_similar_pairs().
 //
-// Columns: fingerprints, ids, distances, similarities. `count` receives the number of documents. If it
+// Columns: fingerprints, ids, distances, similarities. There is no column of keys:
+// nearprint_snapshot_visit_keys() has the keys of a row. `count` receives the number of documents. If it
 // exceeds the capacity, the first ones were written.
 nearprint_status nearprint_snapshot_find_text(const nearprint_snapshot *snapshot,
                                               const char *text,

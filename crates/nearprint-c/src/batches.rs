@@ -9,7 +9,7 @@ use crate::builder::nearprint_builder;
 use crate::call::Call;
 use crate::columns::{MATCHES, Outputs, nearprint_columns};
 use crate::error::{Failure, nearprint_error};
-use crate::rows::{CheckedRows, nearprint_rows, text_array};
+use crate::rows::{CheckedRows, nearprint_rows, text_array, with_texts_to_store};
 use crate::status::nearprint_status;
 use crate::writer::{change, nearprint_writer};
 use nearprint::erased::Shape;
@@ -30,7 +30,11 @@ pub unsafe extern "C" fn nearprint_builder_push_rows(
         let builder = call.handle(builder, "builder")?;
         let rows = CheckedRows::new(call, rows, builder.words)?;
         let mut ids = call.outputs(assigned, rows.count, "assigned")?;
-        builder.inner.with("builder", |inner| Ok(inner.push(&rows.view(), &mut ids.receive())?))
+        builder.inner.with("builder", |inner| {
+            Ok(with_texts_to_store(inner.key_storage(), &rows.view(), |rows| {
+                inner.push(rows, &mut ids.receive())
+            })?)
+        })
     })
 }
 
@@ -91,7 +95,9 @@ pub unsafe extern "C" fn nearprint_writer_insert_if_new(
             rows: 0,
         };
         writer.inner.with("writer", |inner| {
-            Ok(inner.insert_if_new(&rows.view(), k, &mut ids.receive(), &mut met)?)
+            Ok(with_texts_to_store(inner.key_storage(), &rows.view(), |rows| {
+                inner.insert_if_new(rows, k, &mut ids.receive(), &mut met)
+            })?)
         })?;
         count.set(met.rows);
         Ok(())
@@ -255,6 +261,10 @@ unsafe fn store(
         let writer = call.handle(writer, "writer")?;
         let rows = CheckedRows::new(call, rows, writer.words)?;
         let mut ids = call.outputs(assigned, rows.count, "assigned")?;
-        writer.inner.with("writer", |inner| Ok(store(inner, &rows.view(), &mut ids.receive())?))
+        writer.inner.with("writer", |inner| {
+            Ok(with_texts_to_store(inner.key_storage(), &rows.view(), |rows| {
+                store(inner, rows, &mut ids.receive())
+            })?)
+        })
     })
 }

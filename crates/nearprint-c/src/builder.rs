@@ -7,6 +7,7 @@ use nearprint::erased::{AnyBuilder, NewRows};
 use crate::call::Call;
 use crate::error::nearprint_error;
 use crate::handle::{self, Guarded, Handle};
+use crate::rows::with_texts_to_store;
 use crate::settings::{self, nearprint_options, nearprint_schema};
 use crate::status::nearprint_status;
 use crate::text::{First, KeyedRow};
@@ -92,7 +93,9 @@ pub unsafe extern "C" fn nearprint_builder_push_keyed(
         let builder = call.handle(builder, "builder")?;
         let row = KeyedRow { fingerprint, id, key: (key, key_len), text: (text, text_len) };
         row.store(call, builder.words, assigned, |row, stored| {
-            builder.inner.with("builder", |inner| Ok(inner.push(row, stored)?))
+            builder.inner.with("builder", |inner| {
+                Ok(with_texts_to_store(inner.key_storage(), row, |row| inner.push(row, stored))?)
+            })
         })
     })
 }

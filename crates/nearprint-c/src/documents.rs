@@ -81,7 +81,8 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_cross(
 /// Finds the documents that are similar to a text, which must be UTF-8: the most similar first, equally
 /// similar ones by distance, fingerprint and id. Otherwise as nearprint_snapshot_similar_pairs().
 ///
-/// Columns: fingerprints, ids, distances, similarities. `count` receives the number of documents. If it
+/// Columns: fingerprints, ids, distances, similarities. There is no column of keys:
+/// nearprint_snapshot_visit_keys() has the keys of a row. `count` receives the number of documents. If it
 /// exceeds the capacity, the first ones were written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_find_text(
@@ -98,7 +99,8 @@ pub unsafe extern "C" fn nearprint_snapshot_find_text(
         let snapshot = call.handle(snapshot, "snapshot")?;
         let text = call.text(text, text_len, "text")?;
         let mut count = call.output(count, "count")?;
-        let shape = Shape { groups: false, ..Finder::SHAPE };
+        // Keys would live no longer than the finder.
+        let shape = Shape { groups: false, keys: false, ..Finder::SHAPE };
         let mut columns = Outputs::new(call, columns, shape, snapshot.words())?;
         let mut finder = documents(&snapshot.inner)?.finder(checked(similarity)?)?;
         finder.find(0, text, usize::MAX, &mut columns)?;
@@ -118,5 +120,45 @@ fn checked(similarity: f64) -> Outcome<f64> {
     match (0.0..=1.0).contains(&similarity) {
         true => Ok(similarity),
         false => Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearprint::{AnyDatabase, Database, KeyStorage, NewRow, U256};
+    use nearprint_text::Recipe;
+    use nearprint_text::stored::DocumentRows;
+
+    use super::*;
+    use crate::growing::Growing;
+    use crate::status::{NEARPRINT_INVALID_ARGUMENT, NEARPRINT_OK};
+
+    /// Pointers to keys were written whose memory ended with the call.
+    #[test]
+    fn regression_a_text_is_found_without_a_column_of_keys() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.np");
+        let (recipe, keeps): (Recipe, _) = ("minhash".parse().unwrap(), KeyStorage::KeysAndFeatures);
+        let schema = recipe.schema().keys(keeps);
+        let mut writer = Database::<U256>::create(&path, &schema).unwrap().writer().unwrap();
+        let text = "one two three four five";
+        let (fingerprint, evidence) = DocumentRows::new(&recipe, keeps).unwrap().row("a key", text).unwrap();
+        writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint, "a key") }).unwrap();
+        writer.commit().unwrap();
+        let inner = AnyDatabase::open(&path).unwrap().snapshot().unwrap();
+        let snapshot = crate::handle::give(nearprint_snapshot { inner });
+        let (mut id, mut key, mut key_len, mut count) = (0, std::ptr::null(), 0, 0);
+        let mut columns = nearprint_columns { capacity: 1, ids: &raw mut id, ..nearprint_columns::DEFAULT };
+        let mut find = |columns: &nearprint_columns| {
+            let (text, len, error) = (text.as_ptr().cast(), text.len(), std::ptr::null_mut());
+            // SAFETY: All pointers are valid.
+            unsafe { nearprint_snapshot_find_text(snapshot, text, len, 0.5, columns, &raw mut count, error) }
+        };
+        assert_eq!(find(&columns), NEARPRINT_OK);
+        (columns.keys, columns.key_lens) = (&raw mut key, &raw mut key_len);
+        assert_eq!(find(&columns), NEARPRINT_INVALID_ARGUMENT);
+        assert!(id != 0 && count == 1 && key.is_null());
+        // SAFETY: The handle is alive.
+        unsafe { crate::snapshot::nearprint_snapshot_free(snapshot) };
     }
 }

@@ -23,7 +23,7 @@ mod growing;
 mod handle;
 mod structures;
 
-#[cfg(all(any(test, feature = "fuzzing"), feature = "texts"))]
+#[cfg(all(any(test, feature = "fuzzing"), feature = "images", feature = "texts"))]
 #[doc(hidden)]
 pub mod fuzzing;
 

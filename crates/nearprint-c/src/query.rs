@@ -9,6 +9,7 @@ use nearprint::{Query, Result, RowKey};
 use crate::call::Call;
 use crate::columns::{MATCHES, Outputs, nearprint_columns};
 use crate::error::{Failure, nearprint_error};
+use crate::rows::stored_text;
 use crate::snapshot::nearprint_snapshot;
 use crate::status::nearprint_status;
 use crate::text::{stopped, write_numbers};
@@ -47,8 +48,9 @@ pub type nearprint_keyed_match_fn = Option<
     ) -> i32,
 >;
 
-/// Receives a key and its text. Both live until the function returns. `text_len` is 0 where
-/// the database stores no texts. Another value than 0 ends the list with NEARPRINT_STOPPED.
+/// Receives a key and its text, or the hash or the features that the database keeps instead. Both live
+/// until the function returns. `text_len` is 0 where the database stores nothing with keys. Another value
+/// than 0 ends the list with NEARPRINT_STOPPED.
 ///
 /// Called on the thread of the caller. It must not throw.
 pub type nearprint_key_fn = Option<
@@ -234,7 +236,9 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_keys(
         let snapshot = call.handle(snapshot, "snapshot")?;
         let fingerprint = call.words(fingerprint, snapshot.words(), 1, "fingerprint")?;
         let visit = visit.ok_or_else(|| Failure::argument("visit", "a null pointer"))?;
+        let keeps = snapshot.inner.key_storage();
         for RowKey { key, text, .. } in snapshot.inner.keys_of(fingerprint, id)? {
+            let text = stored_text(keeps, &key, &text)?;
             let (key, key_len) = (key.as_ptr().cast(), key.len());
             // SAFETY: By the header, the function accepts its context and strings that live until
             // it returns.

@@ -3,6 +3,8 @@
 use std::ffi::c_char;
 use std::ptr;
 
+#[cfg(not(feature = "texts"))]
+use nearprint::KeyStorage;
 use nearprint::erased::NewRows;
 
 use crate::call::Call;
@@ -81,6 +83,29 @@ impl<'c> CheckedRows<'c> {
         let (fingerprints, ids) = (self.fingerprints, self.ids);
         NewRows { fingerprints, ids, keys: self.keys.as_deref(), texts: self.texts.as_deref() }
     }
+}
+
+#[cfg(feature = "texts")]
+pub(crate) use nearprint_text::dedup::{stored_text, with_texts_to_store};
+
+/// Without Zstandard, a text is stored as it is. Every reader accepts it.
+#[cfg(not(feature = "texts"))]
+pub(crate) fn with_texts_to_store<T>(
+    _: KeyStorage,
+    rows: &NewRows<'_>,
+    store: impl FnOnce(&NewRows<'_>) -> nearprint::Result<T>,
+) -> nearprint::Result<T> {
+    store(rows)
+}
+
+/// Without Zstandard, a text is what is stored.
+#[cfg(not(feature = "texts"))]
+pub(crate) fn stored_text<'a>(
+    _: KeyStorage,
+    _: &str,
+    stored: &'a [u8],
+) -> nearprint::Result<std::borrow::Cow<'a, [u8]>> {
+    Ok(stored.into())
 }
 
 /// The keys and the texts of documents.

@@ -9,7 +9,7 @@ use crate::call::Call;
 use crate::database::nearprint_database;
 use crate::error::{Failure, Outcome, nearprint_error};
 use crate::handle::{self, Handle};
-use crate::rows::{CheckedRows, nearprint_rows};
+use crate::rows::{CheckedRows, nearprint_rows, with_texts_to_store};
 use crate::status::{NEARPRINT_BUSY, NEARPRINT_CLOSED, nearprint_status};
 
 /// A writer that several threads use: each call returns when its operations are durable, and one sync
@@ -101,7 +101,11 @@ pub unsafe extern "C" fn nearprint_shared_writer_insert_rows(
         let rows = CheckedRows::new(call, rows, writer.words)?;
         let mut ids = call.outputs(assigned, rows.count, "assigned")?;
         writer.inner.with("writer", |shared| {
-            Ok(shared.commit_with(|writer| writer.insert(&rows.view(), &mut ids.receive()))?)
+            Ok(shared.commit_with(|writer| {
+                with_texts_to_store(writer.key_storage(), &rows.view(), |rows| {
+                    writer.insert(rows, &mut ids.receive())
+                })
+            })?)
         })
     })
 }
@@ -128,8 +132,11 @@ pub unsafe extern "C" fn nearprint_shared_writer_insert_if_new(
         let mut met = nearprint::erased::Columns::default();
         let mut ids = call.optional(id);
         writer.inner.with("writer", |shared| {
-            let insert =
-                |writer: &mut AnyWriter| writer.insert_if_new(&rows.view(), k, &mut ids.receive(), &mut met);
+            let insert = |writer: &mut AnyWriter| {
+                with_texts_to_store(writer.key_storage(), &rows.view(), |rows| {
+                    writer.insert_if_new(rows, k, &mut ids.receive(), &mut met)
+                })
+            };
             Ok(shared.commit_with(insert)?)
         })?;
         call.optional(is_new).set(i32::from(met.fingerprints.is_empty()));

@@ -39,7 +39,7 @@ pub struct nearprint_stats {
     pub width: u32,
     /// The distance that the layout is tuned for.
     pub k: u32,
-    /// Rows of all runs. Deleted and repeated rows count until a merge removes them.
+    /// Rows of all runs and logs. Deleted and repeated rows count until a merge removes them.
     pub rows: u64,
     /// Distinct fingerprints of each run, added up.
     pub fingerprints: u64,
@@ -49,9 +49,9 @@ pub struct nearprint_stats {
     pub largest_id: u64,
     /// The version of the manifest; each change adds one.
     pub generation: u64,
-    /// The number of runs.
+    /// The number of runs on disk. The rows of the logs are in none.
     pub runs: u64,
-    /// Bytes of all files.
+    /// Bytes of all files: the manifest, runs, identities of ingested runs, and logs.
     pub bytes: u64,
     /// Rows that queries find, where that is known without reading them; UINT64_MAX otherwise.
     pub live_rows: u64,

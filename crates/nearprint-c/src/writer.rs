@@ -10,6 +10,7 @@ use crate::columns::{MATCHES, Outputs, nearprint_columns};
 use crate::database::nearprint_database;
 use crate::error::nearprint_error;
 use crate::handle::{self, Guarded, Handle};
+use crate::rows::with_texts_to_store;
 use crate::snapshot::nearprint_snapshot;
 use crate::status::nearprint_status;
 use crate::text::{First, KeyedRow};
@@ -271,7 +272,9 @@ unsafe fn write_keyed(
         let writer = call.handle(writer, "writer")?;
         row.store(call, writer.words, assigned, |row, stored| {
             writer.inner.with("writer", |inner| {
-                Ok(if upsert { inner.upsert(row, stored) } else { inner.insert(row, stored) }?)
+                Ok(with_texts_to_store(inner.key_storage(), row, |row| {
+                    if upsert { inner.upsert(row, stored) } else { inner.insert(row, stored) }
+                })?)
             })
         })
     })

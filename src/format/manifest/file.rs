@@ -134,6 +134,9 @@ impl Manifest {
                 manifest.skipped.push((tag, body.take_rest().to_vec()));
                 continue;
             }
+            if tag == TAG_DATABASE {
+                return Err(records.flaw("one record DATA", "another one").into());
+            }
             let place = ORDER.iter().position(|known| *known == tag);
             let place = place.ok_or_else(|| Problem::NewerFeature(format!("record {}", name(tag))))?;
             // Only run records repeat.

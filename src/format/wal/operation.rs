@@ -35,6 +35,13 @@ pub(crate) enum Operation<'a, F> {
     History(&'a [u8]),
 }
 
+impl<F> Operation<'_, F> {
+    /// Whether it inserts a row.
+    pub(crate) fn is_insert(&self) -> bool {
+        matches!(self, Self::Insert { .. } | Self::InsertKeyed(_))
+    }
+}
+
 /// Visits the operations of a frame's content, which starts at `offset`, in order.
 pub(crate) fn operations<'a, F: Fingerprint>(
     content: &'a [u8],

@@ -58,13 +58,19 @@ fn golden() -> Vec<Bytes> {
         paths.sort();
         paths
     };
+    let later = ["future/needed-to-write", "future/skippable-record"].map(|name| folder.join(name));
+    let folders = entries(&folder.join("v1")).into_iter().chain(later);
+    folders.map(|path| files_of(&path)).collect()
+}
+
+/// The files of a folder.
+fn files_of(folder: &Path) -> Bytes {
     let read = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         (name, std::fs::read(path).expect("a file"))
     };
-    let later = ["future/needed-to-write", "future/skippable-record"].map(|name| folder.join(name));
-    let folders = entries(&folder.join("v1")).into_iter().chain(later);
-    folders.map(|path| entries(&path).iter().map(|path| read(path)).collect()).collect()
+    let entries = std::fs::read_dir(folder).expect("a golden database");
+    entries.map(|entry| read(&entry.expect("an entry").path())).collect()
 }
 
 /// Two runs with keys, tombstones in the younger one, a log, and identities of ingested runs.
@@ -364,6 +370,61 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::testing::fuzzing::input::random;
+
+    /// What the reader finds in a changed golden database, after the engine has agreed.
+    fn agreed<F: Fingerprint>(
+        name: &str,
+        change: impl FnOnce(&mut Bytes),
+    ) -> std::result::Result<Database, Fault> {
+        let mut files = files_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name));
+        let records = Database::read(&files).expect("a golden database").records;
+        change(&mut files);
+        seal(&mut files, &records);
+        let found = Database::read(&files);
+        let expected = match &found {
+            Ok(content) => Expected::Sound(content),
+            Err(fault) => Expected::Damage(fault, None),
+        };
+        check::<F>(&files, &expected, &[7; 16]);
+        found
+    }
+
+    /// Changes a file.
+    fn edit_file(files: &mut Bytes, name: &str, edit: impl FnOnce(&mut Vec<u8>)) {
+        edit(files.get_mut(name).expect("a file of the database"));
+    }
+
+    /// Verification took the length of the record that a writer would write, without the number.
+    #[test]
+    fn regression_a_key_may_have_the_same_first_and_last_insertion() {
+        const RECORDS: usize = 0x6000;
+        const FOOTER: usize = 0xa000;
+        let found = agreed::<u128>("two-keys", |files| {
+            edit_file(files, "00000001.keys", |keys| {
+                // The first record is 32 bytes long, and gets the number of its last insertion, 0.
+                keys[RECORDS + 27] |= 0x80;
+                keys.copy_within(RECORDS + 28..RECORDS + 61, RECORDS + 36);
+                keys[RECORDS + 28..RECORDS + 36].fill(0);
+                for (at, number) in [(0x4000, 40u64), (0x4008, 69), (FOOTER + 40, 69), (FOOTER + 136, 69)] {
+                    keys[at..at + 8].copy_from_slice(&number.to_le_bytes());
+                }
+            });
+        });
+        assert_eq!(found.unwrap().rows.rows.len(), 2);
+    }
+
+    #[test]
+    fn regression_rows_of_a_sealed_log_without_the_flag_of_ids_are_damage() {
+        const FLAGS: usize = 0x54;
+        const LARGEST_ID: usize = 0x60;
+        let found = agreed::<u64>("sealed", |files| {
+            edit_file(files, names::MANIFEST, |manifest| {
+                manifest[FLAGS] &= !1;
+                manifest[LARGEST_ID..LARGEST_ID + 8].fill(0);
+            });
+        });
+        assert!(matches!(found, Err(Fault::Damage(_))), "{:?}", found.err());
+    }
 
     /// Changes lead to all outcomes; without that the target would compare nothing.
     #[test]

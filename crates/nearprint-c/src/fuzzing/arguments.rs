@@ -81,6 +81,35 @@ impl Rows {
     }
 }
 
+/// Documents: a key and a text each.
+pub(super) struct Documents {
+    keys: Vec<*const c_char>,
+    key_lens: Vec<usize>,
+    texts: Vec<*const c_char>,
+    text_lens: Vec<usize>,
+}
+
+impl Documents {
+    pub(super) fn new(keys: &[&'static [u8]], texts: &[&'static [u8]]) -> Self {
+        let starts = |of: &[&'static [u8]]| of.iter().map(|bytes| bytes.as_ptr().cast()).collect();
+        let lens = |of: &[&'static [u8]]| of.iter().map(|bytes| bytes.len()).collect();
+        Self { keys: starts(keys), key_lens: lens(keys), texts: starts(texts), text_lens: lens(texts) }
+    }
+
+    /// The first documents, as a structure.
+    pub(super) fn structure(&self, input: &mut Input<'_>) -> nearprint_rows {
+        let count = self.keys.len() - input.below(self.keys.len() + 1);
+        nearprint_rows {
+            count: length(input, count),
+            keys: pointer(input, self.keys.as_ptr()),
+            key_lens: pointer(input, self.key_lens.as_ptr()),
+            texts: pointer(input, self.texts.as_ptr()),
+            text_lens: pointer(input, self.text_lens.as_ptr()),
+            ..nearprint_rows::DEFAULT
+        }
+    }
+}
+
 /// A text with its length. Some are not UTF-8.
 pub(super) fn text(input: &mut Input<'_>, text: &'static [u8]) -> (*const c_char, usize) {
     let bytes = if is_wrong(input) { b"\xff\0not UTF-8" } else { text };

@@ -41,7 +41,7 @@ const LAYOUTS: [&[u8]; 8] = [
     b"blocks:0,0",
     b"nothing",
 ];
-const KEYS: [&[u8]; 4] = [b"one", b"two", b"three", b""];
+pub(super) const KEYS: [&[u8]; 4] = [b"one", b"two", b"three", b""];
 
 impl World {
     /// Databases and builders.
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// The path of one of three databases.
-    fn path(&self, input: &mut Input<'_>) -> Vec<u8> {
+    pub(super) fn path(&self, input: &mut Input<'_>) -> Vec<u8> {
         let name = input.pick(&["a", "a", "a", "b", "b", "a/b", "", "a\0"]);
         [self.home.path().as_os_str().as_bytes(), b"/", name.as_bytes()].concat()
     }
@@ -146,7 +146,7 @@ impl World {
         schema
     }
 
-    fn options(&self, input: &mut Input<'_>) -> nearprint_options {
+    pub(super) fn options(&self, input: &mut Input<'_>) -> nearprint_options {
         let mut options = std::mem::MaybeUninit::uninit();
         // SAFETY: The function sets the whole structure.
         let mut options = unsafe {

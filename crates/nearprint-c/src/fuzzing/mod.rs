@@ -6,7 +6,9 @@
 
 mod arguments;
 mod build;
+mod documents;
 mod read;
+mod shared;
 mod world;
 
 use nearprint::testing::fuzzing::input::{Input, random};
@@ -30,11 +32,13 @@ fn calls(bytes: &[u8]) {
             break;
         }
         let mut input = Input::new(all.take(CALL_BYTES));
-        match input.below(4) {
+        match input.below(6) {
             0 => world.build(&mut input),
             1 => world.write(&mut input),
             2 => world.read(&mut input),
-            _ => world.list(&mut input),
+            3 => world.list(&mut input),
+            4 => world.document(&mut input),
+            _ => world.share(&mut input),
         }
     }
 }
@@ -63,7 +67,17 @@ fn seeds() -> Vec<Vec<u8>> {
         .chain([OPEN_WRITER, CLOSE_WRITER, [1, 4], OPEN_WRITER, [0, 6]])
         .collect();
     let lists: Vec<_> = (0..8).flat_map(|list| [[3, list], [3, 0], NEXT, NEXT, [3, list]]).collect();
-    let scripts = [built, changed, lists];
+    let documents: Vec<_> = [[4, 0], [4, 1], [4, 1], [4, 2], OPEN, TAKE, [4, 3], [3, 3], OPEN_WRITER]
+        .into_iter()
+        .chain((5..10).flat_map(|call| [[4, call], NEXT, [4, call], [4, call]]))
+        .chain([CLOSE_WRITER, [4, 4]])
+        .collect();
+    let shared: Vec<_> = [[0, 9], [5, 0], [5, 1], [5, 1], [5, 1], TAKE, [5, 3], [5, 3]]
+        .into_iter()
+        .chain((5..9).flat_map(|call| [[5, call], [5, call]]))
+        .chain([[5, 2], OPEN_WRITER, [5, 5], [5, 6], [5, 6], CLOSE_WRITER, [5, 4]])
+        .collect();
+    let scripts = [built, changed, lists, documents, shared];
     let written = scripts.iter().flat_map(|script| (0..6).map(|noise| write(script, noise)));
     written.chain(noises()).collect()
 }
@@ -101,6 +115,43 @@ mod tests {
             bytes
         };
         calls(&script.map(calls_of).concat());
+    }
+
+    /// The functions of the library that a header declares.
+    fn declared(header: &str) -> Vec<&str> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        header
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic()))
+            .filter(|line| !line.starts_with("static inline") && !line.starts_with("typedef"))
+            .filter_map(|line| line.split_once('(').map(|(before, _)| before))
+            .filter_map(|before| before.rsplit(|c| !is_name(c)).next())
+            .filter(|name| name.starts_with("nearprint_"))
+            .collect()
+    }
+
+    /// The names in the body of the target, without its imports.
+    fn called(sources: &'static [&str]) -> Vec<&'static str> {
+        let is_import = |part: &&str| part.trim_start().starts_with("use ");
+        let of_source = |source: &&'static str| source.split_inclusive(';').filter(|part| !is_import(part));
+        let names = sources.iter().flat_map(of_source);
+        names.flat_map(|part| part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).collect()
+    }
+
+    #[test]
+    fn regression_every_function_of_the_header_is_called() {
+        const SOURCES: &[&str] = &[
+            include_str!("build.rs"),
+            include_str!("documents.rs"),
+            include_str!("read.rs"),
+            include_str!("shared.rs"),
+            include_str!("world.rs"),
+        ];
+        let declared = declared(include_str!("../../include/nearprint.h"));
+        assert!(declared.len() > 100, "{} functions", declared.len());
+        let called = called(SOURCES);
+        let missing: Vec<_> = declared.iter().copied().filter(|name| !called.contains(name)).collect();
+        assert_eq!(missing, [""; 0], "functions that the target never calls");
     }
 
     #[test]

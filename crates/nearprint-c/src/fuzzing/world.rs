@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use crate::builder::{nearprint_builder, nearprint_builder_free, nearprint_builder_push};
 use crate::database::{nearprint_database, nearprint_database_free};
+use crate::deduplicator::{nearprint_deduplicator, nearprint_deduplicator_free};
 use crate::error::{
     nearprint_error, nearprint_error_code, nearprint_error_free, nearprint_error_message, nearprint_error_new,
 };
 use crate::events::{NEARPRINT_EVENT_FLUSH, NEARPRINT_EVENT_STALL, nearprint_event};
 use crate::fingerprinter::{nearprint_fingerprinter, nearprint_fingerprinter_free};
+use crate::follower::{nearprint_follower, nearprint_follower_free};
+use crate::shared::{nearprint_shared_writer, nearprint_shared_writer_free};
 use crate::snapshot::{nearprint_snapshot, nearprint_snapshot_free};
 use crate::status::{NEARPRINT_BUG, NEARPRINT_OK, nearprint_status};
 use crate::stream::{nearprint_stream, nearprint_stream_free};
@@ -143,6 +146,9 @@ pub(super) struct World {
     pub(super) streams: Handles<nearprint_stream>,
     pub(super) snapshots: Handles<nearprint_snapshot>,
     pub(super) writers: Handles<nearprint_writer>,
+    pub(super) shared_writers: Handles<nearprint_shared_writer>,
+    pub(super) deduplicators: Handles<nearprint_deduplicator>,
+    pub(super) followers: Handles<nearprint_follower>,
     pub(super) builders: Handles<nearprint_builder>,
     pub(super) databases: Handles<nearprint_database>,
     pub(super) fingerprinters: Handles<nearprint_fingerprinter>,
@@ -160,6 +166,9 @@ impl World {
             streams: Handles::new(nearprint_stream_free),
             snapshots: Handles::new(nearprint_snapshot_free),
             writers: Handles::new(nearprint_writer_free),
+            shared_writers: Handles::new(nearprint_shared_writer_free),
+            deduplicators: Handles::new(nearprint_deduplicator_free),
+            followers: Handles::new(nearprint_follower_free),
             builders: Handles::new(nearprint_builder_free),
             databases: Handles::new(nearprint_database_free),
             fingerprinters: Handles::new(nearprint_fingerprinter_free),

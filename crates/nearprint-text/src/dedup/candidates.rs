@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::measure::{Judge, Measure};
-use super::stored::{Stored, damaged};
+use super::stored::{Origin, Stored, damaged};
 use super::temporary::TemporaryBytes;
 use crate::error::Result;
 use crate::recipe::{
@@ -334,7 +334,7 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
 fn candidates<F: Fingerprint>(
     Match { fingerprint, id, distance }: Match<F>,
     document: Document<'_, F>,
-    keys: Vec<RowKey>,
+    (origin, keys): (Origin, Vec<RowKey>),
     counts: impl Fn(&RowKey) -> bool,
 ) -> Vec<Candidate> {
     let has_same_fingerprint = fingerprint == document.stored_fingerprint();
@@ -345,7 +345,8 @@ fn candidates<F: Fingerprint>(
         return vec![candidate(0, id.to_string(), Stored::default())];
     }
     let keys = keys.into_iter().filter(counts);
-    keys.map(|RowKey { key, sequence, text, .. }| candidate(sequence, key, Stored(text))).collect()
+    let read = |text| Stored::read(origin, text);
+    keys.map(|RowKey { key, sequence, text, .. }| candidate(sequence, key, read(text))).collect()
 }
 
 /// The documents that were kept before a run.
@@ -376,7 +377,8 @@ impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
         let keys = self.snapshot.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
         let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
         let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
-        Ok(candidates(row, document, keys, counts))
+        let origin = Origin::Database(self.snapshot.key_storage());
+        Ok(candidates(row, document, (origin, keys), counts))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
@@ -391,6 +393,7 @@ impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
 /// The documents that a run has kept so far, those included that its database had before.
 pub(super) struct FreshDocuments<'a, F: Fingerprint, T> {
     pub(super) writer: &'a mut Writer<F>,
+    pub(super) origin: Origin,
     /// Reads the text of a document.
     pub(super) read: T,
     /// The sets of features of documents that are remembered temporarily.
@@ -413,7 +416,7 @@ impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> fo
 
     fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
         let keys = self.writer.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
-        Ok(candidates(row, document, keys, |_| true))
+        Ok(candidates(row, document, (self.origin, keys), |_| true))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {

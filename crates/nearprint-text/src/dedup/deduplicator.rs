@@ -10,7 +10,7 @@ use super::database::{allowed_recipe, check_bands, open_database};
 use super::kept_keys::KeptKeys;
 use super::measure::{Judge, Measure, key_storage};
 use super::options::DedupOptions;
-use super::stored::Stored;
+use super::stored::{Origin, Stored};
 use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
@@ -449,13 +449,14 @@ impl<F: Fingerprint> Deduplicator<F> {
         document: Document<'_, F>,
         text_of: impl FnMut(&Candidate) -> Result<String>,
     ) -> Result<Verdict> {
+        let origin = self.origin();
         let Self { measure, fingerprinter, .. } = self;
         let known = match &mut self.known {
             Some(known) => known.nearest(document, measure, fingerprinter)?,
             None => Verdict::New,
         };
         let Self { writer, sets, outlines, .. } = self;
-        let mut fresh = FreshDocuments { writer, read: text_of, sets, outlines };
+        let mut fresh = FreshDocuments { writer, origin, read: text_of, sets, outlines };
         let fresh = fresh.nearest(document, measure, fingerprinter)?;
         Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
     }
@@ -487,9 +488,10 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// the documents of this run.
     pub(super) fn all_near(&mut self, document: Document<'_, F>) -> Result<Vec<Candidate>> {
         let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
+        let origin = self.origin();
         let Self { known, writer, sets, outlines, .. } = self;
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let mut fresh = FreshDocuments { writer, read, sets, outlines };
+        let mut fresh = FreshDocuments { writer, origin, read, sets, outlines };
         let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments<F>);
         let mut found = Vec::new();
         for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments<F>]) {
@@ -539,7 +541,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(());
         }
         self.writer.insert(NewRow {
-            text: &stored.0,
+            text: stored.bytes(),
             ..NewRow::keyed(document.stored_fingerprint(), document.key)
         })?;
         if self.options.unique_keys {
@@ -590,6 +592,14 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(())
     }
 
+    /// Whose values stand beside the keys of kept documents.
+    fn origin(&self) -> Origin {
+        match self.is_temporary {
+            true => Origin::Temporary,
+            false => Origin::Database(self.writer.key_storage()),
+        }
+    }
+
     /// Whether a document with the same key and the same tokens is stored.
     fn is_stored(&mut self, document: Document<'_, F>) -> Result<bool> {
         self.has_kept(|kept| kept.has_key(document.row(), document))
@@ -604,8 +614,9 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Whether the documents of this run, or those before it, have something.
     fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        let origin = self.origin();
         let Self { writer, sets, outlines, .. } = self;
-        let is_fresh = has(&mut FreshDocuments { writer, read, sets, outlines })?;
+        let is_fresh = has(&mut FreshDocuments { writer, origin, read, sets, outlines })?;
         Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
     }
 

@@ -68,5 +68,6 @@ pub use options::{DedupOptions, Evidence, recipe_of};
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use report::{DocumentsNear, DuplicateFile, DuplicateFiles, FileReport};
 pub use sharded::Shards;
-pub(crate) use stored::{Stored, damaged};
+pub(crate) use stored::{Origin, Stored, damaged};
+pub use stored::{stored_text, with_texts_to_store};
 pub use units::{Unit, UnitRules};

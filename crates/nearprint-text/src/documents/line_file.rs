@@ -339,6 +339,11 @@ pub(super) fn is_stdout(path: &Path) -> bool {
 }
 
 pub(crate) fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
+    // Memory is taken for bytes that are there.
+    let end = span.offset.checked_add(span.len_bytes);
+    if end.is_none_or(|end| end > file.metadata().map_or(0, |metadata| metadata.len())) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let len = usize::try_from(span.len_bytes).map_err(io::Error::other)?;
     let mut bytes = vec![0; len];
     read_exact_at(file, &mut bytes, span.offset)?;

@@ -11,7 +11,7 @@ use super::py::{compute, unsigned_hash};
 use nearprint::internal::mix64;
 use nearprint::{Fingerprint, U256, WidthVisitor};
 use unicode_normalization::UnicodeNormalization;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128, xxh3_128_with_seed};
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
     recipe.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
@@ -206,6 +206,22 @@ fn regression_a_text_without_features_is_compared_by_its_tokens() {
         assert!(none.stored("a").distance(none.stored("b")) > 8, "{recipe}");
         let long = fingerprinter.fingerprint("fingerprints 近似重複 of longer texts have features");
         assert!(long.comparable() == Comparable::Features && long.stored("a") == long.value, "{recipe}");
+    }
+}
+
+/// The section "Texts without features" of docs/minhash.md.
+#[test]
+fn texts_without_features_are_stored_as_the_definition_says() {
+    let recipe: Recipe = "minhash short=none".parse().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
+    let of_tokens = xxh3_128(b"two words ");
+    let of_key = xxh3_128_with_seed(b"the key", 1);
+    for (text, hash) in [("Two words", of_tokens), ("", of_key), ("-- !", of_key)] {
+        let found = fingerprinter.fingerprint(text);
+        let [low, high] = [hash, hash >> 64].map(|word| u64::try_from(word & u128::from(u64::MAX)).unwrap());
+        let words = [low, high, mix64(low), mix64(high)];
+        assert_eq!([0, 1, 2, 3].map(|word| found.stored("the key").le_word(word)), words, "{text:?}");
+        assert_eq!(found.value, U256::default(), "{text:?}");
     }
 }
 

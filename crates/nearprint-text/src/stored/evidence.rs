@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::dedup::{Stored, damaged};
+use crate::dedup::{Origin, Stored, damaged};
 use crate::error::Result;
 use crate::recipe::{Comparable, Features, Fingerprinter, Recipe, jaccard};
 use nearprint::erased::AnySnapshot;
@@ -176,8 +176,9 @@ impl EvidenceReader {
     fn read(&mut self, row: RowOfAnyWidth) -> Result<Arc<[StoredDocument]>> {
         let (fingerprint, id) = row.parts();
         let mut documents = Vec::new();
+        let origin = Origin::Database(self.snapshot.key_storage());
         for key in self.snapshot.keys_of(&fingerprint[..self.num_words()], id)? {
-            let (stored, key) = (Stored(key.text), key.key);
+            let (stored, key) = (Stored::read(origin, key.text), key.key);
             let set = match stored.features() {
                 Some(bytes) => {
                     let text_hash = stored.text_hash().unwrap_or_default();

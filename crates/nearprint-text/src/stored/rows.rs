@@ -54,6 +54,6 @@ impl<F: Fingerprint> DocumentRows<F> {
     pub fn row(&mut self, key: &str, text: &str) -> Result<(F, Vec<u8>)> {
         let made = self.fingerprinter.fingerprint(text);
         let stored = Stored::of(self.keeps, text, made.text_hash, &made.features)?;
-        Ok((made.stored(key), stored.0))
+        Ok((made.stored(key), stored.into_bytes()))
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn read(files: &Bytes, manifest: &Manifest, log: &Log) -> Found<Vec<O
         ensure(!is_later, format!("a lost frame of {name}"))?;
     }
     ensure(log.end.is_none_or(|end| end == number), format!("the end of {name}"))?;
+    let has_rows = operations.iter().any(|operation| matches!(operation, Operation::Insert(..)));
+    let may_have_rows = log.end.is_none() || manifest.flags & 1 == 1;
+    ensure(!has_rows || may_have_rows, format!("rows of {name} without the flag of ids"))?;
     Ok(operations)
 }
 

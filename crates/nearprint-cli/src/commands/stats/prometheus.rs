@@ -14,8 +14,8 @@ const GAUGES: [(&str, &str, &str); 14] = [
     ("fingerprints", "fingerprints", "Distinct fingerprints of each run, added up."),
     ("generation", "generation", "Number of the manifest, which grows with every change of the runs."),
     ("format_version", "format_version", "Version of the format of the files."),
-    ("log_bytes", "log_bytes", "Bytes of the log."),
-    ("log_frames", "log_frames", "Commits in the log."),
+    ("log_bytes", "log_bytes", "Bytes of the logs up to their last complete commit."),
+    ("log_frames", "log_frames", "Commits in the logs."),
     ("merge_debt_rows", "merge_debt_rows", "Rows that the next merge will read; 0 if none is due."),
     ("last_commit", "last_commit_timestamp_seconds", "When the manifest or the log was written last."),
     ("expire_after", "expire_after_seconds", "How long rows live."),
@@ -34,9 +34,13 @@ pub(super) fn write(out: &mut dyn Write, path: &Path, facts: &Facts) -> io::Resu
             writeln!(out, "nearprint_{metric}{{{label}}} {number}")?;
         }
     }
-    begin(out, "runs", "Number of runs; unflushed rows are one.")?;
+    begin(out, "runs", "Number of runs on disk; the rows of the logs are in none.")?;
     writeln!(out, "nearprint_runs{{{label}}} {}", facts.stats.runs.len())?;
-    begin(out, "section_bytes", "Bytes of each section of the files of runs.")?;
+    begin(
+        out,
+        "section_bytes",
+        "Bytes of each section of the files of runs, of identities, of the logs, and of the rest.",
+    )?;
     for (section, bytes) in &facts.stats.sections {
         writeln!(out, "nearprint_section_bytes{{{label},section=\"{section}\"}} {bytes}")?;
     }
