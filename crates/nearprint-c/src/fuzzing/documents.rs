@@ -169,7 +169,7 @@ impl World {
         let words_at = pointer(input, words.as_mut_ptr()).cast_mut();
         let quality_at = output(input, &mut quality);
         let base = input.byte();
-        let samples: [u8; SIDE * SIDE * 3] = std::array::from_fn(|at| base.wrapping_mul(at as u8));
+        let samples: [u8; SIDE * SIDE * 3] = std::array::from_fn(|at| base.wrapping_mul(at.to_le_bytes()[0]));
         let samples_at = pointer(input, samples.as_ptr());
         if input.flag() {
             let len = length(input, samples.len());

@@ -10,7 +10,7 @@ use nearprint::Error;
 use nearprint::internal::file::refuse_device;
 use nearprint_text::acts::{
     ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, database_around,
-    folder_around, recover, resolved, temporary_beside, write_list,
+    folder_around, recover, resolved, sync_kept, temporary_beside, write_list,
 };
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use serde_json::{Value, json};
@@ -318,13 +318,14 @@ impl<'a> Run<'a> {
         )))
     }
 
-    /// Writes all steps before the first one is taken, so that a crash loses none.
+    /// Writes all steps before the first one is taken, so that a crash loses none. What is kept is durable, too.
     fn write_list(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
         let path = &self.plan.undo_list;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         }
         let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
+        sync_kept(&steps).map_err(Error::io("sync", "the kept files"))?;
         Ok(write_list(path, &steps).map_err(Error::io("create", path))?)
     }
 

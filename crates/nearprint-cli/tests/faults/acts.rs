@@ -14,6 +14,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use image::imageops::FilterType;
+use image::{DynamicImage, RgbImage};
+
 use crate::machine;
 use crate::processes::{Ended, Running};
 use crate::syscalls::{Fault, Strace, at_calls, for_good, is_possible, once};
@@ -75,8 +78,18 @@ fn make_tree(at: &Path, seed: u64) {
             fs::hard_link(&path, path.with_extension("link")).unwrap();
         }
     }
+    make_pictures(at, &mut random);
     std::os::unix::fs::symlink("report.txt0", at.join("link")).unwrap();
     std::os::unix::fs::symlink(".", at.join("b/loop")).unwrap();
+}
+
+/// A picture, a copy of it and a smaller one.
+fn make_pictures(at: &Path, random: &mut Random) {
+    let spots = RgbImage::from_fn(24, 18, |_, _| image::Rgb([(); 3].map(|()| random.below(256) as u8)));
+    let picture = DynamicImage::from(spots).resize_exact(160, 120, FilterType::CatmullRom);
+    picture.save(at.join("a/picture.png")).unwrap();
+    picture.resize_exact(80, 60, FilterType::Triangle).save(at.join("picture small.png")).unwrap();
+    fs::copy(at.join("a/picture.png"), at.join("b/picture (1).png")).unwrap();
 }
 
 /// All files below a folder. Links are not followed.
@@ -107,13 +120,19 @@ fn contents(tree: &Tree) -> BTreeSet<&[u8]> {
 }
 
 /// The acts, each with its options. `FAR` is a folder on another file system.
-const ACTS: [&[&str]; 5] = [
+const ACTS: [&[&str]; 6] = [
     &["--move-to", "gone"],
     &["--move-to", "FAR/gone"],
     &["--hardlink", "--any-owner"],
     &["--delete", "--only-exact"],
     &["APPLY", "--move-to", "FAR/gone"],
+    &["--images", "--move-to", "FAR/gone"],
 ];
+
+/// Whether the program has what an act needs.
+fn is_offered(options: &[&str]) -> bool {
+    cfg!(feature = "images") || options[0] != "--images"
+}
 
 /// A tree in `home`, its state, and a folder on another file system.
 struct Scene {
@@ -256,7 +275,7 @@ fn acts_and_undo_survive_kills_and_errors_at_every_call() {
     if !is_possible("acts_and_undo_survive_kills_and_errors_at_every_call") {
         return;
     }
-    for options in ACTS {
+    for options in ACTS.into_iter().filter(|options| is_offered(options)) {
         let copies = options.iter().any(|option| option.starts_with("FAR"));
         let renames_only = options == ["--move-to", "gone"];
         for fault in KILLS.into_iter().chain(ERRORS).chain(COPY_FAULTS) {
@@ -299,7 +318,7 @@ fn acts_and_undo_need_no_rename_that_replaces_nothing() {
     if !is_possible("acts_and_undo_need_no_rename_that_replaces_nothing") {
         return;
     }
-    for options in ACTS {
+    for options in ACTS.into_iter().filter(|options| is_offered(options)) {
         let (home, far) = (folder_in_memory(), another_device());
         let scene = Scene::new(home.path(), far.path(), 1);
         let strace = || Strace::new(for_good("renameat2", "EINVAL"), 1, home.path().join("log"));

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub use file_act::{ActKind, FileAct};
 pub use judged::KeepGoing;
 pub use list::{Bounds, read_list, write_list};
-pub use perform::{Acted, Actor, Candidate, Rules, Step, Unplanned};
+pub use perform::{Acted, Actor, Candidate, Rules, Step, Unplanned, sync_kept};
 pub use places::{database_around, folder_around, resolved};
 pub use undo::{Undoer, Undone};
 

@@ -6,7 +6,7 @@
 //! with the rename. Both have to be in the state in which they were judged. What remains is a write through a handle
 //! that was open before, between the last look and the removal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -220,6 +220,37 @@ pub(super) fn put_back(held: &Path, path: &Path, error: Error) -> Error {
 
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Makes the kept files of steps durable, before the first of their copies goes: a power cut could lose what was written
+/// a moment ago.
+///
+/// # Errors
+/// Those of the system. Nothing is to be done then.
+pub fn sync_kept(steps: &[Step]) -> io::Result<()> {
+    let mut synced = HashSet::new();
+    for step in steps.iter().filter(|step| step.act.kind != ActKind::Move) {
+        let file = Judged::open_now(&step.kept)?;
+        // One call for all files of a file system, where there is such a call.
+        let (device, number) = file.stamp().id;
+        if synced.insert((device, if HAS_SYNCFS { 0 } else { number })) {
+            sync_with(file.file())?;
+        }
+    }
+    Ok(())
+}
+
+const HAS_SYNCFS: bool = cfg!(target_os = "linux");
+
+#[cfg(target_os = "linux")]
+fn sync_with(file: &fs::File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+/// Windows syncs no file that is open for reading alone.
+#[cfg(not(target_os = "linux"))]
+fn sync_with(file: &fs::File) -> io::Result<()> {
+    if cfg!(windows) { Ok(()) } else { file.sync_all() }
 }
 
 /// Why a file is not planned for.

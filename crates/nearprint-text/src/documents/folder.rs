@@ -242,19 +242,20 @@ impl<'a> Walker<'a> {
     }
 
     /// Takes a file and all files below a folder, whatever the rules say of them, for files that were seen.
-    pub(super) fn mark(&mut self, path: &Path) -> Result<()> {
+    pub(super) fn mark(&mut self, path: &Path) {
         let mut entries = WalkBuilder::new(path);
-        for entry in entries.standard_filters(false).build() {
-            // What cannot be listed here cannot be listed as an input either.
-            let Ok(entry) = entry else { continue };
-            let metadata =
-                if entry.depth() == 0 { entry.path().metadata() } else { entry.path().symlink_metadata() };
-            let metadata = metadata.map_err(Error::io("open", entry.path()))?;
-            if metadata.is_file() {
-                self.is_new(entry.path(), &metadata);
+        // What cannot be listed here cannot be listed as an input either.
+        for entry in entries.standard_filters(false).build().flatten() {
+            let looked_at = match entry.depth() {
+                0 => entry.path().metadata(),
+                _ => entry.path().symlink_metadata(),
+            };
+            if let Ok(metadata) = &looked_at
+                && metadata.is_file()
+            {
+                self.is_new(entry.path(), metadata);
             }
         }
-        Ok(())
     }
 
     /// Visits a file that is a document.

@@ -91,9 +91,7 @@ pub(super) fn list(
 ) -> Result<(Vec<InputFile>, LeftOut)> {
     let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
     let mut walker = Walker::new(rules);
-    for path in &rules.read_elsewhere {
-        walker.mark(path)?;
-    }
+    rules.read_elsewhere.iter().for_each(|path| walker.mark(path));
     for path in paths {
         if path == Path::new("-") {
             if found.iter().any(InputFile::is_stdin) {

@@ -118,14 +118,14 @@ impl OutputFile {
         refuse_device(path)?;
         let failed = || Error::io("create", path);
         if system::is_stream(path).map_err(failed())? {
-            return Ok(system::check_writable(path).map_err(failed())?);
+            return system::check_writable(path).map_err(failed());
         }
         let partial = partial_path(&target_of(path).map_err(failed())?);
         let Some(abandoned) = open_abandoned(&partial)? else { return Self::create(path).map(drop) };
         system::unlock(&abandoned);
         // Its folder may have become another one's since.
         let folder = partial.parent().unwrap_or(Path::new("."));
-        Ok(system::check_writable(folder).map_err(failed())?)
+        system::check_writable(folder).map_err(failed())
     }
 
     /// Opens an unfinished file after its durable beginning, and cuts off the rest. Returns the hash

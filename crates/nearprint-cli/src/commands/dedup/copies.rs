@@ -49,6 +49,7 @@ impl Args {
         let threads = global.options().get_threads();
         self.report.write(|| found.head(&self.inputs), |out| found.write_groups(out, threads))?;
         found.summarize(global, started);
+        global.note(format_args!("stays: {}", super::stays(self.keep.as_ref())));
         note_left_out(global, &found.left_out, found.num_files, &[]);
         let temporary = &found.left_out.temporary;
         let acted = plan.map(|plan| plan.run(&duplicates, temporary, self.dry_run, global)).transpose()?;

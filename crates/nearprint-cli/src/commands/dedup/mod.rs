@@ -306,6 +306,9 @@ impl Args {
         match done {
             Ok(done) => {
                 note_outcome(global, &done, self.unit, started);
+                if done.files.is_some() {
+                    global.note(format_args!("stays: {}", stays(self.keep.as_ref())));
+                }
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 let acted = plan.map(|plan| act(&plan, &done, is_dry, global)).transpose()?;
                 self.summary.write(|| summary::object(&done, (self.unit, acted), started))?;
@@ -431,6 +434,23 @@ fn note_outcome(global: GlobalArgs, done: &FileReport, unit: Option<Unit>, start
     global.note(format_args!(
         "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay as they are"
     ));
+}
+
+/// Which file of a group stays, in words.
+fn stays(keep: Option<&Keep>) -> &'static str {
+    match keep {
+        None | Some(Keep::Best) => {
+            "the file with the most words, then the oldest, then the one with the shortest path"
+        }
+        Some(Keep::OldestFile) => "the oldest file",
+        Some(Keep::NewestFile) => "the newest file",
+        Some(Keep::Largest) => "the largest file",
+        Some(Keep::ShortestPath) => "the file with the shortest path",
+        Some(Keep::Longest) => "the file with the longest text",
+        Some(Keep::Shortest) => "the file with the shortest text",
+        Some(Keep::Last) => "the last file in the order of paths",
+        Some(_) => "the first file in the order of paths",
+    }
 }
 
 /// Acts on the near-duplicates, which have to be files.
