@@ -136,7 +136,9 @@ mod tests {
     use super::*;
 
     fn picture(shade: u8) -> RgbaImage {
-        RgbaImage::from_fn(8, 6, |x, y| image::Rgba([shade, x.to_le_bytes()[0] * 9, y.to_le_bytes()[0] * 7, 255]))
+        RgbaImage::from_fn(8, 6, |x, y| {
+            image::Rgba([shade, x.to_le_bytes()[0] * 9, y.to_le_bytes()[0] * 7, 255])
+        })
     }
 
     fn gif_of(shades: &[u8]) -> Vec<u8> {

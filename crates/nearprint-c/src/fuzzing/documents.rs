@@ -21,7 +21,7 @@ use crate::similarity::{
     nearprint_fingerprinter_similarity, nearprint_writer_insert_document,
 };
 use crate::status::NEARPRINT_OK;
-use nearprint::testing::fuzzing::input::Input;
+use nearprint::testing::fuzzing::input::{Input, random};
 
 /// Recipes of deduplications; without one it is that of the database, or `minhash`.
 const RECIPES: [Option<&[u8]>; 4] = [None, Some(b"minhash"), Some(b"simhash"), Some(b"unknown")];
@@ -168,8 +168,9 @@ impl World {
         let (mut words, mut quality) = ([0; 4], 0);
         let words_at = pointer(input, words.as_mut_ptr()).cast_mut();
         let quality_at = output(input, &mut quality);
-        let base = input.byte();
-        let samples: [u8; SIDE * SIDE * 3] = std::array::from_fn(|at| base.wrapping_mul(at.to_le_bytes()[0]));
+        let base = usize::from(input.byte());
+        let samples: [u8; SIDE * SIDE * 3] =
+            std::array::from_fn(|at| random((base + at) as u64).to_le_bytes()[0]);
         let samples_at = pointer(input, samples.as_ptr());
         if input.flag() {
             let len = length(input, samples.len());
