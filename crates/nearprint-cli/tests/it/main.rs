@@ -53,4 +53,8 @@ mod not_on_windows {
     #[test]
     #[ignore = "runs scripts of a shell"]
     fn examples() {}
+
+    #[test]
+    #[ignore = "sends signals"]
+    fn signals() {}
 }

@@ -197,6 +197,11 @@ mod tests {
         }
     }
 
+    #[cfg(windows)]
+    #[test]
+    #[ignore = "names of Windows are no bytes"]
+    fn names_that_are_no_utf_8_are_read_as_they_were_written() {}
+
     #[test]
     #[cfg_attr(windows, ignore = "has absolute paths of unix")]
     fn regression_huge_numbers_are_no_line_of_an_undo_list() {

@@ -15,3 +15,11 @@ mod restart;
 #[cfg(feature = "parquet")]
 mod shards;
 mod stored;
+
+/// What stands in for a module of tests that Windows cannot run.
+#[cfg(windows)]
+mod not_on_windows {
+    #[test]
+    #[ignore = "has pipes, and folders that nobody may write to"]
+    fn restart() {}
+}
