@@ -28,6 +28,9 @@ pub fn has_several_frames(bytes: &[u8]) -> bool {
     several.unwrap_or(false)
 }
 
+/// The last byte of a GIF.
+const TRAILER: u8 = 0x3b;
+
 /// GIF89a, sections 17 to 27. `None` if the file ends before the second image.
 fn gif(bytes: &[u8]) -> Option<bool> {
     let table_len = |flags: u8| if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
@@ -45,7 +48,9 @@ fn gif(bytes: &[u8]) -> Option<bool> {
             }
             // An extension and its label.
             0x21 => at = after_blocks(bytes, at + 2)?,
-            _ => return Some(false),
+            TRAILER => return Some(false),
+            // What cannot be understood may have more images behind it.
+            _ => return Some(true),
         }
     }
 }
@@ -182,6 +187,11 @@ mod tests {
 
     #[test]
     fn several_frames_or_pages_are_recognized() {
+        let mut odd = gif_of(&[1]);
+        assert!(!has_several_frames(&odd));
+        assert_eq!(odd.pop(), Some(TRAILER));
+        odd.extend([0, TRAILER]);
+        assert!(has_several_frames(&odd), "something stands before the end");
         assert!(!has_several_frames(&gif_of(&[1])));
         assert!(has_several_frames(&gif_of(&[1, 2])));
         let stills =

@@ -8,7 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::file_act::shown;
-use crate::documents::{FileStamp, open_regular};
+use crate::documents::{FileStamp, have_same_content, open_regular};
 
 /// Bytes that are read at once.
 const BLOCK_BYTES: usize = 1 << 17;
@@ -83,24 +83,10 @@ impl Judged {
     /// Whether both have the same bytes. Neither has changed at the end.
     pub(super) fn has_bytes_of(&self, other: &Self, keep_going: KeepGoing<'_>) -> io::Result<bool> {
         let is_same = self.stamp.size_bytes == other.stamp.size_bytes
-            && have_same_content(&self.file, &other.file, keep_going)?;
+            && have_same_content(&self.file, &other.file, &mut || go_on(keep_going))?;
         self.check()?;
         other.check()?;
         Ok(is_same)
-    }
-}
-
-fn have_same_content(one: &File, other: &File, keep_going: KeepGoing<'_>) -> io::Result<bool> {
-    let [mut one, mut other] = [begin(one)?, begin(other)?];
-    loop {
-        go_on(keep_going)?;
-        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
-        let len = a.len().min(b.len());
-        if len == 0 || a[..len] != b[..len] {
-            return Ok(a.is_empty() && b.is_empty());
-        }
-        one.consume(len);
-        other.consume(len);
     }
 }
 

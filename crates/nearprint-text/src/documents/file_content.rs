@@ -1,7 +1,7 @@
 //! Reads whole files of folders.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,11 +54,20 @@ pub enum FileContent {
 /// Those of reading them.
 pub fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
     let (one, other) = (open_regular(one)?, open_regular(other)?);
-    if one.metadata()?.len() != other.metadata()?.len() {
-        return Ok(false);
-    }
+    Ok(one.metadata()?.len() == other.metadata()?.len() && have_same_content(&one, &other, &mut || Ok(()))?)
+}
+
+/// Whether two open files have the same bytes from their beginning on. `go_on` is called for each block, and may fail.
+pub(crate) fn have_same_content(
+    mut one: &File,
+    mut other: &File,
+    go_on: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<bool> {
+    one.rewind()?;
+    other.rewind()?;
     let [mut one, mut other] = [one, other].map(|file| BufReader::with_capacity(BLOCK_BYTES, file));
     loop {
+        go_on()?;
         let (a, b) = (one.fill_buf()?, other.fill_buf()?);
         let len = a.len().min(b.len());
         if len == 0 || a[..len] != b[..len] {

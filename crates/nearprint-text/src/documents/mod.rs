@@ -66,6 +66,7 @@ pub use each::each;
 pub use escape::{escape, unescape};
 pub(crate) use escape::{escape_bytes, unescape_bytes};
 pub use fields::{Fields, Missing, RankValue};
+pub(crate) use file_content::have_same_content;
 pub use file_content::{FileContent, have_same_bytes, read_file};
 pub use folder::{FolderRules, LeftOut};
 pub use format::Format;

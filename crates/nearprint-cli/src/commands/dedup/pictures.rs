@@ -17,7 +17,7 @@ use serde_json::json;
 use super::Args;
 use super::picture_report::{Near, PictureReport};
 use crate::args::{GlobalArgs, PictureNear, left_out_object, note_left_out};
-use crate::commands::action::{ActCounts, refuse_inside_database};
+use crate::commands::action::{ActCounts, Plan, refuse_inside_database};
 use crate::pictures::{
     Candidate, Grouping, HAS_DECODERS, KnownPictures, MAX_PICTURE_BYTES, PictureFile, PictureReader,
     PictureStore, best_first, group, num_several, with_several,
@@ -49,12 +49,7 @@ impl Args {
         let started = Instant::now();
         let k = self.near.k(None, Width::W256)?.unwrap_or(near.k());
         self.check_outputs_of_files()?;
-        if self.keep.as_ref().is_some_and(|keep| *keep != Keep::Best) {
-            return Err(Failure::Usage("--keep: of pictures, the best one is kept".into()));
-        }
-        let read = [&self.inputs[..], &self.reference].concat();
-        let plan = self.action.plan(&read, self.keep.is_some())?;
-        self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
+        let plan = self.plan_for_pictures()?;
         let bars = global.bars();
         let options = self.writer.options(global).progress(bars.clone());
         let writing = self.db.as_deref().filter(|_| !self.dry_run);
@@ -86,9 +81,7 @@ impl Args {
         let files = duplicate_files(&pictures, num_here, &near);
         let paths = pictures[..num_inputs].iter().map(|picture| picture.path.as_path());
         self.write_lists(paths, &files, plan.is_some())?;
-        let turned = if is_rotated { ", turned and mirrored, too" } else { "" };
-        let near_words = format!("PDQ within {k} of 256 bits{turned}");
-        let near_words = with_several(near_words, &pictures[..num_inputs]);
+        let near_words = self.near_words(k, &pictures[..num_inputs]);
         let report = PictureReport {
             inputs: &self.inputs,
             pictures: &pictures,
@@ -122,6 +115,21 @@ impl Args {
             })
         })?;
         acted.filter(|_| !self.dry_run).map_or(Ok(()), ActCounts::check)
+    }
+
+    fn plan_for_pictures(&self) -> Result<Option<Plan>, Failure> {
+        if self.keep.as_ref().is_some_and(|keep| *keep != Keep::Best) {
+            return Err(Failure::Usage("--keep: of pictures, the best one is kept".into()));
+        }
+        self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
+        let read = [&self.inputs[..], &self.reference].concat();
+        self.action.plan(&read, self.keep.is_some())
+    }
+
+    /// When pictures are near, in words.
+    fn near_words(&self, k: u32, pictures: &[PictureFile]) -> String {
+        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
+        with_several(format!("PDQ within {k} of 256 bits{turned}"), pictures)
     }
 
     fn num_plain(&self, pictures: &[PictureFile]) -> usize {
