@@ -39,7 +39,9 @@ fn copy<F: Fingerprint>(snapshot: &Snapshot<F>, to: &Path) -> Database<F> {
     assert!(all_rows(&copied) == all_rows(snapshot));
     let (found, expected) = (copied.stats(), snapshot.stats());
     assert_eq!((found.database_id, found.largest_id), (expected.database_id, expected.largest_id));
-    assert_eq!((found.rows, found.runs), (expected.rows, expected.runs));
+    assert_eq!(found.rows, expected.rows);
+    // What is in the log of the source is a run of the copy.
+    assert!(found.runs.starts_with(&expected.runs), "{:?} {:?}", found.runs, expected.runs);
     copy
 }
 
@@ -89,7 +91,8 @@ fn a_copy_shares_the_files_that_an_earlier_copy_has<F: Fingerprint>() {
     assert_eq!(backup("tuesday", "monday"), of_run);
     assert!(is_shared("tuesday", table) && is_shared("tuesday", postings));
     assert!(!is_shared("tuesday", "MANIFEST") && inode("tuesday", table) != inode("db", table));
-    assert_eq!(backup("again", "tuesday"), snapshot.stats().runs.iter().map(|run| run.bytes).sum::<u64>());
+    let runs = Database::<F>::open(at("tuesday")).unwrap().snapshot().unwrap().stats().runs;
+    assert_eq!(backup("again", "tuesday"), runs.iter().map(|run| run.bytes).sum::<u64>());
 
     // Writing to a copy, or removing it, changes no other one.
     let mut other = Database::<F>::open(at("again")).unwrap().writer().unwrap();
