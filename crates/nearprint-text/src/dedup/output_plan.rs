@@ -74,7 +74,7 @@ impl OutputPlan {
 }
 
 /// Checks that the names of outputs denote what is written to them. A dry run writes none. An output that is an
-/// input has another error.
+/// input or another output has another error.
 pub(super) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     if job.dry_run {
         return Ok(());
@@ -82,9 +82,10 @@ pub(super) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     if job.shards.is_none() && !reader.reads(&job.output) {
         check_copy(&job.output, reader)?;
     }
-    let duplicates = job.duplicates.as_deref().filter(|path| !reader.reads(path));
+    let is_other = |path: &&Path| !reader.reads(path) && *path != &*job.output;
+    let duplicates = job.duplicates.as_deref().filter(is_other);
     duplicates.map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
-    job.rejects.as_deref().map_or(Ok(()), check_rejects)
+    job.rejects.as_deref().filter(is_other).map_or(Ok(()), check_rejects)
 }
 
 fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
