@@ -88,7 +88,7 @@ impl<'c> CheckedRows<'c> {
 #[cfg(feature = "texts")]
 pub(crate) use nearprint_text::dedup::{stored_text, with_texts_to_store};
 
-/// Without Zstandard, a text is stored as it is. Every reader accepts it.
+/// A library that lacks Zstandard stores a text as it is. Every reader accepts it.
 #[cfg(not(feature = "texts"))]
 pub(crate) fn with_texts_to_store<T>(
     _: KeyStorage,
@@ -98,7 +98,7 @@ pub(crate) fn with_texts_to_store<T>(
     store(rows)
 }
 
-/// Without Zstandard, a text is what is stored.
+/// A library that lacks Zstandard gives back what is stored.
 #[cfg(not(feature = "texts"))]
 pub(crate) fn stored_text<'a>(
     _: KeyStorage,
