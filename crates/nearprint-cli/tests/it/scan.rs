@@ -127,6 +127,38 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
 }
 
 #[test]
+fn chains_connect_texts_through_others() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let window = |first: usize| (first..first + 100).map(|at| format!("w{at} ")).collect::<String>();
+    // Similarities of .81 between neighbours, .66 between the ends; d is a copy of c, and e stands alone.
+    for (name, first) in [("a", 0), ("b", 10), ("c", 20), ("d", 20), ("e", 60)] {
+        write(at, &format!("t/{name}"), window(first).as_bytes());
+    }
+    let groups = |more: &str| {
+        let json = succeeds(at, &format!("scan t --json {more}"), b"");
+        let file = |file: &serde_json::Value| {
+            format!("{} {:.2}", file["path"].as_str().unwrap(), file["similarity"].as_f64().unwrap())
+        };
+        let group = |line: &str| {
+            let group: serde_json::Value = serde_json::from_str(line).unwrap();
+            let files: Vec<String> = group["files"].as_array().unwrap().iter().map(file).collect();
+            format!("{}: {}", group["spare_bytes"], files.join(", "))
+        };
+        json.lines().map(group).collect::<Vec<_>>()
+    };
+    let len = window(20).len();
+    assert_eq!(
+        groups(""),
+        [format!("{len}: t/c 1.00, t/d 1.00"), format!("{}: t/a 1.00, t/b 0.81", window(10).len())]
+    );
+    let chained = format!("{}: t/a 1.00, t/b 0.81, t/c 0.66, t/d 0.66", window(10).len());
+    assert_eq!(groups("--chains"), [chained]);
+    let confirmed = succeeds(at, "scan t --json --confirm jaccard:0.8 --chains -k 64", b"");
+    assert!(confirmed.starts_with("{\"count\":4,") && confirmed.lines().count() == 1, "{confirmed}");
+}
+
+#[test]
 fn what_is_no_text_is_left_out_and_counted() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -9,9 +9,10 @@ use nearprint_text::dedup::{Confirm, Keep};
 use nearprint_text::documents::{
     FileContent, FileStamp, FolderRules, InputFile, LeftOut, list_files, read_file, text_of_file,
 };
-use nearprint_text::recipe::{Features, Fingerprinter};
+use nearprint_text::recipe::Fingerprinter;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::compare::FeatureFile;
 use crate::pictures::{Candidate, PictureFile, PictureReader, is_any_picture};
 use crate::terminal::progress::Bars;
 
@@ -22,6 +23,8 @@ const CHUNK_FILES: usize = 32;
 pub(super) struct ScannedFiles<F> {
     /// Sorted by path.
     pub(super) texts: Vec<TextFile<F>>,
+    /// The sets of features of the texts, if they are compared.
+    pub(super) features: FeatureFile,
     /// Sorted by path.
     pub(super) pictures: Vec<PictureFile>,
     /// Files that are compared byte for byte alone, sorted by path: they are neither, too large, too short, too plain
@@ -49,6 +52,7 @@ pub(super) struct TextFile<F> {
     pub(super) stamp: FileStamp,
     /// Its place in the order in which a deduplication keeps files.
     pub(super) rank: u128,
+    pub(super) has_features: bool,
 }
 
 /// What is in a group.
@@ -179,6 +183,7 @@ pub(super) fn scan_all<F: Fingerprint>(
             Ok(bars.show(("reading", "files"), done, Some(total))?)
         },
     )?;
+    scanned.features.flush()?;
     Ok(scanned)
 }
 
@@ -186,6 +191,7 @@ impl<F> Default for ScannedFiles<F> {
     fn default() -> Self {
         Self {
             texts: Vec::new(),
+            features: FeatureFile::default(),
             pictures: Vec::new(),
             others: Vec::new(),
             num_plain: 0,
@@ -200,12 +206,13 @@ impl<F> Default for ScannedFiles<F> {
 impl<F> ScannedFiles<F> {
     fn add(&mut self, file: &InputFile, kind: Result<FileKind<F>>) -> Result<()> {
         match kind {
-            Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens }) => {
+            Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens, features }) => {
                 self.num_featureless += usize::from(!has_features);
+                self.features.push(&features)?;
                 self.len_bytes += content.len_bytes;
                 let path = file.path.clone();
                 let rank = Keep::Best.rank_of_file(num_tokens as u64, &stamp, &path).unwrap_or_default();
-                self.texts.push(TextFile { path, fingerprint, content, stamp, rank });
+                self.texts.push(TextFile { path, fingerprint, content, stamp, rank, has_features });
                 return Ok(());
             }
             Ok(FileKind::Picture(picture)) => {
@@ -242,6 +249,8 @@ enum FileKind<F> {
         stamp: FileStamp,
         has_features: bool,
         num_tokens: usize,
+        /// As they are stored; empty if they are not compared.
+        features: Vec<u8>,
     },
     Picture(Box<PictureFile>),
     /// A picture with too little to see.
@@ -268,7 +277,6 @@ pub(super) struct Limits {
 #[derive(Clone)]
 pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
-    with_features: Fingerprinter<F>,
     limits: Limits,
     confirm: Option<Confirm>,
     /// Reads pictures, of this quality at least.
@@ -283,8 +291,7 @@ impl<F: Fingerprint> FileReader<F> {
         confirm: Option<Confirm>,
         pictures: Option<(PictureReader, u8)>,
     ) -> Self {
-        let with_features = fingerprinter.clone().with_features();
-        Self { fingerprinter, with_features, limits, confirm, pictures }
+        Self { fingerprinter, limits, confirm, pictures }
     }
 
     fn read(&mut self, path: &Path) -> Result<FileKind<F>> {
@@ -307,19 +314,8 @@ impl<F: Fingerprint> FileReader<F> {
         let hash = if is_compressed { hash_on_disk(path)? } else { xxh3_128(&bytes) };
         let content = Content { len_bytes: stamp.size_bytes, hash };
         let (fingerprint, has_features) = (found.stored(""), found.num_features > 0);
-        Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens: found.num_tokens })
-    }
-
-    /// The set of features of a text that was read before. Empty if the file has changed or cannot be read any more.
-    pub(super) fn features(&mut self, text: &TextFile<F>) -> Features {
-        let Ok(FileContent::Text { bytes, stamp, .. }) = read_file(&text.path, self.limits.max_bytes) else {
-            return Features::default();
-        };
-        if stamp != text.stamp {
-            return Features::default();
-        }
-        let found = self.with_features.fingerprint(&text_of_file(&text.path, &bytes).0);
-        Features::from_bytes(&found.features.to_bytes())
+        let (num_tokens, features) = (found.num_tokens, found.features.to_bytes());
+        Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens, features })
     }
 
     /// The kind of a file that is no text.

@@ -2,32 +2,16 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::path::Path;
 
-use super::files::{Content, FileReader, GroupKind, GroupedFile, ScannedFiles, TextFile};
+use super::compare::{Comparer, Nearness};
+use super::files::{Content, GroupKind, GroupedFile, ScannedFiles, TextFile};
 use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
-use nearprint::internal as parallel;
 use nearprint::internal::file::num_names;
-use nearprint::{Error, Result};
-use nearprint::{Fingerprint, Options, Row};
-use nearprint_text::Recipe;
-use nearprint_text::dedup::{Confirm, Keep};
-use nearprint_text::documents::{
-    FileContent, InputFile, LeftOut, find_copies, open_regular, read_file, text_of_file,
-};
-use nearprint_text::recipe::Features;
-
-/// What decides whether two files with near fingerprints are near.
-#[derive(Clone, Copy)]
-pub(super) enum Decides {
-    /// Their fingerprints alone.
-    Fingerprints,
-    /// The Jaccard similarity of their sets of features, which is at least this.
-    Features(f64),
-    /// This measure of their texts.
-    Texts(Confirm),
-}
+use nearprint::internal::{self as parallel, UnionFind};
+use nearprint::{Error, Fingerprint, Options, Result, Row};
+use nearprint_text::dedup::Keep;
+use nearprint_text::documents::{InputFile, LeftOut, find_copies, open_regular};
 
 /// Near-duplicate files.
 pub(super) struct FileGroup {
@@ -69,36 +53,33 @@ pub(super) enum Grouping {
 
 /// Finds the groups of texts that are sorted by path.
 pub(super) fn find<F: Fingerprint>(
-    texts: &[TextFile<F>],
-    recipe: &Recipe,
-    k: u32,
-    (decides, grouping): (Decides, Grouping),
-    reader: &FileReader<F>,
+    comparer: &Comparer<'_, F>,
+    grouping: Grouping,
     options: &Options,
     bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
+    let texts = comparer.texts();
     let mut rows: Vec<Row<F>> =
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    nearprint::list::visit_row_clusters(rows, recipe.near(k), options, |cluster| {
+    nearprint::list::visit_row_clusters(rows, comparer.near_fingerprints(), options, |cluster| {
         let mut cluster: Vec<usize> =
             cluster.iter().map(|row| usize::try_from(row.id).unwrap_or(usize::MAX)).collect();
         cluster.sort_unstable_by_key(|&at| (texts[at].rank, at));
         clusters.push(cluster);
         Ok::<(), Error>(())
     })?;
-    let grouper = Grouper { texts, recipe, k, decides, grouping };
     let (mut groups, mut done) = (Vec::new(), 0);
-    let work = |at: usize, reader: &mut FileReader<F>, sink: parallel::Sink<'_, _>| {
+    let work = |at: usize, comparer: &mut Comparer<'_, F>, sink: parallel::Sink<'_, _>| {
         // The sink fails only after an interrupt, which `ordered` reports.
-        let _ = sink(grouper.groups(&clusters[at], reader)?);
+        let _ = sink(text_groups(&clusters[at], grouping, comparer)?);
         Ok(())
     };
     parallel::ordered(
         options.get_threads(),
         clusters.len(),
-        || reader.clone(),
+        || comparer.clone(),
         work,
         |parts| {
             groups.extend(parts);
@@ -194,183 +175,112 @@ fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGr
     }
 }
 
-/// The similarity of two texts, and whether they are near.
-type Compare<'a> = Box<dyn Fn(usize, usize) -> (f64, bool) + 'a>;
-
-/// Makes groups of clusters of texts with near fingerprints.
-struct Grouper<'a, F> {
-    texts: &'a [TextFile<F>],
-    recipe: &'a Recipe,
-    k: u32,
-    decides: Decides,
+/// Makes groups of a cluster of texts with near fingerprints, the best text first.
+fn text_groups<F: Fingerprint>(
+    cluster: &[usize],
     grouping: Grouping,
+    comparer: &mut Comparer<'_, F>,
+) -> Result<Vec<FileGroup>> {
+    let parts = match grouping {
+        Grouping::Centres => around_centres(cluster, comparer)?,
+        Grouping::Chains => chains(cluster, comparer)?,
+    };
+    Ok(parts.into_iter().filter(|part| part.len() > 1).map(|part| text_group(part, comparer)).collect())
 }
 
-impl<F: Fingerprint> Grouper<'_, F> {
-    /// The groups of a cluster of texts, the best text first.
-    fn groups(&self, cluster: &[usize], reader: &mut FileReader<F>) -> Result<Vec<FileGroup>> {
-        let compare = self.compare(cluster, reader)?;
-        let near = |a: usize, b: usize| {
-            let (similarity, is_near) = compare(cluster[a], cluster[b]);
-            is_near.then_some(similarity)
-        };
-        let places: Vec<usize> = (0..cluster.len()).collect();
-        let parts = match self.grouping {
-            Grouping::Centres => around_centres(&places, near),
-            Grouping::Chains => chains(&places, near),
-        };
-        let parts = parts.iter().filter(|part| part.len() > 1);
-        let texts = |part: &Vec<usize>| part.iter().map(|&place| cluster[place]).collect::<Vec<_>>();
-        Ok(parts.map(|part| self.group(&texts(part), &compare)).collect())
-    }
-
-    fn compare(&self, cluster: &[usize], reader: &mut FileReader<F>) -> Result<Compare<'_>> {
-        let estimated = |a: usize, b: usize| {
-            let distance = self.distance(a, b);
-            (self.recipe.similarity(distance), distance <= self.k)
-        };
-        match self.decides {
-            Decides::Fingerprints => Ok(Box::new(estimated)),
-            Decides::Features(least) => {
-                let features = self.features(cluster, reader);
-                Ok(Box::new(move |a, b| {
-                    let [one, other] = [a, b].map(|at| self.texts[at].content);
-                    if one == other {
-                        return (1.0, true);
-                    }
-                    match features[&one].similarity(&features[&other]) {
-                        Some(similarity) => (similarity, similarity >= least),
-                        // Without features, only texts with the same tokens are near.
-                        None => estimated(a, b),
-                    }
-                }))
-            }
-            Decides::Texts(confirm) => {
-                let read = |&at: &usize| Ok((at, read(&self.texts[at].path)?));
-                let read = cluster.iter().map(read).collect::<Result<HashMap<usize, String>>>()?;
-                Ok(Box::new(move |a, b| {
-                    let confirms = |a: usize, b: usize| confirm.confirms(&read[&a], &read[&b]);
-                    let (similarity, is_near) = estimated(a, b);
-                    let is_either = matches!(confirm, Confirm::Contained(_));
-                    (similarity, is_near && (confirms(a, b) || is_either && confirms(b, a)))
-                }))
-            }
-        }
-    }
-
-    /// The features of all contents of a cluster, if there are several. They are made once more from the files, since
-    /// those of all files would take more memory than all else.
-    fn features(&self, cluster: &[usize], reader: &mut FileReader<F>) -> HashMap<Content, Features> {
-        let mut features = HashMap::new();
-        let first = self.texts[cluster[0]].content;
-        if cluster.iter().any(|&at| self.texts[at].content != first) {
-            for text in cluster.iter().map(|&at| &self.texts[at]) {
-                features.entry(text.content).or_insert_with(|| reader.features(text));
-            }
-        }
-        features
-    }
-
-    fn distance(&self, a: usize, b: usize) -> u32 {
-        self.recipe.distance(self.texts[a].fingerprint, self.texts[b].fingerprint)
-    }
-
-    /// The group of several texts. The first one is the best.
-    fn group(&self, part: &[usize], compare: &Compare<'_>) -> FileGroup {
-        let first = part[0];
-        let member = |&text: &usize| {
-            let (similarity, is_near) = if text == first { (1.0, true) } else { compare(text, first) };
-            let is_exact = self.texts[text].content == self.texts[first].content;
-            let distance = self.distance(text, first);
-            GroupMember { distance, similarity, is_exact, is_spare: text != first && is_near, file: text }
-        };
-        let mut members: Vec<GroupMember> = part.iter().map(member).collect();
-        let is_by_similarity = matches!(self.decides, Decides::Features(_));
-        members[1..].sort_unstable_by(|a, b| match is_by_similarity {
-            true => b.similarity.total_cmp(&a.similarity).then(a.file.cmp(&b.file)),
-            false => (a.distance, a.file).cmp(&(b.distance, b.file)),
-        });
-        let is_exact = members.iter().all(|member| member.is_exact);
-        members[0].is_exact = members[1..].iter().any(|member| member.is_exact);
-        let spare = members.iter().filter(|member| member.is_spare);
-        FileGroup {
-            kind: GroupKind::Texts,
-            spare_bytes: spare.map(|member| freed_bytes(&self.texts[member.file])).sum(),
-            is_exact,
-            is_by_similarity,
-            members,
-        }
+/// The group of several texts, with what the first one has to do with each. The first one is the best.
+fn text_group<F: Fingerprint>(part: Vec<(usize, Nearness)>, comparer: &Comparer<'_, F>) -> FileGroup {
+    let (texts, first) = (comparer.texts(), part[0].0);
+    let member = |(text, nearness): (usize, Nearness)| GroupMember {
+        distance: comparer.distance(text, first),
+        similarity: nearness.similarity,
+        is_exact: texts[text].content == texts[first].content,
+        is_spare: text != first && nearness.is_near,
+        file: text,
+    };
+    let mut members: Vec<GroupMember> = part.into_iter().map(member).collect();
+    let is_by_similarity = comparer.is_by_similarity();
+    members[1..].sort_unstable_by(|a, b| match is_by_similarity {
+        true => b.similarity.total_cmp(&a.similarity).then(a.file.cmp(&b.file)),
+        false => (a.distance, a.file).cmp(&(b.distance, b.file)),
+    });
+    let is_exact = members.iter().all(|member| member.is_exact);
+    members[0].is_exact = members[1..].iter().any(|member| member.is_exact);
+    let spare = members.iter().filter(|member| member.is_spare);
+    FileGroup {
+        kind: GroupKind::Texts,
+        spare_bytes: spare.map(|member| freed_bytes(&texts[member.file])).sum(),
+        is_exact,
+        is_by_similarity,
+        members,
     }
 }
 
-/// Reads a file again.
-fn read(path: &Path) -> Result<String> {
-    match read_file(path, usize::MAX) {
-        Ok(FileContent::Text { bytes, .. }) => Ok(text_of_file(path, &bytes).0),
-        Ok(_) => Ok(String::new()),
-        Err(nearprint_text::Error::Engine(error)) => Err(error),
-        Err(other) => Err(Error::io("read", path)(std::io::Error::other(other))),
-    }
-}
-
-/// Groups around the first items that are not near each other. `near` is the similarity of near items.
-fn around_centres(items: &[usize], near: impl Fn(usize, usize) -> Option<f64>) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for &new in items {
-        let mut best: Option<(f64, usize)> = None;
-        for (place, group) in groups.iter().enumerate() {
-            if let Some(similarity) = near(group[0], new)
-                && best.is_none_or(|(most, _)| similarity > most)
+/// Groups around the first texts that are not near each other.
+fn around_centres<F: Fingerprint>(
+    cluster: &[usize],
+    comparer: &mut Comparer<'_, F>,
+) -> Result<Vec<Vec<(usize, Nearness)>>> {
+    let mut groups: Vec<Vec<(usize, Nearness)>> = Vec::new();
+    let mut centres = comparer.earlier();
+    let mut of_content: HashMap<Content, (usize, Nearness)> = HashMap::new();
+    for &text in cluster {
+        let TextFile { content, fingerprint, .. } = comparer.texts()[text];
+        // A copy of a member is as near as that one.
+        if let Some(&(place, nearness)) = of_content.get(&content) {
+            groups[place].push((text, nearness));
+            continue;
+        }
+        let mut best: Option<(usize, f64)> = None;
+        for place in centres.candidates(fingerprint) {
+            if let Some(similarity) = comparer.near(groups[place][0].0, text)?
+                && best.is_none_or(|(_, most)| similarity > most)
             {
-                best = Some((similarity, place));
+                best = Some((place, similarity));
             }
         }
-        match best {
-            Some((_, place)) => groups[place].push(new),
-            None => groups.push(vec![new]),
-        }
+        let near = best.map(|(place, similarity)| (place, Nearness { similarity, is_near: true }));
+        let (place, nearness) = near.unwrap_or_else(|| {
+            groups.push(Vec::new());
+            centres.push(fingerprint);
+            (groups.len() - 1, Nearness::SAME)
+        });
+        groups[place].push((text, nearness));
+        of_content.insert(content, (place, nearness));
     }
-    groups
+    Ok(groups)
 }
 
-/// The connected components of sorted items. An item is compared with the members of a component only
-/// until one of them is near.
-fn chains(items: &[usize], near: impl Fn(usize, usize) -> Option<f64>) -> Vec<Vec<usize>> {
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    for &new in items {
-        let touches = |part: &mut Vec<usize>| part.iter().any(|&old| near(old, new).is_some());
-        let mut joined: Vec<usize> = parts.extract_if(.., touches).flatten().collect();
-        joined.push(new);
-        joined.sort_unstable();
-        parts.push(joined);
-    }
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The similarity of near items, in tenths.
-    fn near_in(near: &[(usize, usize, u32)]) -> impl Fn(usize, usize) -> Option<f64> {
-        move |a, b| {
-            let found = near.iter().find(|(one, other, _)| (*one, *other) == (a.min(b), a.max(b)));
-            found.map(|(.., tenths)| f64::from(*tenths))
+/// Groups of what is connected by steps between near texts. Those that are connected already are not compared.
+fn chains<F: Fingerprint>(
+    cluster: &[usize],
+    comparer: &mut Comparer<'_, F>,
+) -> Result<Vec<Vec<(usize, Nearness)>>> {
+    let mut sets = UnionFind::new(cluster.len());
+    // Of the texts with one content, the first one is compared.
+    let (mut earlier, mut firsts) = (comparer.earlier(), Vec::new());
+    let mut of_content: HashMap<Content, u32> = HashMap::new();
+    for (place, &text) in (0..).zip(cluster) {
+        let TextFile { content, fingerprint, .. } = comparer.texts()[text];
+        if let Some(&copied) = of_content.get(&content) {
+            sets.unite(copied, place);
+            continue;
         }
+        for number in earlier.candidates(fingerprint) {
+            let (other, other_text) = firsts[number];
+            if sets.root(other) != sets.root(place) && comparer.near(other_text, text)?.is_some() {
+                sets.unite(other, place);
+            }
+        }
+        earlier.push(fingerprint);
+        firsts.push((place, text));
+        of_content.insert(content, place);
     }
-
-    #[test]
-    fn chains_are_connected_through_others() {
-        let near = [(0, 2, 9), (1, 3, 9), (2, 4, 9)];
-        assert_eq!(chains(&[0, 1, 2, 3, 4, 5], near_in(&near)), [vec![1, 3], vec![0, 2, 4], vec![5]]);
-        assert_eq!(chains(&[0, 1, 2], near_in(&[(0, 2, 9), (1, 2, 9)])), [[0, 1, 2]]);
-        assert!(chains(&[], near_in(&[])).is_empty());
+    let mut connected: Vec<Vec<(usize, Nearness)>> = vec![Vec::new(); cluster.len()];
+    for (place, &text) in (0..).zip(cluster) {
+        let first = sets.root(place) as usize;
+        let nearness = comparer.compare(cluster[first], text)?;
+        connected[first].push((text, nearness));
     }
-
-    #[test]
-    fn members_are_near_the_most_similar_centre() {
-        let near = [(0, 2, 8), (1, 2, 9), (2, 3, 9), (0, 4, 8), (1, 4, 8)];
-        let expected = [vec![0, 4], vec![1, 2], vec![3]];
-        assert_eq!(around_centres(&[0, 1, 2, 3, 4], near_in(&near)), expected);
-    }
+    Ok(connected)
 }

@@ -1,5 +1,6 @@
 //! `nearprint scan`
 
+mod compare;
 mod files;
 mod groups;
 mod print;
@@ -20,8 +21,9 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::plural;
 use crate::terminal::progress::Bars;
 use crate::typed::{TypedCommand, run_with_width};
+use compare::{Comparer, Decides};
 use files::{FileReader, Limits, ScannedFiles};
-use groups::{Decides, FileGroup, Grouping};
+use groups::{FileGroup, Grouping};
 use indicatif::DecimalBytes;
 use nearprint::{Error, Fingerprint, Options};
 use nearprint_text::dedup::Confirm;
@@ -71,8 +73,8 @@ pub(super) struct Args {
     near: NearArgs,
     /// Connect two files only if their texts are near, too: jaccard:X, contained:X (of one in the
     /// other) or edit:X, as for `dedup`.
-    /// Files of more than 1,048,576 characters are too large for edit. Each thread holds the files
-    /// of one group in memory
+    /// Files of more than 1,048,576 characters are too large for edit. Each thread holds two files
+    /// in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Leave out files of fewer than N tokens; those without any always. As in `dedup`, which acts on what is
@@ -136,7 +138,7 @@ impl Args {
         let candidates = recipe.candidates(similarity.unwrap_or(recipe.near_similarity()));
         Ok(match (self.confirm, candidates, k) {
             (Some(confirm), ..) => (estimated, Decides::Texts(confirm)),
-            (None, Some(candidates), None) => (candidates.distance(), Decides::Features(candidates.least())),
+            (None, Some(candidates), None) => (candidates.distance(), Decides::Features(candidates)),
             _ => (estimated, Decides::Fingerprints),
         })
     }
@@ -160,21 +162,24 @@ impl TypedCommand<&Recipe> for &Args {
         let options = global.options().progress(bars.clone());
         let limits =
             Limits { min_tokens: self.min_tokens, min_features: self.min_features, max_bytes: self.max_size };
-        let fingerprinter = recipe.fingerprinter::<F>()?;
+        let mut fingerprinter = recipe.fingerprinter::<F>()?;
+        if matches!(decides, Decides::Features(_)) {
+            fingerprinter = fingerprinter.with_features();
+        }
         let pictures = PictureReader::new(self.max_size as u64, self.pictures.rotated);
         let with_pictures = (!self.no_images).then(|| (pictures.clone(), self.pictures.quality));
         let reader = FileReader::new(fingerprinter, limits, self.confirm, with_pictures);
         let rules = self.folder.rules();
         let scanned = files::scan_all(&self.paths, &rules, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;
-        let groups = self.groups(&scanned, recipe, (k, decides), &reader, &options, &bars);
+        let groups = self.groups(&Comparer::new(&scanned, recipe, (k, &decides)), &options, &bars);
         bars.clear();
         let groups = groups?;
         let mut out = OutputStream::stdout();
         let root = root_of(&self.paths);
         let near_pictures = with_several(self.near_pictures(), &scanned.pictures);
-        let near = match decides {
-            Decides::Features(least) => exactly(least),
+        let near = match &decides {
+            Decides::Features(candidates) => exactly(candidates.least()),
             _ => limit(recipe, k),
         };
         let report = ScanReport {
@@ -235,15 +240,13 @@ impl Args {
     /// All groups, in the order in which they are shown.
     fn groups<F: Fingerprint>(
         &self,
-        scanned: &ScannedFiles<F>,
-        recipe: &Recipe,
-        (k, decides): (u32, Decides),
-        reader: &FileReader<F>,
+        comparer: &Comparer<'_, F>,
         options: &Options,
         bars: &Bars,
     ) -> nearprint_text::Result<Vec<FileGroup>> {
+        let scanned = comparer.scanned();
         let grouping = if self.chains { Grouping::Chains } else { Grouping::Centres };
-        let mut groups = groups::find(&scanned.texts, recipe, k, (decides, grouping), reader, options, bars)?;
+        let mut groups = groups::find(comparer, grouping, options, bars)?;
         groups.extend(groups::find_pictures(&scanned.pictures, self.images.k(), grouping, options)?);
         groups.extend(groups::find_others(scanned, options.get_threads(), bars)?);
         groups::sort(&mut groups);

@@ -239,6 +239,7 @@ mod tests {
                 content: content(0),
                 stamp: FileStamp { size_bytes: 1500, modified: (0, 0), id: (0, 0) },
                 rank: 0,
+                has_features: true,
             })
             .collect();
         let files = ScannedFiles { texts, ..ScannedFiles::default() };

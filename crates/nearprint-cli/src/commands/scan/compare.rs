@@ -1,0 +1,301 @@
+//! Which texts are compared with each other, and how near they are.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use super::files::{ScannedFiles, TextFile};
+use nearprint::internal::file::read_exact_at;
+use nearprint::{BandLayout, Error, Fingerprint, Near, Result};
+use nearprint_text::Recipe;
+use nearprint_text::dedup::Confirm;
+use nearprint_text::documents::{FileContent, read_file, text_of_file};
+use nearprint_text::jaccard::ShingleSet;
+use nearprint_text::recipe::{Candidates, Features};
+
+/// What decides whether two files with near fingerprints are near.
+#[derive(Clone)]
+pub(super) enum Decides {
+    /// Their fingerprints alone.
+    Fingerprints,
+    /// The Jaccard similarity of their sets of features, of these pairs.
+    Features(Candidates),
+    /// This measure of their texts.
+    Texts(Confirm),
+}
+
+/// What one text has to do with another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Nearness {
+    /// Exact if features decide, otherwise estimated.
+    pub(super) similarity: f64,
+    pub(super) is_near: bool,
+}
+
+impl Nearness {
+    /// Of two equal texts.
+    pub(super) const SAME: Self = Self { similarity: 1.0, is_near: true };
+}
+
+/// Compares scanned texts. Sets of features and texts of files are read when they are needed: those of a whole
+/// folder may not fit in memory.
+pub(super) struct Comparer<'a, F> {
+    scanned: &'a ScannedFiles<F>,
+    recipe: &'a Recipe,
+    k: u32,
+    decides: &'a Decides,
+    /// What the last text that was compared with others consists of.
+    last: Option<(usize, Compared)>,
+}
+
+/// What is compared of a text.
+enum Compared {
+    Set(ShingleSet),
+    Text(String),
+}
+
+impl<F> Clone for Comparer<'_, F> {
+    fn clone(&self) -> Self {
+        Self { last: None, ..*self }
+    }
+}
+
+impl<'a, F: Fingerprint> Comparer<'a, F> {
+    /// Texts are near only if their fingerprints are within `k` bits.
+    pub(super) fn new(
+        scanned: &'a ScannedFiles<F>,
+        recipe: &'a Recipe,
+        (k, decides): (u32, &'a Decides),
+    ) -> Self {
+        Self { scanned, recipe, k, decides, last: None }
+    }
+
+    pub(super) fn scanned(&self) -> &'a ScannedFiles<F> {
+        self.scanned
+    }
+
+    pub(super) fn texts(&self) -> &'a [TextFile<F>] {
+        &self.scanned.texts
+    }
+
+    /// Which fingerprints are near.
+    pub(super) fn near_fingerprints(&self) -> Near {
+        self.recipe.near(self.k)
+    }
+
+    /// Whether similarities are exact.
+    pub(super) fn is_by_similarity(&self) -> bool {
+        matches!(self.decides, Decides::Features(_))
+    }
+
+    pub(super) fn distance(&self, a: usize, b: usize) -> u32 {
+        self.recipe.distance(self.texts()[a].fingerprint, self.texts()[b].fingerprint)
+    }
+
+    /// No fingerprints yet, among which those that may be near another one are found.
+    pub(super) fn earlier(&self) -> Earlier {
+        Earlier::new(self.recipe.bands())
+    }
+
+    /// The similarity of a text with an earlier one, if they are near.
+    pub(super) fn near(&mut self, earlier: usize, text: usize) -> Result<Option<f64>> {
+        let [old, new] = [earlier, text].map(|at| self.texts()[at].fingerprint);
+        // Most pairs with an equal band are not worth a look at their features.
+        if let Decides::Features(candidates) = self.decides
+            && !candidates.contain(old, new)
+        {
+            return Ok(None);
+        }
+        let nearness = self.compare(earlier, text)?;
+        Ok(nearness.is_near.then_some(nearness.similarity))
+    }
+
+    /// How near a text is to an earlier one.
+    pub(super) fn compare(&mut self, earlier: usize, text: usize) -> Result<Nearness> {
+        let [old, new] = [earlier, text].map(|at| &self.texts()[at]);
+        if old.content == new.content {
+            return Ok(Nearness::SAME);
+        }
+        let distance = self.distance(earlier, text);
+        let estimated =
+            Nearness { similarity: self.recipe.similarity(distance), is_near: distance <= self.k };
+        match self.decides {
+            Decides::Features(candidates) if old.has_features && new.has_features => {
+                let similarity = self.similarity(earlier, text)?;
+                Ok(Nearness { similarity, is_near: similarity >= candidates.least() })
+            }
+            // Without features, only texts with the same tokens are near.
+            Decides::Features(_) => {
+                let is_near = old.has_features == new.has_features && old.fingerprint == new.fingerprint;
+                Ok(Nearness { similarity: if is_near { 1.0 } else { 0.0 }, is_near })
+            }
+            Decides::Texts(confirm) if estimated.is_near => {
+                let is_near = self.confirms(*confirm, earlier, text)?;
+                Ok(Nearness { is_near, ..estimated })
+            }
+            Decides::Fingerprints | Decides::Texts(_) => Ok(estimated),
+        }
+    }
+
+    /// The similarity of the sets of features of two texts.
+    fn similarity(&mut self, earlier: usize, text: usize) -> Result<f64> {
+        let own = match self.last.take() {
+            Some((last, Compared::Set(set))) if last == text => set,
+            _ => self.set(text)?,
+        };
+        let similarity = own.similarity(&self.set(earlier)?);
+        self.last = Some((text, Compared::Set(own)));
+        Ok(similarity)
+    }
+
+    fn set(&self, text: usize) -> Result<ShingleSet> {
+        let features = self.scanned.features.get(text)?;
+        ShingleSet::of_features(&features)
+            .ok_or_else(|| Error::io("read", FILE)(std::io::Error::from(std::io::ErrorKind::InvalidData)))
+    }
+
+    /// Whether the measure confirms that two texts are near.
+    fn confirms(&mut self, confirm: Confirm, earlier: usize, text: usize) -> Result<bool> {
+        let own = match self.last.take() {
+            Some((last, Compared::Text(own))) if last == text => own,
+            _ => read(&self.texts()[text].path)?,
+        };
+        let other = read(&self.texts()[earlier].path)?;
+        let is_either = matches!(confirm, Confirm::Contained(_));
+        let is_near = confirm.confirms(&own, &other) || is_either && confirm.confirms(&other, &own);
+        self.last = Some((text, Compared::Text(own)));
+        Ok(is_near)
+    }
+}
+
+/// Fingerprints with numbers in the order in which they come, and which of them may be near another one: with
+/// bands, those that have an equal one.
+pub(super) struct Earlier {
+    bands: Option<BandLayout>,
+    /// The numbers of those with a value of a band.
+    with: HashMap<(u32, u64), Vec<usize>>,
+    count: usize,
+}
+
+impl Earlier {
+    pub(super) fn new(bands: Option<BandLayout>) -> Self {
+        Self { bands, with: HashMap::new(), count: 0 }
+    }
+
+    pub(super) fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+        for (band, value) in self.values(fingerprint) {
+            self.with.entry((band, value)).or_default().push(self.count);
+        }
+        self.count += 1;
+    }
+
+    /// The numbers of those that may be near, ascending.
+    pub(super) fn candidates<F: Fingerprint>(&self, fingerprint: F) -> Vec<usize> {
+        if self.bands.is_none() {
+            return (0..self.count).collect();
+        }
+        let with = self.values(fingerprint).filter_map(|value| self.with.get(&value));
+        let mut found: Vec<usize> = with.flatten().copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The bands of a fingerprint.
+    fn values<F: Fingerprint>(&self, fingerprint: F) -> impl Iterator<Item = (u32, u64)> + use<F> {
+        let bands = self.bands.into_iter();
+        bands.flat_map(move |bands| (0..bands.count()).map(move |band| (band, bands.band(fingerprint, band))))
+    }
+}
+
+/// The name of the file of features in messages.
+const FILE: &str = "a temporary file";
+
+/// The bytes that are written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// The sets of features of texts, by their numbers, in an unnamed file. It takes some 2 bytes a feature.
+#[derive(Default)]
+pub(super) struct FeatureFile {
+    /// Made for the first set.
+    file: Option<File>,
+    /// What is not written yet.
+    rest: Vec<u8>,
+    /// Where each set ends.
+    ends: Vec<u64>,
+}
+
+impl FeatureFile {
+    pub(super) fn push(&mut self, features: &[u8]) -> Result<()> {
+        self.rest.extend_from_slice(features);
+        self.ends.push(self.ends.last().copied().unwrap_or_default() + features.len() as u64);
+        if self.rest.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes the last sets, so that all can be read.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        if self.file.is_none() {
+            self.file = Some(tempfile::tempfile().map_err(Error::io("create", FILE))?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(&self.rest).map_err(Error::io("write", FILE))?;
+        }
+        self.rest.clear();
+        Ok(())
+    }
+
+    fn get(&self, text: usize) -> Result<Features> {
+        let start = text.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let mut bytes = vec![0; usize::try_from(self.ends[text] - start).unwrap_or(usize::MAX)];
+        if let Some(file) = &self.file {
+            read_exact_at(file, &mut bytes, start).map_err(Error::io("read", FILE))?;
+        }
+        Ok(Features::from_bytes(&bytes))
+    }
+}
+
+/// Reads a file again.
+fn read(path: &Path) -> Result<String> {
+    match read_file(path, usize::MAX) {
+        Ok(FileContent::Text { bytes, .. }) => Ok(text_of_file(path, &bytes).0),
+        Ok(_) => Ok(String::new()),
+        Err(nearprint_text::Error::Engine(error)) => Err(error),
+        Err(other) => Err(Error::io("read", path)(std::io::Error::other(other))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_read_as_they_were_written() {
+        let mut file = FeatureFile::default();
+        let recipe: Recipe = "minhash".parse().unwrap();
+        let mut fingerprinter = recipe.fingerprinter::<nearprint::U256>().unwrap().with_features();
+        let sets: Vec<Features> =
+            ["one two three four", "", "five"].map(|text| fingerprinter.fingerprint(text).features).into();
+        sets.iter().for_each(|set| file.push(&set.to_bytes()).unwrap());
+        file.flush().unwrap();
+        for at in [2, 0, 1] {
+            assert_eq!(file.get(at).unwrap(), sets[at]);
+        }
+    }
+
+    #[test]
+    fn fingerprints_that_may_be_near_have_an_equal_band() {
+        let bands: BandLayout = "4x8".parse().unwrap();
+        let print = |values: [u64; 4]| bands.assemble::<u64>(values, []);
+        let mut earlier = Earlier::new(Some(bands));
+        earlier.push(print([1, 2, 3, 4]));
+        earlier.push(print([2, 1, 4, 3]));
+        earlier.push(print([1, 1, 1, 1]));
+        assert_eq!(earlier.candidates(print([1, 1, 9, 9])), [0, 1, 2]);
+        assert_eq!(earlier.candidates(print([9, 9, 9, 4])), [0]);
+        assert!(earlier.candidates(print([9, 9, 9, 9])).is_empty());
+        let mut all = Earlier::new(None);
+        all.push(5u64);
+        assert_eq!(all.candidates(7u64), [0]);
+    }
+}
