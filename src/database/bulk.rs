@@ -116,7 +116,8 @@ impl<F: Fingerprint> Builder<F> {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
         }
         // Nothing is lost before its time: all rows expire with the newest ones.
-        let newest = old.runs.last().and_then(|newest| newest.expires);
+        let of_log = old.expiry.filter(|_| old.live_wal.is_some()).map(|expiry| expiry.of_log);
+        let newest = old.runs.last().and_then(|newest| newest.expires).max(of_log);
         self.owner.expires = self.owner.expires.and(newest).or(self.owner.expires);
         self.manifest.checkpoint.clone_from(&old.checkpoint);
         self.manifest.history.clone_from(&old.history);

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::repair_support::{PAGE, Rows, has, repair, with_a_writer, with_damage, without};
-use nearprint::{FindingKind, Fingerprint, Row, Schema, Width, width_of_damaged};
+use nearprint::{Database, FindingKind, Fingerprint, Options, Row, Schema, Width, width_of_damaged};
 use testkit::{Shape, build, files, folder_in_memory, for_each_width, rows, short_or_full};
 
 for_each_width!(a_log_is_read_on_behind_damage, without_a_manifest_the_other_files_are_enough,);
@@ -87,4 +89,27 @@ fn without_a_manifest_the_other_files_are_enough<F: Fingerprint>() {
     }
     let (report, found) = repair::<F>(&path);
     assert!(found.is_subset(&ever) && has(&report, FindingKind::Lost, "00000077-t0.seg"));
+}
+
+#[test]
+fn regression_a_repair_shortened_the_lives_of_rows_in_the_log() {
+    let home = folder_in_memory();
+    let (path, dest) = (home.path().join("db"), home.path().join("saved"));
+    let period = Duration::from_millis(20);
+    let schema = Schema::new().expire_after(1000 * period, Some(period)).unwrap();
+    let database = Options::new().create::<u64>(&path, &schema).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert(1).unwrap();
+    writer.flush().unwrap();
+    sleep(2 * period);
+    writer.insert(2).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    let expires = |path: &Path| {
+        let runs = Database::<u64>::open(path).unwrap().snapshot().unwrap().stats().runs;
+        runs.iter().map(|run| run.expires.unwrap()).max().unwrap()
+    };
+    let of_run = expires(&path);
+    Options::new().repair::<u64>(&path, &dest, &Schema::new()).unwrap();
+    assert!(expires(&dest) > of_run, "the row of the log expires later than those of the run");
 }
