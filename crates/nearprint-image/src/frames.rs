@@ -6,12 +6,13 @@ use std::collections::HashSet;
 use image::ImageFormat;
 
 use crate::decode::{Format, format};
+use crate::heic;
 
 /// The bytes before the first chunk of a PNG, and of a WebP.
 const PNG_START: usize = 8;
 const WEBP_START: usize = 12;
 
-/// Whether a file holds several frames or pages, by the structure of GIF, PNG, WebP and TIFF.
+/// Whether a file holds several frames or pages, by the structure of GIF, PNG, WebP, TIFF and HEIC.
 ///
 /// [`Picture::decode`](crate::Picture::decode) and fingerprints are of the first one alone. A still picture beside an
 /// animation of another one counts, too, and so does a TIFF with a small preview. Damaged files have as many frames as
@@ -23,6 +24,7 @@ pub fn has_several_frames(bytes: &[u8]) -> bool {
         Ok(Format::Image(ImageFormat::Png)) => Some(png(bytes)),
         Ok(Format::Image(ImageFormat::WebP)) => Some(webp(bytes)),
         Ok(Format::Image(ImageFormat::Tiff)) => tiff(bytes),
+        Ok(Format::Heic) => heic::has_several(bytes),
         _ => Some(false),
     };
     several.unwrap_or(false)

@@ -1,6 +1,8 @@
 //! HEIC, in which phones store photographs: still pictures of HEVC in the container HEIF.
 
+use heic_rs::boxes::BoxIter;
 use heic_rs::context::Context;
+use heic_rs::meta::iref::RefKind;
 use heic_rs::props::hvcc::NAL_SPS;
 use heic_rs::{DecodeOptions, PixelLayout};
 use image::{DynamicImage, GrayImage, RgbImage, RgbaImage};
@@ -53,6 +55,27 @@ impl Heic {
         };
         made.ok_or_else(|| Error::Damaged { why: "fewer samples than pixels".into() })
     }
+}
+
+/// Items that are no pictures: EXIF data, XMP and others.
+const NO_PICTURES: [&[u8; 4]; 3] = [b"Exif", b"mime", b"uri "];
+
+/// Whether a file shows several pictures, or is a sequence. Tiles, thumbnails, transparency and depth belong to another
+/// picture. `None` if it is damaged.
+pub(crate) fn has_several(bytes: &[u8]) -> Option<bool> {
+    let meta = Context::open(bytes).ok()?.meta;
+    let belongs = |item: u32| {
+        meta.refs.iter().any(|reference| match reference.kind {
+            RefKind::Thmb | RefKind::Auxl => reference.from == item,
+            RefKind::Dimg => reference.to.contains(&item),
+            _ => false,
+        })
+    };
+    let shown = meta
+        .items
+        .iter()
+        .filter(|item| !item.hidden && !NO_PICTURES.contains(&&item.item_type) && !belongs(item.id));
+    Some(shown.count() > 1 || BoxIter::new(bytes).find(b"moov").ok()?.is_some())
 }
 
 /// The error of a decoder. The container may hold other codecs, and HEVC has tools for which there is no decoder.

@@ -215,6 +215,21 @@ fn heic_is_decoded() {
 }
 
 #[test]
+fn several_pictures_of_heic_are_counted_without_what_belongs_to_them() {
+    for bytes in [PLAIN, GRID, CLEAR] {
+        assert!(!has_several_frames(bytes));
+    }
+    let renamed = |bytes: &[u8], old: &[u8], new: &[u8]| {
+        let at = bytes.windows(old.len()).position(|found| found == old).unwrap();
+        [&bytes[..at], new, &bytes[at + old.len()..]].concat()
+    };
+    // The second picture is no longer the transparency of the first one, then a thumbnail of it.
+    assert!(has_several_frames(&renamed(CLEAR, b"auxl", b"prem")));
+    assert!(!has_several_frames(&renamed(CLEAR, b"auxl", b"thmb")));
+    assert!(has_several_frames(&[PLAIN, &8_u32.to_be_bytes(), b"moov"].concat()), "a sequence");
+}
+
+#[test]
 fn heic_is_refused_before_it_is_decoded() {
     let limits = |max_pixels| Limits { max_pixels, ..Limits::default() };
     assert_eq!(Picture::decode(PLAIN, &limits(19_199)), Err(Error::TooLarge { width: 160, height: 120 }));
