@@ -130,10 +130,11 @@ impl RunJob {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Cancels the work and waits until it has removed its files.
-    pub(crate) fn abandon(self) -> Result<Option<RunRecord>> {
+    /// Cancels the work and waits until it has removed its files. Returns the run if it was made nevertheless.
+    /// Does not panic where the work has: a writer that is dropped may already unwind.
+    pub(crate) fn abandon(self) -> Option<RunRecord> {
         self.stop.store(true, Ordering::Relaxed);
-        self.wait().map(|made| made.record)
+        self.thread.join().ok()?.ok()?.record
     }
 }
 

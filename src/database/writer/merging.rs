@@ -223,7 +223,7 @@ impl<F: Fingerprint> Writer<F> {
             std::mem::forget(jobs);
             return;
         }
-        for record in jobs.into_iter().filter_map(|merge| merge.job.abandon().ok().flatten()) {
+        for record in jobs.into_iter().filter_map(|merge| merge.job.abandon()) {
             self.forget_run(record.run, record.segments.len());
         }
     }
