@@ -335,8 +335,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
     /// fdatasync; writes a run if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
     ///
-    /// Deletions alone have room on a full disk, too, if the database has a reserve: a file of a 64th of its size that
-    /// databases of 64 MiB or more keep for them.
+    /// Deletions alone have room on a full disk, too, if the database has a reserve: a file that databases of 16 MiB
+    /// or more keep for them. It takes a 64th of the database, and 1 to 64 MiB.
     ///
     /// # Errors
     /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
