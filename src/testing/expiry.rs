@@ -240,3 +240,29 @@ fn rows_expire_in_order_whatever_the_clock_does() {
     disk.set_now(Time(1400));
     assert_eq!(read(&disk).len(), 0);
 }
+
+/// The log of a sealed memtable stays while the writer idles, and the next operation begins a later period.
+#[test]
+fn regression_what_is_sealed_does_not_expire_with_a_later_period() {
+    for is_killed in [false, true] {
+        let disk = fresh();
+        let mut writer = open(&disk);
+        for id in 0..5 {
+            writer.insert(Row { fingerprint: mix64(id), id }).unwrap();
+            writer.commit().unwrap();
+        }
+        assert!(writer.manifest().sealed_wal.is_some());
+        disk.set_now(Time(2 * PERIOD_MS + 1));
+        writer.insert(Row { fingerprint: 1, id: 9 }).unwrap();
+        let disk = if is_killed { disk.crash(&mut |_| true) } else { disk };
+        let mut writer = if is_killed { open(&disk) } else { writer };
+        writer.commit().unwrap();
+        disk.set_now(Time(LIFETIME_MS - 1));
+        assert_eq!(read(&disk).len(), if is_killed { 5 } else { 6 });
+        disk.set_now(Time(LIFETIME_MS));
+        assert_eq!(read(&disk).len(), usize::from(!is_killed), "killed: {is_killed}");
+        assert_eq!(writer.snapshot().unwrap().all_rows().len(), usize::from(!is_killed));
+        writer.close().unwrap();
+        assert_eq!(read(&disk).len(), usize::from(!is_killed));
+    }
+}
