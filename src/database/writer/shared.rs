@@ -124,8 +124,10 @@ impl<W: Commit> SharedWriter<W> {
         let applied = Call::of(&mut shared.writer).apply(apply)?;
         shared.applied += 1;
         let own = shared.applied;
+        // Later ones are not waited for: if they all failed, nobody would commit.
+        let awaited = self.arrived.load(Ordering::SeqCst);
         while shared.durable < own {
-            if shared.begun < self.arrived.load(Ordering::SeqCst) {
+            if shared.begun < awaited {
                 // Who arrives commits for this call, too.
                 shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
             } else {
@@ -186,6 +188,7 @@ impl Drop for WakesOthers<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{Receiver, channel};
     use std::thread;
 
@@ -267,5 +270,49 @@ mod tests {
         assert_eq!(full.count(), 2);
         assert_eq!(commits.len(), 1);
         assert_eq!(commits[0].len(), 7, "nothing was lost, and only call 5 gave its operation up");
+    }
+
+    /// Two threads whose calls always fail, each while a call of the other one waits.
+    #[test]
+    fn regression_calls_that_fail_do_not_keep_others_from_committing() {
+        const MOST: u64 = 1000;
+        let (sender, outcomes) = channel();
+        sender.send(Ok(())).unwrap();
+        let gate = Gate { operations: Vec::new(), others: 0, commits: Vec::new(), outcomes };
+        let shared = SharedWriter::new(gate);
+        let (begun, is_durable) = (AtomicU64::new(0), AtomicBool::new(false));
+        let begins = || {
+            let own = begun.fetch_add(1, Ordering::SeqCst) + 1;
+            while own < MOST
+                && !is_durable.load(Ordering::SeqCst)
+                && shared.arrived.load(Ordering::SeqCst) <= own
+            {
+                thread::yield_now();
+            }
+        };
+        let fails = || {
+            while begun.load(Ordering::SeqCst) < MOST && !is_durable.load(Ordering::SeqCst) {
+                let failed: Result<()> = shared.commit_with(|_| {
+                    begins();
+                    Err(Error::Interrupted)
+                });
+                assert!(failed.is_err());
+            }
+        };
+        let calls = thread::scope(|scope| {
+            scope.spawn(fails);
+            scope.spawn(fails);
+            shared
+                .commit_with(|gate| {
+                    gate.operations.push(7);
+                    begins();
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+            is_durable.store(true, Ordering::SeqCst);
+            begun.load(Ordering::SeqCst)
+        });
+        assert!(calls < MOST, "it has waited for {calls} calls");
+        assert_eq!(shared.into_inner().commits, [[7]]);
     }
 }
