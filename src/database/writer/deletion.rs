@@ -29,14 +29,40 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Whether a deletion of an id may have an effect.
     fn may_hold(&self, id: u64) -> Result<bool> {
-        let newest_first =
-            [&self.memtable].into_iter().chain(self.sealed.iter().map(|sealed| &*sealed.memtable));
-        for Memtable { changes, .. } in newest_first {
+        for Memtable { changes, .. } in self.unflushed().rev() {
             if changes.holds(id) || changes.deletes(id) {
                 return Ok(changes.holds(id));
             }
         }
         self.view.may_hold(id)
+    }
+
+    /// Whether rows of an id have another key than this one: a look-up where the id is stored.
+    pub(super) fn has_other_key(&self, id: u64, key: &[u8]) -> Result<bool> {
+        self.check_poison()?;
+        for Memtable { changes, .. } in self.unflushed().rev() {
+            if changes.holds_other_key(id, key) || changes.deletes(id) {
+                return Ok(changes.holds_other_key(id, key));
+            }
+        }
+        for (index, run) in self.view.runs().enumerate() {
+            let Some(keys) = &run.keys else { continue };
+            if !run.postings.may_hold(id)? || self.view.newer(index).hide(id)? {
+                continue;
+            }
+            for at in keys.of_id(id)? {
+                if keys.record::<F>(at)?.key != key {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Deletes the rows of an id that have a key, and leaves those of other keys.
+    pub(super) fn delete_key_of(&mut self, id: u64, key: &[u8]) -> Result<()> {
+        self.flush_insertions()?;
+        self.delete_records(&BTreeSet::from([id]), &|record| record.key == key).map(drop)
     }
 
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
