@@ -85,12 +85,17 @@ struct Shared<W> {
     applied: u64,
     /// How many of them are durable.
     durable: u64,
+    /// Calls that wait until they are.
+    waiting: u64,
+    /// How many calls have begun when these are committed. Calls that arrive later are not waited for: if all of
+    /// them failed, nobody would commit.
+    awaited: u64,
 }
 
 impl<W: Commit> SharedWriter<W> {
     /// Takes a writer into shared use.
     pub fn new(writer: W) -> Self {
-        let shared = Mutex::new(Shared { writer, begun: 0, applied: 0, durable: 0 });
+        let shared = Mutex::new(Shared { writer, begun: 0, applied: 0, durable: 0, waiting: 0, awaited: 0 });
         Self { arrived: AtomicU64::new(0), shared, changed: Condvar::new() }
     }
 
@@ -121,25 +126,48 @@ impl<W: Commit> SharedWriter<W> {
         let _wakes = WakesOthers(&self.changed);
         let mut shared = self.lock();
         shared.begun += 1;
-        let applied = Call::of(&mut shared.writer).apply(apply)?;
+        let applied = Call::of(&mut shared.writer).apply(apply).inspect_err(|_| shared.serve())?;
+        if shared.durable == shared.applied || shared.waiting == 0 {
+            shared.awaited = self.arrived.load(Ordering::SeqCst);
+        }
         shared.applied += 1;
+        shared.waiting += 1;
         let own = shared.applied;
-        // Later ones are not waited for: if they all failed, nobody would commit.
-        let awaited = self.arrived.load(Ordering::SeqCst);
-        while shared.durable < own {
-            if shared.begun < awaited {
+        let committed = loop {
+            if shared.durable >= own {
+                break Ok(());
+            }
+            if shared.begun < shared.awaited {
                 // Who arrives commits for this call, too.
                 shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
-            } else {
-                shared.writer.commit()?;
-                shared.durable = shared.applied;
+            } else if let Err(error) = shared.commit() {
+                break Err(error);
             }
-        }
+        };
+        shared.waiting -= 1;
+        committed?;
         Ok(applied)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<W>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W: Commit> Shared<W> {
+    fn commit(&mut self) -> Result<()> {
+        self.writer.commit()?;
+        self.durable = self.applied;
+        Ok(())
+    }
+
+    /// Commits for those who wait for no call any more, at the end of one that fails. They might not come by the
+    /// writer among calls that arrive.
+    fn serve(&mut self) {
+        if self.waiting > 0 && self.durable < self.applied && self.begun >= self.awaited {
+            // After an error, they try it themselves.
+            let _ = self.commit();
+        }
     }
 }
 
@@ -188,7 +216,6 @@ impl Drop for WakesOthers<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{Receiver, channel};
     use std::thread;
 
@@ -224,15 +251,15 @@ mod tests {
         }
     }
 
-    /// The results of eight calls and the commits. The first call commits while the others arrive.
-    fn eight_calls(outcomes: Vec<Result<()>>) -> (Vec<Result<u64>>, Vec<Vec<u64>>) {
+    /// The results of eight calls and the commits. The first call commits while the others arrive, one of which fails.
+    fn eight_calls(fails: Option<u64>, outcomes: Vec<Result<()>>) -> (Vec<Result<u64>>, Vec<Vec<u64>>) {
         let (sender, receiver) = channel();
         let gate = Gate { operations: Vec::new(), others: 0, commits: Vec::new(), outcomes: receiver };
         let shared = SharedWriter::new(gate);
         let call = |number| {
             shared.commit_with(|gate| {
                 gate.operations.push(number);
-                if number == 5 { Err(Error::Interrupted) } else { Ok(number) }
+                if fails == Some(number) { Err(Error::Interrupted) } else { Ok(number) }
             })
         };
         let results = thread::scope(|scope| {
@@ -253,7 +280,7 @@ mod tests {
 
     #[test]
     fn one_commit_serves_all_calls_that_arrived_during_another() {
-        let (results, mut commits) = eight_calls(vec![Ok(()), Ok(())]);
+        let (results, mut commits) = eight_calls(Some(5), vec![Ok(()), Ok(())]);
         for (number, result) in results.iter().enumerate() {
             assert_eq!(result.as_ref().ok().copied(), (number != 5).then_some(number as u64), "{number}");
         }
@@ -264,12 +291,12 @@ mod tests {
     #[test]
     fn a_failed_commit_fails_one_call_and_the_next_one_commits_for_all() {
         let failed = || Err(Error::DiskFull { action: "write", path: "wal".into() });
-        let (results, commits) = eight_calls(vec![failed(), failed(), Ok(())]);
+        let (results, commits) = eight_calls(None, vec![failed(), failed(), Ok(())]);
         assert!(matches!(results[0], Err(Error::DiskFull { .. })));
         let full = results.iter().filter(|result| matches!(result, Err(Error::DiskFull { .. })));
         assert_eq!(full.count(), 2);
         assert_eq!(commits.len(), 1);
-        assert_eq!(commits[0].len(), 7, "nothing was lost, and only call 5 gave its operation up");
+        assert_eq!(commits[0].len(), 8, "nothing was lost");
     }
 
     /// Two threads whose calls always fail, each while a call of the other one waits.
@@ -279,40 +306,35 @@ mod tests {
         let (sender, outcomes) = channel();
         sender.send(Ok(())).unwrap();
         let gate = Gate { operations: Vec::new(), others: 0, commits: Vec::new(), outcomes };
-        let shared = SharedWriter::new(gate);
-        let (begun, is_durable) = (AtomicU64::new(0), AtomicBool::new(false));
-        let begins = || {
-            let own = begun.fetch_add(1, Ordering::SeqCst) + 1;
-            while own < MOST
-                && !is_durable.load(Ordering::SeqCst)
-                && shared.arrived.load(Ordering::SeqCst) <= own
-            {
-                thread::yield_now();
-            }
-        };
+        let (shared, begun) = (SharedWriter::new(gate), AtomicU64::new(1));
         let fails = || {
-            while begun.load(Ordering::SeqCst) < MOST && !is_durable.load(Ordering::SeqCst) {
-                let failed: Result<()> = shared.commit_with(|_| {
-                    begins();
+            let mut is_over = false;
+            while !is_over {
+                let failed: Result<()> = shared.commit_with(|gate| {
+                    is_over = !gate.commits.is_empty() || begun.load(Ordering::SeqCst) >= MOST;
+                    let own = begun.fetch_add(u64::from(!is_over), Ordering::SeqCst) + 1;
+                    // It ends when a call of the other thread waits for the writer.
+                    while !is_over && own < MOST && shared.arrived.load(Ordering::SeqCst) <= own {
+                        thread::yield_now();
+                    }
                     Err(Error::Interrupted)
                 });
                 assert!(failed.is_err());
             }
         };
-        let calls = thread::scope(|scope| {
-            scope.spawn(fails);
-            scope.spawn(fails);
-            shared
-                .commit_with(|gate| {
-                    gate.operations.push(7);
-                    begins();
-                    Ok::<(), Error>(())
-                })
-                .unwrap();
-            is_durable.store(true, Ordering::SeqCst);
-            begun.load(Ordering::SeqCst)
+        thread::scope(|scope| {
+            let waits = |gate: &mut Gate| {
+                gate.operations.push(7);
+                (0..2).for_each(|_| drop(scope.spawn(fails)));
+                while shared.arrived.load(Ordering::SeqCst) < 3 {
+                    thread::yield_now();
+                }
+                Ok::<(), Error>(())
+            };
+            shared.commit_with(waits).unwrap();
         });
-        assert!(calls < MOST, "it has waited for {calls} calls");
+        let begun = begun.into_inner();
+        assert!(begun <= 4, "{begun} calls have begun before the commit");
         assert_eq!(shared.into_inner().commits, [[7]]);
     }
 }
