@@ -1,9 +1,12 @@
 //! The runs that are merged into one: their entries, their rows, their tombstones and their keys.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::ascending::{Ascending, BlockReader, for_each_distinct};
 use super::keys::{KeysInput, MergedKeys};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Printed, Row};
+use crate::format::keys::KeyRecord;
 use crate::format::postings::row_hash;
 use crate::format::tombstones::TombstonesInfo;
 use crate::run::{BlockRead, Cursor, NewerTombstones, RowCursor, Run, Segment};
@@ -11,12 +14,36 @@ use crate::util::cast::to_usize;
 
 /// Runs that are neighbours in age, oldest first.
 #[derive(Clone, Copy)]
-pub(super) struct MergeInputs<'a, F>(pub(super) &'a [&'a Run<F>]);
+pub(super) struct MergeInputs<'a, F> {
+    pub(super) runs: &'a [&'a Run<F>],
+    pub(super) omitted: &'a Omitted<F>,
+}
+
+/// Rows and keys that no result of a merge has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Omitted<F> {
+    pub(crate) rows: BTreeSet<Row<F>>,
+    /// By their rows.
+    pub(crate) keys: BTreeMap<Row<F>, Vec<Box<[u8]>>>,
+}
+
+impl<F: Fingerprint> Omitted<F> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.keys.is_empty()
+    }
+
+    /// Whether it has a key, or all keys of its row.
+    pub(super) fn has_key(&self, record: &KeyRecord<'_, F>) -> bool {
+        !self.is_empty()
+            && (self.rows.contains(&record.row)
+                || self.keys.get(&record.row).is_some_and(|keys| keys.iter().any(|key| **key == *record.key)))
+    }
+}
 
 impl<'a, F: Fingerprint> MergeInputs<'a, F> {
     /// The tombstones that apply to input `index`.
     fn newer(self, index: usize) -> NewerTombstones<'a> {
-        NewerTombstones::of(self.0[index + 1..].iter().map(|newer| newer.tombstones.as_ref()))
+        NewerTombstones::of(self.runs[index + 1..].iter().map(|newer| newer.tombstones.as_ref()))
     }
 
     /// The entries of one table of each input.
@@ -26,33 +53,37 @@ impl<'a, F: Fingerprint> MergeInputs<'a, F> {
             let reader = EntryReader { segment, cursor: segment.cursor(), last: None, sum: 0 };
             Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<F>>, segment.entries())
         };
-        self.0.iter().map(reader).collect()
+        self.runs.iter().map(reader).collect()
     }
 
     /// The rows of each input.
     pub(super) fn rows(self) -> Vec<Ascending<'a, TaggedRow<F>>> {
         let reader = |(index, run): (usize, &&'a Run<F>)| {
             let (cursor, newer) = (run.row_cursor(), self.newer(index));
-            let reader = RowReader { run, cursor, newer, last: None, sum: 0, block: Vec::new() };
+            let omitted = &self.omitted.rows;
+            let reader = RowReader { run, cursor, newer, omitted, last: None, sum: 0, block: Vec::new() };
             Ascending::blocks(
                 Box::new(reader) as Box<dyn BlockReader<TaggedRow<F>>>,
                 to_usize(run.record.rows),
             )
         };
-        self.0.iter().enumerate().map(reader).collect()
+        self.runs.iter().enumerate().map(reader).collect()
     }
 
     /// The keys of all inputs.
-    pub(super) fn keys(self) -> MergedKeys<'a> {
+    pub(super) fn keys(self) -> MergedKeys<'a, F> {
         let input = |(index, run): (usize, &&'a Run<F>)| {
             Some(KeysInput { keys: run.keys.as_ref()?, newer: self.newer(index) })
         };
-        MergedKeys(self.0.iter().enumerate().filter_map(input).collect())
+        MergedKeys {
+            inputs: self.runs.iter().enumerate().filter_map(input).collect(),
+            omitted: Some(self.omitted),
+        }
     }
 
     /// Visits the ids that any input deletes, ascending and without duplicates.
     pub(super) fn each_deleted(self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        let tombstones = self.0.iter().filter_map(|run| run.tombstones.as_ref());
+        let tombstones = self.runs.iter().filter_map(|run| run.tombstones.as_ref());
         let streams = tombstones.map(|tombstones| Ok(Ascending::slice(tombstones.ids()?)));
         for_each_distinct(streams.collect::<Result<_>>()?, visit)
     }
@@ -99,7 +130,7 @@ impl<F: Fingerprint> BlockReader<F> for EntryReader<'_, F> {
     }
 }
 
-/// A row, and whether a newer input deletes it. The order puts the copy to keep first.
+/// A row, and whether a newer input deletes it or the result lacks it. The order puts the copy to keep first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TaggedRow<F> {
     pub(super) row: Row<F>,
@@ -111,6 +142,7 @@ struct RowReader<'a, F> {
     run: &'a Run<F>,
     cursor: RowCursor<F>,
     newer: NewerTombstones<'a>,
+    omitted: &'a BTreeSet<Row<F>>,
     last: Option<Row<F>>,
     sum: u64,
     block: Vec<Row<F>>,
@@ -132,7 +164,8 @@ impl<F: Fingerprint> BlockReader<TaggedRow<F>> for RowReader<'_, F> {
             }
             self.last = Some(row);
             self.sum = self.sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
-            out.push(TaggedRow { row, deleted: self.newer.hide(row.id)? });
+            let deleted = self.newer.hide(row.id)? || self.omitted.contains(&row);
+            out.push(TaggedRow { row, deleted });
         }
         Ok(())
     }

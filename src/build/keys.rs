@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ascending::MAX_PIECES;
+use super::inputs::Omitted;
 use super::target::Target;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
@@ -56,17 +57,20 @@ pub(super) struct KeysInput<'a> {
 }
 
 /// The live keys of several keys files.
-pub(super) struct MergedKeys<'a>(pub(super) Vec<KeysInput<'a>>);
+pub(super) struct MergedKeys<'a, F> {
+    pub(super) inputs: Vec<KeysInput<'a>>,
+    pub(super) omitted: Option<&'a Omitted<F>>,
+}
 
-impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
+impl<F: Fingerprint> KeySource<F> for MergedKeys<'_, F> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
-        self.merge(self.0.iter().map(|input| input.keys.cursor()).collect(), visit)
+        self.merge(self.inputs.iter().map(|input| input.keys.cursor()).collect(), visit)
     }
 
     /// The second pass checks the sums of the files.
     fn size(&self) -> Result<KeysSize> {
         let mut size = KeysSize::default();
-        let cursors = self.0.iter().map(|input| input.keys.cursor().without_sums()).collect();
+        let cursors = self.inputs.iter().map(|input| input.keys.cursor().without_sums()).collect();
         self.merge(cursors, &mut |record: KeyRecord<'_, F>| {
             size.add(&record);
             Ok(())
@@ -75,19 +79,19 @@ impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
     }
 }
 
-impl MergedKeys<'_> {
-    fn merge<F: Fingerprint>(
+impl<F: Fingerprint> MergedKeys<'_, F> {
+    fn merge(
         &self,
         mut cursors: Vec<KeyCursor<'_, F>>,
         visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>,
     ) -> Result<()> {
         let mut heads = Vec::with_capacity(cursors.len());
-        for (input, cursor) in self.0.iter().zip(&mut cursors) {
+        for (input, cursor) in self.inputs.iter().zip(&mut cursors) {
             heads.push(input.next(cursor)?);
         }
         while let Some(place) = heads.iter().flatten().min_by(|a, b| a.compare(b)).map(KeyRecord::place) {
             let mut united: Option<KeyRecord<'_, F>> = None;
-            for ((head, cursor), input) in heads.iter_mut().zip(&mut cursors).zip(&self.0) {
+            for ((head, cursor), input) in heads.iter_mut().zip(&mut cursors).zip(&self.inputs) {
                 if let &mut Some(record) = head
                     && record.row.id == place.0
                     && record.place() == place
@@ -96,7 +100,9 @@ impl MergedKeys<'_> {
                     *head = input.next(cursor)?;
                 }
             }
-            united.into_iter().try_for_each(&mut *visit)?;
+            let is_kept =
+                |record: &KeyRecord<'_, F>| self.omitted.is_none_or(|omitted| !omitted.has_key(record));
+            united.into_iter().filter(is_kept).try_for_each(&mut *visit)?;
         }
         Ok(())
     }
@@ -228,9 +234,9 @@ impl Pieces {
         Ok(Self { storage: target.storage.clone(), names, opened })
     }
 
-    fn merged(&self) -> MergedKeys<'_> {
+    fn merged<F>(&self) -> MergedKeys<'_, F> {
         let input = |keys| KeysInput { keys, newer: NewerTombstones::none() };
-        MergedKeys(self.opened.iter().map(input).collect())
+        MergedKeys { inputs: self.opened.iter().map(input).collect(), omitted: None }
     }
 }
 

@@ -7,7 +7,7 @@
 //! removed fingerprints exceed the memory, or if the new numbers of wide fingerprints do ([`renumbered`]).
 
 use super::ascending::Ascending;
-use super::inputs::{MergeInputs, TaggedRow};
+use super::inputs::{MergeInputs, Omitted, TaggedRow};
 use super::renumbered;
 use super::rows::{RowCounts, RowSource};
 use super::tables::TableSource;
@@ -21,19 +21,19 @@ use crate::layout::Layout;
 use crate::run::Run;
 
 /// Writes one run with the content of all inputs, which are neighbours in age, oldest first. `None`
-/// if no row is left.
+/// if no row is left. It lacks the rows and keys that are omitted.
 ///
 /// Tombstones apply to the older inputs. With `keeps_tombstones` the result keeps them, for runs
 /// that are older than the inputs.
 pub(crate) fn merge<F: Fingerprint>(
     target: Target<'_>,
-    inputs: &[&Run<F>],
+    (runs, omitted): (&[&Run<F>], &Omitted<F>),
     keeps_tombstones: bool,
     layout: &dyn Fn(u64) -> Result<Layout>,
 ) -> Result<Option<RunRecord>> {
-    let inputs = MergeInputs(inputs);
+    let inputs = MergeInputs { runs, omitted };
     let mut ledger = Ledger::new(target.options.memory_bytes);
-    let given = inputs.0.iter().map(|run| run.record.rows).sum();
+    let given = inputs.runs.iter().map(|run| run.record.rows).sum();
     let counts =
         RowCounts::of_visited(given, target.options, |visit| live_rows(inputs, Some(&mut ledger), visit))?;
     let deleted = if keeps_tombstones { inputs.count_deleted()? } else { None };
@@ -41,7 +41,7 @@ pub(crate) fn merge<F: Fingerprint>(
         return Ok(None);
     }
     let layout = layout(counts.entries)?;
-    let is_mergeable = inputs.0.iter().all(|run| run.record.layout == layout)
+    let is_mergeable = inputs.runs.iter().all(|run| run.record.layout == layout)
         && (F::PAYLOAD.is_whole()
             || renumbered::fits(inputs, &layout, counts.entries, target.options.memory_bytes));
     let content = RunContent {
@@ -92,8 +92,8 @@ impl<F: Fingerprint> Ledger<F> {
 
     /// The sum of the written rows must be the sum of the inputs minus the sum of the removed rows.
     fn check(&self, inputs: MergeInputs<'_, F>, row_sum: u64) -> Result<()> {
-        let given = inputs.0.iter().fold(0u64, |sum, run| sum.wrapping_add(run.record.row_sum));
-        inputs.0[0].postings.file.check_equal("ids", given.wrapping_sub(self.removed), row_sum)
+        let given = inputs.runs.iter().fold(0u64, |sum, run| sum.wrapping_add(run.record.row_sum));
+        inputs.runs[0].postings.file.check_equal("ids", given.wrapping_sub(self.removed), row_sum)
     }
 }
 

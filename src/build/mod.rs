@@ -19,6 +19,7 @@ mod tables;
 mod target;
 mod write;
 
+pub(crate) use inputs::Omitted;
 pub(crate) use keys::{KeySorter, KeySource};
 pub(crate) use merge::merge;
 pub(crate) use rows::RowCounts;

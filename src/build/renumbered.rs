@@ -36,13 +36,13 @@ pub(super) fn fits<F: Fingerprint>(
     entries: u64,
     memory_bytes: usize,
 ) -> bool {
-    let sum: usize = inputs.0.iter().map(|run| run.segments[0].entries()).sum();
+    let sum: usize = inputs.runs.iter().map(|run| run.segments[0].entries()).sum();
     // A shorter directory lacks bits of the merged one. They are read at random places of the fingerprints.
     let is_short = |(table, segment): (usize, &Segment<F>)| {
         segment.directory_bits() < directory_bits(layout.prefix_bits(table), entries)
     };
     let is_read = |run: &&&Run<F>| run.segments.iter().enumerate().any(is_short);
-    let most_read = inputs.0.iter().filter(is_read).map(|run| run.segments[0].entries()).max();
+    let most_read = inputs.runs.iter().filter(is_read).map(|run| run.segments[0].entries()).max();
     sum * size_of::<u32>() <= memory_bytes / NUMBERS_SHARE
         && most_read.unwrap_or(0) * size_of::<F>() <= memory_bytes
 }
@@ -94,7 +94,7 @@ impl<F: Fingerprint> RenumberedTable<'_, F> {
         renumbering: &Renumbering,
         (writer, directory_bits): (SegmentWriter<F>, u32),
     ) -> Result<FileRecord> {
-        let readers = inputs.0.iter().zip(&renumbering.0).map(|(run, numbers)| {
+        let readers = inputs.runs.iter().zip(&renumbering.0).map(|(run, numbers)| {
             let segment = &run.segments[self.index];
             let (cursor, block) = (segment.cursor(), Vec::new());
             let reader = NumberReader { segment, cursor, numbers, directory_bits, last: None, block };

@@ -264,4 +264,16 @@ impl Commit for AnyWriter {
     fn commit(&mut self) -> Result<()> {
         Self::commit(self)
     }
+
+    fn begin_call(&mut self) {
+        typed!(PerWidth: &mut self.0, writer => writer.begin_call())
+    }
+
+    fn end_call(&mut self) {
+        typed!(PerWidth: &mut self.0, writer => writer.end_call())
+    }
+
+    fn take_back(&mut self) -> Result<()> {
+        self.discard()
+    }
 }

@@ -1,6 +1,6 @@
 //! Net effect of unflushed operations: the inserted rows, and the ids deleted from older runs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use crate::build::{KeySource, RowCounts, RunContent, Target, write_run};
@@ -26,9 +26,9 @@ pub(crate) struct ChangeSet<F> {
     inserted: Vec<Row<F>>,
     /// For each deleted id, the number of rows that were inserted before its last deletion.
     deleted: BTreeMap<u64, usize>,
-    /// The ids that were inserted since they were last deleted. Collected when they are first needed:
-    /// most writers only insert.
-    inserted_ids: OnceLock<HashSet<u64>>,
+    /// The ids that were inserted since they were last deleted, each with the index of a row that has its key.
+    /// `None` where it has several keys. Collected when they are first needed: most writers only insert.
+    inserted_ids: OnceLock<HashMap<u64, Option<usize>>>,
     operations: usize,
     /// The id of the last operation, if that was a deletion.
     just_deleted: Option<u64>,
@@ -129,11 +129,40 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     /// Whether a row with this id was inserted and not deleted since.
     pub(crate) fn holds(&self, id: u64) -> bool {
-        let ids = self.inserted_ids.get_or_init(|| {
+        self.inserted_ids().contains_key(&id)
+    }
+
+    /// Whether such a row has another key than this one.
+    pub(crate) fn holds_other_key(&self, id: u64, key: &[u8]) -> bool {
+        self.inserted_ids().get(&id).is_some_and(|row| {
+            row.is_none_or(|index| self.key_of(index).is_some_and(|record| record.key != key))
+        })
+    }
+
+    fn inserted_ids(&self) -> &HashMap<u64, Option<usize>> {
+        self.inserted_ids.get_or_init(|| {
+            let mut ids = HashMap::new();
             let live = (0..self.inserted.len()).filter(|&index| self.is_live(index));
-            live.map(|index| self.inserted[index].id).collect()
-        });
-        ids.contains(&id)
+            live.for_each(|index| self.note_id(&mut ids, index));
+            ids
+        })
+    }
+
+    /// Notes the id of an inserted row, and whether the id has one key.
+    fn note_id(&self, ids: &mut HashMap<u64, Option<usize>>, index: usize) {
+        let key = |index| self.key_of(index).map(|record| record.key);
+        let known = ids.entry(self.inserted[index].id).or_insert(Some(index));
+        if let (Some(row), Some(new)) = (*known, key(index)) {
+            *known = if key(row).is_none_or(|key| key == new) { Some(index) } else { None };
+        }
+    }
+
+    /// Notes the id of the last row, where ids are collected.
+    fn note_last_id(&mut self) {
+        if let Some(mut ids) = self.inserted_ids.take() {
+            self.note_id(&mut ids, self.inserted.len() - 1);
+            self.inserted_ids = OnceLock::from(ids);
+        }
     }
 
     /// All inserted rows, also those that were deleted since.
@@ -158,10 +187,12 @@ impl<F: Fingerprint> ChangeSet<F> {
                 }
                 self.operations -= usize::from(just_deleted == Some(row.id));
                 self.insert(row);
+                self.note_last_id();
             }
             Operation::InsertKeyed(record) => {
                 self.operations -= usize::from(just_deleted == Some(record.row.id));
                 self.insert_keyed(record);
+                self.note_last_id();
             }
             Operation::Delete(id) => {
                 self.just_deleted = Some(id);
@@ -175,7 +206,6 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     fn insert(&mut self, row: Row<F>) {
         self.largest_id = self.largest_id.max(Some(row.id));
-        self.inserted_ids.get_mut().into_iter().for_each(|ids| _ = ids.insert(row.id));
         self.inserted.push(row);
     }
 

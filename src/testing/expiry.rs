@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::database::new_row::NewRow;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
 use crate::fingerprint::{Row, mix64};
 use crate::format::expiry::Lifetime;
-use crate::format::schema::Schema;
+use crate::format::schema::{KeyStorage, Schema};
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
 use crate::options::Options;
@@ -92,9 +93,13 @@ fn options() -> Options {
 }
 
 fn fresh() -> SimulatedDisk {
+    fresh_with(KeyStorage::None)
+}
+
+fn fresh_with(keys: KeyStorage) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     let millis = Duration::from_millis;
-    let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 2 });
+    let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 2 }).keys(keys);
     let schema = schema.expire_after(millis(LIFETIME_MS), Some(millis(PERIOD_MS))).unwrap();
     manifest::replace(&disk, &manifest::fresh(64, &schema).unwrap()).unwrap();
     disk
@@ -239,4 +244,83 @@ fn rows_expire_in_order_whatever_the_clock_does() {
     assert_eq!(read(&disk).len(), 2);
     disk.set_now(Time(1400));
     assert_eq!(read(&disk).len(), 0);
+}
+
+/// The log of a sealed memtable stays while the writer idles, and the next operation begins a later period.
+#[test]
+fn regression_what_is_sealed_does_not_expire_with_a_later_period() {
+    for is_killed in [false, true] {
+        let disk = fresh();
+        let mut writer = open(&disk);
+        for id in 0..5 {
+            writer.insert(Row { fingerprint: mix64(id), id }).unwrap();
+            writer.commit().unwrap();
+        }
+        assert!(writer.manifest().sealed_wal.is_some());
+        disk.set_now(Time(2 * PERIOD_MS + 1));
+        writer.insert(Row { fingerprint: 1, id: 9 }).unwrap();
+        let disk = if is_killed { disk.crash(&mut |_| true) } else { disk };
+        let mut writer = if is_killed { open(&disk) } else { writer };
+        writer.commit().unwrap();
+        disk.set_now(Time(LIFETIME_MS - 1));
+        assert_eq!(read(&disk).len(), if is_killed { 5 } else { 6 });
+        disk.set_now(Time(LIFETIME_MS));
+        assert_eq!(read(&disk).len(), usize::from(!is_killed), "killed: {is_killed}");
+        assert_eq!(writer.snapshot().unwrap().all_rows().len(), usize::from(!is_killed));
+        writer.close().unwrap();
+        assert_eq!(read(&disk).len(), usize::from(!is_killed));
+    }
+}
+
+/// A deletion of keys leaves rows of the same ids where they are: they expire as if nothing was deleted.
+#[test]
+fn regression_rows_that_a_deletion_of_keys_leaves_expire_in_time() {
+    type Delete = fn(&mut Writer<u64>);
+    let deletions: [Delete; 3] = [
+        |writer| _ = writer.delete_keys(&["doomed"]).unwrap(),
+        |writer| _ = writer.delete_key_prefix("doo").unwrap(),
+        |writer| writer.delete_keys_between(std::slice::from_ref(&(0..1))).unwrap(),
+    ];
+    let row = |fingerprint| Row { fingerprint, id: 7 };
+    let keyed = |fingerprint, key| NewRow { id: Some(7), ..NewRow::keyed(fingerprint, key) };
+    for (nth, delete) in deletions.into_iter().enumerate() {
+        for is_flushed in [false, true] {
+            let disk = fresh_with(KeyStorage::Keys);
+            let mut writer = open(&disk);
+            for new in [keyed(1, "doomed"), keyed(2, "a"), keyed(3, "also"), row(4).into()] {
+                writer.insert(new).unwrap();
+            }
+            writer.insert(NewRow { id: Some(8), ..NewRow::keyed(1, "b") }).unwrap();
+            writer.commit().unwrap();
+            disk.set_now(Time(PERIOD_MS));
+            writer.insert(keyed(2, "later")).unwrap();
+            writer.commit().unwrap();
+            if is_flushed {
+                writer.flush().unwrap();
+            }
+            disk.set_now(Time(2 * PERIOD_MS + 50));
+            delete(&mut writer);
+            let left = [row(2), row(3), row(4), Row { fingerprint: 1, id: 8 }];
+            let seen: [(u64, &[Row<u64>]); 4] = [
+                (2 * PERIOD_MS + 51, &left),
+                (LIFETIME_MS - 1, &left),
+                (LIFETIME_MS, &left[..1]),
+                (LIFETIME_MS + PERIOD_MS, &[]),
+            ];
+            writer.commit().unwrap();
+            for (now, expected) in seen {
+                disk.set_now(Time(now));
+                let expected: Rows = expected.iter().copied().collect();
+                assert_eq!(read(&disk), expected, "deletion {nth}, flushed: {is_flushed}, at {now}");
+                let snapshot = writer.snapshot().unwrap();
+                assert_eq!(snapshot.all_rows().into_iter().collect::<Rows>(), expected);
+                assert_eq!(snapshot.verify().unwrap().damage, []);
+                if now < LIFETIME_MS {
+                    let keys = |row| snapshot.keys_of(row).unwrap().into_iter().map(|key| key.key);
+                    assert_eq!(keys(row(2)).collect::<Vec<_>>(), ["a", "later"]);
+                    assert_eq!(keys(row(4)).count(), 0);
+                }
+            }
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! Check-and-insert, and several threads that share a writer.
 
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread;
 
-use nearprint::{Database, Fingerprint, Insertion, Options, Row, Schema, SharedWriter};
+use nearprint::{
+    Database, Error, Fingerprint, Insertion, NewRow, Options, Result, Row, Schema, SharedWriter, Writer,
+};
 use testkit::{Random, all_rows, for_each_width};
 
 for_each_width!(rows_are_inserted_only_where_nothing_is_near);
@@ -73,4 +77,130 @@ fn calls_of_several_threads_are_durable_when_they_return() {
     groups.sort_unstable();
     assert_eq!(groups, (0..50).collect::<Vec<_>>(), "one of each group of near rows");
     assert_eq!(database.snapshot().unwrap().stats().rows, 50);
+}
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Succeeds,
+    StaysUncommitted,
+    Fails,
+    Discards,
+    DiscardsAndFails,
+    Panics,
+}
+
+fn call(shared: &SharedWriter<Writer<u64>>, end: End, apply: impl FnOnce(&mut Writer<u64>) -> Result<()>) {
+    let failing = |writer: &mut Writer<u64>, apply: &mut dyn FnMut(&mut Writer<u64>) -> Result<()>| {
+        apply(writer)?;
+        Err(Error::Interrupted)
+    };
+    let mut apply = Some(apply);
+    let mut apply = move |writer: &mut Writer<u64>| apply.take().unwrap()(writer);
+    match end {
+        End::Succeeds => shared.commit_with(apply).unwrap(),
+        End::StaysUncommitted => shared.with(apply).unwrap(),
+        End::Fails => {
+            let failed: Result<()> = shared.commit_with(|writer| failing(writer, &mut apply));
+            assert!(matches!(failed, Err(Error::Interrupted)));
+        }
+        End::Discards => shared
+            .with(|writer| {
+                apply(writer)?;
+                writer.discard()
+            })
+            .unwrap(),
+        End::DiscardsAndFails => {
+            let failed: Result<()> = shared.commit_with(|writer| {
+                apply(writer)?;
+                writer.discard()?;
+                Err(Error::Interrupted)
+            });
+            assert!(matches!(failed, Err(Error::Interrupted)));
+        }
+        End::Panics => {
+            let panics = || {
+                shared.with(|writer| {
+                    apply(writer).unwrap();
+                    std::panic::resume_unwind(Box::new("a call"));
+                })
+            };
+            assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        }
+    }
+}
+
+/// What others have pending stays whatever a call does: insert, upsert, delete and fail, discard or panic.
+#[test]
+fn regression_a_call_takes_back_its_own_operations_and_no_others() {
+    const ENDS: [End; 6] =
+        [End::Succeeds, End::StaysUncommitted, End::Fails, End::Discards, End::DiscardsAndFails, End::Panics];
+    for seed in 0..12u64 {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("db");
+        let options = Options::new().memtable_rows(40).background_merges(seed % 2 == 0);
+        let options = options.keep_log(if seed % 3 == 0 { 1 << 16 } else { 0 });
+        let schema = Schema::new().keys(nearprint::KeyStorage::Keys);
+        let database = options.create::<u64>(&path, &schema).unwrap();
+        let mut shared = SharedWriter::new(database.writer().unwrap());
+        let (mut random, mut expected) = (Random(seed), BTreeSet::new());
+        for step in 0..400 {
+            let end = ENDS[random.below(6) as usize];
+            let mut changed: BTreeSet<(u64, u64)> = expected.clone();
+            call(&shared, end, |writer| {
+                for _ in 0..1 + random.below(4) {
+                    let row = Row { fingerprint: random.below(50), id: random.below(30) };
+                    match random.below(4) {
+                        0 => {
+                            writer.delete(row.id)?;
+                            changed.retain(|stored| stored.1 != row.id);
+                        }
+                        1 => {
+                            writer.upsert(row)?;
+                            changed.retain(|stored| stored.1 != row.id);
+                            changed.insert((row.fingerprint, row.id));
+                        }
+                        2 => {
+                            let keyed = NewRow::keyed(row.fingerprint, "key");
+                            changed.insert((row.fingerprint, writer.insert(keyed)?));
+                        }
+                        _ => {
+                            writer.insert(row)?;
+                            changed.insert((row.fingerprint, row.id));
+                        }
+                    }
+                }
+                Ok(())
+            });
+            if matches!(end, End::Succeeds | End::StaysUncommitted) {
+                expected = changed;
+            }
+            let rows =
+                |of: Vec<Row<u64>>| of.iter().map(|row| (row.fingerprint, row.id)).collect::<BTreeSet<_>>();
+            let own = shared.with(|writer| writer.snapshot()).unwrap();
+            assert_eq!(rows(all_rows(&own)), expected, "seed {seed}, step {step}: {end:?}");
+            if end == End::Succeeds {
+                let committed = rows(all_rows(&database.snapshot().unwrap()));
+                assert_eq!(committed, expected, "seed {seed}, step {step}");
+            }
+            if step % 90 == 89 {
+                shared.into_inner().close().unwrap();
+                shared = SharedWriter::new(database.writer().unwrap());
+            }
+        }
+    }
+}
+
+/// Once no thread shares it, a writer discards all that is not committed.
+#[test]
+fn a_writer_that_is_shared_no_more_discards_everything() {
+    let home = tempfile::tempdir().unwrap();
+    let database = Database::<u64>::create(home.path().join("db"), &Schema::new()).unwrap();
+    let shared = SharedWriter::new(database.writer().unwrap());
+    shared.with(|writer| writer.insert(1)).unwrap();
+    shared.with(|writer| writer.insert(2)).unwrap();
+    let mut writer = shared.into_inner();
+    assert_eq!(writer.snapshot().unwrap().stats().rows, 2);
+    writer.discard().unwrap();
+    assert_eq!(writer.snapshot().unwrap().stats().rows, 0);
 }

@@ -1,9 +1,10 @@
 //! Deletions and replacements of ids and keys that runs store, or do not store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 use nearprint::{Database, Error, KeyStorage, NewRow, Options, Row, Schema, Snapshot, Writer};
 use testkit::{Random, all_rows, folder_in_memory};
@@ -202,4 +203,57 @@ fn keys_with_other_ids_and_their_neighbours_are_found() {
     assert!(rows.contains(&Row { fingerprint: 5, id: 7 }) && rows.contains(&Row { fingerprint: 6, id: 8 }));
     assert_eq!(snapshot.ids_of_key_scan("twin").unwrap(), [7]);
     assert_eq!(snapshot.ids_of_key_scan("given").unwrap(), []);
+}
+
+/// Keys with the same 64-bit hash, and so the same id, and one with another.
+const COLLIDING: [&str; 3] = ["d010467", "<9TnT4/w", "another"];
+
+/// Against a model of the fingerprints of each key, with rows in runs, in sealed memtables and uncommitted.
+#[test]
+fn regression_a_key_is_not_replaced_by_another_one_with_its_hash() {
+    for (seed, lifetime) in (0..8).map(|seed| (seed, seed % 2 == 1)) {
+        let home = folder_in_memory();
+        let options = Options::new().memtable_rows(12).background_merges(seed % 4 > 1);
+        let schema = Schema::new().keys(KeyStorage::Keys);
+        let schema = match lifetime {
+            true => schema.expire_after(Duration::from_secs(86_400), None).unwrap(),
+            false => schema,
+        };
+        let database = options.create::<u64>(home.path().join("db"), &schema).unwrap();
+        let (mut writer, mut random) = (database.writer().unwrap(), Random(seed));
+        let mut model: [BTreeSet<u64>; 3] = Default::default();
+        let mut ids = [None; 3];
+        for step in 0..250 {
+            let (at, fingerprint) = (random.below(3) as usize, random.below(5));
+            let row = NewRow::keyed(fingerprint, COLLIDING[at]);
+            match random.below(8) {
+                0..4 => {
+                    ids[at] = Some(writer.upsert(row).unwrap());
+                    model[at] = [fingerprint].into();
+                }
+                4 => {
+                    ids[at] = Some(writer.insert(row).unwrap());
+                    model[at].insert(fingerprint);
+                }
+                5 => {
+                    writer.delete_keys(&[COLLIDING[at]]).unwrap();
+                    model[at].clear();
+                }
+                6 => writer.commit().unwrap(),
+                _ if random.below(4) == 0 => writer.flush().unwrap(),
+                _ => {}
+            }
+            let snapshot = writer.snapshot().unwrap();
+            let mut found: [BTreeSet<u64>; 3] = Default::default();
+            for row in all_rows(&snapshot) {
+                for key in snapshot.keys_of(row).unwrap() {
+                    let at = COLLIDING.iter().position(|name| *name == key.key).unwrap();
+                    found[at].insert(row.fingerprint);
+                }
+            }
+            assert_eq!(found, model, "seed {seed}, step {step}, {}", COLLIDING[at]);
+        }
+        assert!(ids[0] == ids[1] && ids[1] != ids[2]);
+        assert_eq!(writer.snapshot().unwrap().verify().unwrap().damage, []);
+    }
 }

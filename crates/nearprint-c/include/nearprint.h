@@ -1389,8 +1389,8 @@ nearprint_status nearprint_shared_writer_open(const nearprint_database *database
                                               nearprint_shared_writer **writer,
                                               nearprint_error *error);
 
-// Inserts rows, and returns when they are durable. Otherwise as nearprint_writer_insert_rows(); rows
-// before a failure are committed with the next call of any thread.
+// Inserts rows, and returns when they are durable. Otherwise as nearprint_writer_insert_rows(), but a call
+// that fails to insert a row takes back those before it. It does not touch what other threads insert.
 nearprint_status nearprint_shared_writer_insert_rows(const nearprint_shared_writer *writer,
                                                      const nearprint_rows *rows,
                                                      uint64_t *assigned,

@@ -86,8 +86,8 @@ pub unsafe extern "C" fn nearprint_shared_writer_open(
     })
 }
 
-/// Inserts rows, and returns when they are durable. Otherwise as nearprint_writer_insert_rows(); rows
-/// before a failure are committed with the next call of any thread.
+/// Inserts rows, and returns when they are durable. Otherwise as nearprint_writer_insert_rows(), but a call
+/// that fails to insert a row takes back those before it. It does not touch what other threads insert.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_shared_writer_insert_rows(
     writer: *const nearprint_shared_writer,

@@ -501,6 +501,16 @@ static void threads(void) {
         "rows.count: 2");
   OK(nearprint_shared_writer_delete(writer, ids, 2, error));
   CHECK(rows_in(database) == EACH);
+  /* The first of two rows has the last id. Without an id for the second one, no row is stored. */
+  const uint64_t last[1] = {UINT64_MAX - 1};
+  rows.ids = last;
+  rows.count = 1;
+  OK(nearprint_shared_writer_insert_rows(writer, &rows, assigned, error));
+  rows.ids = NULL;
+  rows.count = 2;
+  FAILS(nearprint_shared_writer_insert_rows(writer, &rows, assigned, error), NEARPRINT_LIMIT, "no automatic id is left");
+  OK(nearprint_shared_writer_delete(writer, last, 1, error));
+  CHECK(rows_in(database) == EACH);
   nearprint_writer *second;
   FAILS(nearprint_writer_open(database, &second, error), NEARPRINT_LOCKED, "shared.np");
   OK(nearprint_shared_writer_close(writer, error));

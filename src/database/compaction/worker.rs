@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::build::{Target, merge};
+use crate::build::{Omitted, Target, merge};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::header::Owner;
@@ -37,6 +37,8 @@ pub(crate) struct Merged {
 pub(crate) struct MergePlan<F> {
     /// Neighbouring runs, oldest first.
     pub(crate) inputs: Vec<Arc<Searchable<F>>>,
+    /// What the result lacks.
+    pub(crate) omitted: Omitted<F>,
     /// Whether there are older runs, for which the result must keep the tombstones.
     pub(crate) has_older: bool,
     pub(crate) storage: Arc<dyn Storage>,
@@ -77,7 +79,7 @@ impl<F: Fingerprint> MergePlan<F> {
     fn merge(&self, options: &Options) -> Result<Option<RunRecord>> {
         let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
         let target = Target { storage: &self.storage, options, owner: self.owner };
-        merge(target, &runs, self.has_older, &*self.layout)
+        merge(target, (&runs, &self.omitted), self.has_older, &*self.layout)
     }
 
     fn replaces(&self) -> Vec<u64> {
@@ -130,10 +132,11 @@ impl RunJob {
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Cancels the work and waits until it has removed its files.
-    pub(crate) fn abandon(self) -> Result<Option<RunRecord>> {
+    /// Cancels the work and waits until it has removed its files. Returns the run if it was made nevertheless.
+    /// Does not panic where the work has: a writer that is dropped may already unwind.
+    pub(crate) fn abandon(self) -> Option<RunRecord> {
         self.stop.store(true, Ordering::Relaxed);
-        self.wait().map(|made| made.record)
+        self.thread.join().ok()?.ok()?.record
     }
 }
 

@@ -104,8 +104,41 @@ impl<F: Fingerprint> Writer<F> {
         if self.lock.check_process().is_err() {
             // The child of a fork has no such thread, and must not wait for it.
             std::mem::forget(job);
-        } else if let Ok(Some(record)) = job.abandon() {
+        } else if let Some(record) = job.abandon() {
             self.forget_run(record.run, record.segments.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::thread::spawn;
+
+    use super::*;
+    use crate::database::compaction::MergeJob;
+    use crate::database::handle::Database;
+    use crate::format::schema::Schema;
+
+    /// A panic in `Drop` would abort a process that unwinds.
+    #[test]
+    fn regression_a_writer_is_dropped_without_the_panics_of_its_threads() {
+        let home = tempfile::tempdir().unwrap();
+        let database = Database::<u64>::create(home.path().join("db"), &Schema::new()).unwrap();
+        let job = || RunJob::spawn("a job", &Options::new(), |_| resume_unwind(Box::new("a job"))).unwrap();
+        type Begin = Box<dyn Fn(&mut Writer<u64>)>;
+        let threads: [Begin; 3] = [
+            Box::new(move |writer| writer.merges.push(MergeJob { job: job(), replaces: vec![1] })),
+            Box::new(move |writer| {
+                let memtable = Arc::new(Memtable::of(&writer.manifest, &writer.options).unwrap());
+                writer.sealed = Some(Sealed { memtable, job: Some(job()) });
+            }),
+            Box::new(|writer| writer.removals.push(spawn(|| resume_unwind(Box::new("a removal"))))),
+        ];
+        for (nth, begin) in threads.iter().enumerate() {
+            let mut writer = database.writer().unwrap();
+            begin(&mut writer);
+            assert!(catch_unwind(AssertUnwindSafe(|| drop(writer))).is_ok(), "thread {nth}");
         }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::{Range, RangeInclusive};
 
 use super::Writer;
+use crate::build::Omitted;
+use crate::database::compaction::MergePlan;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
@@ -27,14 +29,40 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Whether a deletion of an id may have an effect.
     fn may_hold(&self, id: u64) -> Result<bool> {
-        let newest_first =
-            [&self.memtable].into_iter().chain(self.sealed.iter().map(|sealed| &*sealed.memtable));
-        for Memtable { changes, .. } in newest_first {
+        for Memtable { changes, .. } in self.unflushed().rev() {
             if changes.holds(id) || changes.deletes(id) {
                 return Ok(changes.holds(id));
             }
         }
         self.view.may_hold(id)
+    }
+
+    /// Whether rows of an id have another key than this one: a look-up where the id is stored.
+    pub(super) fn has_other_key(&self, id: u64, key: &[u8]) -> Result<bool> {
+        self.check_poison()?;
+        for Memtable { changes, .. } in self.unflushed().rev() {
+            if changes.holds_other_key(id, key) || changes.deletes(id) {
+                return Ok(changes.holds_other_key(id, key));
+            }
+        }
+        for (index, run) in self.view.runs().enumerate() {
+            let Some(keys) = &run.keys else { continue };
+            if !run.postings.may_hold(id)? || self.view.newer(index).hide(id)? {
+                continue;
+            }
+            for at in keys.of_id(id)? {
+                if keys.record::<F>(at)?.key != key {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Deletes the rows of an id that have a key, and leaves those of other keys.
+    pub(super) fn delete_key_of(&mut self, id: u64, key: &[u8]) -> Result<()> {
+        self.flush_insertions()?;
+        self.delete_records(&BTreeSet::from([id]), &|record| record.key == key).map(drop)
     }
 
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
@@ -45,6 +73,9 @@ impl<F: Fingerprint> Writer<F> {
     /// [flush](Writer::flush). A run in which rows have other ids than the hash of their key costs a
     /// walk over its keys. Rows without a key cost a walk over all rows, if there is something to
     /// delete. Both walks serve all keys of the call.
+    ///
+    /// Where rows [expire](crate::Schema::expire_after), the rows that stay under the ids of deleted ones expire as
+    /// before: the runs that have them are written again, without the deleted rows. That is durable on return.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -154,13 +185,14 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Of the keys of `ids`, deletes those that `doomed` selects, and the rows that have no others.
-    /// A deletion by id removes everything with that id, so the rest is inserted again.
+    /// A deletion by id removes everything with that id, so the rest is inserted again, or the runs are written
+    /// again where the rest would begin a new lifetime.
     fn delete_records(&mut self, ids: &BTreeSet<u64>, doomed: &Doomed<'_, F>) -> Result<u64> {
         if ids.is_empty() {
             return Ok(0);
         }
         let view = self.view.clone();
-        let (mut keyed, mut kept) = (BTreeSet::new(), Vec::new());
+        let (mut keyed, mut kept, mut is_any_doomed) = (BTreeSet::new(), Vec::new(), false);
         for (index, run) in view.runs().enumerate() {
             let (Some(keys), newer) = (&run.keys, view.newer(index)) else { continue };
             for &id in ids {
@@ -170,16 +202,82 @@ impl<F: Fingerprint> Writer<F> {
                 for at in keys.of_id(id)? {
                     let record = keys.record::<F>(at)?;
                     keyed.insert(record.row);
+                    is_any_doomed |= doomed(&record);
                     kept.extend((!doomed(&record)).then_some(record));
                 }
             }
         }
+        if !is_any_doomed {
+            return Ok(0);
+        }
         let others = self.rows_without_keys(ids, &keyed)?;
-        ids.iter().try_for_each(|&id| self.delete(id))?;
         kept.iter().for_each(|record| _ = keyed.remove(&record.row));
+        if self.manifest.expiry.is_some() {
+            let staying = kept.iter().map(|record| record.row.id).chain(others.iter().map(|row| row.id));
+            let staying: BTreeSet<u64> = staying.collect();
+            self.leave_out(&staying, doomed, &keyed)?;
+            ids.difference(&staying).try_for_each(|&id| self.delete(id))?;
+            return Ok(keyed.len() as u64);
+        }
+        ids.iter().try_for_each(|&id| self.delete(id))?;
         kept.into_iter().try_for_each(|record| self.apply(Operation::InsertKeyed(record)))?;
         others.into_iter().try_for_each(|row| self.apply(Operation::Insert { row, automatic: false }))?;
         Ok(keyed.len() as u64)
+    }
+
+    /// Writes the runs again that hold deleted rows or keys of `ids`, without these.
+    fn leave_out(
+        &mut self,
+        ids: &BTreeSet<u64>,
+        doomed: &Doomed<'_, F>,
+        gone: &BTreeSet<Row<F>>,
+    ) -> Result<()> {
+        // They have the replaced runs as inputs.
+        self.discard_merges();
+        let (view, options) = (self.view.clone(), self.options.clone().without_progress());
+        for (index, run) in view.runs().enumerate() {
+            let omitted = self.omitted(run, &view.newer(index), (ids, doomed, gone))?;
+            if omitted.is_empty() {
+                continue;
+            }
+            self.with_reserve(|writer| {
+                let mut runs = writer.manifest.runs.iter();
+                let Some(at) = runs.position(|record| record.run == run.record.run) else { return Ok(()) };
+                let plan = MergePlan { omitted: omitted.clone(), ..writer.plan(at..at + 1)? };
+                let merged = plan.run(&options)?;
+                writer.install_merge(merged)
+            })?;
+        }
+        self.merge_if_due()
+    }
+
+    /// What a run holds of deleted rows and keys.
+    fn omitted(
+        &self,
+        run: &Run<F>,
+        newer: &NewerTombstones<'_>,
+        (ids, doomed, gone): (&BTreeSet<u64>, &Doomed<'_, F>, &BTreeSet<Row<F>>),
+    ) -> Result<Omitted<F>> {
+        let (mut omitted, mut kept) = (Omitted::default(), BTreeSet::new());
+        for &id in ids {
+            if !run.postings.may_hold(id)? || !self.is_live(id, newer)? {
+                continue;
+            }
+            let of_id = |row: &&Row<F>| row.id == id;
+            omitted.rows.extend(gone.iter().filter(of_id));
+            let Some(keys) = &run.keys else { continue };
+            for at in keys.of_id(id)? {
+                let record = keys.record::<F>(at)?;
+                if doomed(&record) {
+                    omitted.rows.insert(record.row);
+                    omitted.keys.entry(record.row).or_default().push(record.key.into());
+                } else {
+                    kept.insert(record.row);
+                }
+            }
+        }
+        omitted.rows.retain(|row| !kept.contains(row));
+        Ok(omitted)
     }
 
     /// The live rows of ids that have no key. Reads all rows, unless every row has a key.

@@ -23,7 +23,8 @@ impl<F: Fingerprint> Writer<F> {
         if due == self.expires {
             return Ok(());
         }
-        if self.memtable.changes.operations() > 0 {
+        if self.unflushed().any(|memtable| memtable.changes.operations() > 0) {
+            // One expiry stands for both logs.
             self.flush()?;
         }
         if self.manifest.live_wal.is_some() {

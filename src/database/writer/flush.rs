@@ -7,7 +7,7 @@ use crate::database::compaction::Made;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::format::wal::{Content, HEADER_BYTES};
+use crate::format::wal::{Content, HEADER_BYTES, Operation};
 use crate::log::wal::{Log, Wal};
 use crate::storage::names;
 
@@ -116,7 +116,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
-    /// the log: everything that was committed and is in no run yet.
+    /// the log: everything that was committed and is in no run yet. In a call of a
+    /// [`SharedWriter`](crate::SharedWriter), it takes back the operations of that call only.
     ///
     /// ```
     /// use nearprint::{Database, Schema};
@@ -137,7 +138,7 @@ impl<F: Fingerprint> Writer<F> {
     /// operations are still there.
     pub fn discard(&mut self) -> Result<()> {
         self.check_poison()?;
-        if self.pending.is_empty() {
+        if !self.pending.is_past_mark() {
             return Ok(());
         }
         // What is sealed has no uncommitted operations.
@@ -147,9 +148,16 @@ impl<F: Fingerprint> Writer<F> {
             // Nothing is given up before everything can be read.
             frames.visit::<F>(&mut |_| ())?;
         }
-        self.pending.clear();
+        self.pending.take_back();
         self.memtable.clear();
-        frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))
+        frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))?;
+        let Self { pending, memtable, only_deletes, .. } = self;
+        *only_deletes = true;
+        let apply = &mut |operation: Operation<'_, F>| {
+            *only_deletes &= matches!(operation, Operation::Delete(_));
+            memtable.apply(operation);
+        };
+        pending.visit(apply).map_err(|problem| problem.of(&self.path))
     }
 
     /// Takes a [short log](crate::Options::keep_log) into the memtable, or writes the content of the logs

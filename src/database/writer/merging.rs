@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Writer;
+use crate::build::Omitted;
 use crate::database::compaction::{Made, MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -141,6 +142,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(MergePlan {
             has_older: range.start > 0,
             inputs: self.view.searchables()[range].to_vec(),
+            omitted: Omitted::default(),
             storage: self.storage(),
             owner: self.manifest.new_owner(run, expires)?,
             layout: Box::new(move |entries| match &beside {
@@ -223,7 +225,7 @@ impl<F: Fingerprint> Writer<F> {
             std::mem::forget(jobs);
             return;
         }
-        for record in jobs.into_iter().filter_map(|merge| merge.job.abandon().ok().flatten()) {
+        for record in jobs.into_iter().filter_map(|merge| merge.job.abandon()) {
             self.forget_run(record.run, record.segments.len());
         }
     }

@@ -213,13 +213,21 @@ impl<F: Fingerprint> Writer<F> {
     /// Replaces all rows of an id by one row, and returns the id: the given one, or the hash of the
     /// key. A row without both is inserted.
     ///
+    /// Without a given id, rows of other keys with the same hash stay. Where there are some, it costs and commits
+    /// what [`delete_keys`](Writer::delete_keys) does.
+    ///
     /// # Errors
-    /// As [`insert`](Writer::insert). After an error nothing is deleted.
+    /// As [`insert`](Writer::insert), and then nothing is deleted; where another key has the same hash, as
+    /// [`delete_keys`](Writer::delete_keys).
     pub fn upsert<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
         let row = row.into();
         row.check(self.manifest.keys, &self.path)?;
-        if let Some(id) = row.given_id() {
-            self.delete(id)?;
+        match (row.given_id(), row.key) {
+            (Some(id), Some(key)) if row.id.is_none() && self.has_other_key(id, key.as_bytes())? => {
+                self.delete_key_of(id, key.as_bytes())?;
+            }
+            (Some(id), _) => self.delete(id)?,
+            (None, _) => {}
         }
         self.insert(row)
     }
@@ -335,8 +343,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one
     /// fdatasync; writes a run if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
     ///
-    /// Deletions alone have room on a full disk, too, if the database has a reserve: a file of a 64th of its size that
-    /// databases of 64 MiB or more keep for them.
+    /// Deletions alone have room on a full disk, too, if the database has a reserve: a file that databases of 16 MiB
+    /// or more keep for them. It takes a 64th of the database, and 1 to 64 MiB.
     ///
     /// # Errors
     /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
@@ -452,7 +460,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// The rows that are in no run yet, older ones first.
-    fn unflushed(&self) -> impl Iterator<Item = &Memtable<F>> + Clone {
+    fn unflushed(&self) -> impl DoubleEndedIterator<Item = &Memtable<F>> + Clone {
         self.sealed.iter().map(|sealed| &*sealed.memtable).chain([&self.memtable])
     }
 

@@ -1,24 +1,48 @@
 //! One writer for several threads, with one sync for the commits of all of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// What makes operations durable.
+/// What makes operations durable, and takes those of one call back.
 pub trait Commit {
     /// Makes all operations durable.
     ///
     /// # Errors
     /// As [`Writer::commit`].
     fn commit(&mut self) -> Result<()>;
+
+    /// Begins a call of a thread.
+    fn begin_call(&mut self);
+
+    /// Ends the call. Its operations stay.
+    fn end_call(&mut self);
+
+    /// Takes back the uncommitted operations since the call began, and no others; all, where none has begun.
+    ///
+    /// # Errors
+    /// As [`Writer::discard`]. After an error the operations are still there.
+    fn take_back(&mut self) -> Result<()>;
 }
 
 impl<F: Fingerprint> Commit for Writer<F> {
     fn commit(&mut self) -> Result<()> {
         Self::commit(self)
+    }
+
+    fn begin_call(&mut self) {
+        self.pending.mark();
+    }
+
+    fn end_call(&mut self) {
+        self.pending.unmark();
+    }
+
+    fn take_back(&mut self) -> Result<()> {
+        self.discard()
     }
 }
 
@@ -40,10 +64,13 @@ impl<F: Fingerprint> Commit for Writer<F> {
 /// shared.into_inner().close()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A call that fails or panics takes its own operations back, and no others. So does
+/// [`Writer::discard`] in a call. What a call has itself committed or flushed stays.
 #[derive(Debug)]
 pub struct SharedWriter<W> {
-    /// Calls that have not begun their operations.
-    arriving: AtomicUsize,
+    /// Calls that have arrived.
+    arrived: AtomicU64,
     shared: Mutex<Shared<W>>,
     /// A call has ended: its commit served others, or they commit themselves.
     changed: Condvar,
@@ -52,17 +79,24 @@ pub struct SharedWriter<W> {
 #[derive(Debug)]
 struct Shared<W> {
     writer: W,
+    /// Calls that have begun their operations.
+    begun: u64,
     /// Calls whose operations were applied.
     applied: u64,
     /// How many of them are durable.
     durable: u64,
+    /// Calls that wait until they are.
+    waiting: u64,
+    /// How many calls have begun when these are committed. Calls that arrive later are not waited for: if all of
+    /// them failed, nobody would commit.
+    awaited: u64,
 }
 
 impl<W: Commit> SharedWriter<W> {
     /// Takes a writer into shared use.
     pub fn new(writer: W) -> Self {
-        let shared = Mutex::new(Shared { writer, applied: 0, durable: 0 });
-        Self { arriving: AtomicUsize::new(0), shared, changed: Condvar::new() }
+        let shared = Mutex::new(Shared { writer, begun: 0, applied: 0, durable: 0, waiting: 0, awaited: 0 });
+        Self { arrived: AtomicU64::new(0), shared, changed: Condvar::new() }
     }
 
     /// Gives the writer back.
@@ -70,39 +104,104 @@ impl<W: Commit> SharedWriter<W> {
         self.shared.into_inner().unwrap_or_else(PoisonError::into_inner).writer
     }
 
-    /// Works with the writer while no other thread does. Nothing is committed.
+    /// Works with the writer while no other thread does. Nothing is committed: the operations are durable with the
+    /// next commit of any thread.
     pub fn with<T>(&self, work: impl FnOnce(&mut W) -> T) -> T {
-        work(&mut self.lock().writer)
+        let mut shared = self.lock();
+        let mut call = Call::of(&mut shared.writer);
+        let done = work(call.writer);
+        call.stays = true;
+        done
     }
 
     /// Applies operations while no other thread does, and returns when they are durable.
     ///
     /// # Errors
-    /// Whatever `apply` returns; operations before its error are committed with the next ones. As
-    /// [`Writer::commit`]: then it is not known whether the operations are stored. They are durable if
-    /// a later commit succeeds.
+    /// Whatever `apply` returns: then its operations are taken back, which costs what
+    /// [`discard`](Writer::discard) does if there are any. If that fails, its error is returned, and they are durable
+    /// if a later commit succeeds. As [`Writer::commit`]: then it is not known whether the operations are stored.
+    /// They are durable if a later commit succeeds.
     pub fn commit_with<T, E: From<Error>>(&self, apply: impl FnOnce(&mut W) -> Result<T, E>) -> Result<T, E> {
-        self.arriving.fetch_add(1, Ordering::SeqCst);
+        self.arrived.fetch_add(1, Ordering::SeqCst);
         let _wakes = WakesOthers(&self.changed);
         let mut shared = self.lock();
-        self.arriving.fetch_sub(1, Ordering::SeqCst);
-        let applied = apply(&mut shared.writer)?;
+        shared.begun += 1;
+        let applied = Call::of(&mut shared.writer).apply(apply).inspect_err(|_| shared.serve())?;
+        if shared.durable == shared.applied || shared.waiting == 0 {
+            shared.awaited = self.arrived.load(Ordering::SeqCst);
+        }
         shared.applied += 1;
+        shared.waiting += 1;
         let own = shared.applied;
-        while shared.durable < own {
-            if self.arriving.load(Ordering::SeqCst) > 0 {
+        let committed = loop {
+            if shared.durable >= own {
+                break Ok(());
+            }
+            if shared.begun < shared.awaited {
                 // Who arrives commits for this call, too.
                 shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
-            } else {
-                shared.writer.commit()?;
-                shared.durable = shared.applied;
+            } else if let Err(error) = shared.commit() {
+                break Err(error);
             }
-        }
+        };
+        shared.waiting -= 1;
+        committed?;
         Ok(applied)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<W>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W: Commit> Shared<W> {
+    fn commit(&mut self) -> Result<()> {
+        self.writer.commit()?;
+        self.durable = self.applied;
+        Ok(())
+    }
+
+    /// Commits for those who wait for no call any more, at the end of one that fails. They might not come by the
+    /// writer among calls that arrive.
+    fn serve(&mut self) {
+        if self.waiting > 0 && self.durable < self.applied && self.begun >= self.awaited {
+            // After an error, they try it themselves.
+            let _ = self.commit();
+        }
+    }
+}
+
+/// A call that works with the writer.
+struct Call<'a, W: Commit> {
+    writer: &'a mut W,
+    /// Whether its operations stay. Otherwise it has panicked.
+    stays: bool,
+}
+
+impl<'a, W: Commit> Call<'a, W> {
+    fn of(writer: &'a mut W) -> Self {
+        writer.begin_call();
+        Self { writer, stays: false }
+    }
+
+    /// Applies operations, and takes them back after an error.
+    fn apply<T, E: From<Error>>(mut self, apply: impl FnOnce(&mut W) -> Result<T, E>) -> Result<T, E> {
+        let applied = apply(self.writer);
+        self.stays = true;
+        if applied.is_err() {
+            self.writer.take_back()?;
+        }
+        applied
+    }
+}
+
+impl<W: Commit> Drop for Call<'_, W> {
+    fn drop(&mut self) {
+        if !self.stays {
+            // If this fails, they are committed with the next ones.
+            let _ = self.writer.take_back();
+        }
+        self.writer.end_call();
     }
 }
 
@@ -125,6 +224,8 @@ mod tests {
     /// Counts commits. Each one waits for an outcome.
     struct Gate {
         operations: Vec<u64>,
+        /// How many of them others had when the call began.
+        others: usize,
         commits: Vec<Vec<u64>>,
         outcomes: Receiver<Result<()>>,
     }
@@ -135,17 +236,30 @@ mod tests {
             self.commits.push(std::mem::take(&mut self.operations));
             Ok(())
         }
+
+        fn begin_call(&mut self) {
+            self.others = self.operations.len();
+        }
+
+        fn end_call(&mut self) {
+            self.others = 0;
+        }
+
+        fn take_back(&mut self) -> Result<()> {
+            self.operations.truncate(self.others);
+            Ok(())
+        }
     }
 
-    /// The results of eight calls and the commits. The first call commits while the others arrive.
-    fn eight_calls(outcomes: Vec<Result<()>>) -> (Vec<Result<u64>>, Vec<Vec<u64>>) {
+    /// The results of eight calls and the commits. The first call commits while the others arrive, one of which fails.
+    fn eight_calls(fails: Option<u64>, outcomes: Vec<Result<()>>) -> (Vec<Result<u64>>, Vec<Vec<u64>>) {
         let (sender, receiver) = channel();
-        let gate = Gate { operations: Vec::new(), commits: Vec::new(), outcomes: receiver };
+        let gate = Gate { operations: Vec::new(), others: 0, commits: Vec::new(), outcomes: receiver };
         let shared = SharedWriter::new(gate);
         let call = |number| {
             shared.commit_with(|gate| {
                 gate.operations.push(number);
-                if number == 5 { Err(Error::Interrupted) } else { Ok(number) }
+                if fails == Some(number) { Err(Error::Interrupted) } else { Ok(number) }
             })
         };
         let results = thread::scope(|scope| {
@@ -155,7 +269,7 @@ mod tests {
                 thread::yield_now();
             }
             let others: Vec<_> = (1..8).map(|number| scope.spawn(move || call(number))).collect();
-            while shared.arriving.load(Ordering::SeqCst) < 7 {
+            while shared.arrived.load(Ordering::SeqCst) < 8 {
                 thread::yield_now();
             }
             outcomes.into_iter().for_each(|outcome| sender.send(outcome).unwrap());
@@ -166,22 +280,61 @@ mod tests {
 
     #[test]
     fn one_commit_serves_all_calls_that_arrived_during_another() {
-        let (results, mut commits) = eight_calls(vec![Ok(()), Ok(())]);
+        let (results, mut commits) = eight_calls(Some(5), vec![Ok(()), Ok(())]);
         for (number, result) in results.iter().enumerate() {
             assert_eq!(result.as_ref().ok().copied(), (number != 5).then_some(number as u64), "{number}");
         }
         commits.iter_mut().for_each(|operations| operations.sort_unstable());
-        assert_eq!(commits, [vec![0], vec![1, 2, 3, 4, 5, 6, 7]]);
+        assert_eq!(commits, [vec![0], vec![1, 2, 3, 4, 6, 7]]);
     }
 
     #[test]
     fn a_failed_commit_fails_one_call_and_the_next_one_commits_for_all() {
         let failed = || Err(Error::DiskFull { action: "write", path: "wal".into() });
-        let (results, commits) = eight_calls(vec![failed(), failed(), Ok(())]);
+        let (results, commits) = eight_calls(None, vec![failed(), failed(), Ok(())]);
         assert!(matches!(results[0], Err(Error::DiskFull { .. })));
         let full = results.iter().filter(|result| matches!(result, Err(Error::DiskFull { .. })));
         assert_eq!(full.count(), 2);
         assert_eq!(commits.len(), 1);
         assert_eq!(commits[0].len(), 8, "nothing was lost");
+    }
+
+    /// Two threads whose calls always fail, each while a call of the other one waits.
+    #[test]
+    fn regression_calls_that_fail_do_not_keep_others_from_committing() {
+        const MOST: u64 = 1000;
+        let (sender, outcomes) = channel();
+        sender.send(Ok(())).unwrap();
+        let gate = Gate { operations: Vec::new(), others: 0, commits: Vec::new(), outcomes };
+        let (shared, begun) = (SharedWriter::new(gate), AtomicU64::new(1));
+        let fails = || {
+            let mut is_over = false;
+            while !is_over {
+                let failed: Result<()> = shared.commit_with(|gate| {
+                    is_over = !gate.commits.is_empty() || begun.load(Ordering::SeqCst) >= MOST;
+                    let own = begun.fetch_add(u64::from(!is_over), Ordering::SeqCst) + 1;
+                    // It ends when a call of the other thread waits for the writer.
+                    while !is_over && own < MOST && shared.arrived.load(Ordering::SeqCst) <= own {
+                        thread::yield_now();
+                    }
+                    Err(Error::Interrupted)
+                });
+                assert!(failed.is_err());
+            }
+        };
+        thread::scope(|scope| {
+            let waits = |gate: &mut Gate| {
+                gate.operations.push(7);
+                (0..2).for_each(|_| drop(scope.spawn(fails)));
+                while shared.arrived.load(Ordering::SeqCst) < 3 {
+                    thread::yield_now();
+                }
+                Ok::<(), Error>(())
+            };
+            shared.commit_with(waits).unwrap();
+        });
+        let begun = begun.into_inner();
+        assert!(begun <= 4, "{begun} calls have begun before the commit");
+        assert_eq!(shared.into_inner().commits, [[7]]);
     }
 }

@@ -1,9 +1,11 @@
 //! The content of the next frame.
 
 use super::frames::{FRAME_HEADER_BYTES, content_hash, header_crc};
-use super::operation::{CHECKPOINT, DELETE, HISTORY, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation};
+use super::operation::{
+    CHECKPOINT, DELETE, HISTORY, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation, operations,
+};
 use crate::fingerprint::Fingerprint;
-use crate::format::Encoder;
+use crate::format::{Encoder, Problem};
 
 /// Encoded operations, grouped into batches of the same kind.
 #[derive(Debug, Default)]
@@ -11,6 +13,8 @@ pub(crate) struct Content {
     pub(super) bytes: Encoder,
     /// The batch that further operations can join.
     batch: Option<OpenBatch>,
+    /// The length without the operations that [`take_back`](Self::take_back) removes.
+    mark: usize,
 }
 
 #[derive(Debug)]
@@ -27,8 +31,38 @@ impl Content {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.bytes.bytes.clear();
+        self.unmark();
+        self.take_back();
+    }
+
+    /// From now on, only operations that come later are taken back.
+    pub(crate) fn mark(&mut self) {
+        self.mark = self.bytes.bytes.len();
         self.batch = None;
+    }
+
+    /// From now on, all operations are taken back.
+    pub(crate) fn unmark(&mut self) {
+        self.mark = 0;
+    }
+
+    /// Whether there is anything to take back.
+    pub(crate) fn is_past_mark(&self) -> bool {
+        self.bytes.bytes.len() > self.mark
+    }
+
+    /// Removes the operations behind the mark.
+    pub(crate) fn take_back(&mut self) {
+        self.bytes.bytes.truncate(self.mark);
+        self.batch = None;
+    }
+
+    /// Visits the operations, in order.
+    pub(crate) fn visit<F: Fingerprint>(
+        &self,
+        visit: &mut impl FnMut(Operation<'_, F>),
+    ) -> Result<(), Problem> {
+        operations(&self.bytes.bytes, 0, visit)
     }
 
     pub(crate) fn push<F: Fingerprint>(&mut self, operation: Operation<'_, F>) {

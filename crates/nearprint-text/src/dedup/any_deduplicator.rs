@@ -136,6 +136,18 @@ impl Commit for AnyDeduplicator {
     fn commit(&mut self) -> nearprint::Result<()> {
         self.0.commit()
     }
+
+    fn begin_call(&mut self) {
+        self.0.begin_call();
+    }
+
+    fn end_call(&mut self) {
+        self.0.end_call();
+    }
+
+    fn take_back(&mut self) -> nearprint::Result<()> {
+        self.0.take_back()
+    }
 }
 
 /// A deduplicator of any width.

@@ -633,6 +633,21 @@ impl<F: Fingerprint> Commit for Deduplicator<F> {
     fn commit(&mut self) -> nearprint::Result<()> {
         self.commit_with(b"")
     }
+
+    fn begin_call(&mut self) {
+        self.writer.begin_call();
+    }
+
+    fn end_call(&mut self) {
+        self.writer.end_call();
+    }
+
+    fn take_back(&mut self) -> nearprint::Result<()> {
+        self.writer.take_back()?;
+        self.kept_keys = KeptKeys::default();
+        self.outlines = Outlines::new();
+        Ok(())
+    }
 }
 
 /// The fingerprint of the row that has the key of a document with passages.

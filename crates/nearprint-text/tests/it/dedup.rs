@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema};
+use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema, SharedWriter};
 use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
@@ -578,4 +578,25 @@ fn regression_a_key_that_is_too_long_with_the_number_of_a_unit_is_bad() {
     let counts = job.run(|_, _| ControlFlow::Continue(())).unwrap().counts;
     assert_eq!((counts.kept, counts.bad), (1, 1));
     assert_eq!(fs::read_to_string(at("rejects.jsonl")).unwrap(), page(65_516));
+}
+
+/// What a failed call of a shared deduplicator has kept is as unknown as before; what others have kept stays.
+#[test]
+fn regression_a_failed_call_of_a_shared_deduplicator_forgets_its_own_documents() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let shared = SharedWriter::new(Deduplicator::<u64>::open(&path, unique(3)).unwrap());
+    let of_other = "a document of another thread";
+    assert_eq!(shared.with(|dedup| dedup.decide("other", of_other)).unwrap(), Decision::Kept);
+    let failed: Result<(), Error> = shared.commit_with(|dedup| {
+        assert_eq!(dedup.decide("own", "the words of a call that fails")?, Decision::Kept);
+        assert_eq!(dedup.decide("own", "unlike what was kept before")?, Decision::KeyTaken);
+        Err(nearprint::Error::Interrupted.into())
+    });
+    assert!(failed.is_err());
+    assert_eq!(shared.with(|dedup| dedup.decide("other", of_other)).unwrap(), Decision::Known);
+    let decided = shared.commit_with(|dedup| dedup.decide("own", "unlike what was kept before"));
+    assert_eq!(decided.unwrap(), Decision::Kept);
+    drop(shared);
+    assert_eq!(Database::<u64>::open(&path).unwrap().snapshot().unwrap().stats().rows, 2);
 }
