@@ -1,7 +1,6 @@
 //! What `dedup` and `apply` do with near-duplicate files: options, messages and counts of acts.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use indicatif::DecimalBytes;
@@ -319,9 +318,6 @@ impl<'a> Run<'a> {
     /// Writes all steps before the first one is taken, so that a crash loses none. What is kept is durable, too.
     fn write_list(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
         let path = &self.plan.undo_list;
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        }
         let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
         sync_kept(&steps).map_err(Error::io("sync", "the kept files"))?;
         Ok(write_list(path, &steps).map_err(Error::io("create", path))?)
