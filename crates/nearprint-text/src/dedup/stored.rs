@@ -200,7 +200,8 @@ fn check_features(keys: &[&str], values: &[&[u8]]) -> nearprint::Result<()> {
 }
 
 fn text_to_store(text: &[u8]) -> nearprint::Result<Cow<'_, [u8]>> {
-    match text.is_empty() || text.starts_with(&FRAME) {
+    let is_frame = || text.starts_with(&FRAME) && decompress("", text).is_ok();
+    match text.is_empty() || is_frame() {
         true => Ok(Cow::Borrowed(text)),
         false => compress(text).map(Cow::Owned),
     }
@@ -302,6 +303,16 @@ mod tests {
                 assert!(read.is_text() && read.span().is_none() && read.text_hash().is_none());
                 assert_eq!(read.decompress("key").unwrap(), text);
             }
+        }
+    }
+
+    /// They were stored as they were, and could not be read.
+    #[test]
+    fn regression_bytes_that_begin_as_a_frame_does_are_stored() {
+        let frame = text_to_store(b"one two three").unwrap().into_owned();
+        for bytes in [[&FRAME[..], b"no frame"].concat(), FRAME.to_vec(), frame[..frame.len() - 1].to_vec()] {
+            let stored = text_to_store(&bytes).unwrap();
+            assert_eq!(stored_text(KeyStorage::KeysAndTexts, "key", &stored).unwrap(), bytes);
         }
     }
 
