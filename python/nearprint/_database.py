@@ -523,7 +523,8 @@ class Database:
         automatic ids or of memory, may have inserted a part of the rows.
 
         Raises ``LockedError`` while there is another writer; ``InputError`` for a wrong number of ids
-        or keys, for keys or texts if the database stores none, and for keys of more than 65,536 bytes.
+        or keys, for keys or texts if the database stores none, for texts if it stores features, which
+        :meth:`add_texts` makes, and for keys of more than 65,536 bytes.
         """
         names = Names(fingerprint, id, key, text)
         return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=False)

@@ -84,9 +84,15 @@ fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let schema = schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
     // SAFETY: By the interface, capsules of these names point to structures of these types, which
-    // live as long as the capsules: `schema` until the end of this function. `from_raw` takes the
-    // array out of its capsule and leaves a released one behind. Its buffers are as its producer
-    // describes them, which the interface relies on.
+    // live as long as the capsules: until the end of this function. A structure that was taken out
+    // of its capsule is still there, marked as released.
+    let is_released = unsafe { schema.as_ref().release.is_none() || array.as_ref().is_released() };
+    if is_released {
+        return Err(released("array"));
+    }
+    // SAFETY: As before, and neither is released. `from_raw` takes the array out of its capsule and
+    // leaves a released one behind. Its buffers are as its producer describes them, which the
+    // interface relies on.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     Ok(Some(make_array(data.map_err(|error| PyTypeError::new_err(error.to_string()))?)))
 }
@@ -98,7 +104,15 @@ fn stream_of(object: &Bound<'_, PyAny>) -> PyResult<ArrayStream> {
     // SAFETY: By the interface, a capsule of this name points to a stream. `from_raw` takes it out
     // of the capsule and leaves a released one behind.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
+    if stream.release.is_none() {
+        return Err(released("stream"));
+    }
     ArrayStream::new(stream).map_err(|error| PyTypeError::new_err(error.to_string()))
+}
+
+/// What a capsule has was taken out of it.
+fn released(what: &str) -> PyErr {
+    PyValueError::new_err(format!("the Arrow {what} was read before, and is released"))
 }
 
 fn not_arrow(object: &Bound<'_, PyAny>) -> PyErr {
@@ -114,12 +128,12 @@ struct ArrayStream {
 
 impl ArrayStream {
     fn new(mut stream: FFI_ArrowArrayStream) -> Result<Self, ArrowError> {
-        let Some(get_schema) = stream.get_schema.filter(|_| stream.release.is_some()) else {
-            return Err(ArrowError::CDataInterface("the stream was read before".into()));
-        };
+        let no_schema = || ArrowError::CDataInterface("the stream has no schema".into());
+        let get_schema = stream.get_schema.ok_or_else(no_schema)?;
         let mut schema = FFI_ArrowSchema::empty();
         // SAFETY: The stream is not released, and `schema` is there to be filled.
         match unsafe { get_schema(&raw mut stream, &raw mut schema) } {
+            0 if schema.release.is_none() => Err(no_schema()),
             0 => Ok(Self { data_type: DataType::try_from(&schema)?, stream }),
             code => Err(last_error(&mut stream, code)),
         }

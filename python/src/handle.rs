@@ -1,7 +1,7 @@
 //! An open database: its snapshot, its writer, and the process that they belong to.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use nearprint::erased::{AnyDatabase, AnySnapshot, AnyWriter};
@@ -55,8 +55,8 @@ struct Reading {
     snapshot: AnySnapshot,
     /// Whether the next read takes a new snapshot: after a commit of this handle.
     stale: bool,
-    /// The number of rows, once it was counted.
-    num_rows: Option<u64>,
+    /// The number of rows of this snapshot, once it was counted.
+    num_rows: Arc<OnceLock<u64>>,
 }
 
 impl Reading {
@@ -64,7 +64,7 @@ impl Reading {
     fn renew(&mut self) -> Result<()> {
         match self.snapshot.refresh() {
             Ok(snapshot) => {
-                *self = Self { snapshot, stale: false, num_rows: None };
+                *self = Self { snapshot, stale: false, num_rows: Arc::default() };
                 Ok(())
             }
             Err(error) => {
@@ -89,7 +89,7 @@ impl Handle {
         let waits_for_lock = !options.get_lock_wait().is_zero();
         let database = open(options.progress(relay.clone()))?;
         let snapshot = database.snapshot()?.with_keys().with_block_rows(BLOCK_ROWS);
-        let reading = Reading { snapshot, stale: false, num_rows: None };
+        let reading = Reading { snapshot, stale: false, num_rows: Arc::default() };
         let writing = Writing { writer: None, closed: false };
         Ok(Self {
             database,
@@ -103,11 +103,15 @@ impl Handle {
 
     /// The database with everything that this handle has committed.
     pub(crate) fn snapshot(&self) -> Result<AnySnapshot> {
+        Ok(self.current()?.snapshot.clone())
+    }
+
+    fn current(&self) -> Result<MutexGuard<'_, Reading>> {
         let mut reading = lock(&self.reading);
         if reading.stale || reading.snapshot.has_expired() {
             reading.renew()?;
         }
-        Ok(reading.snapshot.clone())
+        Ok(reading)
     }
 
     /// The snapshot that the next read has, if nothing has to be waited for or read.
@@ -129,16 +133,18 @@ impl Handle {
 
     /// The number of rows. Rows are counted one by one where several runs or deletions overlap.
     pub(crate) fn len(&self, ticker: &Arc<Ticker>) -> Result<u64> {
-        let snapshot = self.watched_snapshot(ticker)?;
-        if let Some(num_rows) = lock(&self.reading).num_rows {
-            return Ok(num_rows);
+        let (snapshot, known) = {
+            let reading = self.current()?;
+            (reading.snapshot.clone(), reading.num_rows.clone())
+        };
+        // Another call may take a new snapshot while this one counts, which takes a number of its own.
+        match known.get() {
+            Some(num_rows) => Ok(*num_rows),
+            None => {
+                let num_rows = snapshot.with_progress(ticker.clone()).count_rows()?;
+                Ok(*known.get_or_init(|| num_rows))
+            }
         }
-        let num_rows = snapshot.count_rows()?;
-        let mut reading = lock(&self.reading);
-        if !reading.stale {
-            reading.num_rows = Some(num_rows);
-        }
-        Ok(num_rows)
     }
 
     /// Takes a new snapshot, with what other processes have committed.

@@ -585,6 +585,19 @@ def test_keys_have_hashes(tmp_path: Path) -> None:
         nearprint.create(tmp_path / "both.np", texts=True, hashes=True)
 
 
+def test_regression_a_text_is_not_stored_as_features(tmp_path: Path) -> None:
+    text = "\x02 a text of more than a few ordinary words"
+    with nearprint.build(tmp_path / "features.np", [text], keys=["a"]) as database:
+        prints = nearprint.fingerprint([text])
+        with pytest.raises(nearprint.InputError, match='"b": the database stores features'):
+            database.add(prints, keys=["b"], texts=[text])
+        # What another database has stored is stored again.
+        ((features),) = database.hashes_of(prints[0], database.ids_of_key("a").tolist()[0]).values()
+        database.add(prints, keys=["c"], texts=[features])
+        database.commit()
+        assert sorted(database.find(text)["key"]) == ["a", "c"]
+
+
 def test_batches_have_a_limit_for_each_query(tmp_path: Path) -> None:
     with nearprint.build(tmp_path / "many.np", np.full(100, 7, np.uint64), kind="hamming") as database:
         found = database.query_batch([7, 6], 3, limit=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -398,3 +399,36 @@ def test_regression_a_checkpoint_is_bytes(path: Path) -> None:
         assert database.checkpoint == b"here"
         database.checkpoint = b""
         assert database.checkpoint is None
+
+
+class Released:
+    """Arrow data that another consumer took out of its capsules: all of it, or the schema alone."""
+
+    def __init__(self, data: Any, taken: str) -> None:
+        if taken == "stream":
+            capsule = data.__arrow_c_stream__()
+            self.__arrow_c_stream__ = lambda requested_schema=None: capsule
+            pyarrow.chunked_array(self)
+            return
+        capsules = data.__arrow_c_array__()
+        self.__arrow_c_array__ = lambda requested_schema=None: capsules
+        if taken == "array":
+            pyarrow.array(self)
+            return
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # A schema has seven members before `release`. In what is released they say nothing.
+        members = (ctypes.c_uint64 * 8).from_address(pointer(capsules[0], b"arrow_schema"))
+        for at in range(8):
+            members[at] = 0 if at == 7 else 16
+
+
+@pytest.mark.parametrize("taken", ["schema", "array", "stream"])
+def test_regression_released_arrow_data_is_refused(taken: str, path: Path) -> None:
+    for given, call in (
+        (pyarrow.array([1, 2, 3], pyarrow.uint64()), lambda data: nearprint.build(path, data)),
+        (pyarrow.array(["one two three"]), nearprint.fingerprint),
+    ):
+        data = pyarrow.chunked_array([given]) if taken == "stream" else given
+        with pytest.raises(ValueError, match="released"):
+            call(Released(data, taken))

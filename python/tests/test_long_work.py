@@ -122,6 +122,25 @@ def test_many_threads_read_and_one_writes(path: Path) -> None:
         assert len(database) == 7000
 
 
+def test_regression_a_count_is_of_its_own_snapshot(path: Path) -> None:
+    """A commit while another thread counts left the old number behind for all later calls."""
+    array = np.random.default_rng(1).integers(0, 2**64, 1_000_000, np.uint64)
+    with nearprint.build(path, array) as database:
+        for _ in range(5):
+            # Rows are counted one by one where there are several runs.
+            database.add(array[:10])
+            database.commit()
+            counter = threading.Thread(target=len, args=(database,))
+            counter.start()
+            time.sleep(0.005)
+            database.add(array[:1000])
+            database.commit()
+            database.query(array[0], 0)
+            counter.join()
+            with nearprint.open(path) as again:
+                assert len(database) == len(again)
+
+
 def test_progress_is_told(path: Path, tmp_path: Path) -> None:
     array = np.random.default_rng(1).integers(0, 2**64, 200_000, np.uint64)
     stages: set[str] = set()

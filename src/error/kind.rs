@@ -83,9 +83,10 @@ impl Error {
             | Self::RunsOnly { .. }
             | Self::Follower { .. }
             | Self::NotRunsOnly { .. } => ErrorKind::Mismatch,
-            Self::KeysNotStored { .. } | Self::TextsNotStored { .. } | Self::NotAHash { .. } => {
-                ErrorKind::NotStored
-            }
+            Self::KeysNotStored { .. }
+            | Self::TextsNotStored { .. }
+            | Self::NotAHash { .. }
+            | Self::NotFeatures { .. } => ErrorKind::NotStored,
             Self::InvalidRecipe { .. } | Self::RecipeMismatch { .. } => ErrorKind::Recipe,
             Self::Io { .. } => ErrorKind::Io,
             Self::DiskFull { .. } => ErrorKind::DiskFull,

@@ -214,6 +214,12 @@ pub enum Error {
         /// Their number.
         len_bytes: usize,
     },
+    /// Bytes beside a key that are no set of features, where the database stores those and no texts. Whoever reads them
+    /// as such finds damage.
+    NotFeatures {
+        /// The key.
+        key: String,
+    },
     /// A key of more than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES) bytes.
     KeyTooLong {
         /// The database.
@@ -463,6 +469,9 @@ impl fmt::Display for Error {
             }
             Self::NotAHash { path, .. } => {
                 write!(f, "{}: the database stores hashes of texts, not texts", path.display())
+            }
+            Self::NotFeatures { key } => {
+                write!(f, "{key:?}: the database stores features of texts, not texts")
             }
             Self::KeyTooLong { path, .. } => {
                 write!(f, "{}: a key takes at most 65,536 bytes", path.display())

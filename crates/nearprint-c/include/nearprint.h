@@ -658,8 +658,9 @@ typedef struct {
   const char *const *keys;
   // Their lengths in bytes.
   const size_t *key_lens;
-  // What is stored beside each key: texts, or any bytes where the database keeps hashes or
-  // features. Null for nothing.
+  // What is stored beside each key: texts; bytes of the caller where the database keeps hashes; what
+  // another database has stored where it keeps features, and NEARPRINT_NOT_STORED for others. Null
+  // for nothing.
   const char *const *texts;
   // Their lengths in bytes.
   const size_t *text_lens;

@@ -29,8 +29,9 @@ pub struct nearprint_rows {
     pub keys: *const *const c_char,
     /// Their lengths in bytes.
     pub key_lens: *const usize,
-    /// What is stored beside each key: texts, or any bytes where the database keeps hashes or
-    /// features. Null for nothing.
+    /// What is stored beside each key: texts; bytes of the caller where the database keeps hashes; what
+    /// another database has stored where it keeps features, and NEARPRINT_NOT_STORED for others. Null
+    /// for nothing.
     pub texts: *const *const c_char,
     /// Their lengths in bytes.
     pub text_lens: *const usize,

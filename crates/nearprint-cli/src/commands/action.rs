@@ -1,15 +1,13 @@
 //! What `dedup` and `apply` do with near-duplicate files: options, messages and counts of acts.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use indicatif::DecimalBytes;
 use nearprint::Error;
 use nearprint::internal::file::refuse_device;
 use nearprint_text::acts::{
-    ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, database_around,
+    ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, database_around, escaped,
     folder_around, recover, resolved, sync_kept, temporary_beside, write_list,
 };
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
@@ -18,7 +16,6 @@ use serde_json::{Value, json};
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::escape;
 use crate::terminal::{interrupt, plural};
 
 /// The name of an undo list.
@@ -210,12 +207,12 @@ impl Plan {
         let further = further.map_err(Error::io("look at", list))?;
         let mut command = String::from("nearprint undo");
         for root in further {
-            command += &format!(" --root {}", quoted(root.as_os_str()));
+            command += &format!(" --root {}", quoted(&root));
         }
         if steps.iter().any(|step| step.needs_trust) {
             command += " --trust";
         }
-        Ok(format!("{command} {}", quoted(list.as_os_str())))
+        Ok(format!("{command} {}", quoted(list)))
     }
 }
 
@@ -240,7 +237,7 @@ impl<'a> Run<'a> {
 
     fn leave(&mut self, path: &Path, why: &str) {
         self.counts.failed += 1;
-        let path = escape(&path.to_string_lossy()).into_owned();
+        let path = escaped(path);
         self.global.note(format_args!("warning: left as it is: {path}: {why}"));
     }
 
@@ -295,7 +292,7 @@ impl<'a> Run<'a> {
             }
             Err(Unplanned::Skipped(why)) => {
                 self.counts.skipped += 1;
-                let path = escape(&path.to_string_lossy()).into_owned();
+                let path = escaped(path);
                 self.global.note(format_args!("skipped: {path}: {why}"));
                 None
             }
@@ -321,9 +318,6 @@ impl<'a> Run<'a> {
     /// Writes all steps before the first one is taken, so that a crash loses none. What is kept is durable, too.
     fn write_list(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
         let path = &self.plan.undo_list;
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        }
         let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
         sync_kept(&steps).map_err(Error::io("sync", "the kept files"))?;
         Ok(write_list(path, &steps).map_err(Error::io("create", path))?)
@@ -394,7 +388,7 @@ impl<'a> Run<'a> {
 /// Prints which attributes a file has lost.
 pub(super) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) {
     if !missing.is_empty() {
-        let path = escape(&path.to_string_lossy()).into_owned();
+        let path = escaped(path);
         global.note(format_args!("warning: {path}: without {}", missing.join(", ")));
     }
 }
@@ -402,7 +396,7 @@ pub(super) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) 
 /// Prints what was recovered, and what could not be.
 pub(super) fn note_leftovers(global: GlobalArgs, leftovers: &Leftovers) {
     for path in &leftovers.back {
-        let path = escape(&path.to_string_lossy()).into_owned();
+        let path = escaped(path);
         global.note(format_args!("recovered: {path}, which an interrupted act had set aside"));
     }
     for why in &leftovers.stays {
@@ -420,18 +414,17 @@ fn print(steps: &[Planned<'_>]) -> Result<(), Failure> {
             let columns: Vec<&str> = line.split('\t').take(3).collect();
             let similarity = Some(file.similarity).filter(|similarity| !similarity.is_nan());
             let similarity = similarity.map(|similarity| format!("{similarity:.4}")).unwrap_or_default();
-            let kept = escape(&file.kept.to_string_lossy()).into_owned();
+            let kept = escaped(&file.kept);
             writeln!(out, "{}\t{similarity}\t{}\t{kept}", columns.join("\t"), step.is_copy)
         })
     })?;
     Ok(out.flush()?)
 }
 
-/// An argument as a shell reads it.
-fn quoted(argument: &OsStr) -> String {
-    let text = argument.to_string_lossy();
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=\\".contains(c);
-    match argument.to_str() {
+    match path.to_str() {
         Some(text)
             if !text.is_empty() && text.chars().all(is_plain) && (cfg!(windows) || !text.contains('\\')) =>
         {
@@ -439,6 +432,6 @@ fn quoted(argument: &OsStr) -> String {
         }
         Some(text) if cfg!(windows) => format!("\"{text}\""),
         Some(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', "'\\''")),
-        _ => format!("$'{}'", escape(&text).replace('\'', "\\'")),
+        _ => format!("$'{}'", escaped(path).replace('\'', "\\'")),
     }
 }

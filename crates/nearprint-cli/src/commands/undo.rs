@@ -4,13 +4,12 @@ use std::io;
 use std::path::PathBuf;
 
 use nearprint::Error;
-use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, read_list, recover, temporary_beside};
+use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, escaped, read_list, recover, temporary_beside};
 use serde_json::json;
 
 use super::action::{note_leftovers, note_missing};
 use crate::args::{GlobalArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
-use crate::terminal::results::escape;
 use crate::terminal::{interrupt, plural};
 
 /// Undo what `dedup` has done to files
@@ -105,7 +104,7 @@ impl Counts {
             Ok(Undone::Nothing) => self.nothing += 1,
             Err(error) => {
                 self.failed += 1;
-                let path = escape(&act.path().to_string_lossy()).into_owned();
+                let path = escaped(act.path());
                 global.note(format_args!("warning: {path}: {error}"));
             }
         }

@@ -19,7 +19,7 @@ use image::{DynamicImage, RgbImage};
 
 use crate::machine;
 use crate::processes::{Ended, Running};
-use crate::syscalls::{Fault, Strace, at_calls, for_good, is_possible, once};
+use crate::syscalls::{Fault, Strace, at_calls, calls_of, for_good, is_possible, once};
 use testkit::files::{give_to, set_mode};
 use testkit::{Need, Random, folder_in_memory, short_or_full, skip};
 
@@ -375,6 +375,59 @@ fn regression_an_edit_during_an_act_stays() {
         ended.expect(1).says(&["changed meanwhile", "1 act not done"]);
         assert_eq!(fs::read_dir(home.path().join("tree")).unwrap().count(), 2, "{options:?}");
         assert!(!far.path().join("gone/tree/b.txt").exists());
+    }
+}
+
+/// Checks that what a copy and an undo list are found by is durable before a file goes: the names of new folders, and
+/// of what is renamed into its place.
+fn check_durable(calls: &[String]) {
+    let is_removal = |call: &String| call.contains("unlink(") && call.contains("/.nearprint-old-");
+    let removal = calls.iter().position(is_removal).unwrap_or_else(|| panic!("{calls:#?}"));
+    // The last path is the new name.
+    let named = |call: &str| call.rsplit('"').nth(1).map(PathBuf::from);
+    let is_of_temporary = |call: &str| {
+        call.contains("/.nearprint-old-") || call.contains("mkdir(") && call.contains("/.nearprint-new-")
+    };
+    let mut num_names = 0;
+    for (at, call) in calls[..removal].iter().enumerate() {
+        let gives_name = call.contains("mkdir(") || call.contains("rename");
+        let name = named(call).filter(|name| gives_name && name.is_absolute() && !is_of_temporary(call));
+        let Some(name) = name else { continue };
+        let sync = format!("<{}>)", name.parent().unwrap().display());
+        let mut later = calls[at..removal].iter();
+        let is_synced = later.any(|call| call.contains("fsync(") && call.contains(&sync));
+        assert!(is_synced, "{} is not durable before the first file goes: {calls:#?}", name.display());
+        num_names += 1;
+    }
+    assert!(num_names > 1, "{calls:#?}");
+}
+
+/// A power cut after a move between file systems lost the file with the new folders of its copy.
+#[test]
+fn regression_new_folders_are_durable_before_a_file_goes() {
+    if !is_possible("regression_new_folders_are_durable_before_a_file_goes") {
+        return;
+    }
+    const CALLS: &str = "mkdir,fsync,renameat2,unlink";
+    let (home, far) = (folder_in_memory(), another_device());
+    fs::create_dir_all(home.path().join("tree/s")).unwrap();
+    for name in ["a.txt", "s/b copy.txt"] {
+        fs::write(home.path().join("tree").join(name), "one two three four five ".repeat(100)).unwrap();
+    }
+    let scene = Scene { home: home.path().into(), far: far.path().into(), before: Tree::new() };
+    let log = home.path().join("log");
+    for (options, list) in [
+        (&["--move-to", "FAR/new/gone"][..], "FAR/new/gone/nearprint-undo.tsv"),
+        (&["--delete", "--undo-list", "FAR/newer/lists/list.tsv"], "FAR/newer/lists/list.tsv"),
+    ] {
+        check_durable(&calls_of(&scene.command(&[&["dedup", "tree"], options].concat()), CALLS, &log));
+        fs::remove_dir(home.path().join("tree/s")).unwrap();
+        let undo = scene.command(&["undo", "--root", "FAR", list]);
+        let calls = calls_of(&undo, CALLS, &log);
+        if options[0] == "--move-to" {
+            check_durable(&calls);
+        }
+        assert!(home.path().join("tree/s/b copy.txt").exists());
     }
 }
 

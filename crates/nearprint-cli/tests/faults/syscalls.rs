@@ -173,6 +173,16 @@ pub fn at_calls(fault: Fault, stride: u64, attempt: impl Fn(&Path, &Strace) -> b
     assert!(hit > 0, "{fault:?} never happened");
 }
 
+/// Runs a command. Returns its calls of some kinds that did not fail, in their order, with the paths of open files.
+pub fn calls_of(command: &Command, calls: &str, log: &Path) -> Vec<String> {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-y", "-e", &format!("trace={calls}"), "-o"]).arg(log);
+    strace.arg(command.get_program()).args(command.get_args());
+    Running::start(&mut strace).end().expect(0);
+    let log = fs::read_to_string(log).unwrap();
+    log.lines().filter(|line| line.ends_with("= 0")).map(String::from).collect()
+}
+
 pub fn is_possible(test: &str) -> bool {
     needs("strace").map_err(|reason| skip(Need::Strace, test, &reason)).is_ok()
 }

@@ -128,8 +128,10 @@ impl FileAct {
     }
 }
 
-/// A path as a cell of a line.
-pub(super) fn escaped(path: &Path) -> String {
+/// A path as a cell of an undo list, and for messages: escaped as [a key](crate::documents::escape) is. A byte that is
+/// not UTF-8 becomes `\xHH`, and so do those of U+0080 to U+009F.
+#[must_use]
+pub fn escaped(path: &Path) -> String {
     escape_bytes(&path_bytes(path)).into_owned()
 }
 

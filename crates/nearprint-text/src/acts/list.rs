@@ -11,7 +11,7 @@ use nearprint::internal::file::sync_folder;
 
 use super::file_act::{FileAct, shown};
 use super::perform::{Step, folder_of};
-use super::places::resolved;
+use super::places::{make_folders, resolved};
 use crate::documents::open_regular;
 use crate::error::{Error, Result};
 
@@ -97,16 +97,18 @@ impl Bounds {
     }
 }
 
-/// Writes the acts of steps to a new file, and makes it durable before the first of them is done.
+/// Writes the acts of steps to a new file, and makes it durable before the first of them is done. Makes its folder.
 ///
 /// # Errors
 /// Those of the system, also if the file exists.
 pub fn write_list(path: &Path, steps: &[Step]) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
+    let path = std::path::absolute(path)?;
+    make_folders(folder_of(&path))?;
+    let mut file = File::create_new(&path)?;
     let lines: String = steps.iter().map(|step| step.act.line() + "\n").collect();
     file.write_all(lines.as_bytes())?;
     file.sync_all()?;
-    sync_folder(folder_of(&std::path::absolute(path)?))
+    sync_folder(folder_of(&path))
 }
 
 /// Reads an undo list.

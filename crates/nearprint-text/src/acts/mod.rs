@@ -19,7 +19,7 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use file_act::{ActKind, FileAct};
+pub use file_act::{ActKind, FileAct, escaped};
 pub use judged::KeepGoing;
 pub use list::{Bounds, read_list, write_list};
 pub use perform::{Acted, Actor, Candidate, Rules, Step, Unplanned, sync_kept};

@@ -17,6 +17,7 @@ use super::attributes::{Attributes, may_own, share_blocks};
 use super::copy::{Copy, remove_own};
 use super::file_act::{ActKind, FileAct, shown};
 use super::judged::{Judged, KeepGoing};
+use super::places::make_folders;
 use crate::aside::{Aside, MARKER, Purpose};
 use crate::documents::FileStamp;
 
@@ -126,7 +127,7 @@ impl<'a> Actor<'a> {
         kept: (&Path, &Judged),
     ) -> io::Result<Vec<String>> {
         let target = act.other();
-        fs::create_dir_all(folder_of(target))?;
+        make_folders(folder_of(target))?;
         match rename_to_free(act.path(), target) {
             Ok(()) => {
                 let is_right = victim.check_at(target).and_then(|()| kept.1.check_at(kept.0));

@@ -1,10 +1,11 @@
 //! Where a path leads, by what is there: not by its spelling.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use nearprint::internal::file::identity_of;
+use nearprint::internal::file::{identity_of, sync_folder};
 
 use crate::documents::is_database;
 use crate::error::Result;
@@ -36,6 +37,14 @@ fn joined(mut path: PathBuf, rest: &[Component<'_>]) -> PathBuf {
         }
     }
     path
+}
+
+/// Makes a folder whose path is absolute, and those that it is in, where they are missing. Their names are durable: what
+/// is put into it may be the only copy of a file.
+pub(super) fn make_folders(folder: &Path) -> io::Result<()> {
+    let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    fs::create_dir_all(folder)?;
+    made.iter().filter_map(|folder| folder.parent()).try_for_each(sync_folder)
 }
 
 /// The first of some folders that a path is inside of, or that it leads to, under whatever name.

@@ -4,7 +4,6 @@
 //! there and whole, or it fails and says why. Nothing is overwritten. Copies get their names when they are complete.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +15,7 @@ use super::file_act::{ActKind, FileAct, shown};
 use super::judged::{Judged, KeepGoing, hash_of};
 use super::list::Bounds;
 use super::perform::{Actor, Instead, folder_of, put_back};
+use super::places::make_folders;
 
 /// What became of an act that was to be undone.
 #[derive(Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl<'a> Undoer<'a> {
         }
         source.check()?;
         let folder = folder_of(act.path());
-        fs::create_dir_all(folder)?;
+        make_folders(folder)?;
         self.bounds.check_path(act.path())?;
         if act.kind == ActKind::Move {
             match rename_to_free(act.other(), act.path()) {

@@ -74,7 +74,22 @@ impl UnitCounts {
     }
 }
 
+/// More records, bytes or documents than any job has. Sums with what a job adds stay below 2^64.
+const MAX_COUNT: u64 = 1 << 62;
+
 impl DocumentCounts {
+    /// Whether a job can have counted this: what another program has stored may be any number.
+    pub(super) fn are_possible(&self) -> bool {
+        let Self { records, kept, duplicates, bad, aside, empty, .. } = *self;
+        let Self { invalid_utf8, copies, unconfirmed, by_similarity, units, featureless, .. } = *self;
+        let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left } = units;
+        let documents =
+            [records, kept, duplicates, bad, aside, empty, invalid_utf8, unconfirmed, featureless];
+        let of_units = [compared, removed, text_bytes, removed_bytes, within, hollow];
+        let mut all = documents.iter().chain(&of_units).chain(&by_similarity).chain(&by_left);
+        all.all(|&count| count <= MAX_COUNT) && copies <= duplicates.max(removed)
+    }
+
     /// Counts a document that has no token or no feature.
     pub(super) fn push_comparable(&mut self, comparable: Comparable) {
         self.empty += u64::from(comparable == Comparable::Nothing);
@@ -115,6 +130,14 @@ pub(super) struct Checkpoint {
     pub(super) shards: Option<ShardState>,
 }
 
+impl Checkpoint {
+    /// Whether a job can have come to this.
+    pub(super) fn is_possible(&self) -> bool {
+        let files = self.files.iter().flatten().all(FileDigest::is_possible);
+        files && self.counts.are_possible() && self.shards.as_ref().is_none_or(ShardState::is_possible)
+    }
+}
+
 /// The rows that a job has stored: a range of sequence numbers for each time that it ran. Other
 /// processes may have stored rows between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +166,11 @@ pub(super) struct FileDigest {
 }
 
 impl FileDigest {
+    /// Whether a file can be that long.
+    pub(super) fn is_possible(&self) -> bool {
+        self.bytes <= MAX_COUNT
+    }
+
     pub(super) fn has_digest(&self) -> bool {
         self.xxh3 != [0, 0]
     }
@@ -174,6 +202,20 @@ pub(super) struct ShardState {
     pub(super) ended: Vec<(usize, FileDigest)>,
     /// Of the names and contents of all ended files, and their bytes.
     pub(super) all: Option<FileDigest>,
+}
+
+impl ShardState {
+    /// Whether a job can have come to this, whatever its files are.
+    fn is_possible(&self) -> bool {
+        let files = self.open.iter().chain(self.ended.iter().map(|(_, file)| file)).chain(&self.all);
+        self.documents <= MAX_COUNT && files.into_iter().all(FileDigest::is_possible)
+    }
+
+    /// Whether its files are among so many.
+    pub(super) fn is_within(&self, num_files: usize) -> bool {
+        let ended = self.begun.checked_sub(self.open.len()).filter(|_| self.begun <= num_files);
+        ended.is_some_and(|ended| self.ended.iter().all(|(place, _)| *place < ended))
+    }
 }
 
 /// A hash of a sequence of records.

@@ -47,6 +47,11 @@ struct FinishedFile {
 }
 
 impl FinishedJob {
+    /// Whether a job can have come to this.
+    pub(super) fn is_possible(&self) -> bool {
+        self.counts.are_possible() && self.files.iter().flatten().all(|file| file.content.is_possible())
+    }
+
     /// The record of a job that has written its files to their ends. They may lack their names.
     pub(super) fn new(
         job: &FileJob,
@@ -161,7 +166,10 @@ impl History {
     /// Decodes what the database of a job stores: its jobs, one JSON object a line.
     pub(super) fn decode(stored: Option<&[u8]>, job: &FileJob) -> Result<Self> {
         let lines = serde_json::Deserializer::from_slice(stored.unwrap_or_default()).into_iter();
-        let jobs = lines.collect::<Result<_, _>>().map_err(unreadable(job))?;
+        let jobs: Vec<FinishedJob> = lines.collect::<Result<_, _>>().map_err(unreadable(job))?;
+        if !jobs.iter().all(FinishedJob::is_possible) {
+            return Err(unreadable(job)(serde::de::Error::custom("numbers that no job has counted")));
+        }
         Ok(Self { jobs })
     }
 

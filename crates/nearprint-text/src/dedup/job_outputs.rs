@@ -71,6 +71,9 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         let is_resumable = options.resumable;
         if let Some((kind, targets)) = shards {
             let (shape, state) = (OutputShape::of(reader), unfinished.and_then(|from| from.shards.as_ref()));
+            if state.is_some_and(|state| !state.is_within(targets.len())) {
+                return Err(ResumeProblem::OtherProgram.into());
+            }
             let opened = ShardedOutput::open(kind, targets, (shape, options), state);
             outputs.shards =
                 Some(if unfinished.is_some() { opened.map_err(cannot_resume)? } else { opened? });

@@ -44,7 +44,16 @@ impl Progress {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|_| ResumeProblem::OtherProgram.into())
+        let decoded = serde_json::from_slice(bytes).ok().filter(Self::is_possible);
+        decoded.ok_or_else(|| ResumeProblem::OtherProgram.into())
+    }
+
+    /// Whether a job can have come to this.
+    fn is_possible(&self) -> bool {
+        match self {
+            Self::Written(job) => job.is_possible(),
+            Self::Reading(checkpoint) => checkpoint.is_possible(),
+        }
     }
 }
 

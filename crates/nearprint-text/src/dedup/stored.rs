@@ -51,8 +51,16 @@ impl Origin {
         match (self, bytes.first()) {
             (_, None) => Kind::Nothing,
             (Self::Database(KeyStorage::KeysAndTexts), _) => Kind::Text,
-            (_, Some(&HASH)) if bytes.len() == HASH_BYTES => Kind::Hash,
-            (_, Some(&FEATURES)) if bytes.len() >= HASH_BYTES => Kind::Features,
+            (Self::Database(KeyStorage::KeysAndHashes) | Self::Temporary, Some(&HASH))
+                if bytes.len() == HASH_BYTES =>
+            {
+                Kind::Hash
+            }
+            (Self::Database(KeyStorage::KeysAndFeatures) | Self::Temporary, Some(&FEATURES))
+                if bytes.len() >= HASH_BYTES =>
+            {
+                Kind::Features
+            }
             (Self::Temporary, Some(&PLACE)) if bytes.len() == PLACE_BYTES => Kind::Place,
             (Self::Temporary, _) if bytes.starts_with(&FRAME) => Kind::Text,
             _ => Kind::Nothing,
@@ -154,21 +162,46 @@ impl Stored {
 /// frame stay as they are, too.
 ///
 /// # Errors
-/// Those of `store`, and [`nearprint::Error::Limit`] for a text of more than 1 GiB.
+/// Those of `store`; [`nearprint::Error::Limit`] for a text of more than 1 GiB; and
+/// [`nearprint::Error::NotFeatures`] where the database keeps features and a text is no value that
+/// [`DocumentRows`](crate::stored::DocumentRows) makes.
 pub fn with_texts_to_store<T>(
     keeps: KeyStorage,
     rows: &NewRows<'_>,
     store: impl FnOnce(&NewRows<'_>) -> nearprint::Result<T>,
 ) -> nearprint::Result<T> {
-    let (KeyStorage::KeysAndTexts, Some(texts)) = (keeps, rows.texts) else { return store(rows) };
+    let Some(texts) = rows.texts else { return store(rows) };
+    if keeps == KeyStorage::KeysAndFeatures {
+        check_features(rows.keys.unwrap_or_default(), texts)?;
+    }
+    if keeps != KeyStorage::KeysAndTexts {
+        return store(rows);
+    }
     let stored = texts.iter().map(|text| text_to_store(text)).collect::<nearprint::Result<Vec<_>>>()?;
     let stored: Vec<&[u8]> = stored.iter().map(|text| &text[..]).collect();
     let NewRows { fingerprints, ids, keys, .. } = *rows;
     store(&NewRows { fingerprints, ids, keys, texts: Some(&stored) })
 }
 
+/// Checks that what is to be stored beside keys are features. Others would be damage to whoever compares them.
+fn check_features(keys: &[&str], values: &[&[u8]]) -> nearprint::Result<()> {
+    let mut hashes = Vec::new();
+    let mut is_set = |value: &[u8]| {
+        let stored = Stored::read(Origin::Database(KeyStorage::KeysAndFeatures), value.to_vec());
+        let features = stored.features().map(Features::from_bytes);
+        features.is_some_and(|features| features.ascending(&mut hashes).is_some())
+    };
+    match values.iter().position(|value| !value.is_empty() && !is_set(value)) {
+        Some(at) => {
+            Err(nearprint::Error::NotFeatures { key: keys.get(at).copied().unwrap_or_default().into() })
+        }
+        None => Ok(()),
+    }
+}
+
 fn text_to_store(text: &[u8]) -> nearprint::Result<Cow<'_, [u8]>> {
-    match text.is_empty() || text.starts_with(&FRAME) {
+    let is_frame = || text.starts_with(&FRAME) && decompress("", text).is_ok();
+    match text.is_empty() || is_frame() {
         true => Ok(Cow::Borrowed(text)),
         false => compress(text).map(Cow::Owned),
     }
@@ -270,6 +303,68 @@ mod tests {
                 assert!(read.is_text() && read.span().is_none() && read.text_hash().is_none());
                 assert_eq!(read.decompress("key").unwrap(), text);
             }
+        }
+    }
+
+    /// They were stored as they were, and could not be read.
+    #[test]
+    fn regression_bytes_that_begin_as_a_frame_does_are_stored() {
+        let frame = text_to_store(b"one two three").unwrap().into_owned();
+        for bytes in [[&FRAME[..], b"no frame"].concat(), FRAME.to_vec(), frame[..frame.len() - 1].to_vec()] {
+            let stored = text_to_store(&bytes).unwrap();
+            assert_eq!(stored_text(KeyStorage::KeysAndTexts, "key", &stored).unwrap(), bytes);
+        }
+    }
+
+    /// Whatever bytes a value begins with, its kind is one that its database keeps, and nothing panics.
+    #[test]
+    fn values_of_any_bytes_are_read() {
+        use KeyStorage::{Keys, KeysAndFeatures, KeysAndHashes, KeysAndTexts};
+        let origins = [Keys, KeysAndHashes, KeysAndTexts, KeysAndFeatures].map(Origin::Database);
+        for first in 0..=u8::MAX {
+            for len in [0, 1, HASH_BYTES - 1, HASH_BYTES, HASH_BYTES + 1, PLACE_BYTES, PLACE_BYTES + 1] {
+                let mut bytes = vec![0xff; len];
+                bytes.iter_mut().take(1).for_each(|byte| *byte = first);
+                for origin in origins {
+                    let stored = Stored::read(origin, bytes.clone());
+                    assert_eq!(stored.is_text(), origin == TEXTS && len > 0, "{origin:?} {bytes:?}");
+                    assert_eq!(stored.span(), None);
+                    let has_hash = [Origin::Database(KeysAndHashes), Origin::Database(KeysAndFeatures)];
+                    assert!(stored.text_hash().is_none() || has_hash.contains(&origin));
+                    assert!(stored.features().is_none() || origin == Origin::Database(KeysAndFeatures));
+                    let _ = stored.decompress("key");
+                }
+                let temporary = Stored::read(Origin::Temporary, bytes);
+                assert!(!temporary.is_text() && temporary.decompress("key").is_err());
+                assert_eq!(temporary.span().is_some(), first == PLACE && len == PLACE_BYTES);
+            }
+        }
+    }
+
+    /// A text that begins as features do was stored as such: whatever was near it then ended with an error.
+    #[test]
+    fn regression_a_text_is_not_stored_as_features() {
+        let set = [0x03, 0x03, 0x00, 0xc0, 0x01, 0x00, 0x50, 0x73, 0xb7, 0x01];
+        let features = Stored::with_features(9, &set).into_bytes();
+        let store = |value: &[u8]| {
+            let (keys, texts) = (["a", "b"], [&features[..], value]);
+            let rows = NewRows { fingerprints: &[7, 7], ids: None, keys: Some(&keys), texts: Some(&texts) };
+            with_texts_to_store(KeyStorage::KeysAndFeatures, &rows, |rows| {
+                assert_eq!(rows.texts, Some(&texts[..]));
+                Ok(())
+            })
+        };
+        assert!(store(b"").is_ok() && store(&features).is_ok());
+        for first in 0..=u8::MAX {
+            let text = [&[first][..], b"a text of many ordinary words"].concat();
+            let refused = store(&text);
+            assert!(
+                matches!(&refused, Err(nearprint::Error::NotFeatures { key }) if key == "b"),
+                "{refused:?}"
+            );
+        }
+        for end in 1..features.len() {
+            assert!(store(&features[..end]).is_err() || end == HASH_BYTES, "{end}");
         }
     }
 

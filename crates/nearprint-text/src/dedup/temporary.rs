@@ -102,7 +102,7 @@ impl TemporaryBytes {
         let place = span.offset.checked_sub(self.in_file).map(index);
         match (place, &self.file) {
             (Some(at), _) => {
-                let bytes = self.last.get(at..at + index(span.len_bytes));
+                let bytes = self.last.get(at..).and_then(|rest| rest.get(..index(span.len_bytes)));
                 Ok(bytes.unwrap_or_default().to_vec())
             }
             (None, Some(file)) => read_span(file, span).map_err(Error::io("read", FILE)),

@@ -121,7 +121,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         {
             self.hash.push(item.digest());
         }
-        if self.hash.value == expected {
+        if (self.hash.value, self.hash.records) == (expected, self.counts.records) {
             return Ok(());
         }
         Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, Keep, Shards, Unit};
+use nearprint_text::dedup::{AnyDeduplicator, DedupOptions, FileJob, FileReport, Keep, Shards, Unit};
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
-use nearprint_text::{Error, OutputProblem, Result};
+use nearprint_text::{Error, OutputProblem, Result, ResumeProblem};
 use parquet::arrow::ArrowWriter;
+use serde_json::Value;
 use testkit::short_or_full;
 
 /// Three documents of four are repeated in a later file, which have some of their own.
@@ -254,5 +255,68 @@ fn parquet_resumes_inside_of_a_file() {
         let refused = run(&of("other"), u64::MAX);
         assert!(matches!(refused, Err(Error::Output(OutputProblem::PartialExists { .. }))), "{refused:?}");
         assert_eq!(fs::read(foreign).unwrap(), b"mine");
+    }
+}
+
+/// The paths of the numbers of a JSON value, of at most two members of each list.
+fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) => found.push(path.to_string()),
+        Value::Array(members) => {
+            let members = members.iter().take(2).enumerate();
+            members.for_each(|(at, member)| numbers(member, &format!("{path}/{at}"), found));
+        }
+        Value::Object(members) => {
+            members.iter().for_each(|(name, member)| numbers(member, &format!("{path}/{name}"), found));
+        }
+        _ => {}
+    }
+}
+
+/// Numbers of a checkpoint were places in lists, and sums of them too large.
+#[test]
+fn regression_a_checkpoint_may_have_any_numbers() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    write_inputs(&at("in"), "jsonl", 70, 4);
+    let mut job = job(&at("in"), &at("out"), Some(Shards::ByInput));
+    job.database = Some(at("out.np"));
+    // A checkpoint is made for so many files.
+    assert!(run(&job, 280).is_err());
+    let states = ["out", "out.np"].map(|name| {
+        let mut found = files(&at(name));
+        // A copy of a file that was begun later is no file of the job.
+        found.retain(|file, _| name != "out" || *file < *Path::new("date=2024-01-64"));
+        (at(name), found)
+    });
+    let restore = || {
+        for (folder, files) in &states {
+            fs::remove_dir_all(folder).unwrap();
+            for (name, content) in files {
+                fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+                fs::write(folder.join(name), content).unwrap();
+            }
+        }
+    };
+    let database = || AnyDeduplicator::open(at("out.np"), job.dedup.clone()).unwrap();
+    let stored: Value = serde_json::from_slice(database().unfinished().unwrap()).unwrap();
+    let mut paths = Vec::new();
+    numbers(&stored, "", &mut paths);
+    assert!(paths.iter().any(|path| path == "/shards/ended/1/0"), "{stored}");
+    for path in &paths {
+        for number in [70, u64::MAX] {
+            restore();
+            let mut forged = stored.clone();
+            *forged.pointer_mut(path).unwrap() = number.into();
+            let mut database = database();
+            database.checkpoint(forged.to_string().as_bytes()).unwrap();
+            drop(database);
+            let result = run(&job, u64::MAX);
+            let is_place = ["/shards/begun", "/shards/ended/0/0", "/shards/ended/1/0"].contains(&&**path);
+            if number == u64::MAX && (is_place || path.starts_with("/counts")) {
+                let refused = matches!(result, Err(Error::Resume(ResumeProblem::OtherProgram)));
+                assert!(refused, "{path}: {result:?}");
+            }
+        }
     }
 }
