@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, Manifest, RunRecord};
 use crate::log::manifest;
 use crate::progress::Stage;
-use crate::run::Run;
+use crate::run::{CopiedRun, Run};
 use crate::storage::{Folder, Staging, refuse_inside};
 use crate::util::time::Time;
 
@@ -69,8 +69,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 report(run.record.len_bytes())?;
                 continue;
             }
-            let copy =
-                run.copy(staging.folder(), &manifest, (run.record.run, run.record.expires), &mut report)?;
+            let copy = run.copy(staging.folder(), &manifest, CopiedRun::of(&run.record), &mut report)?;
             manifest.runs.push(copy);
         }
         for (file, record) in self.identities().iter().zip(&manifest.ingested) {

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use crate::database::handle::Database;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{Expiry, Manifest};
+use crate::format::manifest::{Expiry, IdentitiesRecord, Manifest, RunRecord};
 use crate::format::wal::{LogPlace, WalHeader};
 use crate::log::manifest;
 use crate::log::wal::Log;
 use crate::options::Options;
 use crate::progress::Stage;
-use crate::run::{Identities, Run};
+use crate::run::{CopiedRun, Identities, Run};
 use crate::storage::{Folder, Guarded, Lock, Staging, Storage, WriteFile, names, refuse_inside, take_lock};
 use crate::util::time::Time;
 
@@ -128,7 +128,7 @@ fn seed<F: Fingerprint>(
     note.write_all_at(text.as_bytes(), 0).and_then(|()| note.sync()).map_err(Error::io("write", &path))?;
     // Windows renames no folder with an open file.
     drop(note);
-    let news = News::<F>::read(source, database_id, |_| None, |_| false)?;
+    let news = News::<F>::read(source, database_id, |_| None, None)?;
     news.copy_files(folder, options)?;
     // What the logs have comes with the first update. That one's manifest is a later one.
     let expiry = news.manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
@@ -139,20 +139,22 @@ fn seed<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> News<F> {
-    /// Reads what is new since logs ended at known places, without the runs that `has` accepts.
+    /// Reads what is new since logs ended at known places, without what a manifest has.
     fn read(
         source: &dyn Storage,
         database_id: [u8; 16],
         ends: impl Fn(u64) -> Option<LogPlace>,
-        has: impl Fn(&str) -> bool,
+        known: Option<&Manifest>,
     ) -> Result<Self> {
         manifest::with_current::<F, _>(source, Some(database_id), |manifest| {
             manifest::check_writable(source, &manifest)?;
-            // The file that every run has stands for all of them.
-            let lacking = manifest.runs.iter().filter(|run| !has(&names::rows(run.run)));
+            // Numbers alone are given again after a restore.
+            let has_run = |run: &RunRecord| known.is_some_and(|known| known.runs.contains(run));
+            let has_identities = |file| known.is_some_and(|known| known.ingested.contains(file));
+            let lacking = manifest.runs.iter().filter(|run| !has_run(run));
             let runs = lacking.map(|run| Run::open(source, &manifest, run)).collect::<Result<_>>()?;
             let lacking = manifest.ingested.iter().enumerate();
-            let lacking = lacking.filter(|(_, file)| !has(&names::identities(file.number)));
+            let lacking = lacking.filter(|(_, file)| !has_identities(file));
             let identities = lacking
                 .map(|(index, file)| Ok((index, Identities::open(source, &manifest, file)?)))
                 .collect::<Result<_>>()?;
@@ -176,7 +178,7 @@ impl<F: Fingerprint> News<F> {
             options.report(Stage::Copying, done, Some(total))
         };
         for run in &self.runs {
-            run.copy(to, &self.manifest, (run.record.run, run.record.expires), &mut report)?;
+            run.copy(to, &self.manifest, CopiedRun::of(&run.record), &mut report)?;
         }
         for (index, file) in &self.identities {
             file.copy(to, &self.manifest, &self.manifest.ingested[*index], &mut report)?;
@@ -213,17 +215,18 @@ impl<F: Fingerprint> Follower<F> {
     /// commit that the database loses in a power cut may stand in the folder until the next update.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for damage in the database: the folder keeps what it has. [`Error::Replaced`] if the
-    /// database is another one, or an earlier state of this one. [`Error::DiskFull`] and [`Error::Io`] leave a
+    /// [`Error::Corrupt`] for damage in the database: the folder keeps what it has. [`Error::Diverged`] if the
+    /// database was restored to an earlier state, or has numbers of runs or logs that stand for others in the folder;
+    /// [`Error::Replaced`] if it is another one. [`Error::DiskFull`] and [`Error::Io`] leave a
     /// state of the database behind; [`Error::Poisoned`] after a failed sync; [`Error::Interrupted`].
     pub fn update(&mut self) -> Result<Update> {
         self.check()?;
         let ends = |salt| self.logs.iter().find(|copy| copy.salt == salt).map(|copy| copy.end);
-        let named: std::collections::HashSet<String> = self.manifest.file_names().collect();
-        let news =
-            News::<F>::read(&*self.source, self.manifest.database_id, ends, |name| named.contains(name))?;
-        if news.manifest.generation < self.manifest.generation {
-            return Err(Error::Replaced { path: self.source.path("") });
+        let news = News::<F>::read(&*self.source, self.manifest.database_id, ends, Some(&self.manifest))?;
+        if news.manifest.generation < self.manifest.generation
+            || is_another_history(&self.manifest, &news.manifest)
+        {
+            return Err(Error::Diverged { path: self.storage.path(""), followed: self.source.path("") });
         }
         let is_new = news.manifest != self.manifest;
         if is_new {
@@ -287,6 +290,20 @@ impl<F: Fingerprint> Follower<F> {
         self.storage.sync_folder().map_err(Error::io("sync", self.storage.path("")))?;
         Ok(LogCopy { salt: log.header.salt, file, end: log.end })
     }
+}
+
+/// Whether a number of a run, a file of identities or a log stands for different ones in two manifests. A database never
+/// gives a number again, unless it was restored.
+fn is_another_history(known: &Manifest, new: &Manifest) -> bool {
+    let is_other_run = |run: &RunRecord| new.runs.iter().any(|other| other.run == run.run && other != run);
+    let is_other_file = |file: &IdentitiesRecord| {
+        new.ingested.iter().any(|other| other.number == file.number && other != file)
+    };
+    let is_other_log =
+        |log: WalHeader| new.wal_headers().any(|other| other.number == log.number && other.salt != log.salt);
+    known.runs.iter().any(is_other_run)
+        || known.ingested.iter().any(is_other_file)
+        || known.wal_headers().any(is_other_log)
 }
 
 /// Whether a folder follows a database, so that no writer may open it.

@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{IdRanges, IdentitiesRecord, MAX_MANIFEST_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{
+    IdRanges, IdentitiesRecord, MAX_MANIFEST_BYTES, MAX_NUMBER, Manifest, RunRecord,
+};
 use crate::format::schema::KeyStorage;
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
-use crate::run::{Identities, Run, verify, write_identities};
+use crate::run::{CopiedRun, Identities, Run, verify, write_identities};
 use crate::storage::{Folder, Storage, names};
 
 /// The result of [`Writer::ingest`].
@@ -46,7 +48,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Reads and checks the folders completely, and does not change them. Skips a run that was
     /// ingested before, even if its rows were merged or deleted since, and even if the run was
     /// copied to another folder. Two folders, or a folder and the database, must not have assigned
-    /// the same automatic ids.
+    /// the same automatic ids. Keys get [sequence numbers](Writer::next_sequence) after those of the
+    /// database, for which their files are written again.
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::Width`], [`Error::Mismatch`] for another layout or k,
@@ -117,12 +120,17 @@ impl<F: Fingerprint> Writer<F> {
             options.report(Stage::Copying, done, Some(total))
         };
         let expires = self.expiry_of_new_rows();
-        let runs = sources.iter().flat_map(|source| source.runs().map(move |run| (source, run)));
-        let copies = runs.zip(numbers).map(|((source, run), &(number, _))| {
-            let run = Run::<F>::open(&source.storage, &source.manifest, run)?;
-            run.copy(&*storage, self.manifest(), (number, expires), &mut report)
-        });
-        copies.collect()
+        let mut first_sequence = next_sequence(self.manifest());
+        let (mut runs, mut numbers) = (Vec::new(), numbers.iter());
+        for source in sources {
+            for (run, &(number, _)) in source.runs().zip(&mut numbers) {
+                let run = Run::<F>::open(&source.storage, &source.manifest, run)?;
+                let copied = CopiedRun { number, expires, first_sequence };
+                runs.push(run.copy(&*storage, self.manifest(), copied, &mut report)?);
+            }
+            first_sequence += next_sequence(&source.manifest);
+        }
+        Ok(runs)
     }
 }
 
@@ -188,11 +196,19 @@ fn skip_known(sources: &mut Vec<RunFolder>, storage: &dyn Storage, database: &Ma
     Ok(skipped)
 }
 
+fn next_sequence(manifest: &Manifest) -> u64 {
+    manifest.keys.map_or(0, |kept| kept.next_sequence)
+}
+
 /// Bytes of a manifest that runs to ingest must leave free for further runs of the database.
 const ROOM_FOR_RUNS: usize = 256 << 10;
 
-/// Refuses more runs than the manifest can hold.
+/// Refuses more runs than the manifest can hold, and more keys than there are numbers for.
 fn check_room(database: &Manifest, sources: &[RunFolder]) -> Result<()> {
+    let given = sources.iter().map(|source| u128::from(next_sequence(&source.manifest))).sum::<u128>();
+    if u128::from(next_sequence(database)) + given > u128::from(MAX_NUMBER) {
+        return Err(Error::Limit("2^63 sequence numbers of keys"));
+    }
     let mut next = database.clone();
     next.runs.extend(sources.iter().flat_map(RunFolder::runs).cloned());
     if next.encode().len() + next.reserved_bytes() + ROOM_FOR_RUNS > MAX_MANIFEST_BYTES {
@@ -263,7 +279,7 @@ fn take_over(manifest: &mut Manifest, sources: &[RunFolder]) {
     for source in sources {
         manifest.largest_id = manifest.largest_id.max(source.manifest.largest_id);
         if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
-            kept.next_sequence = kept.next_sequence.max(more.next_sequence);
+            kept.next_sequence += more.next_sequence;
         }
         source.manifest.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
     }

@@ -91,7 +91,7 @@ impl Error {
             Self::Io { .. } => ErrorKind::Io,
             Self::DiskFull { .. } => ErrorKind::DiskFull,
             Self::Poisoned { .. } => ErrorKind::Poisoned,
-            Self::Replaced { .. } => ErrorKind::Replaced,
+            Self::Replaced { .. } | Self::Diverged { .. } => ErrorKind::Replaced,
             Self::Forked { .. } => ErrorKind::Forked,
             Self::NotADatabase { .. } => ErrorKind::NotADatabase,
             Self::AlreadyExists { .. } => ErrorKind::AlreadyExists,

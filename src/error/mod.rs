@@ -49,6 +49,14 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
+    /// A folder that follows a database has runs or logs of another history: the database was restored from a backup, or
+    /// is another copy that has gone on. Nothing was changed.
+    Diverged {
+        /// The folder.
+        path: PathBuf,
+        /// The database.
+        followed: PathBuf,
+    },
     /// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
     /// changed. What the child opens itself can be used.
     Forked {
@@ -396,6 +404,13 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::Replaced { path } => Replaced { path: path.clone() }.fmt(f),
+            Self::Diverged { path, followed } => write!(
+                f,
+                "{}: cannot follow {} any more, which was restored or has gone on from another copy; a new copy begins \
+                 with: nearprint backup {1} --follow NEW",
+                path.display(),
+                followed.display()
+            ),
             Self::Forked { path } => Forked { path: path.clone() }.fmt(f),
             Self::NotADatabase { path } => write!(f, "{}: no database there", path.display()),
             Self::AlreadyExists { path } => write!(f, "{}: already exists", path.display()),

@@ -1,20 +1,21 @@
 //! Copies a run to another folder, under another number or into another database.
 //!
 //! Only the header page names the database and run of a file. It is rewritten; all other pages
-//! are copied unchanged. Every page is checked as it is written, even if it was checked before: the
+//! are copied unchanged, except for keys that get other sequence numbers. Every page is checked as it is written, even if it was checked before: the
 //! copy may one day be the only one left.
 
 use std::io::{self, ErrorKind};
 
 use super::files::Run;
-use super::keys::Keys;
+use super::keys::{KeyCursor, Keys, write_keys};
 use super::page_file::{FileSpec, PageFile};
 use super::postings::Postings;
 use super::segment::Segment;
 use super::tombstones::Tombstones;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{FileRecord, Manifest, RunRecord};
+use crate::format::keys::{KeyRecord, KeysSize};
+use crate::format::manifest::{FileRecord, KeysRecord, Manifest, RunRecord};
 use crate::format::paged::{PAGE_BYTES, encode_checksum_pages, page_crc};
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
@@ -28,30 +29,78 @@ const BATCH_PAGES: usize = 128;
 /// the copy.
 pub(crate) type Report<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 
+/// What a copy of a run has of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopiedRun {
+    pub(crate) number: u64,
+    pub(crate) expires: Option<Time>,
+    /// What is added to the sequence numbers of its keys.
+    pub(crate) first_sequence: u64,
+}
+
+impl CopiedRun {
+    /// The same run.
+    pub(crate) fn of(record: &RunRecord) -> Self {
+        Self { number: record.run, expires: record.expires, first_sequence: 0 }
+    }
+}
+
 impl<F: Fingerprint> Run<F> {
-    /// Writes all files as a run with this number and expiry of a database with this manifest, and syncs
-    /// them. After an error the files written so far remain.
+    /// Writes all files as a run of a database with this manifest, and syncs them. After an error the files
+    /// written so far remain.
     pub(crate) fn copy(
         &self,
         to: &dyn Storage,
         manifest: &Manifest,
-        (number, expires): (u64, Option<Time>),
+        copied: CopiedRun,
         report: Report<'_>,
     ) -> Result<RunRecord> {
+        let CopiedRun { number, expires, first_sequence } = copied;
         let owner = manifest.owner(number, self.record.salt, expires);
         let tables = self.record.segments.len();
         let segments = (0..tables).map(|table| Segment::<F>::file_spec(owner, &self.record.layout, table));
         let rows = Postings::file_spec(owner);
         let tombstones = Tombstones::file_spec(owner);
-        let keys = Keys::file_spec(owner);
         let tombstones = self.tombstones.iter().map(|_| tombstones.clone());
-        let keys = self.keys.iter().map(|_| keys.clone());
-        let specs = segments.chain([rows]).chain(tombstones).chain(keys);
+        let specs = segments.chain([rows]).chain(tombstones);
         for ((file, spec), record) in self.files().zip(specs).zip(self.record.files()) {
             copy_file(file, to, &spec, *record, report)?;
         }
-        Ok(RunRecord { run: number, expires, ..self.record.clone() })
+        let mut record = RunRecord { run: number, expires, ..self.record.clone() };
+        if let Some((keys, copied)) = self.keys.as_ref().zip(record.keys.as_mut()) {
+            let spec = Keys::file_spec(owner);
+            if first_sequence == 0 {
+                copy_file(&keys.file, to, &spec, copied.file, report)?;
+            } else {
+                *copied = copy_later_keys::<F>(keys, to, &spec, first_sequence)?;
+                report(keys.file.len_bytes())?;
+            }
+        }
+        Ok(record)
     }
+}
+
+/// Writes the keys of a verified file with larger sequence numbers. Both are below 2^63.
+fn copy_later_keys<F: Fingerprint>(
+    keys: &Keys,
+    to: &dyn Storage,
+    spec: &FileSpec,
+    first_sequence: u64,
+) -> Result<KeysRecord> {
+    let visit_all = |mut cursor: KeyCursor<'_, F>, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>| {
+        while let Some(record) = cursor.next()? {
+            let (sequence, last) = (record.sequence + first_sequence, record.last + first_sequence);
+            visit(KeyRecord { sequence, last, ..record })?;
+        }
+        Ok(())
+    };
+    // A file may be longer than what is written of its records.
+    let mut size = KeysSize::default();
+    visit_all(keys.cursor().without_sums(), &mut |record| {
+        size.add(&record);
+        Ok(())
+    })?;
+    write_keys(to, spec, size, |visit| visit_all(keys.cursor(), visit))
 }
 
 impl<F: Fingerprint> Run<F> {

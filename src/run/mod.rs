@@ -25,6 +25,7 @@ mod tombstones;
 mod values;
 mod verify;
 
+pub(crate) use copy::CopiedRun;
 pub(crate) use cursor::{BlockRead, Cursor};
 pub(crate) use files::Run;
 pub(crate) use identities::{Identities, write_identities};

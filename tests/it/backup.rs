@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nearprint::internal::file::{read_exact_at, write_all_at};
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot};
 use testkit::files::{self, set_mode};
-use testkit::{Shape, all_rows, build, for_each_width, insert_all, low, rows, short_or_full};
+use testkit::{
+    Shape, all_rows, build, folder_in_memory, for_each_width, insert_all, low, rows, short_or_full,
+};
 
 for_each_width!(
     a_copy_is_a_database_of_its_own,
@@ -264,4 +266,72 @@ fn a_damaged_database_is_not_copied<F: Fingerprint>() {
         }
     }
     copy(&snapshot, &dest);
+}
+
+/// Inserts rows into a new run.
+fn add_run(database: &Database<u64>, rows: std::ops::Range<u64>) {
+    let mut writer = database.writer().unwrap();
+    rows.for_each(|row| _ = writer.insert(Row { fingerprint: row << 20, id: row }).unwrap());
+    writer.flush().unwrap();
+    writer.close().unwrap();
+}
+
+fn is_diverged(outcome: nearprint::Result<nearprint::Follower<u64>>) -> bool {
+    let message = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    matches!(outcome, Err(Error::Diverged { .. })) && message.contains("nearprint backup ")
+}
+
+#[test]
+fn regression_a_follower_of_a_restored_database_is_not_overwritten() {
+    let home = folder_in_memory();
+    let path = |name: &str| home.path().join(name);
+    let database = Database::<u64>::create(path("source"), &Schema::new()).unwrap();
+    add_run(&database, 0..10);
+    database.snapshot().unwrap().backup(path("saved")).unwrap();
+    add_run(&database, 100..150);
+    add_run(&database, 200..250);
+    database.follow(path("second")).unwrap();
+    let second = || all_rows(&Database::<u64>::open(path("second")).unwrap().snapshot().unwrap());
+    let followed = second();
+    fs::remove_dir_all(path("source")).unwrap();
+    Database::<u64>::open(path("saved")).unwrap().snapshot().unwrap().backup(path("source")).unwrap();
+    let restored = Database::<u64>::open(path("source")).unwrap();
+    assert!(is_diverged(restored.follow(path("second"))), "an earlier state");
+    for first in [300, 400, 500] {
+        add_run(&restored, first..first + 20);
+        assert!(is_diverged(restored.follow(path("second"))), "other runs with the same numbers");
+        assert_eq!(second(), followed);
+        assert_eq!(Database::<u64>::open(path("second")).unwrap().verify().unwrap().damage, []);
+    }
+    restored.follow(path("new")).unwrap();
+    let rows = |name| all_rows(&Database::<u64>::open(path(name)).unwrap().snapshot().unwrap());
+    assert_eq!(rows("new"), rows("source"));
+}
+
+#[test]
+fn regression_a_folder_that_followed_does_not_follow_what_has_taken_over() {
+    let home = folder_in_memory();
+    let path = |name: &str| home.path().join(name);
+    let first = Database::<u64>::create(path("a"), &Schema::new()).unwrap();
+    add_run(&first, 0..10);
+    for name in ["b", "c"] {
+        first.follow(path(name)).unwrap();
+    }
+    // What `a` has after `b` has taken over reaches `c` alone.
+    add_run(&first, 20..30);
+    first.follow(path("c")).unwrap();
+    fs::remove_file(path("b").join("FOLLOWER")).unwrap();
+    let second = Database::<u64>::open(path("b")).unwrap();
+    for from in [40, 60] {
+        add_run(&second, from..from + 10);
+        assert!(is_diverged(second.follow(path("c"))));
+        let rows = all_rows(&Database::<u64>::open(path("c")).unwrap().snapshot().unwrap());
+        assert_eq!(rows.len(), 20);
+    }
+    // Nothing of `d` is lost by following `b`.
+    let d = path("d");
+    second.follow(&d).unwrap();
+    add_run(&second, 80..90);
+    second.follow(&d).unwrap();
+    assert_eq!(all_rows(&Database::<u64>::open(d).unwrap().snapshot().unwrap()).len(), 40);
 }

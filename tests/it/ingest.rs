@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::forge::forge;
 use nearprint::{
-    Database, Error, FindingKind, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer,
+    Database, Error, FindingKind, Fingerprint, KeyStorage, LayoutChoice, NewRow, Options, Row, Schema,
+    Snapshot, Writer,
 };
 use testkit::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
 
@@ -457,4 +458,51 @@ fn regression_ingested_runs_do_not_fill_the_manifest() {
     assert!(damage.len() == 1 && damage[0].file.ends_with(&file) && damage[0].section == "identities");
     let report = options().repair::<u64>(&copy, home.path().join("saved"), &schema()).unwrap();
     assert!(report.findings.iter().any(|finding| finding.file == file && finding.kind == FindingKind::Lost));
+}
+
+#[test]
+fn regression_a_restart_deleted_keys_that_others_had_ingested() {
+    let home = folder_in_memory();
+    let schema = Schema::new().keys(KeyStorage::KeysAndTexts);
+    let key = |name: &str, number: u64| format!("{name} {number}");
+    let folder = |name: &str| {
+        let path = home.path().join(name);
+        let mut builder = options().build::<u64>(&path, &schema).unwrap().runs_only();
+        // One is inserted again.
+        for number in (0..20).chain([7]) {
+            let key = key(name, number);
+            builder.push(NewRow { text: b"text", ..NewRow::keyed(number << 9, &key) }).unwrap();
+        }
+        builder.finish().unwrap();
+        path
+    };
+    let database = options().create::<u64>(home.path().join("db"), &schema).unwrap();
+    let mut writer = database.writer().unwrap();
+    for number in 0..30 {
+        writer.insert(NewRow::keyed(number, &key("job", number))).unwrap();
+    }
+    let job = 0..writer.next_sequence();
+    writer.commit().unwrap();
+    writer.ingest(&[folder("a"), folder("b")]).unwrap();
+    assert!(writer.next_sequence() > job.end, "a later range has none of what was ingested");
+    let next = writer.next_sequence();
+    writer.insert(NewRow::keyed(1, "later")).unwrap();
+    writer.commit().unwrap();
+    writer.ingest(&[folder("c")]).unwrap();
+    let snapshot = writer.snapshot().unwrap();
+    let mut sequences = BTreeSet::new();
+    for row in all_rows(&snapshot) {
+        for key in snapshot.keys_of(row).unwrap() {
+            assert!(sequences.insert(key.sequence), "{key:?}");
+            assert_eq!(key.text == b"text", !key.key.starts_with("job") && key.key != "later", "{key:?}");
+        }
+    }
+    assert_eq!(sequences.len(), 30 + 3 * 20 + 1);
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+    writer.delete_keys_between(&[next..next + 1]).unwrap();
+    assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 30 + 3 * 20);
+    writer.delete_keys_between(&[job]).unwrap();
+    writer.compact().unwrap();
+    assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 3 * 20);
+    assert_eq!(database.verify().unwrap().damage, []);
 }

@@ -19,6 +19,7 @@ mod ingest;
 mod joins;
 mod keys;
 mod living;
+mod pairs_of_features;
 mod progress;
 mod queries;
 mod repair;
