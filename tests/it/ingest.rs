@@ -499,9 +499,10 @@ fn regression_a_restart_deleted_keys_that_others_had_ingested() {
     }
     assert_eq!(sequences.len(), 30 + 3 * 20 + 1);
     assert_eq!(snapshot.verify().unwrap().damage, []);
-    writer.delete_keys_between(&[next..next + 1]).unwrap();
+    let later = next..next + 1;
+    writer.delete_keys_between(std::slice::from_ref(&later)).unwrap();
     assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 30 + 3 * 20);
-    writer.delete_keys_between(&[job]).unwrap();
+    writer.delete_keys_between(std::slice::from_ref(&job)).unwrap();
     writer.compact().unwrap();
     assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 3 * 20);
     assert_eq!(database.verify().unwrap().damage, []);

@@ -137,7 +137,7 @@ impl World {
         let row = |number: u64| {
             let key = format!("{name} {}/{number}", self.turn);
             let fingerprint = random.below(50) << 40 | random.below(4) << 7 | self.turn as u64;
-            let id = if number % 3 == 0 { number % 2 + 10 * self.turn as u64 } else { id_of(&key) };
+            let id = if number.is_multiple_of(3) { number % 2 + 10 * self.turn as u64 } else { id_of(&key) };
             (Row { fingerprint, id }, key)
         };
         (0..count).map(row).collect()
