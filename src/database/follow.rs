@@ -4,6 +4,7 @@
 //! Runs are copied first, then frames are appended to copies of the logs, and the manifest comes last.
 //! The file `FOLLOWER` keeps writers out, so that the folder has nothing but what its source had.
 
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
@@ -216,16 +217,15 @@ impl<F: Fingerprint> Follower<F> {
     ///
     /// # Errors
     /// [`Error::Corrupt`] for damage in the database: the folder keeps what it has. [`Error::Diverged`] if the
-    /// database was restored to an earlier state, or has numbers of runs or logs that stand for others in the folder;
-    /// [`Error::Replaced`] if it is another one. [`Error::DiskFull`] and [`Error::Io`] leave a
-    /// state of the database behind; [`Error::Poisoned`] after a failed sync; [`Error::Interrupted`].
+    /// database was restored to an earlier state, has numbers of runs or logs that stand for others in the folder,
+    /// or lacks commits of the folder's logs; [`Error::Replaced`] if it is another one. A database that was
+    /// restored and has merged all other runs since is not recognized. [`Error::DiskFull`] and [`Error::Io`]
+    /// leave a state of the database behind; [`Error::Poisoned`] after a failed sync; [`Error::Interrupted`].
     pub fn update(&mut self) -> Result<Update> {
         self.check()?;
         let ends = |salt| self.logs.iter().find(|copy| copy.salt == salt).map(|copy| copy.end);
         let news = News::<F>::read(&*self.source, self.manifest.database_id, ends, Some(&self.manifest))?;
-        if news.manifest.generation < self.manifest.generation
-            || is_another_history(&self.manifest, &news.manifest)
-        {
+        if is_another_history(&self.manifest, &news.manifest) || self.is_ahead(&news)? {
             return Err(Error::Diverged { path: self.storage.path(""), followed: self.source.path("") });
         }
         let is_new = news.manifest != self.manifest;
@@ -245,6 +245,33 @@ impl<F: Fingerprint> Follower<F> {
             self.manifest = news.manifest;
         }
         Ok(Update { bytes, changed: is_new || bytes > 0 })
+    }
+
+    /// Whether a log in the folder has more commits than the source.
+    fn is_ahead(&self, news: &News<F>) -> Result<bool> {
+        let oldest = news.manifest.wal_headers().next();
+        let in_runs = oldest.map_or(news.manifest.next_frame, |header| header.first_frame);
+        for header in self.manifest.wal_headers() {
+            let of_source = news.logs.iter().find(|log| log.header == header);
+            let of_source = of_source.map_or(in_runs, |log| log.end.frame);
+            // A power cut may have taken the one commit of the source that was not durable.
+            if self.end_of_copy(header)?.is_some_and(|end| end.frame > of_source + 1) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Where the copy of a log ends. `None` if it is damaged: a new copy heals it.
+    fn end_of_copy(&self, header: WalHeader) -> Result<Option<LogPlace>> {
+        if let Some(copy) = self.logs.iter().find(|copy| copy.salt == header.salt) {
+            return Ok(Some(copy.end));
+        }
+        let log = Log::open(&self.storage, &self.manifest, header);
+        match log.and_then(|log| Ok(log.read(log.start())?.end())) {
+            Err(Error::Corrupt(_)) => Ok(None),
+            end => end.map(Some),
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -292,18 +319,32 @@ impl<F: Fingerprint> Follower<F> {
     }
 }
 
-/// Whether a number of a run, a file of identities or a log stands for different ones in two manifests. A database never
-/// gives a number again, unless it was restored.
+/// What has a number of the sequence of runs.
+#[derive(PartialEq, Eq)]
+enum Numbered<'a> {
+    Run(&'a RunRecord),
+    Identities(&'a IdentitiesRecord),
+}
+
+fn numbered(manifest: &Manifest) -> impl Iterator<Item = (u64, Numbered<'_>)> {
+    let runs = manifest.runs.iter().map(|run| (run.run, Numbered::Run(run)));
+    runs.chain(manifest.ingested.iter().map(|file| (file.number, Numbered::Identities(file))))
+}
+
+/// Whether one state of a database never came before another one. A generation, and the number of a run, a file
+/// of identities or a log, stand for one thing, and no counter goes back, unless the database was restored.
 fn is_another_history(known: &Manifest, new: &Manifest) -> bool {
-    let is_other_run = |run: &RunRecord| new.runs.iter().any(|other| other.run == run.run && other != run);
-    let is_other_file = |file: &IdentitiesRecord| {
-        new.ingested.iter().any(|other| other.number == file.number && other != file)
+    let counters = |of: &Manifest| {
+        let next_sequence = of.keys.map_or(0, |keys| keys.next_sequence);
+        [of.generation, of.next_run, of.next_wal, of.next_frame, next_sequence]
     };
+    let goes_back = counters(known).into_iter().zip(counters(new)).any(|(before, after)| after < before);
+    let is_twin = known.generation == new.generation && known != new;
+    let files: HashMap<u64, Numbered<'_>> = numbered(known).collect();
+    let is_other_file = |(number, file): (u64, _)| files.get(&number).is_some_and(|known| *known != file);
     let is_other_log =
-        |log: WalHeader| new.wal_headers().any(|other| other.number == log.number && other.salt != log.salt);
-    known.runs.iter().any(is_other_run)
-        || known.ingested.iter().any(is_other_file)
-        || known.wal_headers().any(is_other_log)
+        |log: WalHeader| new.wal_headers().any(|other| other.number == log.number && other != log);
+    goes_back || is_twin || numbered(new).any(is_other_file) || known.wal_headers().any(is_other_log)
 }
 
 /// Whether a folder follows a database, so that no writer may open it.

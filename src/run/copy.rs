@@ -1,8 +1,8 @@
 //! Copies a run to another folder, under another number or into another database.
 //!
 //! Only the header page names the database and run of a file. It is rewritten; all other pages
-//! are copied unchanged, except for keys that get other sequence numbers. Every page is checked as it is written, even if it was checked before: the
-//! copy may one day be the only one left.
+//! are copied unchanged, except for keys that get other sequence numbers. Every page is checked as it
+//! is written, even if it was checked before: the copy may one day be the only one left.
 
 use std::io::{self, ErrorKind};
 
@@ -15,7 +15,7 @@ use super::tombstones::Tombstones;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::keys::{KeyRecord, KeysSize};
-use crate::format::manifest::{FileRecord, KeysRecord, Manifest, RunRecord};
+use crate::format::manifest::{FileRecord, KeysRecord, MAX_NUMBER, Manifest, RunRecord};
 use crate::format::paged::{PAGE_BYTES, encode_checksum_pages, page_crc};
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
@@ -80,7 +80,7 @@ impl<F: Fingerprint> Run<F> {
     }
 }
 
-/// Writes the keys of a verified file with larger sequence numbers. Both are below 2^63.
+/// Writes the keys of a verified file with larger sequence numbers. No reader has checked those of the file.
 fn copy_later_keys<F: Fingerprint>(
     keys: &Keys,
     to: &dyn Storage,
@@ -89,6 +89,13 @@ fn copy_later_keys<F: Fingerprint>(
 ) -> Result<KeysRecord> {
     let visit_all = |mut cursor: KeyCursor<'_, F>, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>| {
         while let Some(record) = cursor.next()? {
+            if record.sequence.max(record.last) >= MAX_NUMBER {
+                return Err(keys.file.flaw(
+                    0,
+                    "sequence numbers below 2^63",
+                    record.sequence.max(record.last),
+                ));
+            }
             let (sequence, last) = (record.sequence + first_sequence, record.last + first_sequence);
             visit(KeyRecord { sequence, last, ..record })?;
         }

@@ -199,6 +199,6 @@ fn a_source_that_goes_back_is_refused() {
     let mut follower = follow(&source, &dest).unwrap();
     follower.update().unwrap();
     manifest::replace(&source, &earlier).unwrap();
-    assert!(matches!(follower.update(), Err(Error::Replaced { .. })));
+    assert!(matches!(follower.update(), Err(Error::Diverged { .. })));
     assert_eq!(read(&dest).len(), 1);
 }

@@ -335,3 +335,30 @@ fn regression_a_folder_that_followed_does_not_follow_what_has_taken_over() {
     second.follow(&d).unwrap();
     assert_eq!(all_rows(&Database::<u64>::open(d).unwrap().snapshot().unwrap()).len(), 40);
 }
+
+#[test]
+fn regression_commits_that_only_the_follower_has_are_not_dropped() {
+    let home = folder_in_memory();
+    let path = |name: &str| home.path().join(name);
+    let database = Database::<u64>::create(path("source"), &Schema::new()).unwrap();
+    add_run(&database, 0..10);
+    database.snapshot().unwrap().backup(path("saved")).unwrap();
+    let mut writer = database.writer().unwrap();
+    for row in 100..105u64 {
+        writer.insert(Row { fingerprint: row << 20, id: row }).unwrap();
+        writer.commit().unwrap();
+    }
+    database.follow(path("second")).unwrap();
+    drop(writer);
+    let second = || all_rows(&Database::<u64>::open(path("second")).unwrap().snapshot().unwrap());
+    let followed = second();
+    assert_eq!(followed.len(), 15);
+    fs::remove_dir_all(path("source")).unwrap();
+    fs::rename(path("saved"), path("source")).unwrap();
+    let restored = Database::<u64>::open(path("source")).unwrap();
+    for first in [300, 400, 500] {
+        add_run(&restored, first..first + 20);
+        assert!(is_diverged(restored.follow(path("second"))), "commits in a log");
+        assert_eq!(second(), followed);
+    }
+}

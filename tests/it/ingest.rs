@@ -507,3 +507,49 @@ fn regression_a_restart_deleted_keys_that_others_had_ingested() {
     assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 3 * 20);
     assert_eq!(database.verify().unwrap().damage, []);
 }
+
+/// The finalizer of MurmurHash3.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ x >> 33).wrapping_mul(0xff51afd7ed558ccd);
+    x = (x ^ x >> 33).wrapping_mul(0xc4ceb9fe1a85ec53);
+    x ^ x >> 33
+}
+
+#[test]
+fn regression_sequence_numbers_of_a_hostile_folder_do_not_overflow() {
+    let home = folder_in_memory();
+    let schema = Schema::new().keys(KeyStorage::Keys);
+    let runs = home.path().join("runs");
+    let mut builder = options().build::<u64>(&runs, &schema).unwrap().runs_only();
+    builder.push(NewRow::keyed(7u64, "foreign")).unwrap();
+    builder.finish().unwrap();
+    let name =
+        std::fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let name = name.into_iter().find(|name| name.ends_with(".keys")).unwrap();
+    let mut sums = (0, 0);
+    std::mem::forget(forge(&runs, &name, |bytes| {
+        // Header, key_ids, ends, records: the sequence number follows the fingerprint.
+        bytes[3 * 8192 + 8..][..8].fill(0xff);
+        let footer = bytes.len() - 8192;
+        let read = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let h = read(footer + 32);
+        let empty = 0x2d06_8005_38d3_94c2_u64;
+        assert_eq!(read(footer + 48), mix(mix(mix(h)).wrapping_add(empty)));
+        let value = mix(mix(mix(h.wrapping_add(u64::MAX)).wrapping_add(u64::MAX)).wrapping_add(empty));
+        sums = (read(footer + 48), value);
+        bytes[footer + 48..][..8].copy_from_slice(&value.to_le_bytes());
+    }));
+    let path = runs.join("MANIFEST");
+    let mut manifest = std::fs::read(&path).unwrap();
+    let at = manifest.windows(8).position(|bytes| bytes == sums.0.to_le_bytes()).unwrap();
+    manifest[at..at + 8].copy_from_slice(&sums.1.to_le_bytes());
+    let end = manifest.len() - 4;
+    let crc = crc32fast::hash(&manifest[..end]).to_le_bytes();
+    manifest[end..].copy_from_slice(&crc);
+    std::fs::write(&path, manifest).unwrap();
+    let database = options().create::<u64>(home.path().join("db"), &schema).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert(NewRow::keyed(1, "own")).unwrap();
+    assert!(matches!(writer.ingest(&[&runs]), Err(Error::Corrupt(_))));
+    assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 1);
+}
