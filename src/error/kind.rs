@@ -26,7 +26,7 @@ pub enum ErrorKind {
     DiskFull,
     /// A sync failed, so the state on disk is unknown.
     Poisoned,
-    /// The database was moved, removed or replaced.
+    /// The database was moved, removed or replaced; or a folder that follows it has another history.
     Replaced,
     /// The child of a fork has used an object of its parent.
     Forked,

@@ -185,7 +185,8 @@ typedef int32_t nearprint_status;
 // opening the database again recovers everything that was committed.
 #define NEARPRINT_POISONED 8
 
-// The database was moved, removed or replaced while a writer had it open.
+// The database was moved, removed or replaced while a writer had it open; or a folder that follows it has another
+// history.
 #define NEARPRINT_REPLACED 9
 
 // There is no database at the path.

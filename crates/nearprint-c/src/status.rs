@@ -38,7 +38,8 @@ pub const NEARPRINT_DISK_FULL: nearprint_status = 7;
 /// A sync failed, so the state on disk is unknown. The writer refuses further operations;
 /// opening the database again recovers everything that was committed.
 pub const NEARPRINT_POISONED: nearprint_status = 8;
-/// The database was moved, removed or replaced while a writer had it open.
+/// The database was moved, removed or replaced while a writer had it open; or a folder that follows it has another
+/// history.
 pub const NEARPRINT_REPLACED: nearprint_status = 9;
 /// There is no database at the path.
 pub const NEARPRINT_NOT_A_DATABASE: nearprint_status = 10;
