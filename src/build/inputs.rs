@@ -1,12 +1,12 @@
 //! The runs that are merged into one: their entries, their rows, their tombstones and their keys.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::ascending::{Ascending, BlockReader, for_each_distinct};
 use super::keys::{KeysInput, MergedKeys};
+use super::omitted::Omitted;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Printed, Row};
-use crate::format::keys::KeyRecord;
 use crate::format::postings::row_hash;
 use crate::format::tombstones::TombstonesInfo;
 use crate::run::{BlockRead, Cursor, NewerTombstones, RowCursor, Run, Segment};
@@ -17,27 +17,6 @@ use crate::util::cast::to_usize;
 pub(super) struct MergeInputs<'a, F> {
     pub(super) runs: &'a [&'a Run<F>],
     pub(super) omitted: &'a Omitted<F>,
-}
-
-/// Rows and keys that no result of a merge has.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Omitted<F> {
-    pub(crate) rows: BTreeSet<Row<F>>,
-    /// By their rows.
-    pub(crate) keys: BTreeMap<Row<F>, Vec<Box<[u8]>>>,
-}
-
-impl<F: Fingerprint> Omitted<F> {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.keys.is_empty()
-    }
-
-    /// Whether it has a key, or all keys of its row.
-    pub(super) fn has_key(&self, record: &KeyRecord<'_, F>) -> bool {
-        !self.is_empty()
-            && (self.rows.contains(&record.row)
-                || self.keys.get(&record.row).is_some_and(|keys| keys.iter().any(|key| **key == *record.key)))
-    }
 }
 
 impl<'a, F: Fingerprint> MergeInputs<'a, F> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ascending::MAX_PIECES;
-use super::inputs::Omitted;
+use super::omitted::Omitted;
 use super::target::Target;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};

@@ -7,7 +7,8 @@
 //! removed fingerprints exceed the memory, or if the new numbers of wide fingerprints do ([`renumbered`]).
 
 use super::ascending::Ascending;
-use super::inputs::{MergeInputs, Omitted, TaggedRow};
+use super::inputs::{MergeInputs, TaggedRow};
+use super::omitted::Omitted;
 use super::renumbered;
 use super::rows::{RowCounts, RowSource};
 use super::tables::TableSource;

@@ -12,6 +12,7 @@ mod keys;
 mod merge;
 mod natural;
 mod numbered;
+mod omitted;
 mod renumbered;
 mod rows;
 mod sort;
@@ -19,9 +20,9 @@ mod tables;
 mod target;
 mod write;
 
-pub(crate) use inputs::Omitted;
 pub(crate) use keys::{KeySorter, KeySource};
 pub(crate) use merge::merge;
+pub(crate) use omitted::Omitted;
 pub(crate) use rows::RowCounts;
 pub(crate) use sort::SpillNames;
 pub use sort::{Sortable, Sorted, Sorter};

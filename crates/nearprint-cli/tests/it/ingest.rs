@@ -120,3 +120,54 @@ fn what_cannot_be_copied_is_named() {
     fails(at, "backup db copy", b"", 3, &["00000001-t0.seg", "directory", "hint: "]);
     assert!(!at.join("copy").exists() && !at.join("copy.building").exists());
 }
+
+#[test]
+fn regression_a_restarted_job_leaves_what_others_have_ingested() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for name in ["mine", "foreign"] {
+        let text = |row: usize| {
+            (0..40).map(|word| format!("{name}{} ", (row * 31 + word * 7) % 997)).collect::<String>()
+        };
+        let record = |row: usize| format!("{{\"url\": \"{name}{row}\", \"text\": \"{}\"}}\n", text(row));
+        fs::write(at.join(format!("{name}.jsonl")), (0..30).map(record).collect::<String>()).unwrap();
+    }
+    let job = "dedup mine.jsonl -o kept.jsonl --db db --key-field url --recipe simhash -q";
+    succeeds(at, job, b"");
+    let prints = succeeds(at, "fingerprint foreign.jsonl --key-field url --recipe simhash --header", b"");
+    succeeds(at, "build part - --runs-only --keys --hashes", prints.as_bytes());
+    succeeds(at, "ingest db part -q", b"");
+    let foreign = || succeeds(at, "export db", b"").matches("foreign").count();
+    assert_eq!(foreign(), 30);
+    succeeds(at, &format!("{job} --restart"), b"");
+    assert_eq!(foreign(), 30);
+}
+
+#[test]
+fn regression_a_restored_database_is_not_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build db", b"1\n2\n");
+    succeeds(at, "backup db saved", b"");
+    for number in ["30", "40"] {
+        succeeds(at, "add db", format!("{number}\n").as_bytes());
+    }
+    succeeds(at, "backup db --follow second --once", b"");
+    let followed = succeeds(at, "export second", b"");
+    fs::remove_dir_all(at.join("db")).unwrap();
+    fs::rename(at.join("saved"), at.join("db")).unwrap();
+    for number in ["50", "60", "70"] {
+        succeeds(at, "add db", format!("{number}\n").as_bytes());
+        fails(
+            at,
+            "backup db --follow second --once",
+            b"",
+            1,
+            &["second: ", "nearprint backup db --follow NEW"],
+        );
+    }
+    assert_eq!(succeeds(at, "export second", b""), followed);
+    succeeds(at, "verify second", b"");
+    succeeds(at, "backup db --follow new --once", b"");
+    assert_eq!(succeeds(at, "export new", b""), succeeds(at, "export db", b""));
+}

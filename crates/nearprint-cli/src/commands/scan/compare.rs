@@ -1,18 +1,15 @@
 //! Which texts are compared with each other, and how near they are.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 use super::files::{ScannedFiles, TextFile};
-use nearprint::internal::file::read_exact_at;
 use nearprint::{BandLayout, Error, Fingerprint, Near, Result};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{FileContent, read_file, text_of_file};
 use nearprint_text::jaccard::ShingleSet;
-use nearprint_text::recipe::{Candidates, Features};
+use nearprint_text::recipe::Candidates;
 
 /// What decides whether two files with near fingerprints are near.
 #[derive(Clone)]
@@ -150,9 +147,7 @@ impl<'a, F: Fingerprint> Comparer<'a, F> {
     }
 
     fn set(&self, text: usize) -> Result<ShingleSet> {
-        let features = self.scanned.features.get(text)?;
-        ShingleSet::of_features(&features)
-            .ok_or_else(|| Error::io("read", FILE)(std::io::Error::from(std::io::ErrorKind::InvalidData)))
+        self.scanned.features.get(text)
     }
 
     /// Whether the measure confirms that two texts are near.
@@ -209,52 +204,6 @@ impl Earlier {
     }
 }
 
-/// The name of the file of features in messages.
-const FILE: &str = "a temporary file";
-
-/// The bytes that are written at once.
-const WRITE_BYTES: usize = 1 << 20;
-
-/// The sets of features of texts, by their numbers, in an unnamed file. It takes some 2 bytes a feature.
-#[derive(Default)]
-pub(super) struct FeatureFile {
-    /// Made for the first set.
-    file: Option<File>,
-    /// What is not written yet.
-    rest: Vec<u8>,
-    /// Where each set ends.
-    ends: Vec<u64>,
-}
-
-impl FeatureFile {
-    pub(super) fn push(&mut self, features: &[u8]) -> Result<()> {
-        self.rest.extend_from_slice(features);
-        self.ends.push(self.ends.last().copied().unwrap_or_default() + features.len() as u64);
-        if self.rest.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    /// Writes the last sets, so that all can be read.
-    pub(super) fn flush(&mut self) -> Result<()> {
-        if self.file.is_none() {
-            self.file = Some(tempfile::tempfile().map_err(Error::io("create", FILE))?);
-        }
-        if let Some(file) = &mut self.file {
-            file.write_all(&self.rest).map_err(Error::io("write", FILE))?;
-        }
-        self.rest.clear();
-        Ok(())
-    }
-
-    fn get(&self, text: usize) -> Result<Features> {
-        let start = text.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let mut bytes = vec![0; usize::try_from(self.ends[text] - start).unwrap_or(usize::MAX)];
-        if let Some(file) = &self.file {
-            read_exact_at(file, &mut bytes, start).map_err(Error::io("read", FILE))?;
-        }
-        Ok(Features::from_bytes(&bytes))
-    }
-}
-
 /// Reads a file again.
 fn read(path: &Path) -> Result<String> {
     match read_file(path, usize::MAX) {
@@ -268,20 +217,6 @@ fn read(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sets_are_read_as_they_were_written() {
-        let mut file = FeatureFile::default();
-        let recipe: Recipe = "minhash".parse().unwrap();
-        let mut fingerprinter = recipe.fingerprinter::<nearprint::U256>().unwrap().with_features();
-        let sets: Vec<Features> =
-            ["one two three four", "", "five"].map(|text| fingerprinter.fingerprint(text).features).into();
-        sets.iter().for_each(|set| file.push(&set.to_bytes()).unwrap());
-        file.flush().unwrap();
-        for at in [2, 0, 1] {
-            assert_eq!(file.get(at).unwrap(), sets[at]);
-        }
-    }
 
     #[test]
     fn fingerprints_that_may_be_near_have_an_equal_band() {

@@ -12,7 +12,7 @@ use nearprint_text::documents::{
 use nearprint_text::recipe::Fingerprinter;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::compare::FeatureFile;
+use super::features::FeatureFile;
 use crate::pictures::{Candidate, PictureFile, PictureReader, is_any_picture};
 use crate::terminal::progress::Bars;
 

@@ -1,6 +1,7 @@
 //! `nearprint scan`
 
 mod compare;
+mod features;
 mod files;
 mod groups;
 mod print;
