@@ -17,7 +17,7 @@ const WRITE_BYTES: usize = 1 << 20;
 /// The sets of features of texts, by their numbers, in an unnamed file. It takes some 2 bytes a feature.
 #[derive(Default)]
 pub(super) struct FeatureFile {
-    /// Made for the first set.
+    /// Made when the first bytes are written: without sets, none is needed.
     file: Option<File>,
     /// What is not written yet.
     rest: Vec<u8>,
@@ -34,6 +34,9 @@ impl FeatureFile {
 
     /// Writes the last sets, so that all can be read.
     pub(super) fn flush(&mut self) -> Result<()> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
         if self.file.is_none() {
             self.file = Some(tempfile::tempfile().map_err(Error::io("create", FILE))?);
         }
@@ -60,6 +63,15 @@ impl FeatureFile {
 mod tests {
     use super::*;
     use nearprint_text::Recipe;
+
+    #[test]
+    fn regression_a_scan_by_fingerprints_needed_a_temporary_file() {
+        let mut file = FeatureFile::default();
+        file.push(&[]).unwrap();
+        file.flush().unwrap();
+        assert!(file.file.is_none());
+        assert!(file.get(0).unwrap().is_empty());
+    }
 
     #[test]
     fn sets_are_read_as_they_were_written() {
