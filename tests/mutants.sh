@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the tests: changes one expression of a room at a time, and expects its tests to fail.
 #
-#   tests/mutants.sh ROOM [SHARD]     a room of the list below; of its changes a shard: 2/10 is each tenth, from the third on
+#   tests/mutants.sh ROOM [SHARD]     a room of the list below, or a shard of its changes: 2/10 is each tenth from the third
 #   tests/mutants.sh changed REV      what has changed since a commit, in all rooms
 #
 # Needs cargo-mutants. The fast tests of a room run first, then all tests of its crates on what those have not noticed.

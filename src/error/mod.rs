@@ -49,8 +49,8 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// A folder that follows a database has runs or logs of another history: the database was restored from a backup, or
-    /// is another copy that has gone on. Nothing was changed.
+    /// A folder that follows a database has runs or logs of another history: the database was restored from a
+    /// backup, or is another copy that has gone on. Nothing was changed.
     Diverged {
         /// The folder.
         path: PathBuf,

@@ -39,8 +39,8 @@ fn joined(mut path: PathBuf, rest: &[Component<'_>]) -> PathBuf {
     path
 }
 
-/// Makes a folder whose path is absolute, and those that it is in, where they are missing. Their names are durable: what
-/// is put into it may be the only copy of a file.
+/// Makes a folder whose path is absolute, and those that it is in, where they are missing. Their names are
+/// durable: what is put into it may be the only copy of a file.
 pub(super) fn make_folders(folder: &Path) -> io::Result<()> {
     let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
     fs::create_dir_all(folder)?;
