@@ -23,9 +23,9 @@
 //!
 //! For lists that fit in memory there is the module [`list`].
 
+pub mod any;
 mod build;
 mod database;
-pub mod erased;
 mod error;
 mod event;
 mod fingerprint;
@@ -44,6 +44,7 @@ mod storage;
 pub mod testing;
 mod util;
 
+pub use any::{AnyDatabase, DatabaseVisitor};
 pub use database::activity::Activity;
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
@@ -58,7 +59,6 @@ pub use database::writer::Writer;
 pub use database::writer::checked::Insertion;
 pub use database::writer::shared::{Commit, SharedWriter};
 pub use database::{Database, width_of, width_of_damaged};
-pub use erased::{AnyDatabase, DatabaseVisitor};
 pub use error::{Corruption, Error, ErrorKind, Holder, HolderPlace, Result};
 pub use event::Event;
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};

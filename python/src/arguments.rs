@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nearprint::erased::NewRows;
+use nearprint::any::NewRows;
 use nearprint::{Event, KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nearprint::{Result, Width, erased};
+use nearprint::{Result, Width, any};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,7 +24,7 @@ pub(crate) fn block_keys<'py>(
     split: HashMap<u64, u32>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (words, near) = (words.as_slice()?, near_of(py, near)?);
-    columns(py, width, |width| erased::block_keys(width, words, near, &split))
+    columns(py, width, |width| any::block_keys(width, words, near, &split))
 }
 
 /// The keys that take the place of groups, each with its fingerprint.
@@ -39,14 +39,14 @@ pub(crate) fn split_blocks<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (rows, parts) = ((groups.as_slice()?, words.as_slice()?), parts.as_slice()?);
     let near = near_of(py, near)?;
-    columns(py, width, |width| erased::split_blocks(width, rows, parts, near))
+    columns(py, width, |width| any::split_blocks(width, rows, parts, near))
 }
 
 /// Fingerprints with their groups.
 fn columns(
     py: Python<'_>,
     width: u32,
-    make: impl FnOnce(Width) -> Result<erased::Columns> + Send,
+    make: impl FnOnce(Width) -> Result<any::Columns> + Send,
 ) -> PyResult<Bound<'_, PyDict>> {
     let width = Width::try_from(width).or_raise(py)?;
     let made = py.detach(|| make(width)).or_raise(py)?;
@@ -70,7 +70,7 @@ pub(crate) fn join_blocks(
 ) -> PyResult<Stream> {
     let rows = (rows.0.as_slice()?, rows.1.as_slice()?);
     search(py, (width, near, threads), listener, |width, near, options| {
-        erased::join_blocks(width, rows, near, forest, options, BLOCK_ROWS)
+        any::join_blocks(width, rows, near, forest, options, BLOCK_ROWS)
     })
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn join_between(
     let ones = (ones.0.as_slice()?, ones.1.as_slice()?);
     let others = (others.0.as_slice()?, others.1.as_slice()?);
     search(py, (width, near, threads), listener, |width, near, options| {
-        erased::join_between(width, ones, others, near, options, BLOCK_ROWS)
+        any::join_between(width, ones, others, near, options, BLOCK_ROWS)
     })
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn forest<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let (a, b) = (a.as_slice()?, b.as_slice()?);
     let width = Width::try_from(width).or_raise(py)?;
-    let indexes = py.detach(|| erased::spanning_forest(width, a, b)).or_raise(py)?;
+    let indexes = py.detach(|| any::spanning_forest(width, a, b)).or_raise(py)?;
     Ok(indexes.into_iter().map(|index| index as i64).collect::<Vec<_>>().into_pyarray(py))
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn components<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (a, b) = (a.as_slice()?, b.as_slice()?);
     let width = Width::try_from(width).or_raise(py)?;
-    let (members, smallest) = py.detach(|| erased::components(width, a, b)).or_raise(py)?;
+    let (members, smallest) = py.detach(|| any::components(width, a, b)).or_raise(py)?;
     let [members, smallest] =
         [members, smallest].map(|words| Column::Fingerprints(Words::from_words(width, words)));
     Columns::default().with("fingerprint", members).with("cluster", smallest).into_dict(py)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::erased::AnyBuilder;
+use nearprint::any::AnyBuilder;
 use nearprint::{Result, Width};
 use nearprint_text::dedup::with_texts_to_store;
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! Results as columns, which become NumPy arrays without a copy.
 
-use nearprint::erased::{self, Shape};
+use nearprint::any::{self, Shape};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -31,7 +31,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// The columns of a result. `group` names the column of groups.
-    pub(crate) fn of(found: erased::Columns, group: &'static str) -> Self {
+    pub(crate) fn of(found: any::Columns, group: &'static str) -> Self {
         let (width, shape) = (found.width, found.shape);
         let fingerprints = |words| Column::Fingerprints(Words::from_words(width, words));
         let mut columns = Self::default();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use nearprint::erased::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
+use nearprint::any::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
 use nearprint::{Query, Result, RowKey, Width};
 use nearprint_text::dedup::{stored_text, with_texts_to_store};
 use nearprint_text::stored::StoredDocuments;

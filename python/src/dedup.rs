@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nearprint::Options;
-use nearprint::erased::format;
+use nearprint::any::format;
 use nearprint_text::Result;
 use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
 use nearprint_text::recipe::Recipe;

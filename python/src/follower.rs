@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use nearprint::erased::{AnyDatabase, AnyFollower};
+use nearprint::any::{AnyDatabase, AnyFollower};
 use nearprint::{Error, Result};
 use pyo3::prelude::*;
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
-use nearprint::erased::{AnyDatabase, AnySnapshot, AnyWriter};
+use nearprint::any::{AnyDatabase, AnySnapshot, AnyWriter};
 use nearprint::{Error, Options, Progress, Result, Stage};
 
 use crate::stream::BLOCK_ROWS;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::erased::{self, AnyStream};
+use nearprint::any::{self, AnyStream};
 use nearprint::internal::{fingerprints, for_each, words};
 use nearprint::{BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, list};
 use nearprint_text::recipe::{Weight, compute, weighted};
@@ -30,7 +30,7 @@ pub(crate) fn find_all(
 ) -> PyResult<Stream> {
     let words = words.as_slice()?;
     search(py, (width, near, threads), listener, |width, near, options| {
-        erased::find_all(width, words, near, options, BLOCK_ROWS)
+        any::find_all(width, words, near, options, BLOCK_ROWS)
     })
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn find_clusters(
 ) -> PyResult<Stream> {
     let words = words.as_slice()?;
     search(py, (width, near, threads), listener, |width, near, options| {
-        erased::find_clusters(width, words, near, options, BLOCK_ROWS)
+        any::find_clusters(width, words, near, options, BLOCK_ROWS)
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn distances<'py>(
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let (a, b) = (a.as_slice()?, b.as_slice()?);
     let width = Width::try_from(width).or_raise(py)?;
-    Ok(py.detach(|| erased::distances(width, a, b)).into_pyarray(py))
+    Ok(py.detach(|| any::distances(width, a, b)).into_pyarray(py))
 }
 
 /// The sketches of fingerprints with bands, which have the other bits 0.
@@ -143,7 +143,7 @@ pub(crate) fn sketches<'py>(
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let (words, bands) = (words.as_slice()?, bands.parse::<BandLayout>().or_raise(py)?);
     let width = Width::try_from(width).or_raise(py)?;
-    Ok(py.detach(|| erased::sketches(width, words, bands)).or_raise(py)?.into_pyarray(py))
+    Ok(py.detach(|| any::sketches(width, words, bands)).or_raise(py)?.into_pyarray(py))
 }
 
 /// Writes the distances between all fingerprints into a matrix.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::erased::{AnyStream, Columns as Found};
+use nearprint::any::{AnyStream, Columns as Found};
 use nearprint::internal::for_each;
 use nearprint_text::stored::{Finder, StoredDocuments};
 use nearprint_text::{DatabaseProblem, Result};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arrow_schema::SchemaRef;
 use nearprint::Result;
-use nearprint::erased::{AnyStream, Columns as Found};
+use nearprint::any::{AnyStream, Columns as Found};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

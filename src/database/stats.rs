@@ -39,7 +39,7 @@ pub struct Stats {
     /// Deleted ids that runs still store.
     pub tombstones: u64,
     /// Rows that queries find, if that is known without reading them: there is one run, and nothing
-    /// deleted. [`AnySnapshot::count_rows`](crate::erased::AnySnapshot::count_rows) reads them otherwise.
+    /// deleted. [`AnySnapshot::count_rows`](crate::any::AnySnapshot::count_rows) reads them otherwise.
     pub live_rows: Option<u64>,
     /// Distinct fingerprints of each run, added up.
     pub fingerprints: u64,

@@ -5,13 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
+mod any;
 mod backup;
 mod bands;
 mod blocks;
 mod builds;
 mod cross;
 mod damage;
-mod erased;
 mod events;
 mod forge;
 mod hostile;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::{AnyRow, AnyWriter, NewRows, Sink};
+use nearprint::any::{AnyRow, AnyWriter, NewRows, Sink};
 use nearprint::{Query, Result};
 
 use crate::builder::nearprint_builder;
@@ -12,7 +12,7 @@ use crate::error::{Failure, nearprint_error};
 use crate::rows::{CheckedRows, nearprint_rows, text_array, with_texts_to_store};
 use crate::status::nearprint_status;
 use crate::writer::{change, nearprint_writer};
-use nearprint::erased::Shape;
+use nearprint::any::Shape;
 
 /// Adds rows to a builder, with keys and texts where there are some. `assigned` receives the id of each
 /// row, and may be null.

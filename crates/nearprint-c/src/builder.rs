@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::{AnyBuilder, NewRows};
+use nearprint::any::{AnyBuilder, NewRows};
 
 use crate::call::Call;
 use crate::error::nearprint_error;

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::ptr;
 
 use nearprint::Result;
-use nearprint::erased::{AnyRow, Columns, Shape, Sink};
+use nearprint::any::{AnyRow, Columns, Shape, Sink};
 
 use crate::call::{Call, Output};
 use crate::error::{Failure, Outcome};

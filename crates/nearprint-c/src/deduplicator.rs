@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::path::Path;
 
-use nearprint::erased::{AnyRow, Columns, Shape, Sink};
+use nearprint::any::{AnyRow, Columns, Shape, Sink};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions, recipe_of};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::{AnySnapshot, Shape};
+use nearprint::any::{AnySnapshot, Shape};
 use nearprint_text::stored::{Finder, StoredDocuments};
 
 use crate::call::Call;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::AnyFollower;
+use nearprint::any::AnyFollower;
 
 use crate::call::Call;
 use crate::database::nearprint_database;

@@ -10,7 +10,7 @@
 //! - [`growing`], [`structures`]: structures that later versions may add fields to.
 //! - [`handle`]: the life of handles.
 //! - [`columns`]: where results go.
-//! - The other modules are the functions, by handle, on [`nearprint::erased`].
+//! - The other modules are the functions, by handle, on [`nearprint::any`].
 
 #![expect(non_camel_case_types, reason = "the names of C")]
 #![expect(

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::{self, AnyStream};
+use nearprint::any::{self, AnyStream};
 use nearprint::{BandLayout, Near, Options, Result, Width};
 
 use crate::call::Call;
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn nearprint_find_all(
 ) -> nearprint_status {
     let list = List { width, fingerprints, count, k, bands: (bands, bands_len), options };
     // SAFETY: The contract of the header.
-    unsafe { list.search(stream, error, erased::find_all) }
+    unsafe { list.search(stream, error, any::find_all) }
 }
 
 /// Finds the clusters of an array: values that are connected by pairs within `k` bits, two or more.
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn nearprint_find_clusters(
 ) -> nearprint_status {
     let list = List { width, fingerprints, count, k, bands: (bands, bands_len), options };
     // SAFETY: The contract of the header.
-    unsafe { list.search(stream, error, erased::find_clusters) }
+    unsafe { list.search(stream, error, any::find_clusters) }
 }
 
 /// The rows that a thread hands over at once.

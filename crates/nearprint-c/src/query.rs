@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
-use nearprint::erased::{AnyRow, AnySnapshot, Columns, Shape};
+use nearprint::any::{AnyRow, AnySnapshot, Columns, Shape};
 use nearprint::{Query, Result, RowKey};
 
 use crate::call::Call;

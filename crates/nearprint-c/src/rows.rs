@@ -5,7 +5,7 @@ use std::ptr;
 
 #[cfg(not(feature = "texts"))]
 use nearprint::KeyStorage;
-use nearprint::erased::NewRows;
+use nearprint::any::NewRows;
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome};

@@ -2,7 +2,7 @@
 
 use std::sync::{RwLock, RwLockReadGuard, TryLockError};
 
-use nearprint::erased::AnyWriter;
+use nearprint::any::AnyWriter;
 use nearprint::{Commit, SharedWriter};
 
 use crate::call::Call;
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn nearprint_shared_writer_insert_if_new(
         if rows.count != 1 {
             return Err(Failure::argument("rows.count", format_args!("{}, which is not 1", rows.count)));
         }
-        let mut met = nearprint::erased::Columns::default();
+        let mut met = nearprint::any::Columns::default();
         let mut ids = call.optional(id);
         writer.inner.with("writer", |shared| {
             let insert = |writer: &mut AnyWriter| {

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::KeyStorage;
-use nearprint::erased::NewRows;
+use nearprint::any::NewRows;
 
 use crate::builder::nearprint_builder;
 use crate::call::Call;

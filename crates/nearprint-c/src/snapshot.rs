@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::mem::offset_of;
 
-use nearprint::erased::AnySnapshot;
+use nearprint::any::AnySnapshot;
 
 use crate::call::Call;
 use crate::database::nearprint_database;

@@ -1,6 +1,6 @@
 //! Results that the caller pulls.
 
-use nearprint::erased::{AnySnapshot, AnyStream, Columns, Shape, Sink};
+use nearprint::any::{AnySnapshot, AnyStream, Columns, Shape, Sink};
 use nearprint::{Error, Result};
 
 use crate::call::Call;

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use nearprint::Query;
-use nearprint::erased::Sink;
+use nearprint::any::Sink;
 
 use crate::call::Call;
 use crate::error::nearprint_error;

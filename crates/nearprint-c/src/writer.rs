@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::Result;
-use nearprint::erased::{AnyWriter, NewRows};
+use nearprint::any::{AnyWriter, NewRows};
 
 use crate::call::Call;
 use crate::columns::{MATCHES, Outputs, nearprint_columns};

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::args::{GlobalArgs, NearArgs, ResultArgs, exactly};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::erased::AnyStream;
+use nearprint::any::AnyStream;
 use nearprint::{Fingerprint, Options};
 use nearprint_text::stored::StoredDocuments;
 

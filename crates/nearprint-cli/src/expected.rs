@@ -2,7 +2,7 @@
 
 use crate::exact::SimilarDocuments;
 use crate::terminal::failure::Failure;
-use nearprint::erased::{AnyRow, Sink};
+use nearprint::any::{AnyRow, Sink};
 use nearprint::internal::words;
 use nearprint::{Error, Fingerprint, Row, Snapshot};
 

@@ -9,7 +9,7 @@ use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::Fingerprint;
-use nearprint::erased::AnyWriter;
+use nearprint::any::AnyWriter;
 use serde_json::json;
 
 /// Insert rows into a database

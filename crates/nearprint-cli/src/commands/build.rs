@@ -8,7 +8,7 @@ use crate::input::fingerprints::{Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::erased::AnyBuilder;
+use nearprint::any::AnyBuilder;
 use nearprint::{Error, Fingerprint};
 use serde_json::json;
 

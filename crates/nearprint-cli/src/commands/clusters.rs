@@ -17,7 +17,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
 use crate::typed::TypedCommand;
-use nearprint::erased::{AnyRow, AnyStream};
+use nearprint::any::{AnyRow, AnyStream};
 use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
 
 /// Group the rows into clusters, connected by steps of at most K bits, or by similar documents

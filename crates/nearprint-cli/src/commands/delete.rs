@@ -7,7 +7,7 @@ use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyEnd, read_ids, read_keys};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
-use nearprint::erased::AnyWriter;
+use nearprint::any::AnyWriter;
 use serde_json::json;
 
 /// Delete rows by id, or by key

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 
-use nearprint::erased::AnyRow;
+use nearprint::any::AnyRow;
 use nearprint::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
 pub(crate) use nearprint_text::documents::{escape, unescape};
 

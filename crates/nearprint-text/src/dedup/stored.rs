@@ -7,7 +7,7 @@ use crate::documents::Span;
 use crate::error::{Error, Result};
 use crate::recipe::Features;
 use nearprint::KeyStorage;
-use nearprint::erased::NewRows;
+use nearprint::any::NewRows;
 
 /// Begins a hash.
 const HASH: u8 = 0;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::evidence::{EvidenceReader, RowOfAnyWidth};
 use crate::error::Result;
 use crate::recipe::Candidates;
-use nearprint::erased::{AnyRow, Columns};
+use nearprint::any::{AnyRow, Columns};
 use nearprint::internal::for_each;
 
 /// Two similar documents.

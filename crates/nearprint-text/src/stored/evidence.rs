@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dedup::{Origin, Stored, damaged};
 use crate::error::Result;
 use crate::recipe::{Comparable, Features, Fingerprinter, Recipe, jaccard};
-use nearprint::erased::AnySnapshot;
+use nearprint::any::AnySnapshot;
 use nearprint::internal::words;
 use nearprint::{Fingerprint, WidthVisitor};
 

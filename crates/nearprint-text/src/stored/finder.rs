@@ -8,7 +8,7 @@ use crate::dedup::stored_recipe;
 use crate::error::Result;
 use crate::recipe::{Candidates, Comparable, Recipe};
 use nearprint::Query;
-use nearprint::erased::{AnyRow, AnySnapshot, Columns, Shape, Sink};
+use nearprint::any::{AnyRow, AnySnapshot, Columns, Shape, Sink};
 
 /// Finds the documents of a database that are near a text. Each thread needs its own; cloning is
 /// cheap.

@@ -24,7 +24,7 @@
 //! # Ok::<(), nearprint_text::Error>(())
 //! ```
 //!
-//! Results are [`Columns`](nearprint::erased::Columns) with keys and similarities. A row that was stored
+//! Results are [`Columns`](nearprint::any::Columns) with keys and similarities. A row that was stored
 //! without evidence, by a writer of rows, is similar to nothing.
 
 mod components;
@@ -44,7 +44,7 @@ use decider::{Decider, rows_of};
 use evidence::EvidenceReader;
 pub use finder::Finder;
 use nearprint::KeyStorage;
-use nearprint::erased::{AnyRow, AnySnapshot, AnyStream, Collector, Shape, Sink};
+use nearprint::any::{AnyRow, AnySnapshot, AnyStream, Collector, Shape, Sink};
 pub use rows::DocumentRows;
 
 /// Candidates that are decided at once.

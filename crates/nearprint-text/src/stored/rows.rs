@@ -24,7 +24,7 @@ use nearprint::{Fingerprint, KeyStorage};
 /// }
 /// writer.commit()?;
 /// let documents = StoredDocuments::of(nearprint::AnyDatabase::open(&path)?.snapshot()?)?.unwrap();
-/// let mut found = nearprint::erased::Columns::new(recipe.width(), nearprint_text::stored::Finder::SHAPE);
+/// let mut found = nearprint::any::Columns::new(recipe.width(), nearprint_text::stored::Finder::SHAPE);
 /// documents.finder(0.9)?.find(0, "One, two, three, four, five!", 10, &mut found)?;
 /// assert_eq!(found.similarities, [1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use nearprint::erased::{AnyStream, Columns};
+use nearprint::any::{AnyStream, Columns};
 use nearprint::{AnyDatabase, Database, KeyStorage, NewRow, Options, U256};
 use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
 use nearprint_text::stored::{Finder, StoredDocuments};

@@ -7,7 +7,7 @@ use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::exact::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::erased::Columns;
+use nearprint::any::Columns;
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::stored::Finder;
 

@@ -9,7 +9,7 @@ use crate::exact::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
-use nearprint::erased::{AnyRow, Columns, Sink};
+use nearprint::any::{AnyRow, Columns, Sink};
 use nearprint::{Error, Fingerprint, Options};
 use nearprint_text::documents::{Format, Item, Reader, ReaderOptions, each};
 use nearprint_text::stored::Finder;

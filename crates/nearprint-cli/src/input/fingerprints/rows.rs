@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::args::agree;
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
-use nearprint::erased::NewRows;
+use nearprint::any::NewRows;
 use nearprint::{Error, Fingerprint, MAX_KEY_BYTES, Width};
 
 /// What an input says about its rows.

@@ -8,7 +8,7 @@
 //! again.
 //!
 //! ```
-//! use nearprint::erased::{Columns, NewRows};
+//! use nearprint::any::{Columns, NewRows};
 //! use nearprint::{Options, Schema, Width};
 //!
 //! # let home = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! The erased layer: the same answers as the typed one, as words and columns.
+//! The layer without widths: the same answers as the typed one, as words and columns.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use nearprint::erased::{self, AnyDatabase, AnySnapshot, Columns, NewRows, Shape};
+use nearprint::any::{self, AnyDatabase, AnySnapshot, Columns, NewRows, Shape};
 use nearprint::internal::words;
 use nearprint::list::{find_all, find_clusters};
 use nearprint::{
@@ -52,7 +52,7 @@ fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>]) -> AnyDatabase {
 }
 
 fn matches_of<F: Fingerprint>(columns: &Columns) -> Vec<(u64, Match<F>)> {
-    let row = |row: erased::AnyRow<'_>| {
+    let row = |row: any::AnyRow<'_>| {
         let fingerprint = F::from_le_words(row.fingerprint);
         (row.group, Match { distance: row.distance, fingerprint, id: row.id })
     };
@@ -115,7 +115,7 @@ fn answers_are_those_of_the_typed_database<F: Fingerprint>() {
 }
 
 /// All blocks of a stream in one.
-fn collected(stream: Result<erased::AnyStream>, block_rows: Option<usize>) -> Columns {
+fn collected(stream: Result<any::AnyStream>, block_rows: Option<usize>) -> Columns {
     let mut stream = stream.unwrap();
     let mut all = Columns::new(stream.width(), stream.shape());
     let mut last = block_rows;
@@ -147,9 +147,8 @@ fn streams_have_the_rows_of_the_typed_visitors<F: Fingerprint>() {
 
     let pair = |a: F, b: F, distance| (words_of([a]), words_of([b]), distance);
     let pairs = |found: &Columns| -> Vec<_> {
-        let pair = |row: erased::AnyRow<'_>| {
-            (row.fingerprint.to_vec(), row.other_fingerprint.to_vec(), row.distance)
-        };
+        let pair =
+            |row: any::AnyRow<'_>| (row.fingerprint.to_vec(), row.other_fingerprint.to_vec(), row.distance);
         found.rows().map(pair).collect()
     };
     let expected: Vec<_> = typed.pairs(5).unwrap().map(Result::unwrap).collect();
@@ -234,23 +233,23 @@ fn lists_have_the_pairs_and_clusters_of_the_typed_functions<F: Fingerprint>() {
     let values: Vec<F> = rows::<F>(Data::Equal, 2000, 7).iter().map(|row| row.fingerprint).collect();
     let (list, near, options) = (words_of(values.iter().copied()), Near::from(4), Options::new());
     let expected = find_all(&values, near).unwrap();
-    let found = collected(erased::find_all(F::WIDTH, &list, near, options.clone(), 50), Some(50));
+    let found = collected(any::find_all(F::WIDTH, &list, near, options.clone(), 50), Some(50));
     assert_eq!(found.fingerprints, words_of(expected.iter().map(|pair| pair.a)));
     assert_eq!(found.other_fingerprints, words_of(expected.iter().map(|pair| pair.b)));
     let distances: Vec<u32> = expected.iter().map(|pair| pair.distance).collect();
     assert_eq!(found.distances, distances);
-    assert_eq!(erased::distances(F::WIDTH, &found.fingerprints, &found.other_fingerprints), distances);
+    assert_eq!(any::distances(F::WIDTH, &found.fingerprints, &found.other_fingerprints), distances);
 
     let expected = find_clusters(&values, near).unwrap();
-    let found = collected(erased::find_clusters(F::WIDTH, &list, near, options.clone(), 50), None);
+    let found = collected(any::find_clusters(F::WIDTH, &list, near, options.clone(), 50), None);
     assert_eq!(found.fingerprints, words_of(expected.iter().flatten().copied()));
     let numbers =
         (0..).zip(&expected).flat_map(|(number, cluster)| std::iter::repeat_n(number, cluster.len()));
     assert!(found.groups.iter().copied().eq(numbers));
 
-    let keys = erased::block_keys(F::WIDTH, &list, near, &[].into()).unwrap();
+    let keys = any::block_keys(F::WIDTH, &list, near, &[].into()).unwrap();
     let rows = (&keys.groups[..], &keys.fingerprints[..]);
-    let joined = collected(erased::join_blocks(F::WIDTH, rows, near, false, options, 50), Some(50));
+    let joined = collected(any::join_blocks(F::WIDTH, rows, near, false, options, 50), Some(50));
     let sorted = |mut distances: Vec<u32>| {
         distances.sort_unstable();
         distances
@@ -270,7 +269,7 @@ impl Progress for Broken {
 #[test]
 fn regression_a_panic_of_the_thread_is_not_the_end_of_the_results() {
     let options = Options::new().threads(1).progress(Arc::new(Broken));
-    let mut pairs = erased::find_all(Width::W64, &[1, 2], 3.into(), options.clone(), 10).unwrap();
+    let mut pairs = any::find_all(Width::W64, &[1, 2], 3.into(), options.clone(), 10).unwrap();
     let next = std::panic::AssertUnwindSafe(|| pairs.next());
     assert!(std::panic::catch_unwind(next).is_err());
     let mut pairs = nearprint::list::pairs(vec![1_u64, 2], 3, &options).unwrap();
@@ -301,6 +300,6 @@ fn work_can_be_cancelled_and_other_widths_are_refused() {
     cancelled.0.store(true, Ordering::Relaxed);
     let last = watched.pairs(3).unwrap().last();
     assert_eq!(last.and_then(Result::err).map(|error| error.kind()), Some(ErrorKind::Interrupted));
-    let text = erased::format(Width::W128, &[5, 0]);
-    assert_eq!(erased::parse(Width::W128, &text, None), Ok(vec![5, 0]));
+    let text = any::format(Width::W128, &[5, 0]);
+    assert_eq!(any::parse(Width::W128, &text, None), Ok(vec![5, 0]));
 }
