@@ -145,7 +145,11 @@ impl World {
 
     /// Inserts rows, and some that the job has inserted.
     fn insert_with(&mut self, writer: &mut Writer<u64>) -> Vec<(Row<u64>, String)> {
-        let begun = now();
+        self.insert_since(now(), writer)
+    }
+
+    /// Goes on in a transaction that began at a time, which is that of its rows.
+    fn insert_since(&mut self, begun: u64, writer: &mut Writer<u64>) -> Vec<(Row<u64>, String)> {
         let mut rows = self.new_rows("row", 9);
         let of_job = self.rows.iter().filter(|(_, known)| known.by_job && !known.by_others);
         rows.extend(of_job.map(|(row, _)| row.clone()).skip(self.turn % 5).step_by(7).take(2));
@@ -224,11 +228,12 @@ impl World {
     /// Gives keys other fingerprints.
     fn upsert(&mut self) {
         let mut writer = self.writer();
-        self.insert_with(&mut writer);
+        let begun = now();
+        self.insert_since(begun, &mut writer);
         let of_key = |(row, key): &(Row<u64>, String)| row.id == id_of(key);
         let chosen: Vec<_> = self.rows.keys().filter(|row| of_key(row)).step_by(5).cloned().collect();
         for (row, key) in chosen {
-            let (begun, fingerprint) = (now(), row.fingerprint ^ 1 << 60);
+            let fingerprint = row.fingerprint ^ 1 << 60;
             writer.upsert(NewRow::keyed(fingerprint, &key)).unwrap();
             self.rows.retain(|(other, _), _| other.id != row.id);
             self.inserted((Row { fingerprint, ..row }, key), begun);
@@ -387,13 +392,14 @@ impl World {
     /// A child inherits an open writer, uses it and ends.
     fn fork(&mut self) {
         let mut writer = self.writer();
-        self.insert_with(&mut writer);
+        let begun = now();
+        self.insert_since(begun, &mut writer);
         let mut child = || {
             let inserted = writer.insert(Row { fingerprint: 1, id: 1 }).and_then(|_| writer.commit());
             matches!(inserted, Err(Error::Forked { .. }))
         };
         forked(&mut child);
-        self.insert_with(&mut writer);
+        self.insert_since(begun, &mut writer);
         assert!(matches!(
             Options::new().open::<u64>(self.path("db")).unwrap().writer(),
             Err(Error::Locked { .. })
