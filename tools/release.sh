@@ -174,6 +174,14 @@ has_no_paths() {
   done
 }
 
+# Files for Linux have no table of symbols, which would be a sixth of a program.
+are_stripped() {
+  local file
+  for file in "$@"; do
+    ! readelf --wide --section-headers "$file" | grep -qF .symtab || fail "$file is not stripped"
+  done
+}
+
 # Compares what a command prints with what it should print.
 prints() {
   local expected=$1 got
@@ -226,6 +234,8 @@ check_archive() {
     done
   fi
   has_no_paths "$folder"/bin/*
+  # Programs of tests keep their symbols.
+  [ -n "$suffix" ] || [ "$built" = debug ] || are_stripped "$folder"/bin/*
   for file in man/man1/{nearprint{,-query},simhash-find-{all,clusters}}.1.gz \
     doc/nearprint/{LICENSE-{APACHE,MIT},THIRD-PARTY.gz} \
     bash-completion/completions/nearprint zsh/site-functions/_nearprint fish/vendor_completions.d/nearprint.fish; do
@@ -244,6 +254,7 @@ check_debs() {
     --include=bash,bash-completion,coreutils,fish,man-db,zsh "${@/#/--include=}" "$codename" "$root"
   mkdir "$root/files"
   has_no_paths "${programs[@]/#/$root/usr/bin/}"
+  are_stripped "${programs[@]/#/$root/usr/bin/}"
   [ -s "$root/usr/share/doc/nearprint/THIRD-PARTY.gz" ] || fail "the package has no licences of dependencies"
   round_trip /usr/bin "" /files chroot "$root"
   for page in nearprint nearprint-query simhash-find-all; do
@@ -271,7 +282,7 @@ check_python() {
   for file in LICENSE-APACHE LICENSE-MIT THIRD-PARTY.txt; do
     [ -n "$(find "$folder" -name "$file" -size +0)" ] || fail "$1 has no $file"
   done
-  while read -r file; do has_no_paths "$file"; done < "$work/modules"
+  while read -r file; do has_no_paths "$file" && are_stripped "$file"; done < "$work/modules"
   [[ $1 == *.whl ]] || return 0
   # The command line and the library are one module.
   [ "$(wc -l < "$work/modules")" -eq 1 ] && [ -z "$(find "$folder" -path '*.data/*' -type f)" ] ||
