@@ -163,3 +163,9 @@ impl BorrowedRows<'_> {
         NewRows { fingerprints: self.words, ids: self.ids, keys, texts }
     }
 }
+
+/// Threads and memory.
+pub(crate) fn engine_options(threads: Option<usize>, memory: Option<usize>) -> Options {
+    let options = threads.map_or(Options::new(), |threads| Options::new().threads(threads));
+    memory.map_or(options.clone(), |bytes| options.memory_bytes(bytes))
+}

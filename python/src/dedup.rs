@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::Options;
 use nearprint::any::format;
 use nearprint_text::Result;
 use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
@@ -15,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
+use crate::arguments::engine_options;
 use crate::capsules::ArrowArrays;
 use crate::errors::{OrRaise, fork_error, input_error};
 use crate::file_job::{evidence_of, near_options};
@@ -111,12 +111,6 @@ impl Settings {
         options.engine = engine_options(self.threads, self.memory).progress(ticker);
         Ok(options)
     }
-}
-
-/// Threads and memory.
-pub(crate) fn engine_options(threads: Option<usize>, memory: Option<usize>) -> Options {
-    let options = threads.map_or(Options::new(), |threads| Options::new().threads(threads));
-    memory.map_or(options.clone(), |bytes| options.memory_bytes(bytes))
 }
 
 /// Decides documents in order, and remembers what it keeps. Every call can be interrupted; the object is unusable after

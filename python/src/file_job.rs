@@ -14,7 +14,7 @@ use nearprint_text::recipe::Recipe;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::dedup::engine_options;
+use crate::arguments::engine_options;
 use crate::errors::{OrRaise, input_error};
 use crate::watch::{Ticker, watch};
 

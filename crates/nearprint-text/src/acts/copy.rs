@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use nearprint::internal::file::{identity, identity_of, rename_to_free, sync_folder};
 
-use super::file_act::shown;
 use super::judged::{Judged, KeepGoing, go_on};
+use super::places::escaped;
 use crate::aside::{Aside, COPY, Purpose};
 
 /// Bytes that are copied between two looks at whether to go on.
@@ -60,11 +60,11 @@ impl Copy {
         match rename_to_free(&self.path, path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(io::Error::new(error.kind(), format!("{} exists", shown(path))));
+                return Err(io::Error::new(error.kind(), format!("{} exists", escaped(path))));
             }
             Err(error) => {
                 self.stays = true;
-                let why = format!("{error}; the copy is {}", shown(&self.path));
+                let why = format!("{error}; the copy is {}", escaped(&self.path));
                 return Err(io::Error::new(error.kind(), why));
             }
         }
@@ -94,6 +94,6 @@ fn copy_bytes(mut from: &File, mut to: &File, keep_going: KeepGoing<'_>) -> io::
 pub(super) fn remove_own(file: &File, path: &Path) -> io::Result<()> {
     match path.symlink_metadata()?.is_file() && identity(file)? == identity_of(path)? {
         true => fs::remove_file(path),
-        false => Err(io::Error::other(format!("{} is another file now", shown(path)))),
+        false => Err(io::Error::other(format!("{} is another file now", escaped(path)))),
     }
 }

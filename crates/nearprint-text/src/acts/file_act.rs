@@ -1,13 +1,13 @@
 //! An act on one file, and its line in an undo list.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::attributes::Attributes;
 use super::judged::{Judged, hash_of};
-use crate::documents::{escape_bytes, path_bytes, path_of_bytes, unescape_bytes};
+use super::places::escaped;
+use crate::documents::{path_bytes, path_of_bytes, unescape_bytes};
 
 /// An act on one file, as an undo list has it. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,13 +128,6 @@ impl FileAct {
     }
 }
 
-/// A path as a cell of an undo list, and for messages: escaped as [a key](crate::documents::escape) is. A byte that is
-/// not UTF-8 becomes `\xHH`, and so do those of U+0080 to U+009F.
-#[must_use]
-pub fn escaped(path: &Path) -> String {
-    escape_bytes(&path_bytes(path)).into_owned()
-}
-
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut digits, byte| {
         let _ = write!(digits, "{byte:02x}");
@@ -155,11 +148,6 @@ fn extended_of(cell: &str) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let pair =
         |pair: &str| pair.split_once('=').and_then(|(name, value)| Some((of_hex(name)?, of_hex(value)?)));
     cell.split(',').map(pair).collect()
-}
-
-/// A path for a message.
-pub(super) fn shown(path: &Path) -> Cow<'static, str> {
-    Cow::Owned(escaped(path))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::file_act::shown;
+use super::places::escaped;
 use crate::documents::{FileStamp, have_same_content, open_regular};
 
 /// Bytes that are read at once.
@@ -33,16 +33,16 @@ impl Judged {
         let opened = Self::open_now(path)?;
         match opened.stamp == *stamp {
             true => Ok(opened),
-            false => Err(Error::other(format!("{} has changed since it was listed", shown(path)))),
+            false => Err(Error::other(format!("{} has changed since it was listed", escaped(path)))),
         }
     }
 
     /// Opens a file in its present state. It is no link.
     pub(super) fn open_now(path: &Path) -> io::Result<Self> {
-        let named = |error: Error| Error::new(error.kind(), format!("{}: {error}", shown(path)));
+        let named = |error: Error| Error::new(error.kind(), format!("{}: {error}", escaped(path)));
         let listed = path.symlink_metadata().map_err(named)?;
         if listed.is_symlink() {
-            return Err(Error::other(format!("{} is a link", shown(path))));
+            return Err(Error::other(format!("{} is a link", escaped(path))));
         }
         let file = open_regular(path).map_err(named)?;
         let opened = Self { stamp: FileStamp::of_open(&file)?, file };
@@ -73,10 +73,10 @@ impl Judged {
     /// Fails if another file has the name now, or none, or if the file has changed.
     pub(super) fn check_at(&self, path: &Path) -> io::Result<()> {
         let now = FileStamp::of(path)
-            .map_err(|error| Error::new(error.kind(), format!("{}: {error}", shown(path))))?;
+            .map_err(|error| Error::new(error.kind(), format!("{}: {error}", escaped(path))))?;
         match now == self.stamp {
             true => Ok(()),
-            false => Err(Error::other(format!("{} has changed meanwhile", shown(path)))),
+            false => Err(Error::other(format!("{} has changed meanwhile", escaped(path)))),
         }
     }
 

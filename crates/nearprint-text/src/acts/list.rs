@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use nearprint::internal::file::sync_folder;
 
-use super::file_act::{FileAct, shown};
+use super::file_act::FileAct;
 use super::perform::{Step, folder_of};
-use super::places::{make_folders, resolved};
+use super::places::{escaped, make_folders, resolved};
 use crate::documents::open_regular;
 use crate::error::{Error, Result};
 
@@ -46,7 +46,9 @@ impl Bounds {
     pub(super) fn check_path(&self, path: &Path) -> io::Result<()> {
         match self.has(path)? {
             true => Ok(()),
-            false => Err(io::Error::other(format!("{} is outside of the folders of this undo", shown(path)))),
+            false => {
+                Err(io::Error::other(format!("{} is outside of the folders of this undo", escaped(path))))
+            }
         }
     }
 
@@ -82,14 +84,14 @@ impl Bounds {
         for act in acts {
             for path in [act.path(), act.other()] {
                 if !self.has(path)? {
-                    let path = shown(path);
+                    let path = escaped(path);
                     return Ok(Some(format!(
                         "{path}: is outside of the current folder and of the folder of the list; --root DIR allows a folder"
                     )));
                 }
             }
             if act.attributes.sets_id() && !self.trusts {
-                let path = shown(act.path());
+                let path = escaped(act.path());
                 return Ok(Some(format!("{path}: the list makes it setuid or setgid, which --trust allows")));
             }
         }

@@ -19,16 +19,15 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use file_act::{ActKind, FileAct, escaped};
+pub use file_act::{ActKind, FileAct};
 pub use judged::KeepGoing;
 pub use list::{Bounds, read_list, write_list};
 pub use perform::{Acted, Actor, Candidate, Rules, Step, Unplanned, sync_kept};
-pub use places::{database_around, folder_around, resolved};
+pub use places::{database_around, escaped, folder_around, resolved};
 pub use undo::{Undoer, Undone};
 
 use crate::aside::{self, Recovered};
 use crate::documents::have_same_bytes;
-use file_act::shown;
 
 /// What killed acts have left, and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,9 +47,9 @@ pub fn recover<'a>(temporary_folders: impl IntoIterator<Item = &'a Path>) -> Lef
     for folder in temporary_folders {
         match aside::recover(folder, have_same_bytes) {
             Ok(Some(Recovered::Back(path))) => leftovers.back.push(path),
-            Ok(Some(Recovered::Stays(why))) => leftovers.stays.push(format!("{}: {why}", shown(folder))),
+            Ok(Some(Recovered::Stays(why))) => leftovers.stays.push(format!("{}: {why}", escaped(folder))),
             Ok(_) => {}
-            Err(error) => leftovers.stays.push(format!("{}: {error}", shown(folder))),
+            Err(error) => leftovers.stays.push(format!("{}: {error}", escaped(folder))),
         }
     }
     leftovers

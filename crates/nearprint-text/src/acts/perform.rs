@@ -15,9 +15,9 @@ use nearprint::internal::file::{identity_of, num_names, rename_to_free};
 
 use super::attributes::{Attributes, may_own, share_blocks};
 use super::copy::{Copy, remove_own};
-use super::file_act::{ActKind, FileAct, shown};
+use super::file_act::{ActKind, FileAct};
 use super::judged::{Judged, KeepGoing};
-use super::places::make_folders;
+use super::places::{escaped, make_folders};
 use crate::aside::{Aside, MARKER, Purpose};
 use crate::documents::FileStamp;
 
@@ -135,7 +135,7 @@ impl<'a> Actor<'a> {
             }
             Err(error) if error.kind() == ErrorKind::CrossesDevices => self.move_by_copy(act, victim, kept),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                Err(Error::new(error.kind(), format!("{} exists", shown(target))))
+                Err(Error::new(error.kind(), format!("{} exists", escaped(target))))
             }
             Err(error) => Err(error),
         }
@@ -173,7 +173,7 @@ impl<'a> Actor<'a> {
         victim.check_at(&held).and_then(|()| fs::remove_file(&held)).map_err(|error| {
             match placed.map_or(Ok(()), |(file, path)| remove_own(&file, &path)) {
                 Ok(()) => put_back(&held, path, error),
-                Err(other) => Error::other(format!("{error}; {other}; it is {}", shown(&held))),
+                Err(other) => Error::other(format!("{error}; {other}; it is {}", escaped(&held))),
             }
         })
     }
@@ -214,7 +214,7 @@ pub(super) fn put_back(held: &Path, path: &Path, error: Error) -> Error {
     match rename_to_free(held, path) {
         Ok(()) => error,
         Err(other) => {
-            Error::other(format!("{error}; it could not be put back ({other}), and is {}", shown(held)))
+            Error::other(format!("{error}; it could not be put back ({other}), and is {}", escaped(held)))
         }
     }
 }
@@ -303,7 +303,7 @@ impl Step {
         let Candidate { path, stamp, kept, kept_stamp, may_be_copy } = candidate;
         let failed = |error: Error| Unplanned::Failed(error.to_string());
         let kept =
-            kept.canonicalize().map_err(|error| Unplanned::Failed(format!("{}: {error}", shown(kept))))?;
+            kept.canonicalize().map_err(|error| Unplanned::Failed(format!("{}: {error}", escaped(kept))))?;
         let path = std::path::absolute(path).map_err(failed)?;
         let victim = Judged::open(&path, &stamp).map_err(failed)?;
         let kept_file = Judged::open(&kept, &kept_stamp).map_err(failed)?;
@@ -324,7 +324,7 @@ impl Step {
             return Err(Unplanned::Skipped("its owner or mode is another one than that of the kept file"));
         }
         if let Some(target) = target.filter(|target| target.symlink_metadata().is_ok()) {
-            return Err(Unplanned::Failed(format!("{} exists", shown(target))));
+            return Err(Unplanned::Failed(format!("{} exists", escaped(target))));
         }
         let is_only_name = num_names(victim.file()).map_err(failed)? == 1;
         let needs_trust = kind.is_of_copy() && !may_own(attributes.owner, of_kept.owner);

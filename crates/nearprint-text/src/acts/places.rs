@@ -1,4 +1,4 @@
-//! Where a path leads, by what is there: not by its spelling.
+//! Where a path leads, by what is there: not by its spelling. And how it is shown.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,8 +7,15 @@ use std::path::{Component, Path, PathBuf};
 
 use nearprint::internal::file::{identity_of, sync_folder};
 
-use crate::documents::is_database;
+use crate::documents::{escape_bytes, is_database, path_bytes};
 use crate::error::Result;
+
+/// A path as a cell of an undo list, and for messages: escaped as [a key](crate::documents::escape) is. A byte that is
+/// not UTF-8 becomes `\xHH`, and so do those of U+0080 to U+009F.
+#[must_use]
+pub fn escaped(path: &Path) -> String {
+    escape_bytes(&path_bytes(path)).into_owned()
+}
 
 /// The absolute form of a path that need not exist, without links and without `..`.
 ///

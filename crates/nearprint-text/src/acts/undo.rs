@@ -11,11 +11,11 @@ use nearprint::internal::file::{Identity, rename_to_free};
 
 use super::attributes::{Attributes, may_own};
 use super::copy::Copy;
-use super::file_act::{ActKind, FileAct, shown};
+use super::file_act::{ActKind, FileAct};
 use super::judged::{Judged, KeepGoing, hash_of};
 use super::list::Bounds;
 use super::perform::{Actor, Instead, folder_of, put_back};
-use super::places::make_folders;
+use super::places::{escaped, make_folders};
 
 /// What became of an act that was to be undone.
 #[derive(Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl<'a> Undoer<'a> {
         }
         let source = Judged::open_now(act.other())?;
         if hash_of(source.file())? != act.hash {
-            return Err(Error::other(format!("{} has changed", shown(act.other()))));
+            return Err(Error::other(format!("{} has changed", escaped(act.other()))));
         }
         source.check()?;
         let folder = folder_of(act.path());

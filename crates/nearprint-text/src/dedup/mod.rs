@@ -8,66 +8,25 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those before it: `iso8601`, `order`, `confirm`, `options`, `units`,
-//! `temporary`, `stored`, `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
-//! `job`, `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`,
-//! `fingerprinting`; `any_deduplicator`, `against`, `output_plan`, `job_outputs`, `writing`, `opened`; `ranked_record`,
-//! `in_order`, `ranking`, `ranked`, `by_unit`; `run`.
+//! Each room uses only those before it: `temporary`, the files that a process needs for itself; `unit`; `order`;
+//! `decide`; `job`; `output`; `run`.
 
-mod against;
-mod any_deduplicator;
-mod by_passage;
-mod by_unit;
-mod candidates;
-mod checkpoint;
-mod confirm;
-mod crowding;
-mod database;
-mod deduplicator;
-mod fingerprinting;
-mod groups;
-mod history;
-mod in_order;
-mod iso8601;
+mod decide;
 mod job;
-mod job_input;
-mod job_outputs;
-mod kept_fingerprints;
-mod kept_keys;
-mod measure;
-mod opened;
-mod options;
 mod order;
-mod output_plan;
-mod progress;
-mod ranked;
-mod ranked_record;
-mod ranking;
-mod recent;
-mod report;
+mod output;
 mod run;
-mod sharded;
-mod sort_row;
-mod stored;
 mod temporary;
-mod units;
-mod writing;
+mod unit;
 
 pub use crate::time::UtcTime;
-pub use any_deduplicator::{AnyDeduplicator, Decided};
-pub use checkpoint::{DocumentCounts, UnitCounts};
-pub use confirm::{Confirm, ParseConfirmError};
-pub use crowding::Crowding;
-pub(crate) use database::check_bands;
-pub use deduplicator::{Decision, Deduplicator};
-pub use groups::Group;
-pub use job::FileJob;
-pub use kept_fingerprints::KeptFingerprints;
-pub(crate) use options::stored_recipe;
-pub use options::{DedupOptions, Evidence, recipe_of};
+pub use decide::{
+    AnyDeduplicator, Confirm, Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence,
+    KeptFingerprints, ParseConfirmError, recipe_of, stored_text, with_texts_to_store,
+};
+pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
+pub use job::{
+    Crowding, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, Group, Shards, UnitCounts,
+};
 pub use order::{Keep, NotOrdered, ParseKeepError};
-pub use report::{DocumentsNear, DuplicateFile, DuplicateFiles, FileReport};
-pub use sharded::Shards;
-pub(crate) use stored::{Origin, Stored, damaged};
-pub use stored::{stored_text, with_texts_to_store};
-pub use units::{Unit, UnitRules};
+pub use unit::{Unit, UnitRules};

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use nearprint::internal::{self, file};
+use nearprint::internal::{self, Sortable, file};
 
 use crate::documents::{Recording, Span, Stdin, read_span};
 use crate::error::{Error, Result};
@@ -190,6 +190,23 @@ impl RecordFile {
         let written =
             written.and_then(|()| file::write_all_at(self.records.get_ref(), record, index * self.len_bytes));
         written.map_err(Error::io("write", FILE))
+    }
+}
+
+/// Numbers to sort by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SortRow<const N: usize>(pub(super) [u64; N]);
+
+impl<const N: usize> Sortable for SortRow<N> {
+    const LEN_BYTES: usize = 8 * N;
+
+    fn write_le(self, out: &mut Vec<u8>) {
+        self.0.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+    }
+
+    fn read_le(bytes: &[u8]) -> Self {
+        let mut numbers = bytes.as_chunks::<8>().0.iter().map(|number| u64::from_le_bytes(*number));
+        Self(std::array::from_fn(|_| numbers.next().unwrap_or_default()))
     }
 }
 

@@ -40,7 +40,13 @@ pub(super) struct Attributes {
 
 impl Attributes {
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        system::attributes_of(file)
+        let found = file.metadata()?;
+        Ok(Self {
+            mode: system::mode_of(&found),
+            owner: system::owner_of(file)?,
+            modified: system::modified(&found)?,
+            extended: system::extended_of(file)?,
+        })
     }
 
     /// Why no act is taken on such a file, if none is: its rights come from what it is.

@@ -1,14 +1,12 @@
 //! The unix form.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
 use rustix::io::Errno;
-
-use super::Attributes;
 
 /// The attributes that belong to the file, not to the system: what users set, and access control lists.
 const USERS: &[u8] = b"user.";
@@ -18,18 +16,16 @@ const CAPABILITIES: &str = "security.capability";
 /// The longest list of names, and the longest value, that Linux has.
 const MAX_BYTES: usize = 1 << 16;
 
-pub(super) fn attributes_of(file: &File) -> io::Result<Attributes> {
-    let found = file.metadata()?;
-    Ok(Attributes {
-        mode: found.mode() & 0o7777,
-        owner: (found.uid(), found.gid()),
-        modified: (found.mtime(), u32::try_from(found.mtime_nsec()).unwrap_or(0)),
-        extended: extended_of(file)?,
-    })
+pub(super) fn mode_of(found: &Metadata) -> u32 {
+    found.mode() & 0o7777
+}
+
+pub(super) fn modified(found: &Metadata) -> io::Result<(i64, u32)> {
+    Ok((found.mtime(), u32::try_from(found.mtime_nsec()).unwrap_or(0)))
 }
 
 /// The extended attributes, sorted by name. None where the file system has none.
-fn extended_of(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+pub(super) fn extended_of(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut buffer = vec![0; MAX_BYTES];
     let len = match flistxattr(file, &mut buffer[..]) {
         Ok(len) => len,

@@ -1,17 +1,22 @@
 //! The form for Windows. Files have the permissions that their folder hands down: a file that is moved on one volume
 //! keeps what it has, and a copy has its time alone.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::Attributes;
+pub(super) fn mode_of(_: &Metadata) -> u32 {
+    0
+}
 
-pub(super) fn attributes_of(file: &File) -> io::Result<Attributes> {
-    let since = file.metadata()?.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let modified = (i64::try_from(since.as_secs()).unwrap_or(0), since.subsec_nanos());
-    Ok(Attributes { mode: 0, owner: (0, 0), modified, extended: Vec::new() })
+pub(super) fn modified(found: &Metadata) -> io::Result<(i64, u32)> {
+    let since = found.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok((i64::try_from(since.as_secs()).unwrap_or(0), since.subsec_nanos()))
+}
+
+pub(super) fn extended_of(_: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    Ok(Vec::new())
 }
 
 pub(super) fn has_capabilities(_: &File) -> bool {

@@ -1,11 +1,12 @@
 //! Parquet files: reading their rows, and copying rows with all columns.
 
+mod copier;
 mod reader;
 mod row;
 mod spool;
 mod writer;
 
+pub(super) use copier::{ParquetShape, RowCopier};
 pub use reader::ParquetReader;
 pub use row::{ParquetRow, ParquetValue};
 pub use writer::ParquetWriter;
-pub(super) use writer::{ParquetShape, RowCopier};

@@ -25,7 +25,7 @@ pub(super) struct RowSpool {
     rows: LineFile,
     rows_path: PathBuf,
     /// The Parquet file, which has no rows yet.
-    pub(super) output: ParquetWriter,
+    output: ParquetWriter,
 }
 
 impl RowSpool {
@@ -37,6 +37,11 @@ impl RowSpool {
             None => LineFile::create_resumable(&rows_path)?,
         };
         Ok(Self { rows, rows_path, output })
+    }
+
+    /// The path of the Parquet file.
+    pub(super) fn path(&self) -> &Path {
+        self.output.path()
     }
 
     pub(super) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {

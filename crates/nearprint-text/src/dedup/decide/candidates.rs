@@ -1,0 +1,432 @@
+//! The kept documents near a new one, and which of them it duplicates.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+
+use super::measure::{Judge, Measure};
+use super::stored::{Origin, Stored, damaged};
+use crate::dedup::temporary::TemporaryBytes;
+use crate::error::Result;
+use crate::recipe::{
+    Comparable, Features, Fingerprinted, Fingerprinter, Outline, jaccard, stored_fingerprint,
+};
+use nearprint::{BandDistances, Fingerprint, Match, Row, RowKey, Snapshot, Writer};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A document that is to be decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Document<'a, F> {
+    pub(crate) key: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) text_hash: u128,
+    /// 0 without features.
+    pub(crate) fingerprint: F,
+    pub(crate) comparable: Comparable,
+    /// Its set of features, if they are compared.
+    pub(crate) features: &'a Features,
+}
+
+impl<'a, F: Fingerprint> Document<'a, F> {
+    pub(crate) fn new(key: &'a str, text: &'a str, fingerprinted: &'a Fingerprinted<F>) -> Self {
+        let features = &fingerprinted.features;
+        let (text_hash, comparable) = (fingerprinted.text_hash, fingerprinted.comparable());
+        Self { key, text, text_hash, fingerprint: fingerprinted.value, comparable, features }
+    }
+
+    /// The fingerprint of its row: see [`Fingerprinted::stored`].
+    pub(crate) fn stored_fingerprint(&self) -> F {
+        stored_fingerprint(self.comparable, self.fingerprint, self.text_hash, self.key)
+    }
+
+    /// The fingerprint and the distance with which near documents are looked up, `k` being the
+    /// largest distance of near-duplicates. `None` if nothing is near.
+    pub(crate) fn look_up(&self, k: u32) -> Option<(F, u32)> {
+        match self.comparable {
+            Comparable::Features => Some((self.fingerprint, k)),
+            Comparable::Tokens => Some((self.stored_fingerprint(), 0)),
+            Comparable::Nothing => None,
+        }
+    }
+
+    /// Its row, if it is kept. The hash of the key is the id.
+    pub(crate) fn row(&self) -> Match<F> {
+        let id = xxh3_64(self.key.as_bytes());
+        Match { fingerprint: self.stored_fingerprint(), id, distance: 0 }
+    }
+}
+
+/// A kept document that a new one may duplicate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) distance: u32,
+    /// Whether it has the fingerprint of the new one.
+    pub(crate) has_same_fingerprint: bool,
+    /// The order in which documents were kept.
+    pub(crate) sequence: u64,
+    pub(crate) key: String,
+    pub(crate) stored: Stored,
+}
+
+impl Candidate {
+    /// Whether its text has the same tokens as the document. False if nothing is stored of it.
+    pub(crate) fn is_copied_by<F: Fingerprint>(
+        &self,
+        document: Document<'_, F>,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<bool> {
+        if !self.has_same_fingerprint {
+            return Ok(false);
+        }
+        let text_hash = match self.stored.is_text() {
+            true => Some(fingerprinter.fingerprint(&self.stored.decompress(&self.key)?).text_hash),
+            false => self.stored.text_hash(),
+        };
+        Ok(text_hash == Some(document.text_hash))
+    }
+}
+
+/// What the kept documents say about a new one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Verdict<T = Candidate> {
+    /// No fingerprint is near.
+    New,
+    /// Fingerprints are near, but no text confirms it.
+    Unconfirmed,
+    /// The nearest document, and its similarity from 0 to 1.
+    Near(T, f64),
+}
+
+impl<T> Verdict<T> {
+    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Verdict<U> {
+        match self {
+            Self::New => Verdict::New,
+            Self::Unconfirmed => Verdict::Unconfirmed,
+            Self::Near(nearest, similarity) => Verdict::Near(map(nearest), similarity),
+        }
+    }
+
+    /// The verdict of two collections: the nearer document, or the one of `self` if both are equally
+    /// near.
+    pub(crate) fn or_nearer(self, other: Self, measure: &Measure, distance: impl Fn(&T) -> u32) -> Self {
+        let nearness = |near: &T, similarity: f64| (distance(near), similarity);
+        match (&self, &other) {
+            (Self::Near(own, of_own), Self::Near(others, of_others))
+                if measure.is_nearer(nearness(others, *of_others), nearness(own, *of_own)) =>
+            {
+                other
+            }
+            (Self::Near(..), _) | (Self::Unconfirmed, Self::New) => self,
+            _ => other,
+        }
+    }
+}
+
+/// The set of a document and its outline, made when they are first needed.
+fn own_set<'a, F: Fingerprint>(
+    own: &'a mut Option<(Vec<u32>, Outline)>,
+    document: Document<'_, F>,
+) -> Result<&'a (Vec<u32>, Outline)> {
+    match own {
+        Some(made) => Ok(made),
+        None => {
+            let mut set = Vec::new();
+            document.features.ascending(&mut set).ok_or_else(|| damaged(document.key))?;
+            let outline = Outline::of(&set);
+            Ok(own.insert((set, outline)))
+        }
+    }
+}
+
+/// The most outlines in memory: 10 MB.
+const MOST_OUTLINES: usize = 1 << 15;
+
+/// The outlines of the sets of documents that were compared, by their rows. Most of the documents that are
+/// made from one template need no look at their sets.
+#[derive(Clone)]
+pub(crate) struct Outlines<F> {
+    /// Where they are: a growing table moves its entries.
+    places: HashMap<(F, u64), usize>,
+    outlines: Vec<Outline>,
+}
+
+impl<F: Fingerprint> Outlines<F> {
+    pub(crate) fn new() -> Self {
+        Self { places: HashMap::new(), outlines: Vec::new() }
+    }
+
+    fn get(&self, row: Match<F>) -> Option<&Outline> {
+        let place = self.places.get(&(row.fingerprint, row.id))?;
+        Some(&self.outlines[*place])
+    }
+
+    fn insert(&mut self, row: Match<F>, set: &[u32]) {
+        if self.outlines.len() == MOST_OUTLINES {
+            self.places.clear();
+            self.outlines.clear();
+        }
+        if let Entry::Vacant(entry) = self.places.entry((row.fingerprint, row.id)) {
+            entry.insert(self.outlines.len());
+            self.outlines.push(Outline::of(set));
+        }
+    }
+}
+
+/// A collection of kept documents.
+pub(crate) trait KeptDocuments<F: Fingerprint> {
+    /// The rows within a distance, by increasing distance.
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>>;
+
+    /// The rows within the distances of their numbers of equal bands, by increasing distance.
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>>;
+
+    /// The kept documents of a row.
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>>;
+
+    /// The text of a kept document.
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String>;
+
+    /// The set of features of a kept document, where it is stored.
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>>;
+
+    /// The outlines of documents that were compared.
+    fn outlines(&mut self) -> &mut Outlines<F>;
+
+    /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
+    /// the key and the fingerprint of the new one is the same document and needs no confirmation.
+    fn nearest(
+        &mut self,
+        document: Document<'_, F>,
+        measure: &Measure,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Verdict> {
+        let Some((fingerprint, k)) = document.look_up(measure.k) else { return Ok(Verdict::New) };
+        let near = match &measure.candidates {
+            Some(candidates) if document.comparable == Comparable::Features => {
+                self.query_by_bands(fingerprint, candidates.distances())?
+            }
+            _ => self.query(fingerprint, k)?,
+        };
+        match measure.judge {
+            Judge::Features(least) if document.comparable == Comparable::Features => {
+                self.most_similar(document, least, &near, fingerprinter)
+            }
+            _ => self.first_similar(document, measure, &near),
+        }
+    }
+
+    /// The nearest document of some rows, the earliest of equally near ones, that its text confirms, if
+    /// texts are compared.
+    fn first_similar(
+        &mut self,
+        document: Document<'_, F>,
+        measure: &Measure,
+        near: &[Match<F>],
+    ) -> Result<Verdict> {
+        let mut verdict = Verdict::New;
+        for equally_near in near.chunk_by(|a, b| a.distance == b.distance) {
+            let mut candidates = Vec::new();
+            for &row in equally_near {
+                candidates.extend(self.candidates(row, document)?);
+            }
+            candidates.sort_by_key(|candidate| candidate.sequence);
+            for candidate in candidates {
+                let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
+                let similarity = match measure.judge {
+                    _ if is_same => Some(1.0),
+                    Judge::Texts(confirm) => confirm.similarity(document.text, &self.text_of(&candidate)?),
+                    _ => Some(measure.recipe.similarity(candidate.distance)),
+                };
+                match similarity {
+                    Some(similarity) => return Ok(Verdict::Near(candidate, similarity)),
+                    None => verdict = Verdict::Unconfirmed,
+                }
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// The document of some rows whose set of features is the most similar, if its similarity is at least
+    /// this; the earliest of equally similar ones. Texts with equal sets have equal fingerprints.
+    fn most_similar(
+        &mut self,
+        document: Document<'_, F>,
+        least: f64,
+        near: &[Match<F>],
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Verdict> {
+        let (mut own, mut others, mut best) = (None, Vec::new(), None::<(f64, Candidate)>);
+        // A copy has an equal fingerprint, and its set is not needed.
+        let may_be_copy = |row: Match<F>| row.fingerprint == document.fingerprint;
+        for &row in near {
+            if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
+                break;
+            }
+            if !may_be_copy(row)
+                && let Some(known) = self.outlines().get(row)
+            {
+                let (_, outline) = own_set(&mut own, document)?;
+                if known.excludes(outline, least) {
+                    continue;
+                }
+            }
+            let candidates = self.candidates(row, document)?;
+            let is_only = candidates.len() == 1;
+            for candidate in candidates {
+                let is_copy = candidate.stored.text_hash() == Some(document.text_hash);
+                let similarity = if is_copy {
+                    Some(1.0)
+                } else {
+                    let Some(features) = self.evidence_of(&candidate, fingerprinter)? else { continue };
+                    features.ascending(&mut others).ok_or_else(|| damaged(&candidate.key))?;
+                    if is_only {
+                        self.outlines().insert(row, &others);
+                    }
+                    jaccard(&own_set(&mut own, document)?.0, &others, least)
+                };
+                let Some(similarity) = similarity else { continue };
+                let is_better = |(of_best, best): &(f64, Candidate)| {
+                    similarity > *of_best || similarity == *of_best && candidate.sequence < best.sequence
+                };
+                if best.as_ref().is_none_or(is_better) {
+                    best = Some((similarity, candidate));
+                }
+            }
+        }
+        Ok(best.map_or(Verdict::New, |(similarity, candidate)| Verdict::Near(candidate, similarity)))
+    }
+
+    /// The set of features of a kept document, as it is stored or from its text. `None` if nothing is
+    /// stored of it: a row that was not stored as a document.
+    fn evidence_of(
+        &mut self,
+        candidate: &Candidate,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Option<Features>> {
+        if let Some(stored) = self.features_of(candidate)? {
+            return Ok(Some(stored));
+        }
+        if !candidate.stored.is_text() {
+            return Ok(None);
+        }
+        let text = self.text_of(candidate)?;
+        Ok(Some(fingerprinter.fingerprint(&text).features))
+    }
+
+    /// Whether a document with the same key is near.
+    fn has_key_near(&mut self, document: Document<'_, F>, k: u32) -> Result<bool> {
+        let Some((fingerprint, k)) = document.look_up(k) else { return Ok(false) };
+        for row in self.query(fingerprint, k)? {
+            if self.has_key(row, document)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a row is of a document with the same key.
+    fn has_key(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<bool> {
+        Ok(self.candidates(row, document)?.iter().any(|candidate| candidate.key == document.key))
+    }
+}
+
+/// The documents of a row, under the keys that count.
+fn candidates<F: Fingerprint>(
+    Match { fingerprint, id, distance }: Match<F>,
+    document: Document<'_, F>,
+    (origin, keys): (Origin, Vec<RowKey>),
+    counts: impl Fn(&RowKey) -> bool,
+) -> Vec<Candidate> {
+    let has_same_fingerprint = fingerprint == document.stored_fingerprint();
+    let candidate =
+        |sequence, key, stored| Candidate { distance, has_same_fingerprint, sequence, key, stored };
+    if keys.is_empty() {
+        // A row without a key takes its id as one, and precedes all rows with keys.
+        return vec![candidate(0, id.to_string(), Stored::default())];
+    }
+    let keys = keys.into_iter().filter(counts);
+    let read = |text| Stored::read(origin, text);
+    keys.map(|RowKey { key, sequence, text, .. }| candidate(sequence, key, read(text))).collect()
+}
+
+/// The documents that were kept before a run.
+#[derive(Clone)]
+pub(crate) struct KnownDocuments<F> {
+    pub(crate) snapshot: Snapshot<F>,
+    /// The sequence numbers of keys that do not count.
+    pub(crate) ignored: Vec<Range<u64>>,
+    pub(crate) outlines: Outlines<F>,
+}
+
+impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        &mut self.outlines
+    }
+
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        Ok(self.snapshot.query(fingerprint, k)?)
+    }
+
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        let mut found = self.snapshot.query(fingerprint, distances.largest())?;
+        found.retain(|row| distances.contain(row.fingerprint, fingerprint));
+        Ok(found)
+    }
+
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        let keys = self.snapshot.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
+        let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
+        let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
+        let origin = Origin::Database(self.snapshot.key_storage());
+        Ok(candidates(row, document, (origin, keys), counts))
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        candidate.stored.decompress(&candidate.key)
+    }
+
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>> {
+        Ok(candidate.stored.features().map(Features::from_bytes))
+    }
+}
+
+/// The documents that a run has kept so far, those included that its database had before.
+pub(crate) struct FreshDocuments<'a, F: Fingerprint, T> {
+    pub(crate) writer: &'a mut Writer<F>,
+    pub(crate) origin: Origin,
+    /// Reads the text of a document.
+    pub(crate) read: T,
+    /// The sets of features of documents that are remembered temporarily.
+    pub(crate) sets: &'a mut TemporaryBytes,
+    pub(crate) outlines: &'a mut Outlines<F>,
+}
+
+impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> for FreshDocuments<'_, F, T> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        self.outlines
+    }
+
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query(fingerprint, k)?)
+    }
+
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query_by_bands(fingerprint, distances)?)
+    }
+
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        let keys = self.writer.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
+        Ok(candidates(row, document, (self.origin, keys), |_| true))
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        (self.read)(candidate)
+    }
+
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>> {
+        match candidate.stored.span() {
+            Some(span) => Ok(Some(Features::from_listed_bytes(&self.sets.get(span)?))),
+            None => Ok(candidate.stored.features().map(Features::from_bytes)),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Databases that remember kept documents.
+
+use std::path::Path;
+
+use super::measure::key_storage;
+use super::options::{DedupOptions, stored_recipe};
+use crate::error::{DatabaseProblem, Result};
+use crate::recipe::Recipe;
+use nearprint::{BandLayout, Fingerprint, Writer};
+
+/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints.
+pub(crate) fn open_database<F: Fingerprint>(
+    path: &Path,
+    options: &DedupOptions,
+) -> Result<(Writer<F>, Recipe)> {
+    let open = || options.engine.open::<F>(path);
+    let database = match open() {
+        Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
+            let recipe = &options.new_recipe();
+            let k = options.k.unwrap_or(recipe.default_k());
+            let schema = recipe.schema().k(k).keys(key_storage(options, recipe));
+            match options.engine.create(path, &schema) {
+                // A run that was killed has made it, or another process meanwhile.
+                Err(nearprint::Error::AlreadyExists { .. }) => open()?,
+                created => created?,
+            }
+        }
+        opened => opened?,
+    };
+    let writer = database.writer()?;
+    if !writer.key_storage().has_keys() {
+        return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
+    }
+    let recipe = allowed_recipe(options, writer.recipe(), path)?;
+    check_bands(writer.bands(), &recipe, path)?;
+    Ok((writer, recipe))
+}
+
+/// The recipe of a database, if it has one that the options allow.
+pub(crate) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: &Path) -> Result<Recipe> {
+    let found = stored_recipe(known, path)?;
+    if options.require_recipe && !options.recipe.is_same_but_for_similarity(&found) {
+        let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
+        return Err(DatabaseProblem::OtherRecipe { path: path.to_path_buf(), found, expected }.into());
+    }
+    Ok(found)
+}
+
+/// Refuses a database whose fingerprints are of another kind than the recipe makes.
+pub(crate) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
+    if bands == recipe.bands() {
+        return Ok(());
+    }
+    let recipe = Box::new(recipe.clone());
+    Err(DatabaseProblem::OtherBands { path: path.to_path_buf(), bands, recipe }.into())
+}

@@ -1,0 +1,143 @@
+//! When documents are near-duplicates.
+
+use std::path::Path;
+
+use super::confirm::Confirm;
+use super::options::{DedupOptions, Evidence};
+use crate::error::{DatabaseProblem, Result};
+use crate::recipe::{Candidates, Recipe};
+use nearprint::KeyStorage;
+
+/// What decides about documents whose fingerprints are near.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Judge {
+    /// Nothing else: fingerprints within the distance are near-duplicates.
+    Distance,
+    /// The Jaccard similarity of the sets of features, which is at least this.
+    Features(f64),
+    /// The texts.
+    Texts(Confirm),
+}
+
+/// When documents are near-duplicates, for reports.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DocumentsNear {
+    /// From this Jaccard similarity on, which is computed of their sets of features.
+    Exact {
+        /// 0 to 1.
+        similarity: f64,
+    },
+    /// Within this distance of their fingerprints, which estimates a similarity.
+    Estimated {
+        /// The recipe.
+        recipe: Recipe,
+        /// In bits.
+        k: u32,
+    },
+    /// Where their texts confirm it.
+    Confirmed {
+        /// The measure.
+        by: Confirm,
+    },
+}
+
+/// When documents are near-duplicates, and how similar they are.
+#[derive(Clone)]
+pub(crate) struct Measure {
+    /// The largest distance of fingerprints of near-duplicates.
+    pub(crate) k: u32,
+    /// Which of the documents within it are compared; all, if there are none.
+    pub(crate) candidates: Option<Candidates>,
+    pub(crate) recipe: Recipe,
+    pub(crate) judge: Judge,
+    /// Whether sets of features are made, to compare or to store them.
+    pub(crate) makes_features: bool,
+}
+
+impl Measure {
+    /// The measure of a job. `stored` is what its database keeps, and its default distance; without a
+    /// database there is nothing that anything would have to fit.
+    pub(crate) fn new(
+        options: &DedupOptions,
+        recipe: Recipe,
+        stored: Option<(KeyStorage, u32, &Path)>,
+    ) -> Result<Self> {
+        let keeps = stored.map(|(keeps, ..)| keeps);
+        let default_k = stored.map_or(recipe.default_k(), |(_, k, _)| k);
+        if let Some((keeps, _, path)) = stored {
+            check_evidence(keeps, options, path)?;
+        }
+        let estimates = || match options.similarity.zip(recipe.bands()) {
+            Some((similarity, bands)) => bands.distance_of(recipe.width(), similarity),
+            None => default_k,
+        };
+        let (judge, least) = match options.confirm {
+            Some(confirm) => {
+                let least = confirm.candidate_similarity().filter(|_| options.similarity.is_none());
+                (Judge::Texts(confirm), least)
+            }
+            None if decides_exactly(options, &recipe, keeps) => {
+                let least = options.similarity.unwrap_or(recipe.near_similarity());
+                (Judge::Features(least), Some(least))
+            }
+            None => (Judge::Distance, None),
+        };
+        let candidates = least.and_then(|least| recipe.candidates(least)).filter(|_| options.k.is_none());
+        let k = candidates.as_ref().map_or_else(estimates, Candidates::distance);
+        let makes_features =
+            matches!(judge, Judge::Features(_)) || keeps == Some(KeyStorage::KeysAndFeatures);
+        let k = recipe.check_distance(options.k.unwrap_or(k))?;
+        Ok(Self { k, candidates, recipe, judge, makes_features })
+    }
+
+    /// The same for reports.
+    pub(crate) fn near(&self) -> DocumentsNear {
+        match self.judge {
+            Judge::Distance => DocumentsNear::Estimated { recipe: self.recipe.clone(), k: self.k },
+            Judge::Features(similarity) => DocumentsNear::Exact { similarity },
+            Judge::Texts(by) => DocumentsNear::Confirmed { by },
+        }
+    }
+
+    /// Whether the sets of features are compared.
+    pub(crate) fn compares_features(&self) -> bool {
+        matches!(self.judge, Judge::Features(_))
+    }
+
+    /// Whether a document is nearer than another one, given their distances and similarities.
+    pub(crate) fn is_nearer(&self, one: (u32, f64), other: (u32, f64)) -> bool {
+        if self.compares_features() { one.1 > other.1 } else { one.0 < other.0 }
+    }
+}
+
+/// Whether sets of features decide: where the recipe makes some and no distance was asked for, unless the
+/// database lacks them.
+fn decides_exactly(options: &DedupOptions, recipe: &Recipe, keeps: Option<KeyStorage>) -> bool {
+    recipe.bands().is_some()
+        && options.k.is_none()
+        && options.evidence != Some(Evidence::None)
+        && keeps.is_none_or(|keeps| matches!(keeps, KeyStorage::KeysAndFeatures | KeyStorage::KeysAndTexts))
+}
+
+/// What a new database keeps of documents.
+pub(crate) fn key_storage(options: &DedupOptions, recipe: &Recipe) -> KeyStorage {
+    match options.evidence {
+        _ if options.confirm.is_some() => KeyStorage::KeysAndTexts,
+        Some(Evidence::Texts) => KeyStorage::KeysAndTexts,
+        _ if decides_exactly(options, recipe, None) => KeyStorage::KeysAndFeatures,
+        _ => KeyStorage::KeysAndHashes,
+    }
+}
+
+/// Refuses a database that lacks what is to decide.
+fn check_evidence(keeps: KeyStorage, options: &DedupOptions, path: &Path) -> Result<()> {
+    let path = || path.to_path_buf();
+    let wants_texts = options.confirm.is_some() || options.evidence == Some(Evidence::Texts);
+    if wants_texts && !keeps.has_texts() {
+        return Err(DatabaseProblem::NoTexts { path: path() }.into());
+    }
+    if options.evidence == Some(Evidence::Features) && keeps != KeyStorage::KeysAndFeatures {
+        return Err(DatabaseProblem::NoFeatures { path: path() }.into());
+    }
+    Ok(())
+}

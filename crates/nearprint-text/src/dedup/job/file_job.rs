@@ -1,0 +1,396 @@
+//! What a deduplication of files reads, writes and keeps.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::checkpoint::JobIdentity;
+use super::shards::{self, Shards};
+use crate::dedup::decide::{DedupOptions, Judge, Measure};
+use crate::dedup::order::Keep;
+use crate::dedup::unit::{Unit, UnitRules};
+use crate::documents::{
+    Fields, Format, InputFile, Missing, Reader, ReaderOptions, is_database, refuse_device,
+};
+use crate::error::{InputSetProblem, OutputProblem, Result};
+use crate::recipe::Recipe;
+
+/// The field of the size of a cluster, and the option that adds it.
+pub(crate) const CLUSTER_SIZE: &str = "cluster_size";
+
+/// A deduplication of files: reads documents, and writes the new ones unchanged, in input order.
+///
+/// ```
+/// use nearprint_text::dedup::{DedupOptions, FileJob};
+/// use std::ops::ControlFlow;
+///
+/// # let home = tempfile::tempdir()?;
+/// # let (pages, unique) = (home.path().join("pages.jsonl"), home.path().join("unique.jsonl"));
+/// std::fs::write(&pages, "{\"text\": \"One two three\"}\n{\"text\": \"one, two, three\"}\n")?;
+/// let options = DedupOptions::new("simhash".parse()?);
+/// let mut job = FileJob::new(vec![pages], unique.clone(), options);
+/// job.database = Some(home.path().join("seen.np"));
+/// let report = job.run(|_counts, _position| ControlFlow::Continue(()))?;
+/// assert_eq!((report.counts.kept, report.counts.duplicates), (1, 1));
+/// assert_eq!(std::fs::read_to_string(&unique)?, "{\"text\": \"One two three\"}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct FileJob {
+    /// Files and folders of documents; `-` is standard input.
+    pub inputs: Vec<PathBuf>,
+    /// How documents are read. A [field](Keep::field) of `keep` is the [value](Fields::value) of its fields.
+    pub reader: ReaderOptions,
+    /// The file for kept documents; `-` is standard output.
+    pub output: PathBuf,
+    /// Makes [`output`](Self::output) a folder of several files, which is created if it is not there. No file in it
+    /// is replaced.
+    pub shards: Option<Shards>,
+    /// Adds the fingerprint to each kept document, as a last field of this name.
+    pub add_fingerprint: Option<String>,
+    /// Writes only the fields of these names, all if it is empty.
+    pub keep_fields: Vec<String>,
+    /// Adds the key to each written document, as a field of this name.
+    pub old_id: Option<String>,
+    /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a
+    /// field of this name.
+    pub cleaned: Option<String>,
+    /// Writes near-duplicates, too, and adds four fields to each document, as the last ones:
+    /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
+    /// same key for all of them; `similarity`, from 0 to 1, and `exact`, whether both have the same tokens, none for
+    /// the kept document.
+    pub annotate: bool,
+    /// Adds a last field `cluster_size` to each written document: the number of documents that have the
+    /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
+    /// twice. Not with a database, since later jobs add to the clusters.
+    pub cluster_size: bool,
+    /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
+    pub nul_ended: bool,
+    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `cluster` and `exact` per
+    /// near-duplicate, with [escaped] keys. `exact` is whether both have the same tokens, of files of folders the same
+    /// bytes; empty if the database stores no text or hash.
+    ///
+    /// [escaped]: crate::documents::escape
+    pub duplicates: Option<PathBuf>,
+    /// Begins the file of duplicates with a line of these names.
+    pub duplicates_header: bool,
+    /// Collects the near-duplicates among files of folders in the [report](crate::dedup::FileReport::files), to act on
+    /// them.
+    pub collects_files: bool,
+    /// The file for malformed records and documents with too few tokens or features. Without it the first
+    /// malformed record ends the job.
+    pub rejects: Option<PathBuf>,
+    /// The database that remembers kept documents; created if it does not exist. It also makes the
+    /// job resumable: a job that was interrupted resumes when an equal one is run.
+    pub database: Option<PathBuf>,
+    /// Databases, files and folders of documents to compare with: documents that are near one of
+    /// theirs are left out, with its key. They are only read. A file has the fields of the inputs, and the format
+    /// of its extension.
+    pub against: Vec<PathBuf>,
+    /// Compares the documents of the inputs with each other. On by default. Without it, and without a
+    /// database, documents are only compared with the collections of [`against`](Self::against).
+    pub within: bool,
+    /// Writes neither files nor the database.
+    pub dry_run: bool,
+    /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
+    /// over. What others have stored stays.
+    pub restart: bool,
+    /// Runs although a finished job with the same inputs has written the output. The documents are then
+    /// duplicates.
+    pub again: bool,
+    /// Which of several near-duplicates is kept. Without it the [best](Keep::Best) one, if documents are files, and
+    /// otherwise the [first](Keep::First).
+    pub keep: Option<Keep>,
+    /// Compares these units of texts in the place of whole documents, and writes documents without the
+    /// units that were there before. A document that loses all its units is not written; one
+    /// that loses none is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
+    /// the key of the document, `#` and the number of the unit, from 1. Units with fewer
+    /// [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features), or without any
+    /// token, are not compared and stay. Needs inputs with fields. If texts are
+    /// [cut](ReaderOptions::cut_after), a document that loses units is written with the text that was
+    /// compared.
+    pub units: Option<Unit>,
+    /// Which units are removed.
+    pub unit_rules: UnitRules,
+    /// How documents are compared.
+    pub dedup: DedupOptions,
+}
+
+impl FileJob {
+    /// A job without a database that keeps the first of several near-duplicates.
+    #[must_use]
+    pub fn new(inputs: Vec<PathBuf>, output: PathBuf, dedup: DedupOptions) -> Self {
+        Self {
+            inputs,
+            reader: ReaderOptions::default(),
+            output,
+            shards: None,
+            add_fingerprint: None,
+            keep_fields: Vec::new(),
+            old_id: None,
+            cleaned: None,
+            annotate: false,
+            cluster_size: false,
+            nul_ended: false,
+            duplicates: None,
+            duplicates_header: false,
+            collects_files: false,
+            rejects: None,
+            database: None,
+            against: Vec::new(),
+            within: true,
+            dry_run: false,
+            restart: false,
+            again: false,
+            keep: None,
+            units: None,
+            unit_rules: UnitRules::default(),
+            dedup,
+        }
+    }
+
+    /// Checks that units are counted only where their distance says whether they are near.
+    pub(crate) fn check_units(&self, measure: &Measure) -> Result<()> {
+        let is_exact = matches!(measure.judge, Judge::Distance) && measure.recipe.bands().is_none();
+        if self.units.is_some() && self.unit_rules.min_repeats > 2 && !is_exact {
+            return Err(OutputProblem::NotCounted.into());
+        }
+        Ok(())
+    }
+
+    /// Checks that no option for whole documents is set with units, and none for one job with a database; and that no
+    /// output has the name of a device.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.dry_run {
+            self.outputs().into_iter().flatten().try_for_each(refuse_device)?;
+        }
+        if self.cluster_size && self.database.is_some() {
+            return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
+        }
+        if self.units == Some(Unit::Passage) {
+            let refused = [
+                (self.restart && self.database.is_some(), "restart"),
+                (self.unit_rules.min_repeats > 2, "min_repeats"),
+            ];
+            if let Some((_, option)) = refused.into_iter().find(|(is_set, _)| *is_set) {
+                return Err(OutputProblem::NotWithPassages { option }.into());
+            }
+        }
+        if !self.against.is_empty() && (self.cluster_size || self.units.is_some()) {
+            return Err(OutputProblem::NotWithAgainst.into());
+        }
+        if self.units.is_none() {
+            return Ok(());
+        }
+        let whole = [
+            (self.ranks(), "keep"),
+            (self.annotate, "annotate"),
+            (self.cluster_size, CLUSTER_SIZE),
+            (self.add_fingerprint.is_some(), "add_fingerprint"),
+        ];
+        let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
+        option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
+    }
+
+    /// Sets how passages are compared: by the hashes of their words.
+    pub(crate) fn set_passages(&mut self) -> Result<()> {
+        if self.units == Some(Unit::Passage) {
+            self.unit_rules.min_words = self.unit_rules.min_words.max(2);
+            let recipe = format!("exact width=128 shingle={}", self.unit_rules.min_words);
+            let engine = self.dedup.engine.clone();
+            self.dedup = DedupOptions {
+                k: Some(0),
+                require_recipe: true,
+                engine,
+                ..DedupOptions::new(recipe.parse()?)
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether all documents are decided before the first one is written.
+    pub(crate) fn reads_twice(&self) -> bool {
+        self.ranks() || self.cluster_size
+    }
+
+    /// Whether another document than the first is kept.
+    fn ranks(&self) -> bool {
+        self.keep.as_ref().is_some_and(|keep| *keep != Keep::First)
+    }
+
+    /// Chooses what is kept, now that the inputs are known.
+    pub(crate) fn choose_kept(&mut self, reader: &Reader) -> Result<()> {
+        let is_file = |input: &InputFile| input.stamp.is_some();
+        let are_files = reader.format() == Format::Text && reader.inputs().iter().all(is_file);
+        let name = self.keep.as_ref().and_then(Keep::of_files);
+        if let Some(order) = name.filter(|_| !are_files) {
+            return Err(InputSetProblem::NotFiles { order }.into());
+        }
+        self.keep.get_or_insert(if are_files { Keep::Best } else { Keep::First });
+        Ok(())
+    }
+
+    /// Leaves files out of the inputs that are compared with, under whatever name: they stay.
+    pub(crate) fn read_once(&mut self) -> Result<()> {
+        for path in &self.against {
+            if !path.is_dir() || !is_database(path)? {
+                self.reader.folder.read_elsewhere.push(path.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether standard input is among the inputs.
+    pub(crate) fn reads_stdin(&self) -> bool {
+        self.inputs.iter().any(|input| input == Path::new("-"))
+    }
+
+    /// The files that the job writes: the output, the duplicates, the rejects.
+    pub(crate) fn outputs(&self) -> [Option<&Path>; 3] {
+        [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]
+    }
+
+    /// The files of an output that is a folder.
+    pub(crate) fn shard_targets(&self, reader: &Reader) -> Result<Option<Vec<PathBuf>>> {
+        let targets = |shards| shards::targets(&self.output, shards, reader.inputs(), reader.format());
+        self.shards.map(targets).transpose()
+    }
+
+    /// What only equal jobs have in common.
+    pub(crate) fn identity(&self, reader: &Reader, measure: &Measure) -> JobIdentity {
+        let hash = |text: &str| format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
+        let inputs = inputs_text(reader.inputs());
+        let mut job = self.identity_text(&inputs, measure.k, &measure.recipe);
+        if let Judge::Features(least) = measure.judge {
+            let _ = write!(job, " features {least}");
+        }
+        JobIdentity { job: hash(&job), inputs: hash(&inputs) }
+    }
+
+    /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that
+    /// makes the same text.
+    fn identity_text(&self, inputs: &str, k: u32, recipe: &Recipe) -> String {
+        let Self { reader, output, add_fingerprint, duplicates, rejects, dedup, annotate, .. } = self;
+        let keep = self.keep.as_ref().unwrap_or(&Keep::First);
+        let Fields { text, key, key_is_optional, value, missing } = &reader.fields;
+        let mut identity = String::from(inputs);
+        let _ = write!(
+            identity,
+            " Fields {{ text: {text:?}, key: {key:?}, key_is_optional: {key_is_optional:?}, value: {value:?} }} \
+             {:?} {:?} {:?} {add_fingerprint:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
+            reader.format,
+            reader.cut_after,
+            absolute(output),
+            duplicates.as_deref().map(absolute),
+            rejects.as_deref().map(absolute),
+            dedup.confirm,
+            dedup.min_tokens,
+        );
+        for (is_on, option) in [
+            (*annotate, "annotate"),
+            (self.duplicates_header, "duplicates_header"),
+            (self.nul_ended, "nul_ended"),
+        ] {
+            if is_on {
+                let _ = write!(identity, " {option}");
+            }
+        }
+        if !self.keep_fields.is_empty() {
+            let _ = write!(identity, " keep_fields {:?}", self.keep_fields);
+        }
+        for (field, option) in [(&self.old_id, "old_id"), (&self.cleaned, "cleaned")] {
+            if let Some(field) = field {
+                let _ = write!(identity, " {option} {field:?}");
+            }
+        }
+        if let Some(unit) = self.units {
+            let _ = write!(identity, " units {}", unit.name());
+            if self.unit_rules != UnitRules::default() {
+                let _ = write!(identity, " {:?}", self.unit_rules);
+            }
+        }
+        if !self.against.is_empty() {
+            let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
+            let _ = write!(identity, " against {against:?} within {}", self.within);
+        }
+        if let Some(shards) = self.shards {
+            let _ = write!(identity, " shards {shards:?}");
+        }
+        if dedup.min_features > 0 {
+            let _ = write!(identity, " min_features {}", dedup.min_features);
+        }
+        if *missing != Missing::Raise {
+            let _ = write!(identity, " missing {missing}");
+        }
+        identity
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The text behind [`JobIdentity::inputs`].
+fn inputs_text(inputs: &[InputFile]) -> String {
+    let text_of = |InputFile { path, size_bytes, .. }: &InputFile| match &**path == Path::new("-") {
+        true => "-".into(),
+        false => format!("{:?} {size_bytes:?}", absolute(path)),
+    };
+    format!("[{}]", inputs.iter().map(text_of).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::decide::Confirm;
+    use crate::documents::StdinSource;
+
+    #[test]
+    #[cfg_attr(windows, ignore = "has absolute paths of unix")]
+    fn the_identity_of_a_job_never_changes() {
+        let recipe: Recipe = "simhash".parse().unwrap();
+        let mut job = FileJob::new(Vec::new(), "/out".into(), DedupOptions::new(recipe.clone()));
+        let mut inputs = [InputFile::new("/a \"b\"".as_ref()), InputFile::new("-".as_ref())];
+        inputs[0].size_bytes = Some(5);
+        inputs[1].stdin = StdinSource::Copy("/tmp/x".into());
+        let plain = job.identity_text(&inputs_text(&inputs), 3, &recipe);
+        assert_eq!(
+            plain,
+            format!(
+                "[\"/a \\\"b\\\"\" Some(5), -] \
+                 Fields {{ text: \"text\", key: None, key_is_optional: false, value: None }} \
+                 None None \"/out\" None None None 3 {recipe} First None 0"
+            )
+        );
+        job.reader.fields.key = Some("id".into());
+        job.reader.format = Some(Format::Jsonl);
+        job.reader.cut_after = Some("--".into());
+        job.add_fingerprint = Some("f".into());
+        job.duplicates = Some("/d".into());
+        job.rejects = Some("/r".into());
+        job.keep = Some(Keep::Max("n".into()));
+        job.dedup.confirm = Some(Confirm::Jaccard(0.8));
+        job.dedup.min_tokens = 9;
+        (job.annotate, job.duplicates_header) = (true, true);
+        let before = job.identity_text("[]", 6, &recipe);
+        job.keep_fields = vec!["a".into(), "b".into()];
+        (job.old_id, job.cleaned) = (Some("old".into()), Some("clean".into()));
+        let fields = r#" keep_fields ["a", "b"] old_id "old" cleaned "clean""#;
+        assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields);
+        job.units = Some(Unit::Paragraph);
+        assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields + " units paragraph");
+        job.dedup.min_features = 1;
+        let all = before.clone() + fields + " units paragraph min_features 1";
+        assert_eq!(job.identity_text("[]", 6, &recipe), all);
+        job.reader.fields.missing = Missing::Drop;
+        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop");
+        assert_eq!(
+            before,
+            format!(
+                "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
+                 Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
+                 Max(\"n\") Some(Jaccard(0.8)) 9 annotate duplicates_header"
+            )
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! The record of the jobs that a database has seen to their end.
+//!
+//! A database remembers the documents of a finished job. The same job again would find all of them,
+//! keep none, and replace its output by an empty one. The history recognizes the inputs and the
+//! outputs of every finished job, whatever the options are.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, JobIdentity, RecordHash, Rows};
+use super::file_job::FileJob;
+use super::report::{FileReport, Report, report_progress};
+use super::shards::digest_of_all;
+use crate::dedup::decide::DocumentsNear;
+use crate::documents::{LeftOut, OutputFile, Reader, digest_of};
+use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
+use crate::time::UtcTime;
+use nearprint::MAX_HISTORY_BYTES;
+
+/// Records between two reports.
+const REPORT_RECORDS: u64 = 1000;
+
+/// A finished job. The names of its JSON members are part of the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FinishedJob {
+    pub(crate) completed: UtcTime,
+    #[serde(flatten)]
+    pub(crate) identity: JobIdentity,
+    pub(crate) rows: Rows,
+    pub(crate) counts: DocumentCounts,
+    /// A hash of all records.
+    digest: u64,
+    /// The hashes of the first 1, 2, 4, 8, … records, their lower halves.
+    at_powers: Vec<u32>,
+    /// The output, the duplicates and the rejects; `None` if there is none, or no regular file.
+    files: [Option<FinishedFile>; 3],
+}
+
+/// A file that a job has completed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct FinishedFile {
+    /// The hash of its absolute path.
+    path: u64,
+    #[serde(flatten)]
+    content: FileDigest,
+}
+
+impl FinishedJob {
+    /// Whether a job can have come to this.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.counts.are_possible() && self.files.iter().flatten().all(|file| file.content.is_possible())
+    }
+
+    /// The record of a job that has written its files to their ends. They may lack their names.
+    pub(crate) fn new(
+        job: &FileJob,
+        checkpoint: Checkpoint,
+        hash: &RecordHash,
+        outputs: &[Option<OutputFile>; 3],
+    ) -> Result<Self> {
+        let mut files = [None, None, None];
+        for (place, path) in job.outputs().into_iter().enumerate() {
+            let regular = outputs[place].as_ref().filter(|output| output.is_regular());
+            let Some((path, output)) = path.zip(regular) else { continue };
+            let content = match checkpoint.files[place].as_ref().filter(|written| written.has_digest()) {
+                Some(written) => written.clone(),
+                None => output.written()?.into(),
+            };
+            files[place] = Some(FinishedFile { path: path_hash(path), content });
+        }
+        if let Some(content) = checkpoint.shards.and_then(|shards| shards.all) {
+            files[0] = Some(FinishedFile { path: path_hash(&job.output), content });
+        }
+        Ok(Self {
+            completed: UtcTime::now(),
+            identity: checkpoint.identity,
+            rows: checkpoint.rows,
+            counts: checkpoint.counts,
+            digest: checkpoint.digest,
+            at_powers: hash.at_powers.iter().map(|&value| lower_half(value)).collect(),
+            files,
+        })
+    }
+
+    /// Gives the files of this job, which is `job`, their names, unless they have them.
+    pub(crate) fn complete_files(&self, job: &FileJob) -> Result<()> {
+        // The files of a folder have their names before.
+        let files = job.outputs().into_iter().zip(&self.files).skip(usize::from(job.shards.is_some()));
+        files
+            .filter_map(|(path, file)| path.zip(file.as_ref()))
+            .try_for_each(|(path, file)| OutputFile::complete_written(path, file.content.written()))
+    }
+
+    /// The report of a job that had read the same inputs, and was not run.
+    pub(crate) fn report(&self, near: DocumentsNear, counts_copies: bool) -> FileReport {
+        FileReport {
+            near,
+            counts: self.counts,
+            resumed_after: self.counts.records,
+            completed: Some(self.completed),
+            largest: Vec::new(),
+            counts_copies,
+            left_out: LeftOut::default(),
+            files: None,
+            unlisted: Vec::new(),
+            crowding: None,
+        }
+    }
+
+    /// Whether `job` is this job, or would replace its output.
+    pub(crate) fn is_or_has_output_of(&self, job: &FileJob, identity: &JobIdentity) -> bool {
+        let output = self.files[0].as_ref().filter(|_| is_named(&job.output));
+        self.identity == *identity || output.is_some_and(|output| output.path == path_hash(&job.output))
+    }
+
+    fn file(&self, path: &Path) -> Option<&FinishedFile> {
+        let hash = path_hash(path);
+        self.files.iter().flatten().find(|file| file.path == hash)
+    }
+
+    /// Whether the job may have read the records of a hash, and more behind them.
+    fn may_begin_with(&self, found: &RecordHash) -> bool {
+        let powers = found.at_powers.iter().map(|&value| lower_half(value));
+        found.records <= self.counts.records
+            && self.at_powers.get(..found.at_powers.len()).is_some_and(|own| powers.eq(own.iter().copied()))
+    }
+
+    fn has_read(&self, found: &RecordHash) -> bool {
+        found.records == self.counts.records && found.value == self.digest
+    }
+
+    /// Checks that every output that `job` asks for is one that this job has completed, and still
+    /// is as this job wrote it.
+    pub(crate) fn check_files(&self, job: &FileJob, reader: &Reader) -> Result<()> {
+        let shards = job.shard_targets(reader)?;
+        for path in job.outputs().into_iter().flatten().filter(|path| is_named(path)) {
+            let Some(file) = self.file(path) else {
+                let (path, completed) = (path.to_path_buf(), self.completed);
+                let DocumentCounts { records, kept, .. } = self.counts;
+                return Err(OutputProblem::NotOfFinishedJob { path, completed, records, kept }.into());
+            };
+            if let Some(targets) = shards.as_ref().filter(|_| *path == job.output) {
+                if digest_of_all(targets).ok().flatten().as_ref() != Some(&file.content) {
+                    return Err(OutputProblem::ChangedAfterEnd { path: path.to_path_buf() }.into());
+                }
+                continue;
+            }
+            if !path.is_file()
+                || FileDigest::from(digest_of(path).map_err(Error::io("read", path))?) != file.content
+            {
+                return Err(OutputProblem::ChangedAfterEnd { path: path.to_path_buf() }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All finished jobs, the earliest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct History {
+    pub(crate) jobs: Vec<FinishedJob>,
+}
+
+impl History {
+    /// Decodes what the database of a job stores: its jobs, one JSON object a line.
+    pub(crate) fn decode(stored: Option<&[u8]>, job: &FileJob) -> Result<Self> {
+        let lines = serde_json::Deserializer::from_slice(stored.unwrap_or_default()).into_iter();
+        let jobs: Vec<FinishedJob> = lines.collect::<Result<_, _>>().map_err(unreadable(job))?;
+        if !jobs.iter().all(FinishedJob::is_possible) {
+            return Err(unreadable(job)(serde::de::Error::custom("numbers that no job has counted")));
+        }
+        Ok(Self { jobs })
+    }
+
+    /// Encodes the jobs, the latest ones if there is no room for all.
+    pub(crate) fn encode(&self, job: &FileJob) -> Result<Vec<u8>> {
+        let lines = self.jobs.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>();
+        let lines = lines.map_err(unreadable(job))?;
+        let mut room = MAX_HISTORY_BYTES;
+        let fits = |line: &&Vec<u8>| {
+            let left = room.checked_sub(line.len() + 1);
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let num_latest = lines.iter().rev().take_while(fits).count();
+        let latest = &lines[lines.len() - num_latest..];
+        Ok(latest.iter().flat_map(|line| [&**line, b"\n"].concat()).collect())
+    }
+
+    /// The places of the jobs that have read the same records as a reader, from the same inputs.
+    /// Other records are recognized, at the latest, where there are twice as many as the equal ones
+    /// before them.
+    pub(crate) fn same_inputs(
+        &self,
+        identity: &JobIdentity,
+        reader: &mut Reader,
+        report: Report<'_>,
+    ) -> Result<Vec<usize>> {
+        let mut same: Vec<usize> = (0..self.jobs.len()).collect();
+        same.retain(|&job| self.jobs[job].identity.inputs == identity.inputs);
+        let mut found = RecordHash::default();
+        while !same.is_empty()
+            && let Some(item) = reader.next_item()?
+        {
+            found.push(item.digest());
+            same.retain(|&job| self.jobs[job].may_begin_with(&found));
+            if found.records.is_multiple_of(REPORT_RECORDS) {
+                report_progress(report, &DocumentCounts::default(), reader.position())?;
+            }
+        }
+        same.retain(|&job| self.jobs[job].has_read(&found));
+        Ok(same)
+    }
+}
+
+fn unreadable(job: &FileJob) -> impl FnOnce(serde_json::Error) -> Error {
+    let path = job.database.clone().unwrap_or_default();
+    |error| DatabaseProblem::UnknownHistory { path, why: error.to_string() }.into()
+}
+
+fn lower_half(value: u64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
+    let half = value as u32;
+    half
+}
+
+/// Whether an output has a name of its own: it is not standard output, a pipe or a device.
+fn is_named(path: &Path) -> bool {
+    path != Path::new("-") && path.metadata().map_or(true, |found| found.is_file() || found.is_dir())
+}
+
+fn path_hash(path: &Path) -> u64 {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    xxh3_64(absolute.as_os_str().as_encoded_bytes())
+}

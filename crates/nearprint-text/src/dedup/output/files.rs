@@ -1,0 +1,262 @@
+//! The files that a job writes.
+
+use std::path::{Path, PathBuf};
+
+use super::plan::OutputPlan;
+use super::sharded::ShardedOutput;
+use crate::dedup::decide::Deduplicator;
+use crate::dedup::job::{CLUSTER_SIZE, Checkpoint, FileDigest, FileJob};
+use crate::documents::{
+    DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
+    WriterOptions, Written, escape, have_same_bytes, listed_path, path_of_line,
+};
+use crate::error::{Error, Result, ResumeProblem};
+use crate::recipe::Fingerprinter;
+use nearprint::{Fingerprint, Printed};
+
+/// The first line of the file of duplicates.
+const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact";
+
+/// What a near-duplicate is a duplicate of.
+#[derive(Clone, Debug)]
+pub(crate) struct Original {
+    /// The key of the kept document.
+    pub(crate) key: String,
+    pub(crate) distance: u32,
+    pub(crate) similarity: f64,
+    /// Whether both have the same tokens.
+    pub(crate) is_copy: bool,
+}
+
+/// The output, the duplicates and the rejects of a job. A dry run has none.
+pub(crate) struct JobOutputs<'a, F: Fingerprint> {
+    job: &'a FileJob,
+    documents: Option<DocumentWriter>,
+    /// The documents of an output that is a folder.
+    shards: Option<ShardedOutput>,
+    duplicates: Option<LineFile>,
+    rejects: Option<LineFile>,
+    /// Whether records are files, listed by path.
+    pub(crate) lists_files: bool,
+    unlisted_rejects: Vec<PathBuf>,
+    /// Whether exact copies are recognized.
+    counts_copies: bool,
+    /// Cleans texts that are written.
+    cleaner: Fingerprinter<F>,
+}
+
+impl<'a, F: Fingerprint> JobOutputs<'a, F> {
+    /// Creates the files of a plan, or opens them where a checkpoint says that they were written to.
+    pub(crate) fn open(
+        (job, plan): (&'a FileJob, Option<OutputPlan>),
+        reader: &Reader,
+        deduplicator: &Deduplicator<F>,
+        unfinished: Option<&Checkpoint>,
+    ) -> Result<Self> {
+        let mut outputs = Self {
+            job,
+            documents: None,
+            shards: None,
+            duplicates: None,
+            rejects: None,
+            lists_files: reader.format() == Format::Text,
+            unlisted_rejects: Vec::new(),
+            counts_copies: deduplicator.counts_copies(),
+            cleaner: deduplicator.fingerprinter(),
+        };
+        let Some(OutputPlan { shards, options }) = plan else { return Ok(outputs) };
+        let written =
+            |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
+        let is_resumable = options.resumable;
+        if let Some((kind, targets)) = shards {
+            let (shape, state) = (OutputShape::of(reader), unfinished.and_then(|from| from.shards.as_ref()));
+            if state.is_some_and(|state| !state.is_within(targets.len())) {
+                return Err(ResumeProblem::OtherProgram.into());
+            }
+            let opened = ShardedOutput::open(kind, targets, (shape, options), state);
+            outputs.shards =
+                Some(if unfinished.is_some() { opened.map_err(cannot_resume)? } else { opened? });
+        } else {
+            outputs.documents = Some(open_documents(job, reader, written(0), options)?);
+        }
+        outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
+        outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
+        if unfinished.is_none() && job.duplicates_header {
+            let size = if job.cluster_size { format!("\t{CLUSTER_SIZE}") } else { String::new() };
+            let header = format!("{HEADER}{size}\n");
+            outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
+        }
+        Ok(outputs)
+    }
+
+    /// Whether the bytes of a file depend on when it is made durable.
+    pub(crate) fn end_members(&self) -> bool {
+        let lines = [&self.duplicates, &self.rejects].into_iter().flatten();
+        self.documents.as_ref().is_some_and(DocumentWriter::ends_members)
+            || self.shards.as_ref().is_some_and(ShardedOutput::ends_members)
+            || lines.into_iter().any(LineFile::ends_members)
+    }
+
+    /// The files of an output that is a folder.
+    pub(crate) fn shards(&mut self) -> Option<&mut ShardedOutput> {
+        self.shards.as_mut()
+    }
+
+    /// Whether the bytes of the output are known only at its end.
+    pub(crate) fn is_made_at_the_end(&self) -> bool {
+        self.documents.as_ref().is_some_and(DocumentWriter::is_made_at_the_end)
+    }
+
+    /// Makes the files durable. Standard output is flushed.
+    pub(crate) fn sync(&mut self) -> Result<[Option<FileDigest>; 3]> {
+        let of_lines = |file: &mut Option<LineFile>| file.as_mut().map(LineFile::flush_and_sync).transpose();
+        let documents = self.documents.as_mut().map(DocumentWriter::flush_and_sync).transpose()?;
+        let files = [documents, of_lines(&mut self.duplicates)?, of_lines(&mut self.rejects)?];
+        Ok(files.map(|file| file.map(FileDigest::from)))
+    }
+
+    /// Writes the ends of the files, which are to get their names.
+    pub(crate) fn end(self) -> Result<[Option<OutputFile>; 3]> {
+        let end = |file: Option<LineFile>| file.map_or(Ok(None), LineFile::end);
+        let documents = self.documents.map_or(Ok(None), DocumentWriter::end)?;
+        Ok([documents, end(self.duplicates)?, end(self.rejects)?])
+    }
+
+    /// Writes a document, with another text if there is one, and the size of its cluster if that is known.
+    pub(crate) fn write(
+        &mut self,
+        record: &Record,
+        text: Option<&str>,
+        fingerprint: Option<F>,
+        of: Option<&Original>,
+        cluster_size: Option<u64>,
+    ) -> Result<Option<Span>> {
+        if self.documents.is_none() && self.shards.is_none() {
+            return Ok(None);
+        }
+        let mut values =
+            added_values((self.job, self.counts_copies), &mut self.cleaner, record, text, fingerprint, of);
+        values.extend(cluster_size.map(FieldValue::Count));
+        if let Some(shards) = &mut self.shards {
+            return shards.write(record, text, &values).map(|()| None);
+        }
+        let Some(documents) = &mut self.documents else { return Ok(None) };
+        let written = match text {
+            Some(text) => documents.append_with_text(record, text, &values),
+            None => documents.append(record, &values),
+        };
+        written.map(Some)
+    }
+
+    /// Reads the text of a written document. `None` in a dry run.
+    pub(crate) fn read_back(&mut self, span: Span) -> Option<Result<String>> {
+        self.documents.as_mut().map(|documents| documents.read_back(span))
+    }
+
+    /// Writes a line about a near-duplicate.
+    pub(crate) fn list_duplicate(
+        &mut self,
+        key: &str,
+        of: &Original,
+        cluster_size: Option<u64>,
+    ) -> Result<()> {
+        let Some(file) = &mut self.duplicates else { return Ok(()) };
+        let exact = match self.lists_files {
+            true => {
+                (of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false)).to_string()
+            }
+            false if self.counts_copies => of.is_copy.to_string(),
+            false => String::new(),
+        };
+        let (key, kept) = (escape(key), escape(&of.key));
+        let size = cluster_size.map(|size| format!("\t{size}")).unwrap_or_default();
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{exact}{size}\n", of.distance, of.similarity);
+        file.append(line.as_bytes()).map(drop)
+    }
+
+    /// Writes a record to the rejects.
+    pub(crate) fn reject(&mut self, raw: &[u8]) -> Result<()> {
+        let Some(file) = &mut self.rejects else { return Ok(()) };
+        if !self.lists_files {
+            return file.append(raw).map(drop);
+        }
+        match listed_path(raw, self.job.nul_ended) {
+            Some(line) => file.append_path(&line).map(drop),
+            None => {
+                self.unlisted_rejects.push(path_of_line(raw).to_path_buf());
+                Ok(())
+            }
+        }
+    }
+
+    /// The files whose paths no list of lines can hold.
+    pub(crate) fn unlisted(&self) -> Vec<PathBuf> {
+        let of_output = self.documents.as_ref().map(DocumentWriter::unlisted).unwrap_or_default();
+        [of_output, &self.unlisted_rejects].concat()
+    }
+}
+
+/// Creates the file of documents, or resumes one.
+fn open_documents(
+    job: &FileJob,
+    reader: &Reader,
+    written: Option<Written>,
+    options: WriterOptions,
+) -> Result<DocumentWriter> {
+    match written.filter(|_| job.output != Path::new("-")) {
+        Some(written) => DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume),
+        None => DocumentWriter::create(&job.output, reader, options),
+    }
+}
+
+/// Creates a file of lines, or resumes one.
+fn open_lines(path: Option<&Path>, written: Option<Written>, is_resumable: bool) -> Result<Option<LineFile>> {
+    let Some(path) = path else { return Ok(None) };
+    let opened = match written.filter(|_| path != Path::new("-")) {
+        Some(written) => LineFile::resume(path, written).map_err(cannot_resume),
+        None if is_resumable => LineFile::create_resumable(path),
+        None => LineFile::create(path),
+    };
+    opened.map(|file| Some(file.ignore_broken_pipes()))
+}
+
+/// What is to be added to a document.
+fn added_values<'r, F: Fingerprint>(
+    (job, counts_copies): (&FileJob, bool),
+    cleaner: &mut Fingerprinter<F>,
+    record: &'r Record,
+    text: Option<&str>,
+    fingerprint: Option<F>,
+    of: Option<&'r Original>,
+) -> Vec<FieldValue<'r>> {
+    let mut values = Vec::new();
+    if let Some(fingerprint) = fingerprint.filter(|_| job.add_fingerprint.is_some()) {
+        values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
+    }
+    if job.old_id.is_some() {
+        values.push(FieldValue::Text(record.key.as_str().into()));
+    }
+    if job.cleaned.is_some() {
+        let text = text.unwrap_or(&record.text);
+        values.push(FieldValue::Text(cleaner.cleaned(text).trim().to_string().into()));
+    }
+    if job.annotate {
+        values.extend(match of {
+            Some(Original { key, similarity, is_copy, .. }) => {
+                let key = FieldValue::Text(key.into());
+                let exact = if counts_copies { FieldValue::Flag(*is_copy) } else { FieldValue::Missing };
+                [key.clone(), key, FieldValue::Number((similarity * 1e4).round() / 1e4), exact]
+            }
+            None => {
+                let own = FieldValue::Text(record.key.as_str().into());
+                [FieldValue::Missing, own, FieldValue::Missing, FieldValue::Missing]
+            }
+        });
+    }
+    values
+}
+
+/// An output of an unfinished run cannot be opened.
+pub(crate) fn cannot_resume(error: Error) -> Error {
+    ResumeProblem::Output(Box::new(error)).into()
+}

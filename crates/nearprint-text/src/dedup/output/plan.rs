@@ -1,0 +1,107 @@
+//! What a job is to write: checked before anything is forgotten, created or opened.
+
+use std::path::{Path, PathBuf};
+
+use super::sharded::{self, refuse_existing};
+use crate::dedup::job::{CLUSTER_SIZE, FileJob, Shards};
+use crate::documents::internal::{WrittenFormat, check_rejects};
+use crate::documents::{
+    AddedField, DocumentWriter, InputFile, OutputFile, OutputShape, Reader, WriterOptions, check_copy,
+    check_outputs,
+};
+use crate::error::{OutputProblem, Result};
+
+/// The fields of annotated documents.
+const DUPLICATE_OF: &str = "duplicate_of";
+const CLUSTER: &str = "cluster";
+const SIMILARITY: &str = "similarity";
+const EXACT: &str = "exact";
+
+/// The files that a job is to write. They are no inputs, and their folders exist.
+pub(crate) struct OutputPlan {
+    /// How an output is split into files, and their paths.
+    pub(crate) shards: Option<(Shards, Vec<PathBuf>)>,
+    pub(crate) options: WriterOptions,
+}
+
+impl OutputPlan {
+    /// Checks the outputs of a job, which overwrite neither files nor databases that are compared with. `None` in a
+    /// dry run.
+    pub(crate) fn new(
+        job: &FileJob,
+        reader: &Reader,
+        (files, databases): (&[InputFile], &[PathBuf]),
+        is_resumable: bool,
+    ) -> Result<Option<Self>> {
+        let format = reader.format();
+        if job.units.is_some() && !format.has_fields() {
+            return Err(OutputProblem::NoFields { format: format.name() }.into());
+        }
+        if job.dry_run {
+            return Ok(None);
+        }
+        let shards = job.shards.zip(job.shard_targets(reader)?);
+        let targets = shards.as_ref().map(|(_, targets)| &**targets).unwrap_or_default();
+        if shards.is_some() {
+            sharded::make_folders(&job.output, targets, &job.inputs)?;
+        }
+        let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
+        let all = all.filter_map(|(name, path)| Some((name, path?))).skip(usize::from(shards.is_some()));
+        let all = targets.iter().map(|path| ("output", &**path)).chain(all);
+        let inputs = reader.inputs().iter().chain(files);
+        let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
+        let databases: Vec<&Path> = job.database.iter().chain(databases).map(PathBuf::as_path).collect();
+        check_outputs(all, &inputs, &databases)?;
+        Ok(Some(Self { shards, options: writer_options(job, is_resumable) }))
+    }
+
+    /// Checks that all files can be created, and changes none: an unfinished file of an interrupted job stays as
+    /// it is.
+    pub(crate) fn check_files(&self, job: &FileJob, reader: &Reader) -> Result<()> {
+        let shape = OutputShape::of(reader);
+        let check = |path: &Path| DocumentWriter::check_shaped(path, &shape, &self.options);
+        match &self.shards {
+            Some((_, targets)) => {
+                refuse_existing(targets)?;
+                targets.iter().try_for_each(|path| check(path))?;
+            }
+            None => check(&job.output)?,
+        }
+        let lines = [&job.duplicates, &job.rejects].into_iter().flatten();
+        lines.filter(|path| *path != Path::new("-")).try_for_each(|path| OutputFile::check(path))
+    }
+}
+
+/// Checks that the names of outputs denote what is written to them. A dry run writes none. An output that is an
+/// input or another output has another error.
+pub(crate) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
+    if job.dry_run {
+        return Ok(());
+    }
+    if job.shards.is_none() && !reader.reads(&job.output) {
+        check_copy(&job.output, reader)?;
+    }
+    let is_other = |path: &&Path| !reader.reads(path) && *path != &*job.output;
+    let duplicates = job.duplicates.as_deref().filter(is_other);
+    duplicates.map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
+    job.rejects.as_deref().filter(is_other).map_or(Ok(()), check_rejects)
+}
+
+fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
+    let mut options = WriterOptions::default();
+    options.fields.clone_from(&job.keep_fields);
+    let FileJob { add_fingerprint, old_id, cleaned, .. } = job;
+    options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
+    if job.annotate {
+        options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
+        options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(EXACT)]);
+    }
+    options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
+    // Confirmation compares with texts of the output, unless a database keeps them.
+    let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
+    options.keep_texts =
+        confirms_by_output && !job.reads_twice() && job.units.is_none() && job.shards.is_none();
+    options.nul_ended = job.nul_ended;
+    options.resumable = is_resumable;
+    options
+}

@@ -1,0 +1,87 @@
+//! Removes repeated passages from documents: one pass, in input order.
+//!
+//! A passage is a run of words. Each run of [`min_words`](crate::dedup::UnitRules::min_words) words, a *window*, that is
+//! kept is stored by its hash of 128 bits; a window that is stored already is removed. So a repeated run is found
+//! wherever it begins and ends, and what is removed stands, word for word, in what an earlier document keeps.
+//! Exact substrings are what Lee et al. remove ("Deduplicating Training Data Makes Language Models Better", 2022) by a
+//! suffix array of the whole corpus in memory.
+
+use super::fingerprinting::{preparing, with_valid_key};
+use super::recent::RecentTexts;
+use super::writing::WritingJob;
+use crate::dedup::job::Report;
+use crate::dedup::unit::{RemovedWords, Source, Unit, Words};
+use crate::documents::{self, Reader, Record};
+use crate::error::Result;
+use crate::recipe::Fingerprinter;
+use nearprint::Fingerprint;
+
+/// Reads the remaining records, and writes them without the passages that were there before.
+pub(crate) fn run<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
+    reader: &mut Reader,
+    report: Report<'_>,
+) -> Result<()> {
+    run.skip(reader)?;
+    let (fingerprinter, min_words) = (run.deduplicator.fingerprinter(), run.job.unit_rules.min_words);
+    let make = |record: &mut Record, _: &RecentTexts<F>, _: &mut Fingerprinter<F>| {
+        Words::of(&record.text, min_words)
+    };
+    let work = preparing(|item| with_valid_key(item, Unit::MORE_KEY_BYTES), make);
+    documents::each(
+        reader,
+        run.job.dedup.engine.get_threads(),
+        || fingerprinter.clone(),
+        work,
+        |block, at| run.take(block, at, report, |run, record, words| take(run, record, &words)),
+    )
+}
+
+/// Decides the passages of a document, and writes what stays.
+fn take<F: Fingerprint>(run: &mut WritingJob<'_, F>, record: &Record, words: &Words) -> Result<()> {
+    let rules = run.job.unit_rules;
+    run.counts.units.text_bytes += record.text.len() as u64;
+    run.counts.units.compared += words.count() as u64;
+    let mut removed = RemovedWords::new(words);
+    for (first, window) in words.windows().iter().enumerate() {
+        if let Some(id) = run.deduplicator.id_with_passage(*window)? {
+            removed.remove(first, Source::Earlier(id));
+        }
+    }
+    let gone = removed.bytes();
+    let share_left = (record.text.len() - gone) as f64 / (record.text.len() as f64).max(1.0);
+    let is_hollow = share_left < rules.min_left;
+    run.counts.units.hollow += u64::from(is_hollow);
+    if is_hollow && rules.keeps_hollow {
+        run.deduplicator.remember_passages(&record.key, &removed.kept_windows())?;
+        return run.write_rest(record, None);
+    }
+    if !is_hollow {
+        removed.remove_own_repeats();
+    }
+    let runs = removed.runs();
+    for (passage, source) in &runs {
+        let key = Unit::key(&record.key, passage.start as u64 + 1);
+        let of = match source {
+            Source::Earlier(id) => run.deduplicator.key_with_passages(*id)?,
+            Source::Own => None,
+        };
+        run.remove_passage(&key, &record.text[words.place_of(passage)], of.as_deref(), &record.key)?;
+    }
+    if is_hollow {
+        run.counts.units.removed_bytes += (record.text.len() - gone) as u64;
+        run.counts.duplicates += 1;
+        return Ok(());
+    }
+    run.deduplicator.remember_passages(&record.key, &removed.kept_windows())?;
+    if runs.is_empty() {
+        return run.write_rest(record, None);
+    }
+    let rest = removed.rest_of(&record.text);
+    if rest.trim().is_empty() {
+        run.counts.duplicates += 1;
+        return Ok(());
+    }
+    run.counts.units.push_left(rest.len() as f64 / (record.text.len() as f64).max(1.0));
+    run.write_rest(record, Some(&rest))
+}

@@ -1,0 +1,148 @@
+//! A job whose database is open: what to do about its earlier runs.
+
+use std::ops::Range;
+
+use super::against::Against;
+use super::input::JobInput;
+use super::writing::WritingJob;
+use crate::dedup::decide::Deduplicator;
+use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report};
+use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
+use crate::dedup::unit::Unit;
+use crate::documents::Reader;
+use crate::error::{Result, ResumeProblem};
+use nearprint::Fingerprint;
+
+/// A job whose database is open, and that has written nothing yet.
+pub(crate) struct OpenedJob<'a, F: Fingerprint> {
+    job: &'a FileJob,
+    pub(crate) deduplicator: Deduplicator<F>,
+    identity: JobIdentity,
+    /// The jobs that the database has seen to their end.
+    history: History,
+    unfinished: Option<Checkpoint>,
+    /// What is to be forgotten before the job begins, if it starts over.
+    restart: Option<Restart>,
+    /// Whether the files of the job have their names only now: it had written all before it was killed.
+    is_completed: bool,
+}
+
+impl<'a, F: Fingerprint> OpenedJob<'a, F> {
+    /// Opens the database. An unfinished run of the same job is to be resumed, or is completed if it had
+    /// written all.
+    pub(crate) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
+        let mut deduplicator = open_deduplicator(job)?;
+        let mut restart = None;
+        let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
+        if job.dry_run && job.units == Some(Unit::Passage) {
+            // It continues where the unfinished run is.
+        } else if job.dry_run {
+            // Documents that an unfinished run has kept will be decided again when it resumes.
+            if let Some(Progress::Reading(checkpoint)) = progress.take() {
+                deduplicator.ignore(checkpoint.rows.0);
+            }
+        } else if job.restart {
+            restart =
+                Some(Restart { rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default() });
+        }
+        let identity = job.identity(reader, deduplicator.measure());
+        if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
+            let path = job.database.clone().unwrap_or_default();
+            return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
+        }
+        let history = History::decode(deduplicator.history(), job)?;
+        let mut opened =
+            Self { job, deduplicator, identity, history, unfinished: None, restart, is_completed: false };
+        match progress {
+            Some(Progress::Written(finished)) => opened.complete(finished)?,
+            Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
+            None => {}
+        }
+        Ok(opened)
+    }
+
+    /// Gives the files of a job their names, which had written all.
+    fn complete(&mut self, finished: FinishedJob) -> Result<()> {
+        finished.complete_files(self.job).map_err(cannot_resume)?;
+        self.history.jobs.push(finished);
+        self.deduplicator.set_history(&self.history.encode(self.job)?)?;
+        self.is_completed = true;
+        self.deduplicator.checkpoint(b"")
+    }
+
+    /// The latest finished job that has read the same inputs, and that is this job or whose output this
+    /// job would replace. `None` if the job is to run. Where it is to start over, the rows of all jobs
+    /// that have read the same inputs are to be forgotten.
+    pub(crate) fn finished_before(
+        &mut self,
+        input: &mut JobInput,
+        report: Report<'_>,
+    ) -> Result<Option<FinishedJob>> {
+        let Self { job, identity, history, .. } = self;
+        let runs = job.dry_run || self.unfinished.is_some() || job.again && !self.is_completed;
+        if runs || history.jobs.is_empty() {
+            return Ok(None);
+        }
+        let mut same = history.same_inputs(identity, &mut input.reader, report)?;
+        if !job.restart {
+            let earlier = same.iter().rev().map(|&place| &history.jobs[place]);
+            let mut replaced = earlier.filter(|earlier| earlier.is_or_has_output_of(job, identity));
+            if let Some(latest) = replaced.next() {
+                return Ok(Some(latest.clone()));
+            }
+        } else {
+            // Files may have changed since. Nothing but its content identifies a stream.
+            let is_this = |place: &usize| !job.reads_stdin() && history.jobs[*place].identity == *identity;
+            same.extend((0..history.jobs.len()).filter(is_this));
+            self.forget_later(&same);
+        }
+        input.rewind(self.job)?;
+        Ok(None)
+    }
+
+    /// Marks finished jobs, given by their places in the history, and their rows as what is to be forgotten.
+    fn forget_later(&mut self, jobs: &[usize]) {
+        let Some(restart) = &mut self.restart else { return };
+        restart.rows.extend(jobs.iter().flat_map(|&place| self.history.jobs[place].rows.0.clone()));
+        let mut place = 0..;
+        self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
+    }
+
+    /// Creates the files of the job, or opens them where an unfinished run has left them. A job that starts over
+    /// forgets its rows when everything else is known to work, by one commit.
+    pub(crate) fn write(mut self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
+        let against = Against::open(self.job, self.deduplicator.measure(), report)?;
+        let plan = OutputPlan::new(
+            self.job,
+            reader,
+            (&against.files, &against.databases),
+            !self.deduplicator.is_temporary(),
+        )?;
+        let groups = WritingJob::<F>::groups(self.job)?;
+        if let Some((Restart { rows }, plan)) = self.restart.take().zip(plan.as_ref()) {
+            plan.check_files(self.job, reader)?;
+            let history = self.history.encode(self.job)?;
+            self.deduplicator.forget_with(&rows, Some(&history))?;
+        }
+        let Self { job, deduplicator, identity, history, unfinished, .. } = self;
+        let outputs = JobOutputs::open((job, plan), reader, &deduplicator, unfinished.as_ref())?;
+        Ok(WritingJob::new((job, groups), (deduplicator, against), outputs, (identity, history, unfinished)))
+    }
+}
+
+/// What a job that starts over forgets.
+struct Restart {
+    /// The rows of its unfinished run, and of finished jobs.
+    rows: Vec<Range<u64>>,
+}
+
+/// Opens the deduplicator of a job. A dry run does not create its database.
+fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
+    let mut options = job.dedup.clone();
+    options.cut_after.clone_from(&job.reader.cut_after);
+    match &job.database {
+        Some(path) if !job.dry_run => Deduplicator::open(path, options),
+        Some(path) if path.exists() => Deduplicator::read_only(path, options),
+        _ => Deduplicator::temporary(options),
+    }
+}

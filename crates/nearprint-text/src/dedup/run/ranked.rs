@@ -1,0 +1,389 @@
+//! Keeps the best of several near-duplicates, and counts them: two passes.
+//!
+//! The first pass reads all documents and ranks them. They are then decided in the order of their
+//! ranks, as if they came in that order. The second pass writes them in input order.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::against::Against;
+use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
+use super::ranked_record::{Outcome, RankedRecord};
+use super::writing::WritingJob;
+use crate::dedup::decide::{
+    Candidate, Document, Judge, KeptDocuments, KnownDocuments, Measure, Outlines, Stored, Verdict,
+};
+use crate::dedup::job::{FileJob, Report, report_progress};
+use crate::dedup::order::{Keep, Ranking};
+use crate::dedup::output::Original;
+use crate::dedup::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
+use crate::documents::{self, BadRecord, Format, InputFile, Item, Reader, Record};
+use crate::error::{Error, InputSetProblem, Result};
+use crate::recipe::{Features, Fingerprinted, Fingerprinter};
+use nearprint::{BandDistances, Fingerprint, Match, Row, Writer};
+
+/// Records of the second pass that are read at once, and between two reports.
+const BLOCK_RECORDS: u64 = 1000;
+
+/// Checks that the inputs can be read twice.
+///
+/// # Errors
+/// [`Error::InputSet`] with [`ReadOnce`](InputSetProblem::ReadOnce).
+pub(crate) fn check_inputs(inputs: &[InputFile]) -> Result<()> {
+    let reads_once = |input: &&InputFile| input.size_bytes.is_none() && input.path != Path::new("-");
+    match inputs.iter().find(reads_once) {
+        Some(input) => Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Ranks all records, decides them, and writes the kept documents.
+pub(crate) fn run<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
+    reader: &mut Reader,
+    report: Report<'_>,
+) -> Result<()> {
+    let mut first = FirstPass::new(run)?;
+    let files = reader.inputs().to_vec();
+    first.sources = lists_paths(run.job, reader).then(Vec::new);
+    first.read(run, &files, reader, report)?;
+    let at = reader.position();
+    let mut options = run.job.reader.clone();
+    if let Some(sources) = first.sources.take() {
+        run.counts.invalid_utf8 += first.invalid_utf8;
+        options.listed = Some(sources.into());
+    }
+    let against = run.take_against();
+    let mut records = first.decide(run, against, &mut || report(&run.counts, at))?;
+    let mut second = reader.again(options)?;
+    write(run, &mut second, &mut records, report)
+}
+
+/// Whether the second pass needs no more of the documents than their paths.
+fn lists_paths(job: &FileJob, reader: &Reader) -> bool {
+    reader.format() == Format::Text && job.database.is_none() && job.dedup.confirm.is_none()
+}
+
+/// All records, by position. In temporary files.
+struct Records {
+    /// Followed by keys of documents of earlier runs.
+    keys: StringFile,
+    /// For confirmation.
+    texts: Option<StringFile>,
+    /// Sets of features, if they are compared.
+    features: Option<StringFile>,
+    /// See [`RankedRecord`].
+    records: RecordFile,
+    /// The number of near-duplicates of each document, if that is wanted.
+    followers: Option<RecordFile>,
+}
+
+impl Records {
+    fn new<F: Fingerprint>(measure: &Measure, counts_followers: bool) -> Result<Self> {
+        let strings = |is_needed: bool| is_needed.then(StringFile::new).transpose();
+        let records = RecordFile::new(RankedRecord::<F>::LEN_BYTES as u64)?;
+        Ok(Self {
+            keys: StringFile::new()?,
+            texts: strings(matches!(measure.judge, Judge::Texts(_)))?,
+            features: strings(measure.makes_features)?,
+            records,
+            followers: counts_followers.then(|| RecordFile::new(8)).transpose()?,
+        })
+    }
+
+    fn push<F: Fingerprint>(
+        &mut self,
+        (key, text, features): (&str, &str, &Features),
+        record: RankedRecord<F>,
+    ) -> Result<()> {
+        self.keys.push(key)?;
+        self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
+        self.features.as_mut().map_or(Ok(0), |sets| sets.push_bytes(&features.to_listed_bytes()))?;
+        self.followers.as_mut().map_or(Ok(()), |counts| counts.push(&[0; 8]))?;
+        self.records.push(&record.to_bytes())
+    }
+
+    fn get<F: Fingerprint>(&mut self, position: u64) -> Result<RankedRecord<F>> {
+        Ok(RankedRecord::from_bytes(&self.records.get(position..position + 1)?))
+    }
+
+    /// The records from a position on, as many as are read at once.
+    fn block<F: Fingerprint>(&mut self, position: u64) -> Result<Vec<RankedRecord<F>>> {
+        let end = (position + BLOCK_RECORDS).min(self.records.count).max(position);
+        let bytes = self.records.get(position..end)?;
+        Ok(bytes.chunks_exact(RankedRecord::<F>::LEN_BYTES).map(RankedRecord::from_bytes).collect())
+    }
+
+    /// Empty without confirmation.
+    fn text(&mut self, position: u64) -> Result<String> {
+        self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
+    }
+
+    /// Counts a near-duplicate of the document at a position.
+    fn add_follower(&mut self, position: u64) -> Result<()> {
+        let count = self.cluster_size(position)?;
+        self.followers
+            .as_mut()
+            .zip(count)
+            .map_or(Ok(()), |(counts, count)| counts.set(position, &count.to_le_bytes()))
+    }
+
+    /// The documents that have the same kept one as the document at a position, if they are counted.
+    fn cluster_size(&mut self, kept: u64) -> Result<Option<u64>> {
+        let Some(counts) = &mut self.followers else { return Ok(None) };
+        let count = counts.get(kept..kept + 1)?;
+        Ok(Some(1 + count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count))))
+    }
+
+    /// Empty if no features are compared.
+    fn features(&mut self, position: u64) -> Result<Features> {
+        let bytes = self.features.as_mut().map_or(Ok(Vec::new()), |sets| sets.get_bytes(position))?;
+        Ok(Features::from_listed_bytes(&bytes))
+    }
+}
+
+/// The first pass: reads all documents and ranks them.
+struct FirstPass {
+    records: Records,
+    ranking: Ranking,
+    folder: WorkFolder,
+    /// The places of the inputs that have a record, if documents are files, and none of them is bad.
+    sources: Option<Vec<usize>>,
+    invalid_utf8: u64,
+}
+
+impl FirstPass {
+    fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
+        let records = Records::new::<F>(run.deduplicator.measure(), run.job.cluster_size)?;
+        let folder = WorkFolder::new()?;
+        let ranking =
+            Ranking::new(run.job.keep.as_ref().unwrap_or(&Keep::First), &run.job.dedup.engine, &folder)?;
+        Ok(Self { records, ranking, folder, sources: None, invalid_utf8: 0 })
+    }
+
+    fn read<F: Fingerprint>(
+        &mut self,
+        run: &WritingJob<'_, F>,
+        files: &[InputFile],
+        reader: &mut Reader,
+        report: Report<'_>,
+    ) -> Result<()> {
+        let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
+        let (work, threads) = (preparing_documents(options.confirm, true), options.engine.get_threads());
+        documents::each(
+            reader,
+            threads,
+            || fingerprinter.clone(),
+            work,
+            |block, at| {
+                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(run, files, record))?;
+                report_progress(report, &run.counts, at)
+            },
+        )
+    }
+
+    fn add<F: Fingerprint>(
+        &mut self,
+        run: &WritingJob<'_, F>,
+        files: &[InputFile],
+        record: Result<(Record, Fingerprinted<F>), BadRecord>,
+    ) -> Result<()> {
+        let (record, fingerprinted) = match record {
+            Ok(made) => made,
+            Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
+            Err(_) => {
+                self.sources = None;
+                self.ranking.skip()?;
+                return self.records.push(("", "", &Features::default()), RankedRecord::<F>::bad());
+            }
+        };
+        self.invalid_utf8 += u64::from(record.invalid_utf8);
+        if let Some(sources) = &mut self.sources {
+            sources.push(record.source);
+        }
+        let mut ranked = RankedRecord::new(&fingerprinted);
+        if run.deduplicator.is_too_short(&fingerprinted) {
+            ranked.outcome = Outcome::SetAside;
+            self.ranking.skip()?;
+        } else {
+            self.ranking.push(&record, fingerprinted.num_tokens, &files[record.source])?;
+        }
+        self.records.push((&record.key, &record.text, &fingerprinted.features), ranked)
+    }
+
+    /// Decides documents in the order of their ranks.
+    fn decide<F: Fingerprint>(
+        self,
+        run: &WritingJob<'_, F>,
+        against: Against<F>,
+        report: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Records> {
+        let Self { records, ranking, folder, .. } = self;
+        let measure = run.deduplicator.measure();
+        let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
+        let mut decider = Decider {
+            measure,
+            fingerprinter: run.deduplicator.fingerprinter(),
+            known: run.deduplicator.known_before(run.first_sequence())?,
+            against,
+            compares_inputs: run.compares_inputs(),
+            kept: BestDocuments {
+                writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
+                records,
+                outlines: Outlines::new(),
+            },
+        };
+        ranking.for_each_block(|block| {
+            block.iter().try_for_each(|&position| decider.decide(position))?;
+            // Commits bound the memory. This database is never opened again.
+            decider.kept.writer.commit()?;
+            if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
+        })?;
+        Ok(decider.kept.records)
+    }
+}
+
+/// The documents kept so far, with their positions as ids.
+struct BestDocuments<F: Fingerprint> {
+    writer: Writer<F>,
+    records: Records,
+    outlines: Outlines<F>,
+}
+
+impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        &mut self.outlines
+    }
+
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query(fingerprint, k)?)
+    }
+
+    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query_by_bands(fingerprint, distances)?)
+    }
+
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        Ok(vec![Candidate {
+            distance: row.distance,
+            has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
+            sequence: row.id,
+            key: self.records.keys.get(row.id)?,
+            stored: Stored::hash(self.records.get::<F>(row.id)?.text_hash),
+        }])
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        self.records.text(candidate.sequence)
+    }
+
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>> {
+        self.records.features(candidate.sequence).map(Some)
+    }
+}
+
+/// Decides documents in the order of their ranks.
+struct Decider<'a, F: Fingerprint> {
+    measure: &'a Measure,
+    fingerprinter: Fingerprinter<F>,
+    /// The documents of earlier runs.
+    known: Option<KnownDocuments<F>>,
+    /// The documents of other collections.
+    against: Against<F>,
+    compares_inputs: bool,
+    kept: BestDocuments<F>,
+}
+
+impl<F: Fingerprint> Decider<'_, F> {
+    fn decide(&mut self, position: u64) -> Result<()> {
+        let records = &mut self.kept.records;
+        let mut record = records.get(position)?;
+        let (key, text) = (records.keys.get(position)?, records.text(position)?);
+        let features = records.features(position)?;
+        let document = record.document(&key, &text, &features);
+        let Self { measure, fingerprinter, .. } = self;
+        let known = match &mut self.known {
+            Some(known) => known.nearest(document, measure, fingerprinter)?.map(|near| (near, true)),
+            None => Verdict::New,
+        };
+        let others = self.against.nearest(document, measure)?.map(|near| (near, true));
+        let known = others.or_nearer(known, measure, |(near, _)| near.distance);
+        let fresh = match self.compares_inputs {
+            true => self.kept.nearest(document, measure, fingerprinter)?.map(|near| (near, false)),
+            false => Verdict::New,
+        };
+        record.outcome = match known.or_nearer(fresh, measure, |(near, _)| near.distance) {
+            Verdict::Near((near, is_known), similarity) => {
+                let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
+                let of = if is_known { self.kept.records.keys.push(&near.key)? } else { near.sequence };
+                self.kept.records.add_follower(of)?;
+                Outcome::Duplicate { of, distance: near.distance, similarity, is_copy }
+            }
+            verdict => {
+                self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
+                Outcome::Kept { is_unconfirmed: matches!(verdict, Verdict::Unconfirmed) }
+            }
+        };
+        self.kept.records.records.set(position, &record.to_bytes())
+    }
+}
+
+/// The second pass: writes documents and duplicates in input order.
+fn write<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
+    reader: &mut Reader,
+    records: &mut Records,
+    report: Report<'_>,
+) -> Result<()> {
+    let changed = || InputSetProblem::ChangedBetweenPasses.into();
+    // The files of a resumed run have these records already.
+    run.skip(reader)?;
+    let (count, mut block) = (records.records.count, Vec::new().into_iter());
+    while let Some(item) = reader.next_item()? {
+        if block.len() == 0 {
+            block = records.block(run.counts.records)?.into_iter();
+        }
+        let ranked: RankedRecord<F> = block.next().ok_or_else(changed)?;
+        if let Item::Record(record) = &item {
+            run.begin(record.source)?;
+        }
+        run.count(item.digest());
+        match checked(item, run.job.dedup.confirm) {
+            Item::Bad(bad) => run.reject(&bad)?,
+            Item::Record(_) if ranked.outcome == Outcome::Bad => return Err(changed()),
+            Item::Record(record) => write_document(run, &record, ranked, records)?,
+        }
+        if run.counts.records.is_multiple_of(BLOCK_RECORDS) {
+            run.checkpoint_if_due()?;
+            report_progress(report, &run.counts, reader.position())?;
+        }
+    }
+    if run.counts.records == count { Ok(()) } else { Err(changed()) }
+}
+
+fn write_document<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
+    record: &Record,
+    ranked: RankedRecord<F>,
+    records: &mut Records,
+) -> Result<()> {
+    run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
+    if ranked.outcome == Outcome::SetAside {
+        return run.set_aside(record.raw());
+    }
+    run.counts.push_comparable(ranked.comparable);
+    match ranked.outcome {
+        Outcome::Duplicate { of, distance, similarity, is_copy } => {
+            let original = Original { key: records.keys.get(of)?, distance, similarity, is_copy };
+            run.leave_out(ranked.fingerprint, record, &original, records.cluster_size(of)?)
+        }
+        outcome => {
+            run.counts.unconfirmed += u64::from(outcome == Outcome::Kept { is_unconfirmed: true });
+            // The record was counted before.
+            let position = run.counts.records - 1;
+            let features = records.features(position)?;
+            let size = records.cluster_size(position)?;
+            run.keep(ranked.document(&record.key, &record.text, &features), record, size)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What is known of a record between the two passes, and its form in a temporary file.
+
+use crate::dedup::decide::Document;
+use crate::recipe::{Comparable, Features, Fingerprinted};
+use nearprint::Fingerprint;
+use nearprint::internal::Sortable;
+
+/// What becomes of a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// It is malformed.
+    Bad,
+    /// It has too few tokens or features.
+    SetAside,
+    Kept {
+        /// It is near others, but no text confirms it.
+        is_unconfirmed: bool,
+    },
+    Duplicate {
+        /// The index of the key of the original.
+        of: u64,
+        distance: u32,
+        similarity: f64,
+        is_copy: bool,
+    },
+}
+
+/// A record, its fingerprint and what becomes of it. Its key and its text are stored elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RankedRecord<F> {
+    pub(crate) outcome: Outcome,
+    pub(crate) comparable: Comparable,
+    pub(crate) text_hash: u128,
+    pub(crate) fingerprint: F,
+}
+
+impl<F: Fingerprint> RankedRecord<F> {
+    /// Kind, flag, key, distance, similarity; what is compared, hash, fingerprint.
+    pub(crate) const LEN_BYTES: usize = 1 + 1 + 8 + 4 + 8 + 1 + 16 + F::LEN_BYTES;
+
+    /// A malformed record.
+    pub(crate) fn bad() -> Self {
+        Self::from_bytes(&vec![0; Self::LEN_BYTES])
+    }
+
+    /// A record that is kept, unless it is decided otherwise.
+    pub(crate) fn new(fingerprinted: &Fingerprinted<F>) -> Self {
+        Self {
+            outcome: Outcome::Kept { is_unconfirmed: false },
+            comparable: fingerprinted.comparable(),
+            text_hash: fingerprinted.text_hash,
+            fingerprint: fingerprinted.value,
+        }
+    }
+
+    pub(crate) fn document<'a>(
+        &self,
+        key: &'a str,
+        text: &'a str,
+        features: &'a Features,
+    ) -> Document<'a, F> {
+        let Self { comparable, text_hash, fingerprint, .. } = *self;
+        Document { key, text, text_hash, fingerprint, comparable, features }
+    }
+
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let (kind, flag, of, distance, similarity) = match self.outcome {
+            Outcome::Bad => (0, false, 0, 0, 0.0),
+            Outcome::SetAside => (1, false, 0, 0, 0.0),
+            Outcome::Kept { is_unconfirmed } => (2, is_unconfirmed, 0, 0, 0.0),
+            Outcome::Duplicate { of, distance, similarity, is_copy } => {
+                (3, is_copy, of, distance, similarity)
+            }
+        };
+        let mut bytes = vec![kind, u8::from(flag)];
+        bytes.extend(of.to_le_bytes());
+        bytes.extend(distance.to_le_bytes());
+        bytes.extend(f64::to_le_bytes(similarity));
+        bytes.push(self.comparable as u8);
+        bytes.extend(self.text_hash.to_le_bytes());
+        Sortable::write_le(self.fingerprint, &mut bytes);
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) has written.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        const TOKENS: u8 = Comparable::Tokens as u8;
+        const NOTHING: u8 = Comparable::Nothing as u8;
+        let flag = bytes[1] != 0;
+        let outcome = match bytes[0] {
+            0 => Outcome::Bad,
+            1 => Outcome::SetAside,
+            2 => Outcome::Kept { is_unconfirmed: flag },
+            _ => Outcome::Duplicate {
+                of: u64::from_le_bytes(array(&bytes[2..])),
+                distance: u32::from_le_bytes(array(&bytes[10..])),
+                similarity: f64::from_le_bytes(array(&bytes[14..])),
+                is_copy: flag,
+            },
+        };
+        let comparable = match bytes[22] {
+            TOKENS => Comparable::Tokens,
+            NOTHING => Comparable::Nothing,
+            _ => Comparable::Features,
+        };
+        let text_hash = u128::from_le_bytes(array(&bytes[23..]));
+        Self { outcome, comparable, text_hash, fingerprint: Sortable::read_le(&bytes[39..]) }
+    }
+}
+
+/// The first bytes.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|at| bytes[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        assert_eq!(RankedRecord::<u64>::bad().outcome, Outcome::Bad);
+        for outcome in [
+            Outcome::Bad,
+            Outcome::SetAside,
+            Outcome::Kept { is_unconfirmed: true },
+            Outcome::Duplicate { of: u64::MAX, distance: 7, similarity: 0.1, is_copy: false },
+        ] {
+            for comparable in [Comparable::Features, Comparable::Tokens, Comparable::Nothing] {
+                let record =
+                    RankedRecord { outcome, comparable, text_hash: u128::MAX - 1, fingerprint: 1u128 << 77 };
+                assert_eq!(record.to_bytes().len(), RankedRecord::<u128>::LEN_BYTES);
+                assert_eq!(RankedRecord::from_bytes(&record.to_bytes()), record);
+            }
+        }
+    }
+}

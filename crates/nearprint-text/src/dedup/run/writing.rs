@@ -1,0 +1,475 @@
+//! A job that reads and writes, and one that has written all.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::against::Against;
+use super::fingerprinting::{Prepared, bad_record};
+use crate::dedup::decide::{Candidate, Deduplicator, Document, Stored, Verdict};
+use crate::dedup::job::{
+    BandCounts, Checkpoint, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, FinishedJob,
+    GroupSizes, History, JobIdentity, Progress, RecordHash, Report, Rows, report_progress,
+};
+use crate::dedup::output::{JobOutputs, Original, ShardedOutput};
+use crate::dedup::unit::Unit;
+use crate::documents::{BadRecord, InputFile, OutputFile, Position, Reader, Record, path_of_line};
+use crate::error::{Result, ResumeProblem};
+use crate::recipe::Comparable;
+use nearprint::Fingerprint;
+
+/// The most records between two checkpoints.
+const CHECKPOINT_RECORDS: u64 = 10_000;
+/// The time between two checkpoints while records arrive slowly.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+/// The characters of a unit that name its group.
+const GROUP_NAME_CHARS: usize = 80;
+
+/// A job that reads records, decides them, and writes what it keeps.
+pub(crate) struct WritingJob<'a, F: Fingerprint> {
+    pub(crate) job: &'a FileJob,
+    pub(crate) deduplicator: Deduplicator<F>,
+    against: Against<F>,
+    /// The near-duplicates among files, if they are collected.
+    duplicate_files: Vec<DuplicateFile>,
+    pub(crate) counts: DocumentCounts,
+    outputs: JobOutputs<'a, F>,
+    /// The near-duplicates since the job was begun or resumed.
+    groups: GroupSizes,
+    /// The documents kept since then.
+    bands: Option<BandCounts>,
+    /// Covers all records so far.
+    hash: RecordHash,
+    state: JobState,
+}
+
+/// What a database stores about a job that writes.
+struct JobState {
+    identity: JobIdentity,
+    /// The jobs that were finished before.
+    history: History,
+    /// The rows that the job stored before it was interrupted, and the records that it had read.
+    earlier_rows: Rows,
+    resumed_after: u64,
+    /// The sequence number of the first row of this run.
+    start: u64,
+    /// The time of the last checkpoint, and the records before it.
+    last_checkpoint: (Instant, u64),
+}
+
+impl<'a, F: Fingerprint> WritingJob<'a, F> {
+    /// The counts of near-duplicates, which are kept in temporary files.
+    pub(crate) fn groups(job: &FileJob) -> Result<GroupSizes> {
+        let engine = &job.dedup.engine;
+        GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())
+    }
+
+    pub(crate) fn new(
+        (job, groups): (&'a FileJob, GroupSizes),
+        (deduplicator, against): (Deduplicator<F>, Against<F>),
+        outputs: JobOutputs<'a, F>,
+        (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
+    ) -> Self {
+        let (counts, value, earlier_rows) = match unfinished {
+            Some(Checkpoint { counts, digest, rows, .. }) => (counts, digest, rows),
+            None => Default::default(),
+        };
+        let state = JobState {
+            identity,
+            history,
+            earlier_rows,
+            resumed_after: counts.records,
+            start: deduplicator.next_sequence(),
+            last_checkpoint: (Instant::now(), counts.records),
+        };
+        Self {
+            job,
+            counts,
+            outputs,
+            groups,
+            bands: deduplicator.recipe().bands().map(BandCounts::new),
+            deduplicator,
+            against,
+            duplicate_files: Vec::new(),
+            hash: RecordHash { value, ..RecordHash::default() },
+            state,
+        }
+    }
+
+    /// The collections that documents are compared with, for whoever decides them. Their files stay known.
+    pub(crate) fn take_against(&mut self) -> Against<F> {
+        self.against.take_collections()
+    }
+
+    /// The sequence number of the first row that the job has stored, or will store.
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.state.earlier_rows.0.first().map_or(self.state.start, |rows| rows.start)
+    }
+
+    /// Skips the records that an unfinished run has processed. They have to be the same.
+    pub(crate) fn skip(&mut self, reader: &mut Reader) -> Result<()> {
+        let expected = std::mem::take(&mut self.hash).value;
+        while self.hash.records < self.counts.records
+            && let Some(item) = reader.next_item()?
+        {
+            self.hash.push(item.digest());
+        }
+        if (self.hash.value, self.hash.records) == (expected, self.counts.records) {
+            return Ok(());
+        }
+        Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())
+    }
+
+    /// Takes a block of records: `take` decides all that are not bad.
+    pub(crate) fn take<T>(
+        &mut self,
+        block: Vec<Prepared<T>>,
+        at: Position,
+        report: Report<'_>,
+        take: impl Fn(&mut Self, &Record, T) -> Result<()>,
+    ) -> Result<()> {
+        for Prepared { digest, record } in block {
+            if let Ok((record, _)) = &record {
+                self.begin(record.source)?;
+            }
+            self.count(digest);
+            match record {
+                Ok((record, made)) => {
+                    self.counts.invalid_utf8 += u64::from(record.invalid_utf8);
+                    take(self, &record, made)?;
+                }
+                Err(bad) => self.reject(&bad)?,
+            }
+            if self.outputs.end_members() {
+                self.checkpoint_if_due()?;
+            }
+        }
+        self.checkpoint_if_due()?;
+        report_progress(report, &self.counts, at)
+    }
+
+    /// Opens the file for documents of an input, where each input has one, and ends those before it. The records
+    /// so far are of earlier inputs.
+    pub(crate) fn begin(&mut self, source: usize) -> Result<()> {
+        while let Some(shards) = self.outputs.shards()
+            && shards.step_to(source)?
+        {
+            self.complete_shards()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a checkpoint if it is due or many files wait for it to get their names.
+    fn complete_shards(&mut self) -> Result<()> {
+        let has_many = self.outputs.shards().is_some_and(|shards| shards.has_many_ended());
+        if has_many && self.can_checkpoint() { self.make_checkpoint() } else { self.checkpoint_if_due() }
+    }
+
+    /// Whether a checkpoint may be made: there is a database, and no file that could not be resumed.
+    fn can_checkpoint(&mut self) -> bool {
+        !self.deduplicator.is_temporary() && self.outputs.shards().is_none_or(|shards| shards.can_resume())
+    }
+
+    /// Counts a record.
+    pub(crate) fn count(&mut self, digest: u64) {
+        self.counts.records += 1;
+        self.hash.push(digest);
+    }
+
+    /// Makes a checkpoint if the last one is old enough. It ends a member of each compressed file: so that their
+    /// bytes depend on the records alone, it is then made at certain records, however long that takes.
+    pub(crate) fn checkpoint_if_due(&mut self) -> Result<()> {
+        let ((last, records), now) = (self.state.last_checkpoint, self.counts.records);
+        let is_due = match self.outputs.end_members() {
+            true => now > records && now.is_multiple_of(CHECKPOINT_RECORDS),
+            false => now - records >= CHECKPOINT_RECORDS || last.elapsed() >= CHECKPOINT_INTERVAL,
+        };
+        if is_due && self.can_checkpoint() { self.make_checkpoint() } else { Ok(()) }
+    }
+
+    /// Makes the files durable, then, by one commit, the kept documents and what was written to the
+    /// files. Standard output has accepted its documents before they are stored: a run that is cut
+    /// off in between delivers them again.
+    fn make_checkpoint(&mut self) -> Result<()> {
+        let progress = Progress::Reading(self.sync()?);
+        self.deduplicator.checkpoint(&progress.encode()?)?;
+        self.state.last_checkpoint = (Instant::now(), self.counts.records);
+        self.outputs.shards().map_or(Ok(()), ShardedOutput::complete_ended)
+    }
+
+    /// Makes the files durable.
+    fn sync(&mut self) -> Result<Checkpoint> {
+        Ok(Checkpoint {
+            identity: self.state.identity.clone(),
+            rows: self.state.earlier_rows.and(self.state.start, self.deduplicator.next_sequence()),
+            counts: self.counts,
+            digest: self.hash.value,
+            files: self.outputs.sync()?,
+            shards: self.outputs.shards().map(ShardedOutput::sync).transpose()?,
+        })
+    }
+
+    /// What a document or a unit is a duplicate of. `None` if nothing kept is near it.
+    pub(crate) fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Original>> {
+        self.counts.push_comparable(document.comparable);
+        let compares_inputs = self.compares_inputs();
+        let outputs = &mut self.outputs;
+        // Where nothing is written, the temporary database stores the texts.
+        let text_of = |candidate: &Candidate| {
+            let written = candidate.stored.span().and_then(|span| outputs.read_back(span));
+            written.unwrap_or_else(|| candidate.stored.decompress(&candidate.key))
+        };
+        let measure = self.deduplicator.measure().clone();
+        let known = self.against.nearest(document, &measure)?;
+        let own = match compares_inputs {
+            true => self.deduplicator.nearest(document, text_of)?,
+            false => Verdict::New,
+        };
+        match known.or_nearer(own, &measure, |candidate| candidate.distance) {
+            Verdict::Near(near, similarity) => {
+                let is_copy = self.deduplicator.is_copy(document, &near)?;
+                Ok(Some(Original { key: near.key, distance: near.distance, similarity, is_copy }))
+            }
+            verdict => {
+                self.counts.unconfirmed += u64::from(verdict == Verdict::Unconfirmed);
+                Ok(None)
+            }
+        }
+    }
+
+    /// What a unit repeats: the first of its kept occurrences in other documents, if there are enough of them.
+    /// Tells also whether its own document has it already.
+    pub(crate) fn often_repeated(
+        &mut self,
+        unit: Document<'_, F>,
+        own: &str,
+        min_repeats: u64,
+    ) -> Result<(Option<Original>, bool)> {
+        self.counts.push_comparable(unit.comparable);
+        let near = self.deduplicator.all_near(unit)?;
+        let (own_ones, others): (Vec<_>, Vec<_>) =
+            near.into_iter().partition(|candidate| Unit::document_of(&candidate.key) == own);
+        let documents: BTreeSet<&str> =
+            others.iter().map(|candidate| Unit::document_of(&candidate.key)).collect();
+        let first = others.first().filter(|_| documents.len() as u64 + 1 >= min_repeats);
+        let original = first.map(|first| -> Result<Original> {
+            let similarity = self.deduplicator.recipe().similarity(first.distance);
+            let is_copy = self.deduplicator.is_copy(unit, first)?;
+            Ok(Original { key: first.key.clone(), distance: first.distance, similarity, is_copy })
+        });
+        Ok((original.transpose()?, !own_ones.is_empty()))
+    }
+
+    /// Writes a document, and remembers it.
+    pub(crate) fn keep(
+        &mut self,
+        document: Document<'_, F>,
+        record: &Record,
+        cluster_size: Option<u64>,
+    ) -> Result<()> {
+        self.counts.kept += 1;
+        let span = self.outputs.write(record, None, Some(document.fingerprint), None, cluster_size)?;
+        if !self.compares_inputs() {
+            return Ok(());
+        }
+        let confirms_by_output = self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some();
+        match span.filter(|_| confirms_by_output) {
+            Some(span) => self.remember(document, &Stored::place(span, document.text_hash)),
+            None => self.keep_unit(document),
+        }
+    }
+
+    /// Remembers a unit.
+    pub(crate) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
+        let stored = self.deduplicator.stored(unit)?;
+        self.remember(unit, &stored)
+    }
+
+    /// Whether documents of the inputs are compared with each other.
+    pub(crate) fn compares_inputs(&self) -> bool {
+        self.job.within || self.job.database.is_some()
+    }
+
+    /// Remembers a document or unit, and counts its bands. Without features it has none.
+    fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+        if let Some(bands) = &mut self.bands
+            && document.comparable == Comparable::Features
+        {
+            bands.push(document.fingerprint);
+        }
+        self.deduplicator.remember(document, stored)
+    }
+
+    /// Counts a near-duplicate and writes a line about it, and the document if it is to be
+    /// annotated.
+    pub(crate) fn leave_out(
+        &mut self,
+        fingerprint: F,
+        record: &Record,
+        of: &Original,
+        cluster_size: Option<u64>,
+    ) -> Result<()> {
+        self.counts.push_duplicate(of.similarity, of.is_copy);
+        if self.job.collects_files && self.outputs.lists_files {
+            self.duplicate_files.push(DuplicateFile {
+                path: path_of_line(record.raw()).to_path_buf(),
+                kept: PathBuf::from(&of.key),
+                similarity: of.similarity,
+                is_copy: of.is_copy,
+            });
+        }
+        self.groups.push(&of.key, &of.key)?;
+        if self.job.annotate {
+            self.outputs.write(record, None, Some(fingerprint), Some(of), cluster_size)?;
+        }
+        // The file distinguishes two documents of one key.
+        let key = match record.key == of.key {
+            true => format!("{}#{}", record.key, record.number).into(),
+            false => Cow::Borrowed(&*record.key),
+        };
+        self.outputs.list_duplicate(&key, of, cluster_size)
+    }
+
+    /// Counts a unit that is removed, and writes a line about it.
+    pub(crate) fn remove_unit(&mut self, unit: Document<'_, F>, of: &Original) -> Result<()> {
+        self.counts.units.removed += 1;
+        self.counts.units.removed_bytes += unit.text.len() as u64;
+        self.counts.units.within += u64::from(Unit::document_of(&of.key) == Unit::document_of(unit.key));
+        self.counts.push_similarity(of.similarity, of.is_copy);
+        let shown = unit.text.char_indices().nth(GROUP_NAME_CHARS).map_or(unit.text.len(), |(end, _)| end);
+        self.groups.push(&of.key, &unit.text[..shown])?;
+        self.outputs.list_duplicate(unit.key, of, None)
+    }
+
+    /// Counts a passage that is removed, and writes a line about it. `of` is the key of the document that has it; none
+    /// if that is the document itself, whose key is `own`.
+    pub(crate) fn remove_passage(
+        &mut self,
+        key: &str,
+        text: &str,
+        of: Option<&str>,
+        own: &str,
+    ) -> Result<()> {
+        self.counts.units.removed += 1;
+        self.counts.units.removed_bytes += text.len() as u64;
+        self.counts.units.within += u64::from(of.is_none());
+        self.counts.push_similarity(1.0, true);
+        let of = of.unwrap_or(own).to_string();
+        let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
+        self.groups.push(&of, &text[..shown])?;
+        self.outputs.list_duplicate(
+            key,
+            &Original { key: of, distance: 0, similarity: 1.0, is_copy: true },
+            None,
+        )
+    }
+
+    /// Writes a document that may have lost units, with the text that is left of it.
+    pub(crate) fn write_rest(&mut self, record: &Record, text: Option<&str>) -> Result<()> {
+        self.counts.kept += 1;
+        self.outputs.write(record, text, None, None, None).map(drop)
+    }
+
+    /// Writes a malformed record to the rejects, or ends the run. One without a text may be set aside.
+    pub(crate) fn reject(&mut self, bad: &BadRecord) -> Result<()> {
+        if bad.is_dropped {
+            return self.set_aside(&bad.raw);
+        }
+        self.counts.bad += 1;
+        if self.job.rejects.is_none() {
+            return Err(bad_record(bad));
+        }
+        self.outputs.reject(&bad.raw)
+    }
+
+    /// Writes a document with too few tokens or features, or without a text, to the rejects.
+    pub(crate) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
+        self.counts.aside += 1;
+        self.outputs.reject(raw)
+    }
+
+    /// Writes the ends of the files. With a database, one commit then says that all is written.
+    pub(crate) fn end(mut self, reader: &Reader) -> Result<WrittenJob<F>> {
+        let is_temporary = self.deduplicator.is_temporary();
+        while let Some(shards) = self.outputs.shards()
+            && shards.step_to_end()?
+        {
+            self.complete_shards()?;
+        }
+        if self.outputs.shards().is_some() && !is_temporary {
+            self.make_checkpoint()?;
+        }
+        let mut checkpoint = if is_temporary { None } else { Some(self.sync()?) };
+        if self.outputs.is_made_at_the_end() {
+            checkpoint.iter_mut().for_each(|checkpoint| checkpoint.files[0] = None);
+        }
+        let mut history = self.state.history;
+        let unlisted = self.outputs.unlisted();
+        let files = (self.job.collects_files && self.outputs.lists_files).then(|| {
+            let all: Vec<_> = reader.inputs().iter().chain(&self.against.files).collect();
+            let stamps = all.iter().filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
+            let mut duplicates = std::mem::take(&mut self.duplicate_files);
+            let paths = paths_of_keys(&all);
+            for file in &mut duplicates {
+                if let Some(path) = file.kept.to_str().and_then(|key| paths.get(key)) {
+                    file.kept = path.to_path_buf();
+                }
+            }
+            DuplicateFiles { duplicates, stamps }
+        });
+        let mut outputs = self.outputs.end()?;
+        if let Some(checkpoint) = checkpoint {
+            for output in outputs.iter_mut().flatten() {
+                output.keep();
+                output.sync()?;
+            }
+            let written = FinishedJob::new(self.job, checkpoint, &self.hash, &outputs)?;
+            self.deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
+            history.jobs.push(written);
+        }
+        let report = FileReport {
+            counts: self.counts,
+            resumed_after: self.state.resumed_after,
+            completed: None,
+            largest: self.groups.largest()?,
+            near: self.deduplicator.measure().near(),
+            counts_copies: self.deduplicator.counts_copies(),
+            left_out: reader.left_out().clone(),
+            files,
+            unlisted,
+            crowding: self.bands.as_ref().map(BandCounts::crowding),
+        };
+        let history = history.encode(self.job)?;
+        Ok(WrittenJob { deduplicator: self.deduplicator, outputs, history, report })
+    }
+}
+
+/// The paths that their keys do not have, because they are no UTF-8. A key of two of them has none of both.
+fn paths_of_keys<'a>(files: &[&'a InputFile]) -> HashMap<String, &'a Path> {
+    let mut paths = HashMap::new();
+    for path in files.iter().map(|file| &*file.path).filter(|path| path.to_str().is_none()) {
+        let unclear = Path::new("");
+        paths.entry(path.to_string_lossy().into_owned()).and_modify(|known| *known = unclear).or_insert(path);
+    }
+    paths
+}
+
+/// A job that has written all. If it is killed now, the next run completes it.
+pub(crate) struct WrittenJob<F: Fingerprint> {
+    deduplicator: Deduplicator<F>,
+    /// The files, which are to get their names.
+    outputs: [Option<OutputFile>; 3],
+    /// All finished jobs, this one included.
+    history: Vec<u8>,
+    report: FileReport,
+}
+
+impl<F: Fingerprint> WrittenJob<F> {
+    /// Gives the files their names. Then one commit moves the record of the job to the history.
+    pub(crate) fn complete(mut self) -> Result<FileReport> {
+        self.outputs.into_iter().flatten().try_for_each(OutputFile::complete)?;
+        self.deduplicator.finish_with(Some(&self.history))?;
+        Ok(self.report)
+    }
+}

@@ -1,0 +1,161 @@
+//! The units of a text that can be removed from it.
+
+use std::ops::Range;
+
+/// What is compared in the place of whole documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Lines between blank ones. A blank line has nothing but white space.
+    Paragraph,
+    /// Each line that is not blank.
+    Line,
+    /// Runs of at least [`min_words`](UnitRules::min_words) words, wherever they begin and end.
+    Passage,
+}
+
+/// Which units are removed, and what becomes of documents that lose most of their text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UnitRules {
+    /// A unit is removed from this document on, counted among the documents that have it; at least 2. With 2, it
+    /// is also removed where its own document repeats it. More are counted only by the distance of fingerprints, as
+    /// with the recipe `exact`.
+    pub min_repeats: u64,
+    /// The least share of its text, from 0 to 1, that earlier documents may leave of a document. With less it is
+    /// *hollow*.
+    pub min_left: f64,
+    /// The words of the shortest [passage](Unit::Passage) that is removed, at least 2. By default 50.
+    pub min_words: usize,
+    /// Whether a hollow document is written whole. Otherwise it is not written, and none of its units is
+    /// remembered.
+    pub keeps_hollow: bool,
+}
+
+impl Default for UnitRules {
+    fn default() -> Self {
+        Self { min_repeats: 2, min_left: 0.0, min_words: 50, keeps_hollow: false }
+    }
+}
+
+impl Unit {
+    /// The least [tokens](crate::dedup::DedupOptions::min_tokens) of a unit that is compared, unless another
+    /// number is chosen: a few words recur by chance.
+    pub const DEFAULT_MIN_TOKENS: usize = 5;
+
+    /// The most bytes that the key of a unit has after the key of its document.
+    pub(crate) const MORE_KEY_BYTES: usize = 1 + u64::MAX.ilog10() as usize + 1;
+
+    /// The name in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Paragraph => "paragraph",
+            Self::Line => "line",
+            Self::Passage => "passage",
+        }
+    }
+
+    /// Calls `visit` with the key and the text of each unit of a document. Passages depend on other documents: there
+    /// are none to visit.
+    ///
+    /// ```
+    /// use nearprint_text::dedup::Unit;
+    /// let mut units = Vec::new();
+    /// Unit::Paragraph.for_each_keyed("a", "One.\n\nTwo,\nand more.\n", |key, text| {
+    ///     units.push((key.to_string(), text.to_string()));
+    /// });
+    /// assert_eq!(units, [("a#1".into(), "One.".into()), ("a#2".into(), "Two,\nand more.".into())]);
+    /// ```
+    pub fn for_each_keyed(self, document: &str, text: &str, mut visit: impl FnMut(&str, &str)) {
+        let mut number = 0;
+        self.for_each(text, |place| {
+            number += 1;
+            visit(&Self::key(document, number), &text[place]);
+        });
+    }
+
+    /// The key of the unit of a document with a number, from 1.
+    pub(crate) fn key(document: &str, number: u64) -> String {
+        format!("{document}#{number}")
+    }
+
+    /// The key of the document that a unit with a key belongs to.
+    pub(crate) fn document_of(key: &str) -> &str {
+        key.rsplit_once('#').map_or(key, |(document, _)| document)
+    }
+
+    /// Calls `visit` with the place of each unit of a text, without the line end behind it.
+    pub(crate) fn for_each(self, text: &str, mut visit: impl FnMut(Range<usize>)) {
+        let mut paragraph: Option<Range<usize>> = None;
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let end = start + line.trim_end_matches(['\r', '\n']).len();
+            let is_blank = line.trim().is_empty();
+            match (self, is_blank, &mut paragraph) {
+                (Self::Line, false, _) => visit(start..end),
+                (Self::Paragraph, false, Some(paragraph)) => paragraph.end = end,
+                (Self::Paragraph, false, None) => paragraph = Some(start..end),
+                (Self::Passage, false, _) => {}
+                (_, true, _) => paragraph.take().into_iter().for_each(&mut visit),
+            }
+            start += line.len();
+        }
+        paragraph.into_iter().for_each(visit);
+    }
+
+    /// The text without the units at `removed`, which are in order. What separates two units goes with
+    /// the second one, and what precedes the first with that; what follows the last unit stays.
+    pub(crate) fn without(self, text: &str, removed: &[Range<usize>]) -> String {
+        let mut rest = String::with_capacity(text.len());
+        let (mut removed, mut end, mut is_first) = (removed.iter().peekable(), 0, true);
+        self.for_each(text, |unit| {
+            if removed.next_if(|place| **place == unit).is_none() {
+                let start = if rest.is_empty() && !is_first { unit.start } else { end };
+                rest.push_str(&text[start..unit.end]);
+            }
+            (end, is_first) = (unit.end, false);
+        });
+        rest.push_str(&text[end..]);
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\n  one\r\ntwo\n \t\n\nthree\n\nfour\n";
+
+    fn units(unit: Unit, text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        unit.for_each(text, |place| found.push(&text[place]));
+        found
+    }
+
+    #[test]
+    fn texts_are_divided_at_lines() {
+        assert_eq!(units(Unit::Paragraph, TEXT), ["  one\r\ntwo", "three", "four"]);
+        assert_eq!(units(Unit::Line, TEXT), ["  one", "two", "three", "four"]);
+        for unit in [Unit::Paragraph, Unit::Line] {
+            assert!(units(unit, " \n\r\n").is_empty() && units(unit, "").is_empty());
+            assert_eq!(units(unit, "no line end"), ["no line end"]);
+        }
+    }
+
+    #[test]
+    fn what_stays_keeps_its_bytes() {
+        let without = |unit: Unit, removed: &[&str]| {
+            let mut places = Vec::new();
+            unit.for_each(TEXT, |place| places.push(place));
+            places.retain(|place| removed.contains(&&TEXT[place.clone()]));
+            unit.without(TEXT, &places)
+        };
+        assert_eq!(without(Unit::Paragraph, &[]), TEXT);
+        assert_eq!(without(Unit::Line, &[]), TEXT);
+        assert_eq!(without(Unit::Paragraph, &["three"]), "\n  one\r\ntwo\n\nfour\n");
+        assert_eq!(without(Unit::Paragraph, &["four"]), "\n  one\r\ntwo\n \t\n\nthree\n");
+        assert_eq!(without(Unit::Paragraph, &["  one\r\ntwo"]), "three\n\nfour\n");
+        assert_eq!(without(Unit::Line, &["  one", "three"]), "two\n\nfour\n");
+        assert_eq!(without(Unit::Line, &["  one", "two", "three", "four"]), "\n");
+    }
+}

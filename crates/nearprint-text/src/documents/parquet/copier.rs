@@ -1,0 +1,252 @@
+//! Copies rows of Parquet files, with more columns.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::interleave::interleave_record_batch;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+
+use super::super::added::{AddedField, FieldKind, FieldValue};
+use super::super::line_file::is_stdout;
+use super::super::output_file::{OutputFile, Written};
+use super::super::system;
+use super::reader::ParquetReader;
+use super::row::{BATCH_ROWS, ParquetRow, ParquetValue};
+use super::spool::RowSpool;
+use super::writer::{ParquetWriter, write_error};
+use crate::error::{Error, Result};
+
+/// The most batches in memory whose rows wait to be written.
+const BATCHES_WAITING: usize = 16;
+
+/// The columns and the compression of a file.
+#[derive(Clone)]
+pub(in super::super) struct ParquetShape {
+    pub(in super::super) schema: SchemaRef,
+    compression: Compression,
+}
+
+impl ParquetShape {
+    pub(in super::super) fn of(reader: &ParquetReader) -> Self {
+        Self { schema: reader.schema().clone(), compression: reader.compression() }
+    }
+}
+
+/// Where rows go.
+#[expect(clippy::large_enum_variant, reason = "there is one of each output")]
+enum RowTarget {
+    File(ParquetWriter),
+    Spool(RowSpool),
+}
+
+impl RowTarget {
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(writer) => writer.path(),
+            Self::Spool(spool) => spool.path(),
+        }
+    }
+
+    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
+        match self {
+            Self::File(writer) => writer.write(columns),
+            Self::Spool(spool) => spool.write(columns),
+        }
+    }
+}
+
+/// Copies rows of other files, with more columns.
+pub(in super::super) struct RowCopier {
+    target: RowTarget,
+    /// Rows that wait to be written: their batches, (batch, row), and the added columns.
+    batches: Vec<Arc<RecordBatch>>,
+    rows: Vec<(usize, usize)>,
+    added: Vec<AddedColumn>,
+    /// The columns that are copied; all if it is empty.
+    columns: Vec<usize>,
+    /// The place of the text among the copied columns.
+    text_column: Option<usize>,
+    /// Other texts of rows that wait: (place among `rows`, text).
+    texts: Vec<(usize, String)>,
+}
+
+/// The values of an added column in rows that wait to be written.
+enum AddedColumn {
+    Text(Vec<Option<String>>),
+    Number(Vec<Option<f64>>),
+    Count(Vec<Option<u64>>),
+    Flag(Vec<Option<bool>>),
+}
+
+impl AddedColumn {
+    fn of(field: &AddedField) -> Self {
+        match field.kind {
+            FieldKind::Text => Self::Text(Vec::new()),
+            FieldKind::Number => Self::Number(Vec::new()),
+            FieldKind::Count => Self::Count(Vec::new()),
+            FieldKind::Flag => Self::Flag(Vec::new()),
+        }
+    }
+
+    /// Adds a value; none if it has another type.
+    fn push(&mut self, value: &FieldValue<'_>) {
+        match (self, value) {
+            (Self::Text(column), FieldValue::Text(text)) => column.push(Some(text.to_string())),
+            (Self::Text(column), _) => column.push(None),
+            (Self::Number(column), FieldValue::Number(number)) => column.push(Some(*number)),
+            (Self::Number(column), _) => column.push(None),
+            (Self::Count(column), FieldValue::Count(count)) => column.push(Some(*count)),
+            (Self::Count(column), _) => column.push(None),
+            (Self::Flag(column), FieldValue::Flag(flag)) => column.push(Some(*flag)),
+            (Self::Flag(column), _) => column.push(None),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(column) => Arc::new(StringArray::from_iter(column.drain(..))),
+            Self::Number(column) => Arc::new(Float64Array::from_iter(column.drain(..))),
+            Self::Count(column) => Arc::new(UInt64Array::from_iter(column.drain(..))),
+            Self::Flag(column) => Arc::new(BooleanArray::from_iter(column.drain(..))),
+        }
+    }
+}
+
+impl RowCopier {
+    /// Creates a file with these columns of `source`, all if there are none, and its compression,
+    /// and one more column for each added field. One that is to be resumable has its rows in a file of their own.
+    /// An earlier run may have `written` some of it.
+    pub(in super::super) fn create(
+        path: &Path,
+        (source, text_field): (&ParquetShape, &str),
+        (added, columns): (&[AddedField], &[usize]),
+        (is_resumable, written): (bool, Option<Written>),
+    ) -> Result<Self> {
+        let kept;
+        let schema = match columns {
+            [] => &source.schema,
+            columns => {
+                kept = source.schema.project(columns).map_err(ParquetError::from);
+                &kept.map_err(write_error(path))?
+            }
+        };
+        let text_column = schema.column_with_name(text_field).map(|(column, _)| column);
+        let schema = with_fields(schema, added);
+        let writer = ParquetWriter::create(path, &schema, source.compression)?;
+        let is_stream = is_stdout(path) || system::is_stream(path).map_err(Error::io("create", path))?;
+        let target = match is_resumable && !is_stream {
+            true => RowTarget::Spool(RowSpool::open(path, writer, written)?),
+            false => RowTarget::File(writer),
+        };
+        let added = added.iter().map(AddedColumn::of).collect();
+        let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
+        Ok(Self { target, batches, rows, added, columns: columns.to_vec(), text_column, texts })
+    }
+
+    /// Copies a row, with another text if there is one.
+    pub(in super::super) fn append(
+        &mut self,
+        row: &ParquetRow,
+        text: Option<&str>,
+        values: &[FieldValue<'_>],
+    ) -> Result<()> {
+        let ParquetRow { batch, index } = row;
+        if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, batch)) {
+            if self.batches.len() == BATCHES_WAITING {
+                self.write_waiting()?;
+            }
+            self.batches.push(batch.clone());
+        }
+        self.texts.extend(text.map(|text| (self.rows.len(), text.to_string())));
+        self.rows.push((self.batches.len() - 1, *index));
+        self.added.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        if self.rows.len() < BATCH_ROWS { Ok(()) } else { self.write_waiting() }
+    }
+
+    fn write_waiting(&mut self) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let kept = |batch: &Arc<RecordBatch>| match &*self.columns {
+            [] => Ok((**batch).clone()),
+            columns => batch.project(columns).map_err(ParquetError::from),
+        };
+        let kept = self.batches.iter().map(kept).collect::<std::result::Result<Vec<_>, _>>();
+        let kept = kept.map_err(write_error(self.target.path()))?;
+        let batches: Vec<&RecordBatch> = kept.iter().collect();
+        let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
+        let mut columns = rows.map_err(write_error(self.target.path()))?.columns().to_vec();
+        if let Some(column) = self.text_column.filter(|_| !self.texts.is_empty()) {
+            let changed =
+                with_texts(&columns[column], &self.texts).map_err(write_error(self.target.path()))?;
+            columns[column] = changed;
+        }
+        self.texts.clear();
+        columns.extend(self.added.iter_mut().map(AddedColumn::take));
+        self.target.write(columns)?;
+        self.batches.clear();
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Makes the rows durable, and returns where they end. Does nothing if they go to the file itself.
+    pub(in super::super) fn flush_and_sync(&mut self) -> Result<Written> {
+        self.write_waiting()?;
+        match &mut self.target {
+            RowTarget::File(_) => Ok(Written::default()),
+            RowTarget::Spool(spool) => spool.flush_and_sync(),
+        }
+    }
+
+    /// Writes the waiting rows and the end of the file. Returns the file, as [`ParquetWriter::end`].
+    pub(in super::super) fn end(mut self) -> Result<Option<OutputFile>> {
+        self.write_waiting()?;
+        match self.target {
+            RowTarget::File(writer) => writer.end(),
+            RowTarget::Spool(spool) => spool.end(),
+        }
+    }
+}
+
+/// A column of strings with other values at some places.
+fn with_texts(column: &ArrayRef, texts: &[(usize, String)]) -> std::result::Result<ArrayRef, ParquetError> {
+    let mut texts = texts.iter().peekable();
+    let values: Vec<Option<&str>> = (0..column.len())
+        .map(|row| match texts.next_if(|(changed, _)| *changed == row) {
+            Some((_, text)) => Some(&**text),
+            None => match ParquetValue::at(column, row) {
+                ParquetValue::Text(text) => Some(text),
+                _ => None,
+            },
+        })
+        .collect();
+    Ok(match column.data_type() {
+        DataType::Utf8 => Arc::new(StringArray::from(values)),
+        DataType::LargeUtf8 => Arc::new(LargeStringArray::from(values)),
+        DataType::Utf8View => Arc::new(StringViewArray::from(values)),
+        other => {
+            let why = format!("texts of the type {other} cannot be changed; strings can");
+            return Err(ParquetError::General(why));
+        }
+    })
+}
+
+fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {
+    let added = added.iter().map(|AddedField { name, kind }| {
+        let kind = match kind {
+            FieldKind::Text => DataType::Utf8,
+            FieldKind::Number => DataType::Float64,
+            FieldKind::Count => DataType::UInt64,
+            FieldKind::Flag => DataType::Boolean,
+        };
+        Arc::new(Field::new(name, kind, true))
+    });
+    let fields: Vec<_> = schema.fields().iter().cloned().chain(added).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
