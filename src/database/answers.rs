@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
-use crate::progress::{NO_PROGRESS, ProgressFn, Stage};
+use crate::progress::{NO_PROGRESS, ProgressFn};
 use crate::query::search::Searcher;
 use crate::query::{Match, Query, RowKey, batch};
 use crate::util::visitor::CallerError;
@@ -36,10 +36,15 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Corrupt`] when a page that the answer needs is damaged.
     pub fn query(&self, fingerprint: F, query: impl Into<Query>) -> Result<Vec<Match<F>>> {
-        self.answer(fingerprint, query.into(), NO_PROGRESS)
+        F::query(self, fingerprint, query.into())
     }
 
-    fn answer(&self, fingerprint: F, query: Query, progress: ProgressFn<'_>) -> Result<Vec<Match<F>>> {
+    pub(super) fn answer(
+        &self,
+        fingerprint: F,
+        query: Query,
+        progress: ProgressFn<'_>,
+    ) -> Result<Vec<Match<F>>> {
         query.answer(self.view(), |k| {
             let found = self.within(fingerprint, k, query.most_rows())?;
             progress(0)?;
@@ -100,10 +105,9 @@ impl<F: Fingerprint> Snapshot<F> {
         query: impl Into<Query>,
         mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let progress = self.options().counter(Stage::Answering, fingerprints.len() as u64);
         let mut caller = CallerError::new();
-        let visit = |index: usize, matches: &[Match<F>]| caller.keep(visit(index, matches));
-        let done = self.answer_batch(fingerprints, query.into(), &progress, visit);
+        let mut visit = |index: usize, matches: &[Match<F>]| caller.keep(visit(index, matches));
+        let done = F::query_batch(self, fingerprints, query.into(), &mut visit);
         caller.or(done)
     }
 
@@ -113,7 +117,7 @@ impl<F: Fingerprint> Snapshot<F> {
         fingerprints: &[F],
         query: Query,
         progress: ProgressFn<'_>,
-        visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let workers = self.workers(progress);
         if query.grows() {
@@ -129,9 +133,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn keys_of(&self, row: Row<F>) -> Result<Vec<RowKey>> {
-        let mut keys = Vec::new();
-        self.view().keys_of(row, &mut keys)?;
-        Ok(RowKey::distinct(keys))
+        F::keys_of(self, row)
     }
 
     /// The ids of the rows that have a key, ascending: a look-up by the hash of the key.
@@ -143,7 +145,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn ids_of_key(&self, key: &str) -> Result<Vec<u64>> {
-        self.view().ids_of_key(key.as_bytes())
+        F::ids_of_key(self, key)
     }
 
     /// The ids of the rows that have a key, ascending, whatever their ids: one walk over all keys.
@@ -151,7 +153,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn ids_of_key_scan(&self, key: &str) -> Result<Vec<u64>> {
-        self.view().ids_of_key_scan(key.as_bytes())
+        F::ids_of_key_scan(self, key)
     }
 
     /// The fingerprints stored under an id, without a walk over all rows; `None` if that is not possible.
@@ -165,6 +167,18 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>> {
+        F::fingerprints_of(self, id)
+    }
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    pub(super) fn keys_of_row(&self, row: Row<F>) -> Result<Vec<RowKey>> {
+        let mut keys = Vec::new();
+        self.view().keys_of(row, &mut keys)?;
+        Ok(RowKey::distinct(keys))
+    }
+
+    pub(super) fn fingerprints_of_id(&self, id: u64) -> Result<Vec<F>> {
         if let Some(found) = self.fingerprints_by_keys(id)? {
             return Ok(found);
         }

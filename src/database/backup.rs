@@ -44,10 +44,16 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`backup`](Snapshot::backup); also as [`Database::open`](crate::Database::open) for `base`.
     pub fn backup_with(&self, dest: impl AsRef<Path>, base: Option<impl AsRef<Path>>) -> Result<u64> {
-        let base = base.map(|path| Base::open::<F>(path.as_ref())).transpose()?;
-        refuse_inside(dest.as_ref(), &self.folder())?;
+        F::backup(self, dest.as_ref(), base.as_ref().map(AsRef::as_ref))
+    }
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    pub(super) fn copy_to(&self, dest: &Path, base: Option<&Path>) -> Result<u64> {
+        let base = base.map(Base::open::<F>).transpose()?;
+        refuse_inside(dest, &self.folder())?;
         manifest::check_writable(self.storage(), self.manifest())?;
-        let mut staging = Staging::begin(dest.as_ref())?;
+        let mut staging = Staging::begin(dest)?;
         staging.copy_permissions(self.storage())?;
         let options = self.options();
         let mut manifest = self.manifest_in_runs();

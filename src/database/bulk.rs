@@ -189,7 +189,10 @@ impl<F: Fingerprint> Builder<F> {
     /// written, [`Error::Interrupted`]; [`Error::Forked`] in the child of a fork, not for every row;
     /// for keys and texts as [`Writer::insert`](crate::Writer::insert).
     pub fn push<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
-        let row = row.into();
+        F::push(self, row.into())
+    }
+
+    pub(super) fn push_new(&mut self, row: NewRow<'_, F>) -> Result<u64> {
         row.check(self.manifest.keys, self.staging.target())?;
         let (fingerprint, given) = (row.fingerprint, row.given_id());
         let Some(key) = row.key else { return self.push_row(fingerprint, given) };
@@ -233,6 +236,10 @@ impl<F: Fingerprint> Builder<F> {
     /// [`Error::AlreadyExists`] if the path was created meanwhile, [`Error::Forked`] in the child of
     /// a fork.
     pub fn finish(self) -> Result<crate::Database<F>> {
+        F::finish_build(self)
+    }
+
+    pub(super) fn publish(self) -> Result<crate::Database<F>> {
         self.staging.check_process()?;
         let Self {
             sorter,

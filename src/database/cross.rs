@@ -4,16 +4,15 @@
 //! Both may have different layouts, and the cost grows with the smaller one.
 
 use crate::database::snapshot::Snapshot;
+use crate::database::streams::RowPair;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::progress::{ProgressFn, Stage};
 use crate::query::{Match, Pair, Query};
-use crate::util::visitor::CallerError;
+use crate::util::visitor::{InBlocks, visiting};
 
 /// Queries of one batch: enough for a batch to be answered table by table.
 const QUERIES_AT_ONCE: usize = 1 << 18;
-/// Pairs of one block.
-const PAIRS_AT_ONCE: usize = 1024;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Visits all pairs of a fingerprint `a` of this database and a fingerprint `b` of another one
@@ -51,23 +50,9 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         other: &Self,
         k: u32,
-        mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+        visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut pairs = Vec::new();
-        self.cross_groups(other, k, |side, rows, matches| -> Result<(), E> {
-            let query = rows.first().map(|row| row.fingerprint).unwrap_or_default();
-            for found in matches.chunk_by(|one, next| one.fingerprint == next.fingerprint) {
-                let (a, b) = side.order(query, found[0].fingerprint);
-                pairs.push(Pair { a, b, distance: found[0].distance });
-            }
-            if pairs.len() < PAIRS_AT_ONCE {
-                return Ok(());
-            }
-            visit(&pairs)?;
-            pairs.clear();
-            Ok(())
-        })?;
-        if pairs.is_empty() { Ok(()) } else { visit(&pairs) }
+        visiting(visit, |visit| F::visit_cross(self, other, k, visit))
     }
 
     /// Visits all pairs of a row of this database and a row of another one within `k` bits, as
@@ -83,17 +68,51 @@ impl<F: Fingerprint> Snapshot<F> {
         k: u32,
         mut visit: impl FnMut(Row<F>, Row<F>, u32) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.cross_groups(other, k, |side, rows, matches| {
+        let visit = |pairs: &[RowPair<F>]| {
+            pairs.iter().try_for_each(|&RowPair { a, b, distance }| visit(a, b, distance))
+        };
+        visiting(visit, |visit| F::visit_cross_rows(self, other, k, visit))
+    }
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    pub(super) fn cross_blocks(
+        &self,
+        other: &Self,
+        k: u32,
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+    ) -> Result<()> {
+        let mut block = InBlocks::new(visit);
+        let done = self.cross_groups(other, k, &mut |side, rows, matches| {
+            let query = rows.first().map(|row| row.fingerprint).unwrap_or_default();
+            for found in matches.chunk_by(|one, next| one.fingerprint == next.fingerprint) {
+                let (a, b) = side.order(query, found[0].fingerprint);
+                block.push(Pair { a, b, distance: found[0].distance })?;
+            }
+            Ok(())
+        });
+        block.end(done)
+    }
+
+    pub(super) fn cross_row_blocks(
+        &self,
+        other: &Self,
+        k: u32,
+        visit: &mut dyn FnMut(&[RowPair<F>]) -> Result<()>,
+    ) -> Result<()> {
+        let mut block = InBlocks::new(visit);
+        let done = self.cross_groups(other, k, &mut |side, rows, matches| {
             for found in matches.chunk_by(|one, next| one.fingerprint == next.fingerprint) {
                 for &row in rows {
                     found.iter().try_for_each(|&Match { distance, fingerprint, id }| {
                         let (a, b) = side.order(row, Row { fingerprint, id });
-                        visit(a, b, distance)
+                        block.push(RowPair { a, b, distance })
                     })?;
                 }
             }
             Ok(())
-        })
+        });
+        block.end(done)
     }
 
     fn check_comparable(&self, other: &Self) -> Result<()> {
@@ -110,30 +129,28 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Visits the rows of each fingerprint of the smaller database that has matches in the larger
     /// one, with these matches.
-    fn cross_groups<E: From<Error>>(
+    fn cross_groups(
         &self,
         other: &Self,
         k: u32,
-        mut visit: impl FnMut(Side, &[Row<F>], &[Match<F>]) -> Result<(), E>,
-    ) -> Result<(), E> {
+        visit: &mut dyn FnMut(Side, &[Row<F>], &[Match<F>]) -> Result<()>,
+    ) -> Result<()> {
         self.check_comparable(other)?;
         let (smaller, larger, side) = match self.stats().fingerprints <= other.stats().fingerprints {
             true => (self, other, Side::First),
             false => (other, self, Side::Second),
         };
         let progress = self.options().counter(Stage::Joining, smaller.stats().fingerprints);
-        let mut caller = CallerError::new();
-        let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| caller.keep(visit(side, rows, matches));
+        let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| visit(side, rows, matches);
         let mut batch = CrossedBatch::default();
-        let walked = smaller.visit_rows(|row| {
+        for row in smaller.merged().rows()? {
+            let row = row?;
             if batch.is_full_for(row) {
                 batch.answer(larger, k, &progress, &mut visit)?;
             }
             batch.push(row);
-            Ok(())
-        });
-        let done = walked.and_then(|()| batch.answer(larger, k, &progress, &mut visit));
-        caller.or(done)
+        }
+        batch.answer(larger, k, &progress, &mut visit)
     }
 }
 
@@ -187,7 +204,7 @@ impl<F: Fingerprint> CrossedBatch<F> {
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        larger.answer_batch(&self.fingerprints, Query::within(k), progress, |_, matches| {
+        larger.answer_batch(&self.fingerprints, Query::within(k), progress, &mut |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;

@@ -97,7 +97,11 @@ impl<F: Fingerprint> Database<F> {
     /// [`Error::AlreadyExists`] for a folder with anything else, [`Error::InsideDatabase`], [`Error::Locked`] if it
     /// is being updated; as [`Follower::update`].
     pub fn follow(&self, dest: impl AsRef<Path>) -> Result<Follower<F>> {
-        let (source, dest) = (self.storage()?, dest.as_ref());
+        F::follow(self, dest.as_ref())
+    }
+
+    pub(super) fn follow_in(&self, dest: &Path) -> Result<Follower<F>> {
+        let source = self.storage()?;
         refuse_inside(dest, self.path())?;
         let is_new = match Folder::of_database(dest) {
             Ok(folder) => manifest::read(&folder)?.is_none(),
@@ -222,6 +226,10 @@ impl<F: Fingerprint> Follower<F> {
     /// restored and has merged all other runs since is not recognized. [`Error::DiskFull`] and [`Error::Io`]
     /// leave a state of the database behind; [`Error::Poisoned`] after a failed sync; [`Error::Interrupted`].
     pub fn update(&mut self) -> Result<Update> {
+        F::update(self)
+    }
+
+    pub(super) fn bring_up_to_date(&mut self) -> Result<Update> {
         self.check()?;
         let ends = |salt| self.logs.iter().find(|copy| copy.salt == salt).map(|copy| copy.end);
         let news = News::<F>::read(&*self.source, self.manifest.database_id, ends, Some(&self.manifest))?;

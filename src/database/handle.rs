@@ -56,9 +56,14 @@ impl Options {
     /// [`Error::Width`]: crate::Error::Width
     /// [`Error::Io`]: crate::Error::Io
     pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Database<F>> {
-        let path = path.as_ref().to_path_buf();
-        let database_id = manifest::of::<F>(&Folder::of_database(&path)?)?.database_id;
-        Ok(Database { path, options: self.clone(), database_id, width: PhantomData })
+        F::open(path.as_ref(), self)
+    }
+}
+
+impl<F: Fingerprint> Database<F> {
+    pub(super) fn open_with(path: &Path, options: &Options) -> Result<Self> {
+        let database_id = manifest::of::<F>(&Folder::of_database(path)?)?.database_id;
+        Ok(Self { path: path.to_path_buf(), options: options.clone(), database_id, width: PhantomData })
     }
 }
 

@@ -56,8 +56,12 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Overlap`], [`Error::NotRunsOnly`], [`Error::Corrupt`], [`Error::Interrupted`];
     /// otherwise as [`commit`](Writer::commit). After an error nothing is ingested.
     pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
+        F::ingest(self, &folders.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    }
+
+    pub(super) fn ingest_runs(&mut self, folders: &[&Path]) -> Result<IngestReport> {
         self.check_poison()?;
-        let read = |folder: &_| RunFolder::read::<F>(AsRef::as_ref(folder), self.manifest());
+        let read = |&folder: &&Path| RunFolder::read::<F>(folder, self.manifest());
         let mut sources: Vec<RunFolder> = folders.iter().map(read).collect::<Result<_>>()?;
         let skipped = skip_known(&mut sources, &*self.storage(), self.manifest())?;
         if sources.is_empty() {

@@ -6,6 +6,7 @@ mod backup;
 pub(crate) mod bulk;
 mod compaction;
 mod cross;
+pub(crate) mod engine;
 pub(crate) mod explain;
 pub(crate) mod follow;
 mod handle;
@@ -55,7 +56,7 @@ impl Options {
     /// # Errors
     /// As [`create`](Options::create).
     pub fn build<F: Fingerprint>(&self, path: impl AsRef<Path>, schema: &Schema) -> Result<Builder<F>> {
-        Builder::begin(path.as_ref(), schema, self.clone())
+        F::build(path.as_ref(), schema, self)
     }
 
     /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist,
@@ -99,8 +100,7 @@ impl Options {
         fallback: &Schema,
         without_id: &mut dyn FnMut(F) -> Result<()>,
     ) -> Result<RepairReport> {
-        fallback.check(F::BITS)?;
-        repair::repair(path.as_ref(), dest.as_ref(), fallback, self.clone(), without_id)
+        F::repair(path.as_ref(), dest.as_ref(), (fallback, self), without_id)
     }
 }
 
@@ -151,6 +151,10 @@ impl<F: Fingerprint> Database<F> {
     /// damaged at an end, or of another database; [`Error::Replaced`] if the path leads to another
     /// database than the one that was opened.
     pub fn snapshot(&self) -> Result<Snapshot<F>> {
+        F::snapshot(self)
+    }
+
+    fn take_snapshot(&self) -> Result<Snapshot<F>> {
         Snapshot::open_same(&self.storage()?, &self.options, None, Some(self.database_id))
     }
 
@@ -162,6 +166,10 @@ impl<F: Fingerprint> Database<F> {
     /// [`open`](Database::open); [`Error::Replaced`] if the path leads to another database than the
     /// one that was opened; [`Error::Io`] on a read-only medium.
     pub fn writer(&self) -> Result<Writer<F>> {
+        F::writer(self)
+    }
+
+    fn begin_writing(&self) -> Result<Writer<F>> {
         Writer::open_same(self.storage()?, self.options.clone(), Some(self.database_id))
     }
 
@@ -172,7 +180,7 @@ impl<F: Fingerprint> Database<F> {
     /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage outside the
     /// manifest is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
-        self.verify_by(|storage, manifest| verify_all::<F>(storage, manifest, &self.options))
+        F::verify_all(self)
     }
 
     /// Checks the checksums of one of `parts` parts of the pages, the one with the number `part` from 1 on. A job
@@ -182,6 +190,16 @@ impl<F: Fingerprint> Database<F> {
     /// # Errors
     /// As [`verify`](Self::verify); [`Error::Limit`] if `part` is 0 or more than `parts`.
     pub fn verify_part(&self, part: u64, parts: u64) -> Result<Verification> {
+        F::verify_part(self, part, parts)
+    }
+}
+
+impl<F: Fingerprint> Database<F> {
+    fn verify_whole(&self) -> Result<Verification> {
+        self.verify_by(|storage, manifest| verify_all::<F>(storage, manifest, &self.options))
+    }
+
+    fn verify_one_of(&self, part: u64, parts: u64) -> Result<Verification> {
         if part == 0 || part > parts {
             return Err(Error::Limit("parts are numbered from 1 to their number"));
         }

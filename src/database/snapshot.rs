@@ -28,6 +28,7 @@ use crate::storage::Storage;
 #[derive(Clone, Debug)]
 pub struct Snapshot<F> {
     shared: Arc<Shared<F>>,
+    options: Options,
 }
 
 #[derive(Debug)]
@@ -41,7 +42,6 @@ struct Shared<F> {
     identities: Arc<[Identities]>,
     /// What was read of the logs. `None` in a snapshot of a writer.
     unflushed: Option<Unflushed<F>>,
-    options: Options,
     kernel: Kernel,
     /// The runs of the manifest, then runs in memory with the unflushed rows.
     view: View<F>,
@@ -85,11 +85,10 @@ impl<F: Fingerprint> Snapshot<F> {
                 manifest: noted,
                 identities,
                 unflushed: Some(unflushed),
-                options: options.clone(),
                 kernel: Kernel::detect(),
                 view,
             };
-            Ok(Self { shared: Arc::new(shared) })
+            Ok(Self { shared: Arc::new(shared), options: options.clone() })
         })
     }
 
@@ -113,9 +112,8 @@ impl<F: Fingerprint> Snapshot<F> {
         newest.retain(|_| !manifest.is_log_expired(now));
         let view = View::open(&*storage, &manifest, Some(view))?.and(newest.into_iter());
         let kernel = Kernel::detect();
-        let shared =
-            Shared { storage, published: None, manifest, identities, unflushed: None, options, kernel, view };
-        Ok(Self { shared: Arc::new(shared) })
+        let shared = Shared { storage, published: None, manifest, identities, unflushed: None, kernel, view };
+        Ok(Self { shared: Arc::new(shared), options })
     }
 
     /// A new snapshot of the database. Reuses open files and rows that were read from the log, so it
@@ -124,9 +122,13 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`Database::snapshot`](crate::Database::snapshot). This snapshot can still be used.
     pub fn refresh(&self) -> Result<Self> {
+        F::refresh(self)
+    }
+
+    pub(super) fn open_again(&self) -> Result<Self> {
         // The path may lead to another folder by now.
         let storage = self.shared.storage.reopen()?;
-        Self::open(&storage, &self.shared.options, Some(self))
+        Self::open(&storage, &self.options, Some(self))
     }
 
     /// Whether rows of this snapshot have [expired](crate::Schema::expire_after) since it was taken. A
@@ -162,19 +164,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     #[must_use]
     pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
-        let Shared { storage, published, manifest, identities, unflushed, options, kernel, view } =
-            &*self.shared;
-        let shared = Shared {
-            storage: storage.clone(),
-            published: published.clone(),
-            manifest: manifest.clone(),
-            identities: identities.clone(),
-            unflushed: unflushed.clone(),
-            options: options.clone().progress(progress),
-            kernel: *kernel,
-            view: view.clone(),
-        };
-        Self { shared: Arc::new(shared) }
+        Self { shared: self.shared.clone(), options: self.options.clone().progress(progress) }
     }
 
     /// The distance that the layout is tuned for.
@@ -221,6 +211,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Counts and sizes. Reads nothing.
     #[must_use]
     pub fn stats(&self) -> Stats {
+        F::stats(self)
+    }
+
+    pub(super) fn counts(&self) -> Stats {
         let log = self.shared.unflushed.as_ref().map(Unflushed::size);
         let Shared { manifest, published, .. } = &*self.shared;
         Stats::of(manifest, published.as_deref().unwrap_or(manifest), self.runs(), log.unwrap_or_default())
@@ -229,6 +223,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// How queries at `k` would be answered, at what cost, and why.
     #[must_use]
     pub fn explain(&self, k: u32) -> Explanation {
+        F::explain(self, k)
+    }
+
+    pub(super) fn explanation(&self, k: u32) -> Explanation {
         let distance = Distance::saturating::<F>(k);
         let runs = self.shared.view.searchables().iter();
         let prepared = runs.map(|run| (&run.run.record, run.at(distance)));
@@ -243,7 +241,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is not an error; the
     /// report lists it.
     pub fn verify(&self) -> Result<Verification> {
-        verify_all::<F>(&*self.shared.storage, &self.shared.manifest, &self.shared.options)
+        F::verify(self)
     }
 
     #[cfg(test)]
@@ -283,7 +281,7 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.shared.options
+        &self.options
     }
 
     /// Oldest first; the last ones may be runs in memory.
@@ -292,12 +290,12 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     pub(super) fn merged(&self) -> MergedView<'_, F> {
-        MergedView::new(&self.shared.view, self.shared.kernel, &self.shared.options)
+        MergedView::new(&self.shared.view, self.shared.kernel, &self.options)
     }
 
     /// The kernel and the threads of batches.
     pub(super) fn workers<'a>(&self, progress: ProgressFn<'a>) -> Workers<'a> {
-        Workers { kernel: self.shared.kernel, threads: self.shared.options.threads, progress }
+        Workers { kernel: self.shared.kernel, threads: self.options.threads, progress }
     }
 }
 

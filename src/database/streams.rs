@@ -141,14 +141,14 @@ impl<B> BlockSender<B> {
 }
 
 /// Collects items into blocks for the consumer.
-struct Sender<'a, T> {
+pub(super) struct Sender<'a, T> {
     blocks: &'a BlockSender<Vec<T>>,
     block: Vec<T>,
 }
 
 impl<T> Sender<'_, T> {
     /// Adds an item. Fails once the stream is dropped.
-    fn push(&mut self, item: T) -> Result<()> {
+    pub(super) fn push(&mut self, item: T) -> Result<()> {
         self.block.push(item);
         if self.block.len() < BLOCK_ITEMS { Ok(()) } else { self.send() }
     }
@@ -177,7 +177,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rows(&self) -> Result<Stream<Row<F>>> {
-        self.stream(move |snapshot, sender| snapshot.visit_rows(|row| sender.push(row)))
+        F::rows(self)
     }
 
     /// All pairs of distinct fingerprints within `k` bits, in the order of
@@ -200,9 +200,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pairs(&self, k: u32) -> Result<Stream<Pair<F>>> {
-        self.stream(move |snapshot, sender| {
-            snapshot.visit_pairs(k, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
-        })
+        F::pairs(self, k)
     }
 
     /// All pairs of rows within `k` bits, in the order of
@@ -211,9 +209,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`pairs`](Snapshot::pairs).
     pub fn row_pairs(&self, k: u32) -> Result<Stream<RowPair<F>>> {
-        self.stream(move |snapshot, sender| {
-            snapshot.visit_row_pairs(k, |a, b, distance| sender.push(RowPair { a, b, distance }))
-        })
+        F::row_pairs(self, k)
     }
 
     /// The clusters within `k` bits, each as its rows, in the order of
@@ -237,9 +233,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clusters(&self, k: u32) -> Result<Stream<Vec<Row<F>>>> {
-        self.stream(move |snapshot, sender| {
-            snapshot.visit_clusters(k, |cluster| sender.push(cluster.to_vec()))
-        })
+        F::clusters(self, k)
     }
 
     /// All pairs between two databases within `k` bits, in the order of
@@ -248,10 +242,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`pairs`](Snapshot::pairs).
     pub fn cross(&self, other: &Self, k: u32) -> Result<Stream<Pair<F>>> {
-        let other = other.clone();
-        self.stream(move |snapshot, sender| {
-            snapshot.visit_cross(&other, k, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
-        })
+        F::cross(self, other, k)
     }
 
     /// All pairs of rows between two databases within `k` bits, in the order of
@@ -260,10 +251,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`pairs`](Snapshot::pairs).
     pub fn cross_row_pairs(&self, other: &Self, k: u32) -> Result<Stream<RowPair<F>>> {
-        let other = other.clone();
-        self.stream(move |snapshot, sender| {
-            snapshot.visit_cross_rows(&other, k, |a, b, distance| sender.push(RowPair { a, b, distance }))
-        })
+        F::cross_row_pairs(self, other, k)
     }
 
     /// The matches of many queries, in their order: [`query_batch`](Snapshot::query_batch) as an
@@ -285,14 +273,13 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn matches(&self, fingerprints: Vec<F>, query: impl Into<Query>) -> Result<Stream<Vec<Match<F>>>> {
-        let query = query.into();
-        self.stream(move |snapshot, sender| {
-            snapshot.query_batch(&fingerprints, query, |_, matches| sender.push(matches.to_vec()))
-        })
+        F::matches(self, fingerprints, query.into())
     }
+}
 
-    /// Runs `work` on a thread of its own, with a snapshot of its own.
-    fn stream<T: Send + 'static>(
+impl<F: Fingerprint> Snapshot<F> {
+    /// What `work` pushes, which has a thread of its own and a snapshot of its own.
+    pub(super) fn stream<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self, &mut Sender<'_, T>) -> Result<()> + Send + 'static,
     ) -> Result<Stream<T>> {
@@ -320,7 +307,15 @@ pub fn pairs<F: Fingerprint>(
     near: impl Into<Near>,
     options: &Options,
 ) -> Result<Stream<Pair<F>>> {
-    let (near, options) = (near.into(), options.clone());
+    F::list_pairs_ahead(values, near.into(), options)
+}
+
+pub(super) fn pairs_of_list<F: Fingerprint>(
+    values: Vec<F>,
+    near: Near,
+    options: &Options,
+) -> Result<Stream<Pair<F>>> {
+    let options = options.clone();
     items(options.progress.clone(), LIST.into(), move |until, sender| {
         let options = options.progress(until);
         visit_pairs(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))

@@ -4,13 +4,14 @@
 //! the same as iterators.
 
 use super::snapshot::Snapshot;
+use super::streams::RowPair;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::query::Pair;
 use crate::query::clusters::{by_cluster, members};
 use crate::query::join::Wanted;
 use crate::query::union_find::UnionFind;
-use crate::util::visitor::CallerError;
+use crate::util::visitor::{InBlocks, visiting};
 
 /// Number of cluster members ahead whose ids are prefetched.
 const MEMBERS_AHEAD: usize = 32;
@@ -24,7 +25,8 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         mut visit: impl FnMut(Row<F>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.merged().rows()?.try_for_each(|row| visit(row?))
+        let visit = |rows: &[Row<F>]| rows.iter().try_for_each(|&row| visit(row));
+        visiting(visit, |visit| F::visit_rows(self, visit))
     }
 
     /// Visits all pairs of distinct fingerprints within `k` bits, in blocks, each pair once, in an
@@ -39,12 +41,9 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn visit_pairs<E: From<Error>>(
         &self,
         k: u32,
-        mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+        visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut caller = CallerError::new();
-        let k = Distance::saturating::<F>(k);
-        let done = self.merged().pairs(k, Wanted::All, &mut |block| caller.keep(visit(block)));
-        caller.or(done)
+        visiting(visit, |visit| F::visit_pairs(self, k, visit))
     }
 
     /// Visits all pairs of rows within `k` bits, equal fingerprints included, as `visit(a, b,
@@ -61,33 +60,10 @@ impl<F: Fingerprint> Snapshot<F> {
         k: u32,
         mut visit: impl FnMut(Row<F>, Row<F>, u32) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut group: Vec<Row<F>> = Vec::new();
-        let metric = self.view().metric();
-        for row in self
-            .merged()
-            .rows()?
-            .filter(|row| row.as_ref().map_or(true, |row| metric.admits(row.fingerprint)))
-        {
-            let row = row?;
-            if group.first().is_some_and(|first| first.fingerprint != row.fingerprint) {
-                group.clear();
-            }
-            group.iter().try_for_each(|&earlier| visit(earlier, row, 0))?;
-            group.push(row);
-        }
-        let (mut ids_a, mut ids_b) = (Vec::new(), Vec::new());
-        self.visit_pairs(k, |block| {
-            for pair in block {
-                self.view().ids_of(pair.a, &mut ids_a)?;
-                self.view().ids_of(pair.b, &mut ids_b)?;
-                for &id in &ids_a {
-                    let a = Row { fingerprint: pair.a, id };
-                    let row_b = |&id: &u64| Row { fingerprint: pair.b, id };
-                    ids_b.iter().map(row_b).try_for_each(|b| visit(a, b, pair.distance))?;
-                }
-            }
-            Ok(())
-        })
+        let visit = |pairs: &[RowPair<F>]| {
+            pairs.iter().try_for_each(|&RowPair { a, b, distance }| visit(a, b, distance))
+        };
+        visiting(visit, |visit| F::visit_row_pairs(self, k, visit))
     }
 
     /// Visits the connected components of the pairs within `k` bits that have two rows or more.
@@ -105,8 +81,68 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn visit_clusters<E: From<Error>>(
         &self,
         k: u32,
-        mut visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
+        visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
+        visiting(visit, |visit| F::visit_clusters(self, k, visit))
+    }
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    /// The rows, in blocks. What comes before damage is visited.
+    pub(super) fn row_blocks(&self, visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>) -> Result<()> {
+        let mut block = InBlocks::new(visit);
+        let done = self.merged().rows()?.try_for_each(|row| block.push(row?));
+        block.end(done)
+    }
+
+    pub(super) fn pair_blocks(&self, k: u32, visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
+        self.merged().pairs(Distance::saturating::<F>(k), Wanted::All, visit)
+    }
+
+    pub(super) fn row_pair_blocks(
+        &self,
+        k: u32,
+        visit: &mut dyn FnMut(&[RowPair<F>]) -> Result<()>,
+    ) -> Result<()> {
+        let mut block = InBlocks::new(visit);
+        let done = self.each_row_pair(k, &mut |pair| block.push(pair));
+        block.end(done)
+    }
+
+    fn each_row_pair(&self, k: u32, visit: &mut dyn FnMut(RowPair<F>) -> Result<()>) -> Result<()> {
+        let mut group: Vec<Row<F>> = Vec::new();
+        let metric = self.view().metric();
+        for row in self
+            .merged()
+            .rows()?
+            .filter(|row| row.as_ref().map_or(true, |row| metric.admits(row.fingerprint)))
+        {
+            let row = row?;
+            if group.first().is_some_and(|first| first.fingerprint != row.fingerprint) {
+                group.clear();
+            }
+            group.iter().try_for_each(|&a| visit(RowPair { a, b: row, distance: 0 }))?;
+            group.push(row);
+        }
+        let (mut ids_a, mut ids_b) = (Vec::new(), Vec::new());
+        self.pair_blocks(k, &mut |block| {
+            for pair in block {
+                self.view().ids_of(pair.a, &mut ids_a)?;
+                self.view().ids_of(pair.b, &mut ids_b)?;
+                for &id in &ids_a {
+                    let a = Row { fingerprint: pair.a, id };
+                    let row_b = |&id: &u64| Row { fingerprint: pair.b, id };
+                    ids_b
+                        .iter()
+                        .map(row_b)
+                        .try_for_each(|b| visit(RowPair { a, b, distance: pair.distance }))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn each_cluster(&self, k: u32, visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>) -> Result<()> {
         let merged = self.merged();
         let order = merged.order()?;
         let mut sets = UnionFind::new(order.len());

@@ -14,6 +14,8 @@ mod words;
 use std::fmt;
 use std::hash::Hash;
 
+use crate::database::engine::Engine;
+
 pub use bits::{Bits, mix64};
 pub(crate) use distance::Distance;
 pub(crate) use payload::{HI_BITS, Payload, Stored};
@@ -36,7 +38,8 @@ pub use words::{fingerprints, words, words_of};
 /// assert_eq!(u128::from_le_words(&[255]).display().to_string(), "0x000000000000000000000000000000ff");
 /// # Ok::<(), nearprint::ParseFingerprintError>(())
 /// ```
-pub trait Fingerprint: Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
+#[expect(private_bounds, reason = "the engine of each width is compiled in this crate")]
+pub trait Fingerprint: Engine + Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     /// Width in bits.
     const BITS: u32;
 

@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::progress::Stage;
 use crate::util::cast::to_usize;
 use crate::util::sort;
-use crate::util::visitor::CallerError;
+use crate::util::visitor::visiting;
 
 /// Blocks of bits; near fingerprints have one in common.
 ///
@@ -65,6 +65,9 @@ const VALUE_BITS: u32 = 33;
 const PART_BITS: u32 = 8;
 const TABLE_SHIFT: u32 = VALUE_BITS + 3 * PART_BITS;
 
+/// Fingerprints with their keys, and those that they are joined with, if these are others.
+pub(crate) type Joined<F> = (Vec<(u64, F)>, Option<Vec<(u64, F)>>);
+
 /// The information in a key besides the content of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
@@ -110,7 +113,11 @@ impl<F: Fingerprint> Blocks<F> {
     /// # Errors
     /// [`Error::InvalidLayout`] for a k of 64 or more, or for bands that leave no useful sketch.
     pub fn new(near: impl Into<Near>) -> Result<Self> {
-        let Near { k, bands } = near.into();
+        F::blocks(near.into())
+    }
+
+    pub(crate) fn of(near: Near) -> Result<Self> {
+        let Near { k, bands } = near;
         let k = Distance::saturating::<F>(k).bits();
         let layout = match bands {
             Some(bands) => Layout::bands(F::BITS, bands)?,
@@ -174,7 +181,7 @@ impl<F: Fingerprint> Blocks<F> {
         options: &Options,
         visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.join(rows, None, Wanted::All, options, visit)
+        visiting(visit, |visit| F::join(self, (rows, None), Wanted::All, options, visit))
     }
 
     /// As [`visit_pairs`](Self::visit_pairs), but visits only some of the pairs. The visited pairs
@@ -189,7 +196,7 @@ impl<F: Fingerprint> Blocks<F> {
         options: &Options,
         visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.join(rows, None, Wanted::Forest, options, visit)
+        visiting(visit, |visit| F::join(self, (rows, None), Wanted::Forest, options, visit))
     }
 
     /// As [`visit_pairs`](Self::visit_pairs), but visits the near pairs of a fingerprint `a` of `ones`
@@ -204,7 +211,7 @@ impl<F: Fingerprint> Blocks<F> {
         options: &Options,
         visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.join(ones, Some(others), Wanted::Between, options, visit)
+        visiting(visit, |visit| F::join(self, (ones, Some(others)), Wanted::Between, options, visit))
     }
 
     /// The fingerprints of rows whose keys have the same head, by this head.
@@ -231,14 +238,13 @@ impl<F: Fingerprint> Blocks<F> {
         Ok(values)
     }
 
-    fn join<E: From<Error>>(
+    pub(crate) fn join(
         &self,
-        rows: Vec<(u64, F)>,
-        others: Option<Vec<(u64, F)>>,
+        (rows, others): Joined<F>,
         wanted: Wanted,
         options: &Options,
-        mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
-    ) -> Result<(), E> {
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+    ) -> Result<()> {
         let count = rows.len() + others.as_ref().map_or(0, Vec::len);
         let progress = options.counter(Stage::Joining, count as u64);
         let groups = self.by_head(rows)?;
@@ -253,8 +259,8 @@ impl<F: Fingerprint> Blocks<F> {
             tables: &self.tables,
             progress: &progress,
         };
-        let (mut caller, mut kept, mut scratch) = (CallerError::new(), Vec::new(), Vec::new());
-        let done = groups.into_iter().try_for_each(|(key, mut values)| {
+        let (mut kept, mut scratch) = (Vec::new(), Vec::new());
+        groups.into_iter().try_for_each(|(key, mut values)| {
             let head = Head::of(key << VALUE_BITS);
             let table = &self.tables[head.table];
             let mut prepare = |values: &mut Vec<F>| {
@@ -264,11 +270,11 @@ impl<F: Fingerprint> Blocks<F> {
             };
             let mut consume = |block: &[Pair<F>]| {
                 if head.parts == 1 || wanted == Wanted::Forest {
-                    return caller.keep(visit(block));
+                    return visit(block);
                 }
                 kept.clear();
                 kept.extend(block.iter().copied().filter(|pair| head.reports(pair)));
-                caller.keep(visit(&kept))
+                visit(&kept)
             };
             prepare(&mut values);
             let shared_bits = self.layout.prefix_bits(head.table);
@@ -281,8 +287,7 @@ impl<F: Fingerprint> Blocks<F> {
             let bits = group_bits(values.len().max(others.len()), shared_bits);
             let lists = [&values, &others].map(|list| ListGroups::new(list, bits));
             join.run_between(head.table, (&lists[0], &lists[1]), bits, &mut consume)
-        });
-        caller.or(done)
+        })
     }
 }
 
@@ -300,6 +305,10 @@ impl<F: Fingerprint> Blocks<F> {
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
+    F::spanning_forest(pairs)
+}
+
+pub(crate) fn forest_of<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
     let ends = ends_of(pairs)?;
     let (sorted, mut sets) = (SortedIndex::new(&ends), UnionFind::new(ends.len()));
     let connects = |&(_, &(a, b)): &(usize, &(F, F))| unite(&mut sets, &sorted, a, b);
@@ -320,6 +329,10 @@ pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn components<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<(F, F)>> {
+    F::components(pairs)
+}
+
+pub(crate) fn components_of<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<(F, F)>> {
     let ends = ends_of(pairs)?;
     let (sorted, mut sets) = (SortedIndex::new(&ends), UnionFind::new(ends.len()));
     for &(a, b) in pairs {

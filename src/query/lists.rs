@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::progress::Stage;
 use crate::util::cast::to_usize;
 use crate::util::sort;
-use crate::util::visitor::CallerError;
+use crate::util::visitor::visiting;
 
 /// When two fingerprints of a list are near.
 ///
@@ -164,9 +164,9 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 /// ```
 pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<Vec<Pair<F>>> {
     let mut pairs = Vec::new();
-    visit_pairs(values.to_vec(), near, &Options::new(), |block| {
+    F::list_pairs(values.to_vec(), near.into(), &Options::new(), &mut |block| {
         pairs.extend_from_slice(block);
-        Ok::<(), Error>(())
+        Ok(())
     })?;
     Ok(pairs)
 }
@@ -179,17 +179,23 @@ pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<V
 /// # Errors
 /// Errors of `visit`; [`Error::Interrupted`].
 pub fn visit_pairs<F: Fingerprint, E: From<Error>>(
-    mut values: Vec<F>,
+    values: Vec<F>,
     near: impl Into<Near>,
     options: &Options,
-    mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+    visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
 ) -> Result<(), E> {
+    visiting(visit, |visit| F::list_pairs(values, near.into(), options, visit))
+}
+
+pub(crate) fn pairs_of<F: Fingerprint>(
+    mut values: Vec<F>,
+    near: Near,
+    options: &Options,
+    visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+) -> Result<()> {
     sort::sort(&mut values, &mut Vec::new(), options.threads);
     values.dedup();
-    let mut caller = CallerError::new();
-    let done =
-        join_sorted(&values, near.into(), Wanted::All, options, &mut |block| caller.keep(visit(block)));
-    caller.or(done)
+    join_sorted(&values, near, Wanted::All, options, visit)
 }
 
 /// Joins ascending distinct values.
@@ -254,9 +260,9 @@ pub(super) fn group_bits(len: usize, shared_bits: u32) -> u32 {
 /// ```
 pub fn find_clusters<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<Vec<Vec<F>>> {
     let mut clusters = Vec::new();
-    visit_clusters(values.to_vec(), near, &Options::new(), |cluster| {
+    F::list_clusters(values.to_vec(), near.into(), &Options::new(), &mut |cluster| {
         clusters.push(cluster.to_vec());
-        Ok::<(), Error>(())
+        Ok(())
     })?;
     Ok(clusters)
 }
@@ -270,12 +276,20 @@ pub fn visit_clusters<F: Fingerprint, E: From<Error>>(
     values: Vec<F>,
     near: impl Into<Near>,
     options: &Options,
-    mut visit: impl FnMut(&[F]) -> Result<(), E>,
+    visit: impl FnMut(&[F]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut natural = values;
+    visiting(visit, |visit| F::list_clusters(values, near.into(), options, visit))
+}
+
+pub(crate) fn clusters_of<F: Fingerprint>(
+    mut natural: Vec<F>,
+    near: Near,
+    options: &Options,
+    visit: &mut dyn FnMut(&[F]) -> Result<()>,
+) -> Result<()> {
     sort::sort(&mut natural, &mut Vec::new(), options.threads);
     natural.dedup();
-    let members = members(&natural, near.into(), options, Vec::new(), |index| natural[index])?;
+    let members = members(&natural, near, options, Vec::new(), |index| natural[index])?;
     let mut cluster = Vec::new();
     for group in by_cluster(&members) {
         cluster.clear();
@@ -305,16 +319,24 @@ pub fn visit_clusters<F: Fingerprint, E: From<Error>>(
 /// # Ok::<(), Error>(())
 /// ```
 pub fn visit_row_clusters<F: Fingerprint, E: From<Error>>(
-    mut rows: Vec<Row<F>>,
+    rows: Vec<Row<F>>,
     near: impl Into<Near>,
     options: &Options,
-    mut visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
+    visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
 ) -> Result<(), E> {
+    visiting(visit, |visit| F::list_row_clusters(rows, near.into(), options, visit))
+}
+
+pub(crate) fn row_clusters_of<F: Fingerprint>(
+    mut rows: Vec<Row<F>>,
+    near: Near,
+    options: &Options,
+    visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>,
+) -> Result<()> {
     rows.sort_unstable();
     rows.dedup();
     let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
     let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
-    let near = near.into();
     let is_near_itself = |value: F| near.bands.is_none() || value != F::default();
     let several = equal.iter().map(|rows| rows.len() > 1 && is_near_itself(rows[0].fingerprint)).collect();
     let members = members(&natural, near, options, several, |index| equal[index])?;

@@ -20,8 +20,10 @@ pub(crate) mod view;
 mod words;
 
 pub use blocks::{Blocks, components, spanning_forest};
+pub(crate) use blocks::{Joined, components_of, forest_of};
 pub use join::Pair;
 pub use keys::RowKey;
 pub use lists::{Near, find_all, find_clusters, visit_clusters, visit_pairs, visit_row_clusters};
+pub(crate) use lists::{clusters_of, pairs_of, row_clusters_of};
 pub use locate::Match;
 pub use request::Query;

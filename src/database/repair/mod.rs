@@ -51,16 +51,16 @@ use source::DamagedDatabase;
 pub(crate) fn repair<F: Fingerprint>(
     path: &Path,
     dest: &Path,
-    fallback: &Schema,
-    options: Options,
+    (fallback, options): (&Schema, &Options),
     without_id: &mut dyn FnMut(F) -> Result<()>,
 ) -> Result<RepairReport> {
+    fallback.check(F::BITS)?;
     let storage = Folder::of_database(path)?;
     let mut report = RepairReport::default();
     let DamagedDatabase { mut manifest, logs } = DamagedDatabase::find::<F>(&storage, fallback, &mut report)?;
     refuse_inside(dest, path)?;
     let schema = possible::<F>(manifest.schema(), &mut report);
-    let mut builder = Builder::<F>::begin(dest, &schema, options)?;
+    let mut builder = Builder::<F>::begin(dest, &schema, options.clone())?;
     builder.copy_permissions(&storage)?;
 
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut report)?;

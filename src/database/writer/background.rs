@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::sealed::Sealed;
-use crate::build::Target;
 use crate::database::compaction::{Made, RunJob};
 use crate::error::Result;
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{Manifest, RunRecord, SealedWal};
+use crate::format::manifest::{Manifest, SealedWal};
 use crate::log::wal::Wal;
 use crate::memtable::Memtable;
 use crate::options::Options;
@@ -40,24 +39,12 @@ impl<F: Fingerprint> Writer<F> {
         let memtable = Arc::new(std::mem::replace(&mut self.memtable, memtable));
         self.sealed = Some(Sealed { memtable: memtable.clone(), job: None });
         if self.options.background_merges {
-            let work = self.flush_work()?;
+            let (work, sealed) = (self.run_work()?, memtable.clone());
+            let work = move |options: &Options| work(&sealed.changes, options);
             let job = RunJob::spawn("nearprint flush", &self.options, work);
             self.sealed = Some(Sealed { memtable, job });
         }
         Ok(())
-    }
-
-    /// Makes a run of what is sealed.
-    fn flush_work(&mut self) -> Result<impl FnOnce(&Options) -> Result<Option<RunRecord>> + Send + use<F>> {
-        let memtable = self.sealed.as_ref().map(|sealed| sealed.memtable.clone());
-        let (run, has_older_runs) = (self.take_run_number(), !self.manifest.runs.is_empty());
-        let (owner, layout) = (self.manifest.new_owner(run, self.expires)?, self.layout_of_new_run());
-        let storage = self.storage();
-        Ok(move |options: &Options| {
-            let effect = memtable.as_ref().and_then(|memtable| memtable.changes.effect(has_older_runs));
-            let target = Target { storage: &storage, options, owner };
-            effect.map(|effect| effect.write(target, layout)).transpose()
-        })
     }
 
     /// Names the run of what is sealed in the manifest, if it is there or if the caller waits for it.
@@ -67,8 +54,9 @@ impl<F: Fingerprint> Writer<F> {
             Some(job) => self.timed(!job.is_finished(), || job.wait())?,
             None if sealed.job.is_some() || !wait && self.options.deferred_flushes => return Ok(()),
             None => {
-                let (work, options) = (self.flush_work()?, self.options.clone().without_progress());
-                Made::by(|| work(&options))?
+                let (memtable, options) = (sealed.memtable.clone(), self.options.clone().without_progress());
+                let work = self.run_work()?;
+                Made::by(|| work(&memtable.changes, &options))?
             }
         };
         let mut next = self.next_manifest();

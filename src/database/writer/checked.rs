@@ -47,11 +47,18 @@ impl<F: Fingerprint> Writer<F> {
     /// As [`insert`](Writer::insert); [`Error::Corrupt`](crate::Error::Corrupt) when a page that the
     /// answer needs is damaged. After an error nothing is inserted.
     pub fn insert_if_new<'a>(&mut self, row: impl Into<NewRow<'a, F>>, k: u32) -> Result<Insertion<F>> {
-        let row = row.into();
+        F::insert_if_new(self, row.into(), k)
+    }
+
+    pub(in crate::database) fn check_and_insert(
+        &mut self,
+        row: NewRow<'_, F>,
+        k: u32,
+    ) -> Result<Insertion<F>> {
         row.check(self.manifest.keys, &self.path)?;
-        match self.query(row.fingerprint, Query::within(k).limit(1))?.first() {
+        match self.find(row.fingerprint, Query::within(k).limit(1))?.first() {
             Some(&nearest) => Ok(Insertion::Met(nearest)),
-            None => self.insert(row).map(Insertion::Inserted),
+            None => self.insert_new(row).map(Insertion::Inserted),
         }
     }
 }

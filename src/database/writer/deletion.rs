@@ -23,6 +23,10 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Poisoned`], [`Error::Forked`]; [`Error::Corrupt`] when a page that shows whether the
     /// id is stored is damaged.
     pub fn delete(&mut self, id: u64) -> Result<()> {
+        F::delete(self, id)
+    }
+
+    pub(in crate::database) fn delete_id(&mut self, id: u64) -> Result<()> {
         self.check_poison()?;
         if self.may_hold(id)? { self.apply(Operation::Delete(id)) } else { Ok(()) }
     }
@@ -80,6 +84,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn delete_keys(&mut self, keys: &[&str]) -> Result<u64> {
+        F::delete_keys(self, keys)
+    }
+
+    pub(in crate::database) fn delete_some_keys(&mut self, keys: &[&str]) -> Result<u64> {
         self.flush_insertions()?;
         let doomed: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
         let view = self.view.clone();
@@ -106,6 +114,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn delete_key_prefix(&mut self, prefix: &str) -> Result<u64> {
+        F::delete_key_prefix(self, prefix)
+    }
+
+    pub(in crate::database) fn delete_keys_with(&mut self, prefix: &str) -> Result<u64> {
         self.delete_keys_where(&|record| record.key.starts_with(prefix.as_bytes()))
     }
 
@@ -115,6 +127,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`delete`](Writer::delete); [`Error::Corrupt`].
     pub fn delete_ids(&mut self, range: RangeInclusive<u64>) -> Result<u64> {
+        F::delete_ids(self, range)
+    }
+
+    pub(in crate::database) fn delete_id_range(&mut self, range: RangeInclusive<u64>) -> Result<u64> {
         let (mut ids, mut rows) = (BTreeSet::new(), 0);
         self.snapshot()?.visit_rows(|row| {
             if range.contains(&row.id) {
@@ -135,6 +151,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+        F::delete_keys_between(self, ranges)
+    }
+
+    pub(in crate::database) fn delete_sequences(&mut self, ranges: &[Range<u64>]) -> Result<()> {
         if ranges.iter().all(Range::is_empty) {
             return Ok(());
         }

@@ -9,6 +9,8 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::wal::{Content, HEADER_BYTES, Operation};
 use crate::log::wal::{Log, Wal};
+use crate::memtable::changes::ChangeSet;
+use crate::options::Options;
 use crate::storage::names;
 
 impl<F: Fingerprint> Writer<F> {
@@ -77,7 +79,8 @@ impl<F: Fingerprint> Writer<F> {
         if self.memtable.changes.operations() == 0 && old.is_empty() {
             return Ok(());
         }
-        let made = Made::by(|| self.write_memtable())?;
+        let (work, options) = (self.run_work()?, self.options.clone().without_progress());
+        let made = Made::by(|| work(&self.memtable.changes, &options))?;
         self.wal = self.publish_flush(&made, start_log)?;
         old.into_iter().for_each(|log| self.forget_log(log));
         self.memtable.clear();
@@ -100,19 +103,18 @@ impl<F: Fingerprint> Writer<F> {
         Ok(wal)
     }
 
-    /// Writes the memtable as a run. `None` if it has no effect.
-    fn write_memtable(&mut self) -> Result<Option<RunRecord>> {
-        let has_older_runs = !self.manifest.runs.is_empty();
-        let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
-        let run = self.counters.take_run();
-        let options = self.options.clone().without_progress();
+    /// What makes a run of changes that are in none, on any thread. `None` if they have no effect.
+    pub(super) fn run_work(
+        &mut self,
+    ) -> Result<impl FnOnce(&ChangeSet<F>, &Options) -> Result<Option<RunRecord>> + Send + use<F>> {
+        let (run, has_older_runs) = (self.take_run_number(), !self.manifest.runs.is_empty());
+        let (owner, layout) = (self.manifest.new_owner(run, self.expires)?, self.layout_of_new_run());
         let storage = self.storage();
-        let target = Target {
-            storage: &storage,
-            options: &options,
-            owner: self.manifest.new_owner(run, self.expires)?,
-        };
-        effect.write(target, self.layout_of_new_run()).map(Some)
+        Ok(move |changes: &ChangeSet<F>, options: &Options| {
+            let effect = changes.effect(has_older_runs);
+            let target = Target { storage: &storage, options, owner };
+            effect.map(|effect| effect.write(target, layout)).transpose()
+        })
     }
 
     /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
@@ -137,6 +139,10 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Corrupt`](crate::Error::Corrupt) for the log. After an error the
     /// operations are still there.
     pub fn discard(&mut self) -> Result<()> {
+        F::discard(self)
+    }
+
+    pub(in crate::database) fn take_back(&mut self) -> Result<()> {
         self.check_poison()?;
         if !self.pending.is_past_mark() {
             return Ok(());

@@ -189,7 +189,10 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::TextWithoutKey`], [`Error::NotAHash`], [`Error::KeyTooLong`],
     /// [`Error::TextTooLong`].
     pub fn insert<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
-        let row = row.into();
+        F::insert(self, row.into())
+    }
+
+    pub(in crate::database) fn insert_new(&mut self, row: NewRow<'_, F>) -> Result<u64> {
         row.check(self.manifest.keys, &self.path)?;
         let given = row.given_id();
         let id = given.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
@@ -220,7 +223,10 @@ impl<F: Fingerprint> Writer<F> {
     /// As [`insert`](Writer::insert), and then nothing is deleted; where another key has the same hash, as
     /// [`delete_keys`](Writer::delete_keys).
     pub fn upsert<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
-        let row = row.into();
+        F::upsert(self, row.into())
+    }
+
+    pub(in crate::database) fn replace(&mut self, row: NewRow<'_, F>) -> Result<u64> {
         row.check(self.manifest.keys, &self.path)?;
         match (row.given_id(), row.key) {
             (Some(id), Some(key)) if row.id.is_none() && self.has_other_key(id, key.as_bytes())? => {
@@ -229,7 +235,7 @@ impl<F: Fingerprint> Writer<F> {
             (Some(id), _) => self.delete(id)?,
             (None, _) => {}
         }
-        self.insert(row)
+        self.insert_new(row)
     }
 
     /// Stores the progress of the caller's job, in the caller's bytes. The next commit makes it
@@ -239,6 +245,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`], [`Error::Forked`].
     pub fn set_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
+        F::set_checkpoint(self, checkpoint)
+    }
+
+    pub(in crate::database) fn apply_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
         if checkpoint.len() > MAX_CHECKPOINT_BYTES {
             return Err(Error::Limit("a checkpoint takes at most 1 MiB"));
         }
@@ -262,6 +272,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
     pub fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        F::set_history(self, history)
+    }
+
+    pub(in crate::database) fn apply_history(&mut self, history: &[u8]) -> Result<()> {
         if history.len() > MAX_HISTORY_BYTES {
             return Err(Error::Limit("a history takes at most 1 MiB"));
         }
@@ -306,6 +320,10 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::RecipeMismatch`], [`Error::InvalidRecipe`]; otherwise as
     /// [`commit`](Writer::commit).
     pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
+        F::set_recipe(self, recipe)
+    }
+
+    pub(in crate::database) fn publish_recipe(&mut self, recipe: &str) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
         if let Some(known) = self.recipe().filter(|known| *known != recipe) {
@@ -326,6 +344,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn keys_of(&self, row: Row<F>) -> Result<Vec<RowKey>> {
+        F::written_keys_of(self, row)
+    }
+
+    pub(in crate::database) fn keys_of_row(&self, row: Row<F>) -> Result<Vec<RowKey>> {
         let mut keys = Vec::new();
         let unflushed = self.unflushed();
         if !unflushed.clone().any(|memtable| memtable.changes.deletes(row.id)) {
@@ -351,6 +373,10 @@ impl<F: Fingerprint> Writer<F> {
     /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
     /// [`Error::Corrupt`] if a merge found damage. [`Error::Forked`] in the child of a fork.
     pub fn commit(&mut self) -> Result<()> {
+        F::commit(self)
+    }
+
+    pub(in crate::database) fn commit_all(&mut self) -> Result<()> {
         match self.only_deletes {
             true => self.with_reserve(Self::commit_once),
             false => self.with_room(Self::commit_once),
@@ -396,6 +422,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn flush(&mut self) -> Result<()> {
+        F::flush(self)
+    }
+
+    pub(in crate::database) fn flush_all(&mut self) -> Result<()> {
         self.with_room(Self::flush_once)
     }
 
@@ -421,6 +451,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database sound.
     pub fn compact(&mut self) -> Result<()> {
+        F::compact(self)
+    }
+
+    pub(in crate::database) fn compact_all(&mut self) -> Result<()> {
         self.with_reserve(Self::flush_once)?;
         self.discard_merges();
         match self.with_reserve(Self::compact_periods) {
@@ -449,6 +483,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::Io`] when memory maps run out.
     pub fn snapshot(&self) -> Result<Snapshot<F>> {
+        F::written(self)
+    }
+
+    pub(in crate::database) fn snapshot_of_all(&self) -> Result<Snapshot<F>> {
         let storage: Arc<dyn Storage> = Arc::new(self.storage.clone());
         Snapshot::with_changes(
             storage,
@@ -478,12 +516,16 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn finish(&mut self) -> Result<()> {
+        F::finish(self)
+    }
+
+    pub(in crate::database) fn finish_all(&mut self) -> Result<()> {
         match self.keeps_log() {
             true => {
                 self.commit_changes()?;
                 self.finish_merges()?;
             }
-            false => self.wait_for_merges()?,
+            false => self.flush_and_merge()?,
         }
         self.keep_reserve();
         Ok(())
@@ -494,6 +536,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn wait_for_merges(&mut self) -> Result<()> {
+        F::wait_for_merges(self)
+    }
+
+    pub(in crate::database) fn flush_and_merge(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
         self.finish_flush(true)?;
@@ -508,7 +554,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Commits, unless the writer has changed nothing: then a log that it has found stays as it is.
     fn commit_changes(&mut self) -> Result<()> {
-        if self.pending.is_empty() { self.begin_commit() } else { self.commit() }
+        if self.pending.is_empty() { self.begin_commit() } else { self.commit_all() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -566,6 +612,13 @@ impl<F: Fingerprint> Writer<F> {
 
 impl<F: Fingerprint> Drop for Writer<F> {
     fn drop(&mut self) {
+        F::end(self);
+    }
+}
+
+impl<F: Fingerprint> Writer<F> {
+    /// Gives up what is under way, and waits for the rest.
+    pub(in crate::database) fn end(&mut self) {
         self.discard_flush();
         self.discard_merges();
         self.finish_removals();

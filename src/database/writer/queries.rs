@@ -22,7 +22,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt) when a page that the answer needs is damaged.
     pub fn query(&mut self, fingerprint: F, query: impl Into<Query>) -> Result<Vec<Match<F>>> {
-        let query = query.into();
+        F::find(self, fingerprint, query.into())
+    }
+
+    pub(in crate::database) fn find(&mut self, fingerprint: F, query: Query) -> Result<Vec<Match<F>>> {
         let mut rows = self.rows()?;
         query.answer(rows.view, |k| {
             let mut found = rows.near(fingerprint, Nearness::within(k))?;
@@ -38,6 +41,14 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`query`](Self::query).
     pub fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
+        F::find_by_bands(self, fingerprint, distances)
+    }
+
+    pub(in crate::database) fn find_by_bands(
+        &mut self,
+        fingerprint: F,
+        distances: &BandDistances,
+    ) -> Result<Vec<Match<F>>> {
         self.rows()?.near(fingerprint, Nearness::by_bands::<F>(distances))
     }
 
@@ -67,7 +78,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`query`](Self::query).
     pub fn look_ahead(&mut self, fingerprints: &[F], k: u32) -> Result<bool> {
-        self.look_up_together(fingerprints, Nearness::within(Distance::saturating::<F>(k)))
+        F::look_ahead(self, fingerprints, Nearness::within(Distance::saturating::<F>(k)))
     }
 
     /// [`look_ahead`](Self::look_ahead) for calls of [`query_by_bands`](Self::query_by_bands) with equal distances.
@@ -75,10 +86,14 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`query`](Self::query).
     pub fn look_ahead_by_bands(&mut self, fingerprints: &[F], distances: &BandDistances) -> Result<bool> {
-        self.look_up_together(fingerprints, Nearness::by_bands::<F>(distances))
+        F::look_ahead(self, fingerprints, Nearness::by_bands::<F>(distances))
     }
 
-    fn look_up_together(&mut self, fingerprints: &[F], near: Nearness<'_>) -> Result<bool> {
+    pub(in crate::database) fn look_up_together(
+        &mut self,
+        fingerprints: &[F],
+        near: Nearness<'_>,
+    ) -> Result<bool> {
         self.ahead = None;
         if !self.has_runs() {
             return Ok(true);
