@@ -56,13 +56,18 @@ impl Options {
     /// [`Error::Width`]: crate::Error::Width
     /// [`Error::Io`]: crate::Error::Io
     pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Database<F>> {
-        let path = path.as_ref().to_path_buf();
-        let database_id = manifest::of::<F>(&Folder::of_database(&path)?)?.database_id;
-        Ok(Database { path, options: self.clone(), database_id, width: PhantomData })
+        let path = path.as_ref();
+        let database_id = manifest::of::<F>(&Folder::of_database(path)?)?.database_id;
+        Ok(Database::new(path, self, database_id))
     }
 }
 
 impl<F: Fingerprint> Database<F> {
+    /// A handle on the database with this id.
+    pub(crate) fn new(path: &Path, options: &Options, database_id: [u8; 16]) -> Self {
+        Self { path: path.to_path_buf(), options: options.clone(), database_id, width: PhantomData }
+    }
+
     /// Opens a database with the default options; see [`Options::open`].
     ///
     /// # Errors
