@@ -1,6 +1,6 @@
 //! Rows of results, and where they go.
 
-use super::AnyFingerprint;
+use super::fingerprint::{AnyFingerprint, words};
 use crate::fingerprint::{Fingerprint, Row, Width, words_of};
 
 /// One row of a result. What the result does not have is 0, empty or `None`.
@@ -209,12 +209,6 @@ impl Sink for Columns {
             self.similarities.push(row.similarity);
         }
     }
-}
-
-/// The words of a fingerprint.
-#[inline]
-pub(super) fn words<F: Fingerprint>(fingerprint: F) -> [u64; 4] {
-    [0, 1, 2, 3].map(|index| fingerprint.le_word(index))
 }
 
 /// Passes on a row of a group, at a distance.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::columns::words;
+use super::fingerprint::words;
 use super::{AnySnapshot, AnyWriter, NewRows, PerWidth};
 use crate::database::activity::Activity;
 use crate::database::bulk::Builder;

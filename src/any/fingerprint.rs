@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::columns::words;
 use crate::fingerprint::{Fingerprint, OfWords, ParseFingerprintError, Radix, Width};
 use crate::layout::BandLayout;
 
@@ -140,6 +139,12 @@ impl fmt::Display for AnyFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         with_width!(self.width, F => self.typed::<F>().display().fmt(f))
     }
+}
+
+/// The words of a fingerprint.
+#[inline]
+pub(super) fn words<F: Fingerprint>(fingerprint: F) -> [u64; 4] {
+    [0, 1, 2, 3].map(|index| fingerprint.le_word(index))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::args::{GlobalArgs, NearArgs, ResultArgs, agree};
 use crate::commands::pairs::{print_pairs, print_row_pairs};
-use crate::commands::{check_one_width, snapshots};
+use crate::commands::snapshots::{check_one_width, snapshots};
 use crate::similar_documents::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
 

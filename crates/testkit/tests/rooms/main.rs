@@ -46,7 +46,7 @@ fn map() -> BTreeMap<String, Order> {
 }
 
 /// Code that is generic over the trait of fingerprints calls what is compiled for each width.
-const LEADS_UP: &str = "fingerprint uses database::engine, a later room";
+const LEADS_UP: [&str; 2] = ["fingerprint", "database::engine"];
 
 /// The folders with sources that the map has to have.
 fn folders() -> BTreeSet<String> {
@@ -67,8 +67,7 @@ fn place(name: &str) -> (String, ModulePath) {
 fn rooms_use_only_rooms_before_them_and_files_form_no_circles() {
     for (name, order) in map() {
         let (root, module) = place(&name);
-        let mut problems = problems(&sources(&root), &module, &order);
-        problems.retain(|problem| problem != LEADS_UP);
+        let problems = problems(&sources(&root), &module, &order);
         assert!(problems.is_empty(), "{name}\n{}", problems.join("\n"));
     }
 }
@@ -172,7 +171,7 @@ fn problems(
     for (module, file) in files.iter().filter(|(module, _)| !module.is_empty() && !is_test(module)) {
         for (path, is_re_export) in &file.paths {
             let Some((target, _)) = resolve(&files, path) else { continue };
-            if target == module {
+            if target == module || [module, target].map(|path| path.join("::")) == LEADS_UP {
                 continue;
             }
             let inside = |path: &'_ ModulePath| path.strip_prefix(rooms_of).map(<[_]>::to_vec);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
-use crate::commands::{check_one_width, snapshots};
+use crate::commands::snapshots::{check_one_width, snapshots};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all};
 use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;

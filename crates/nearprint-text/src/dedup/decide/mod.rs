@@ -24,6 +24,6 @@ pub use kept_fingerprints::KeptFingerprints;
 pub use measure::DocumentsNear;
 pub(crate) use measure::{Judge, Measure};
 pub(crate) use options::stored_recipe;
-pub use options::{DedupOptions, Evidence, recipe_of};
+pub use options::{DedupOptions, Evidence, recipe_in, recipe_of};
 pub(crate) use stored::{Origin, Stored, damaged};
 pub use stored::{stored_text, with_texts_to_store};
