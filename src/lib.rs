@@ -44,7 +44,7 @@ mod storage;
 pub mod testing;
 mod util;
 
-pub use any::{AnyDatabase, DatabaseVisitor};
+pub use any::AnyDatabase;
 pub use database::activity::Activity;
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
@@ -94,7 +94,7 @@ pub mod list {
 #[doc(hidden)]
 pub mod internal {
     pub use crate::build::{Sortable, Sorted, Sorter};
-    pub use crate::fingerprint::{Bits, fingerprints, mix64, words, words_of};
+    pub use crate::fingerprint::{Bits, OfWords, fingerprints, mix64, words, words_of};
     pub use crate::kernel::use_kernel;
     pub use crate::query::union_find::UnionFind;
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};

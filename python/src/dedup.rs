@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nearprint::Options;
-use nearprint::any::format;
+use nearprint::any::AnyFingerprint;
 use nearprint_text::Result;
 use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
 use nearprint_text::recipe::Recipe;
@@ -38,7 +38,8 @@ fn decide(
     let width = decider.recipe().width();
     let mut all = Vec::with_capacity(documents.len());
     decider.visit_decided(documents, &mut |decided| {
-        let (name, printed) = (name_of(&decided.decision), format(width, &decided.fingerprint));
+        let (name, printed) =
+            (name_of(&decided.decision), AnyFingerprint::new(width, &decided.fingerprint).to_string());
         let (of, similarity) = match decided.decision {
             Decision::Duplicate { of, similarity, .. } => (Some(of), similarity),
             _ => (None, f64::NAN),

@@ -4,8 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use nearprint::any::AnyFingerprint;
 use nearprint::internal::for_each;
-use nearprint_image::{Limits, Picture, Recipe, Words};
+use nearprint_image::{Limits, Picture, Recipe};
 use nearprint_text::documents::open_regular;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -54,15 +55,14 @@ pub(crate) fn fingerprint_pictures<'py>(
         ticker.check()?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     })?;
-    let num_words = recipe.width().words();
     let (mut all, mut qualities, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (at, made) in found.into_iter().enumerate() {
         let made = made.unwrap_or_else(|| Err("was not read".into()));
-        let (words, quality) = made.unwrap_or_else(|why| {
+        let (fingerprint, quality) = made.unwrap_or_else(|why| {
             failed.push((at, why));
-            ([0; 4], 0)
+            (AnyFingerprint::new(recipe.width(), &[]), 0)
         });
-        all.extend_from_slice(&words[..num_words]);
+        all.extend_from_slice(fingerprint.words());
         qualities.push(quality);
     }
     let array = words::Words::from_words(recipe.width(), all).into_array(py)?;
@@ -70,7 +70,7 @@ pub(crate) fn fingerprint_pictures<'py>(
 }
 
 /// The fingerprint of a picture and its quality, or why there is none.
-fn fingerprint(item: &Item, recipe: Recipe) -> Result<(Words, u8), String> {
+fn fingerprint(item: &Item, recipe: Recipe) -> Result<(AnyFingerprint, u8), String> {
     let text = |error: nearprint_image::Error| error.to_string();
     let of = |picture: &Picture<'_>| recipe.fingerprint(picture);
     match item {

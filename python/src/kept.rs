@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::{Fingerprint, Near, Options, Width, WidthVisitor};
+use nearprint::{Options, Width};
 use nearprint_text::{Result, dedup};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -12,32 +12,12 @@ use crate::columns::{Column, Columns};
 use crate::errors::{OrRaise, fork_error, general_error};
 use crate::lists::near_of;
 use crate::watch::{Ticker, watch};
-use crate::words::fingerprints;
-
-/// Fingerprints of any width.
-trait Decider: Send {
-    fn decide(&mut self, words: &[u64], ticker: &Ticker) -> Result<Columns>;
-}
-
-impl<F: Fingerprint> Decider for dedup::KeptFingerprints<F> {
-    fn decide(&mut self, words: &[u64], ticker: &Ticker) -> Result<Columns> {
-        let (mut of, mut distances) = (Vec::new(), Vec::new());
-        for fingerprint in fingerprints::<F>(words) {
-            ticker.check()?;
-            let nearest = self.decide(fingerprint)?;
-            of.push(nearest.map_or(-1, |nearest| nearest.id.cast_signed()));
-            distances.push(nearest.map_or(0, |nearest| nearest.distance));
-        }
-        let columns = Columns::default().with("duplicate_of", Column::Indices(of));
-        Ok(columns.with("distance", Column::Distances(distances)))
-    }
-}
 
 /// The fingerprints of a stream that are near none that was kept before. A call that is interrupted
 /// makes the object unusable.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct KeptFingerprints {
-    decider: Mutex<Option<Box<dyn Decider>>>,
+    decider: Mutex<Option<dedup::KeptFingerprints>>,
     /// The process that made it.
     process: u32,
 }
@@ -48,7 +28,8 @@ impl KeptFingerprints {
     fn temporary(py: Python<'_>, width: u32, near: (u32, Option<String>)) -> PyResult<Self> {
         let near = near_of(py, near)?;
         let width = Width::try_from(width).or_raise(py)?;
-        let decider = py.detach(|| width.visit(Make { near })).or_raise(py)?;
+        let make = || dedup::KeptFingerprints::new(width, near, Options::new().threads(1));
+        let decider = py.detach(make).or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), process: std::process::id() })
     }
 
@@ -62,7 +43,7 @@ impl KeptFingerprints {
         let decided = watch(py, &ticker, None, || {
             let mut slot = self.decider.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(slot.take().map(|mut decider| {
-                let decided = decider.decide(words, &ticker)?;
+                let decided = decide_all(&mut decider, words, &ticker)?;
                 *slot = Some(decider);
                 Ok::<_, nearprint_text::Error>(decided)
             }))
@@ -74,14 +55,15 @@ impl KeptFingerprints {
     }
 }
 
-struct Make {
-    near: Near,
-}
-
-impl WidthVisitor for Make {
-    type Output = Result<Box<dyn Decider>>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        Ok(Box::new(dedup::KeptFingerprints::<F>::new(self.near, Options::new().threads(1))?))
+/// Decides fingerprints, whose words stand one after the other.
+fn decide_all(kept: &mut dedup::KeptFingerprints, words: &[u64], ticker: &Ticker) -> Result<Columns> {
+    let (mut of, mut distances) = (Vec::new(), Vec::new());
+    for fingerprint in words.chunks_exact(kept.width().words()) {
+        ticker.check()?;
+        let nearest = kept.decide(fingerprint)?;
+        of.push(nearest.map_or(-1, |nearest| nearest.id.cast_signed()));
+        distances.push(nearest.map_or(0, |nearest| nearest.distance));
     }
+    let columns = Columns::default().with("duplicate_of", Column::Indices(of));
+    Ok(columns.with("distance", Column::Distances(distances)))
 }

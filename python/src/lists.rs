@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use nearprint::any::{self, AnyStream};
-use nearprint::internal::{fingerprints, for_each, words};
-use nearprint::{BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, list};
-use nearprint_text::recipe::{Weight, compute, weighted};
+use nearprint::{BandLayout, Fingerprint, Near, Options, Result, Width, list};
+use nearprint_text::internal::weighted_words;
+use nearprint_text::recipe::Weight;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -158,40 +158,9 @@ pub(crate) fn fill_distance_matrix(
     let (words, matrix) = (words.as_slice()?, matrix.as_slice_mut()?);
     let ticker = Ticker::default();
     watch(py, &ticker, None, || {
-        Width::try_from(width)?.visit(FillMatrix { words, threads, matrix, ticker: &ticker })
+        let width = Width::try_from(width)?;
+        any::fill_distance_matrix(width, words, threads, matrix, &|| ticker.check())
     })
-}
-
-struct FillMatrix<'a> {
-    words: &'a [u64],
-    threads: usize,
-    matrix: &'a mut [u16],
-    ticker: &'a Ticker,
-}
-
-impl WidthVisitor for FillMatrix<'_> {
-    type Output = Result<()>;
-
-    fn visit<F: Fingerprint>(self) -> Result<()> {
-        let list: Vec<F> = fingerprints(self.words).collect();
-        let (list, ticker) = (&*list, self.ticker);
-        let rows_each = list.len().div_ceil(self.threads.max(1)).max(1);
-        let parts = self.matrix.chunks_mut(rows_each * list.len().max(1));
-        for_each(self.threads, list.chunks(rows_each).zip(parts), |(ones, part)| {
-            fill_rows(ones, list, part, ticker);
-        });
-        ticker.check()
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "distances are at most 256")]
-fn fill_rows<F: Fingerprint>(ones: &[F], others: &[F], rows: &mut [u16], ticker: &Ticker) {
-    for (one, row) in ones.iter().zip(rows.chunks_exact_mut(others.len())) {
-        if ticker.check().is_err() {
-            return;
-        }
-        row.iter_mut().zip(others).for_each(|(cell, other)| *cell = one.distance(*other) as u16);
-    }
 }
 
 /// The simhash of hashes, with a weight for each or the same for all.
@@ -211,24 +180,6 @@ pub(crate) fn simhash<'py>(
     }
     let weights = weights.flatten();
     let width = Width::try_from(width).or_raise(py)?;
-    let simhash = py.detach(|| width.visit(Simhash { words, weights: weights.as_deref() }));
-    Ok(simhash.into_pyarray(py))
-}
-
-struct Simhash<'a> {
-    words: &'a [u64],
-    weights: Option<&'a [Weight]>,
-}
-
-impl WidthVisitor for Simhash<'_> {
-    type Output = Vec<u64>;
-
-    fn visit<F: Fingerprint>(self) -> Vec<u64> {
-        let hashes = fingerprints::<F>(self.words);
-        let simhash = match self.weights {
-            Some(weights) => weighted(hashes.zip(weights.iter().copied())),
-            None => compute(hashes),
-        };
-        words(simhash).collect()
-    }
+    let simhash = py.detach(|| weighted_words(width, words, weights.as_deref()));
+    Ok(simhash.words().to_vec().into_pyarray(py))
 }

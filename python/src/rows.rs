@@ -1,7 +1,7 @@
 //! Rows of documents: fingerprints, and the evidence that a database keeps beside their keys.
 
-use nearprint::internal::{for_each, words};
-use nearprint::{Fingerprint, WidthVisitor};
+use nearprint::any::AnyFingerprint;
+use nearprint::internal::for_each;
 use nearprint_text::Result;
 use nearprint_text::recipe::Recipe;
 use nearprint_text::stored::DocumentRows;
@@ -17,8 +17,8 @@ use crate::words::Words;
 /// The number of documents that a thread takes between two checks for cancellation.
 const DOCUMENTS_BETWEEN_CHECKS: usize = 64;
 
-/// The words of fingerprints, and what is stored beside keys.
-type Made = Vec<(Vec<u64>, Vec<u8>)>;
+/// Fingerprints, and what is stored beside keys.
+type Made = Vec<(AnyFingerprint, Vec<u8>)>;
 
 /// The fingerprints of documents, and the bytes that a database with this storage keeps beside their keys.
 #[pyfunction]
@@ -33,42 +33,37 @@ pub(crate) fn document_rows<'py>(
     let recipe = recipe.parse::<Recipe>().map_err(|why| input_error(py, &why.to_string()))?;
     let documents: Vec<(PyBackedStr, PyBackedStr)> = keys.into_iter().zip(texts).collect();
     let ticker = Ticker::default();
-    let make = MakeRows { documents: &documents, recipe: &recipe, keeps, threads, ticker: &ticker };
-    let made = watch(py, &ticker, None, || Ok(recipe.width().visit(make)))?.or_raise(py)?;
+    let made = watch(py, &ticker, None, || {
+        let rows = DocumentRows::new(&recipe, storage_of(keeps));
+        Ok(all_rows(&rows, &documents, threads, &ticker))
+    })?;
+    let made = made.or_raise(py)?;
     let evidence = PyList::new(py, made.iter().map(|(_, bytes)| PyBytes::new(py, bytes)))?;
-    let all = made.into_iter().flat_map(|(words, _)| words).collect();
+    let all = made.iter().flat_map(|(fingerprint, _)| fingerprint.words()).copied().collect();
     Ok((Words::from_words(recipe.width(), all).into_array(py)?, evidence))
 }
 
-struct MakeRows<'a> {
-    documents: &'a [(PyBackedStr, PyBackedStr)],
-    recipe: &'a Recipe,
-    keeps: &'a str,
+/// Makes the rows of documents on several threads.
+fn all_rows(
+    rows: &DocumentRows,
+    documents: &[(PyBackedStr, PyBackedStr)],
     threads: usize,
-    ticker: &'a Ticker,
-}
-
-impl WidthVisitor for MakeRows<'_> {
-    type Output = Result<Made>;
-
-    fn visit<F: Fingerprint>(self) -> Result<Made> {
-        let Self { documents, recipe, keeps, threads, ticker } = self;
-        let rows = DocumentRows::<F>::new(recipe, storage_of(keeps))?;
-        let each = documents.len().div_ceil(threads.max(1)).max(1);
-        let mut parts: Vec<Result<Made>> = documents.chunks(each).map(|_| Ok(Vec::new())).collect();
-        for_each(threads, documents.chunks(each).zip(&mut parts), |(some, part)| {
-            *part = rows_of(rows.clone(), some, ticker);
-        });
-        let mut all = Vec::with_capacity(documents.len());
-        for part in parts {
-            all.extend(part?);
-        }
-        Ok(all)
+    ticker: &Ticker,
+) -> Result<Made> {
+    let each = documents.len().div_ceil(threads.max(1)).max(1);
+    let mut parts: Vec<Result<Made>> = documents.chunks(each).map(|_| Ok(Vec::new())).collect();
+    for_each(threads, documents.chunks(each).zip(&mut parts), |(some, part)| {
+        *part = rows_of(rows.clone(), some, ticker);
+    });
+    let mut all = Vec::with_capacity(documents.len());
+    for part in parts {
+        all.extend(part?);
     }
+    Ok(all)
 }
 
-fn rows_of<F: Fingerprint>(
-    mut rows: DocumentRows<F>,
+fn rows_of(
+    mut rows: DocumentRows,
     documents: &[(PyBackedStr, PyBackedStr)],
     ticker: &Ticker,
 ) -> Result<Made> {
@@ -77,8 +72,7 @@ fn rows_of<F: Fingerprint>(
         if index.is_multiple_of(DOCUMENTS_BETWEEN_CHECKS) {
             ticker.check()?;
         }
-        let (fingerprint, evidence) = rows.row(key, text)?;
-        made.push((words(fingerprint).collect(), evidence));
+        made.push(rows.row(key, text)?);
     }
     Ok(made)
 }

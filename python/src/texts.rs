@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use nearprint::internal::for_each;
-use nearprint::{BandLayout, Fingerprint, Result, Width, WidthVisitor};
-use nearprint_text::recipe::{self, Comparable, Fingerprinter, Recipe, RecipeError};
+use nearprint::{BandLayout, Result, Width};
+use nearprint_text::recipe::{self, AnyFingerprinter, Comparable, Recipe, RecipeError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
 use crate::capsules::ArrowArrays;
 use crate::errors::{OrRaise, input_error};
 use crate::watch::{Ticker, report, watch};
-use crate::words::{Words, words, words_of};
+use crate::words::Words;
 
 /// The number of texts that are read from Python at once, under the interpreter's lock.
 const TEXTS_AT_ONCE: usize = 1 << 13;
@@ -95,7 +95,7 @@ pub(crate) fn fingerprint_list<'py>(
         }
         Ok(())
     };
-    recipe.width().visit(FingerprintAll { py, recipe, how, threads, listener, total: texts.len(), source })
+    fingerprint_all(py, (recipe, how), threads, (listener, texts.len()), source)
 }
 
 /// A text, or `None` for a value that stands for a missing one.
@@ -137,7 +137,7 @@ pub(crate) fn fingerprint_arrow<'py>(
         }
         Ok(())
     };
-    recipe.width().visit(FingerprintAll { py, recipe, how, threads, listener, total, source })
+    fingerprint_all(py, (recipe, how), threads, (listener, total), source)
 }
 
 /// The texts of an array, `None` for nulls.
@@ -160,45 +160,35 @@ pub(crate) fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
     })
 }
 
-/// Fingerprints all texts that `source` feeds.
-struct FingerprintAll<'py, 'a, S> {
+/// Fingerprints all texts that `source` feeds, `total` in number.
+fn fingerprint_all<'py>(
     py: Python<'py>,
-    recipe: &'a Recipe,
-    how: How,
+    (recipe, how): (&Recipe, How),
     threads: usize,
-    listener: Option<Py<PyAny>>,
-    total: usize,
-    source: S,
-}
-
-impl<'py, S: FnOnce(Feed<'_>) -> PyResult<()>> WidthVisitor for FingerprintAll<'py, '_, S> {
-    type Output = PyResult<Fingerprints<'py>>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let Self { py, recipe, how, threads, listener, total, source } = self;
-        let fingerprinter = recipe.fingerprinter::<F>().map_err(|why| input_error(py, &why.to_string()))?;
-        let mut job = Job {
-            fingerprinters: vec![fingerprinter; threads.max(1)],
-            how,
-            words: Vec::new(),
-            missing: Vec::new(),
-            few: Vec::new(),
-            done: 0,
-        };
-        source(&mut |texts| {
-            let ticker = Ticker::default();
-            watch(py, &ticker, None, || job.fingerprint(texts, &ticker))?;
-            listener
-                .as_ref()
-                .map_or(Ok(()), |listener| report(py, listener, ("fingerprinting", job.done, total)))
-        })?;
-        Ok((Words::from_words(F::WIDTH, job.words).into_array(py)?, job.missing, job.few))
-    }
+    (listener, total): (Option<Py<PyAny>>, usize),
+    source: impl FnOnce(Feed<'_>) -> PyResult<()>,
+) -> PyResult<Fingerprints<'py>> {
+    let mut job = Job {
+        fingerprinters: vec![recipe.any_fingerprinter(); threads.max(1)],
+        num_words: recipe.width().words(),
+        how,
+        words: Vec::new(),
+        missing: Vec::new(),
+        few: Vec::new(),
+        done: 0,
+    };
+    source(&mut |texts| {
+        let ticker = Ticker::default();
+        watch(py, &ticker, None, || job.fingerprint(texts, &ticker))?;
+        listener.as_ref().map_or(Ok(()), |listener| report(py, listener, ("fingerprinting", job.done, total)))
+    })?;
+    Ok((Words::from_words(recipe.width(), job.words).into_array(py)?, job.missing, job.few))
 }
 
 /// The fingerprinters of all threads, and their results so far.
-struct Job<F> {
-    fingerprinters: Vec<Fingerprinter<F>>,
+struct Job {
+    fingerprinters: Vec<AnyFingerprinter>,
+    num_words: usize,
     how: How,
     words: Vec<u64>,
     missing: Vec<usize>,
@@ -206,16 +196,16 @@ struct Job<F> {
     done: usize,
 }
 
-impl<F: Fingerprint> Job<F> {
+impl Job {
     /// Fingerprints the next texts, each thread a part of them.
     fn fingerprint(&mut self, texts: &[Option<&str>], ticker: &Ticker) -> Result<()> {
         let missing = texts.iter().enumerate().filter(|(_, text)| text.is_none());
         self.missing.extend(missing.map(|(index, _)| self.done + index));
         let mut are_few = vec![false; texts.len()];
         let before = self.words.len();
-        self.words.resize(before + texts.len() * words_of::<F>(), 0);
+        self.words.resize(before + texts.len() * self.num_words, 0);
         let texts_each = texts.len().div_ceil(self.fingerprinters.len()).max(1);
-        let outputs = self.words[before..].chunks_mut(texts_each * words_of::<F>());
+        let outputs = self.words[before..].chunks_mut(texts_each * self.num_words);
         let (threads, how) = (self.fingerprinters.len(), self.how);
         let results = outputs.zip(are_few.chunks_mut(texts_each));
         let parts = self.fingerprinters.iter_mut().zip(texts.chunks(texts_each)).zip(results);
@@ -229,14 +219,14 @@ impl<F: Fingerprint> Job<F> {
     }
 }
 
-fn fingerprint_some<F: Fingerprint>(
-    fingerprinter: &mut Fingerprinter<F>,
+fn fingerprint_some(
+    fingerprinter: &mut AnyFingerprinter,
     (is_stored, min_features): How,
     texts: &[Option<&str>],
     (output, are_few): (&mut [u64], &mut [bool]),
     ticker: &Ticker,
 ) {
-    let rows = output.chunks_exact_mut(words_of::<F>()).zip(are_few);
+    let rows = output.chunks_exact_mut(fingerprinter.recipe().width().words()).zip(are_few);
     for (index, (text, (row, is_few))) in texts.iter().zip(rows).enumerate() {
         if index.is_multiple_of(TEXTS_BETWEEN_CHECKS) && ticker.check().is_err() {
             return;
@@ -247,6 +237,6 @@ fn fingerprint_some<F: Fingerprint>(
             false => (found.value, found.num_features < min_features),
         };
         *is_few = few && text.is_some();
-        row.iter_mut().zip(words(fingerprint)).for_each(|(word, value)| *word = value);
+        row.copy_from_slice(fingerprint.words());
     }
 }

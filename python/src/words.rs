@@ -1,7 +1,7 @@
 //! Fingerprints as Python passes them: rows of 64-bit words, the least significant word first.
 
-pub(crate) use nearprint::internal::{fingerprints, words, words_of};
-use nearprint::{Radix, Width, any};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Radix, Width};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -49,9 +49,11 @@ pub(crate) fn append_hex(width: Width, text: &str, words: &mut Vec<u64>) -> Resu
         ));
     }
     let parsed = match after_prefix.filter(|digits| (1..=num_digits).contains(&digits.len())) {
-        Some(digits) => any::parse(width, &format!("{digits:0>num_digits$}"), Some(Radix::Hexadecimal)),
-        None => any::parse(width, text, Some(Radix::Hexadecimal)),
+        Some(digits) => {
+            AnyFingerprint::parse(width, &format!("{digits:0>num_digits$}"), Some(Radix::Hexadecimal))
+        }
+        None => AnyFingerprint::parse(width, text, Some(Radix::Hexadecimal)),
     };
-    words.extend(parsed.map_err(|why| format!("{text:?}: {why}"))?);
+    words.extend_from_slice(parsed.map_err(|why| format!("{text:?}: {why}"))?.words());
     Ok(())
 }

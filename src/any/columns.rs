@@ -1,5 +1,6 @@
 //! Rows of results, and where they go.
 
+use super::AnyFingerprint;
 use crate::fingerprint::{Fingerprint, Row, Width, words_of};
 
 /// One row of a result. What the result does not have is 0, empty or `None`.
@@ -23,6 +24,22 @@ pub struct AnyRow<'a> {
     pub other_key: Option<&'a str>,
     /// The exact similarity of two documents, from 0 to 1.
     pub similarity: f64,
+}
+
+impl AnyRow<'_> {
+    /// The fingerprint and the id.
+    #[must_use]
+    #[inline]
+    pub fn row(&self) -> Row<AnyFingerprint> {
+        Row { fingerprint: self.fingerprint.into(), id: self.id }
+    }
+
+    /// The second row of a pair.
+    #[must_use]
+    #[inline]
+    pub fn other_row(&self) -> Row<AnyFingerprint> {
+        Row { fingerprint: self.other_fingerprint.into(), id: self.other_id }
+    }
 }
 
 /// Receives the rows of a result.

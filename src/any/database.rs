@@ -11,7 +11,7 @@ use crate::database::explain::Explanation;
 use crate::database::ingest::IngestReport;
 use crate::database::repair::RepairReport;
 use crate::database::stats::Stats;
-use crate::database::{Database, width_of, width_of_damaged};
+use crate::database::{Database, identity_of, width_of_damaged};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, U256, Width};
 use crate::format::schema::{KeyStorage, Schema};
@@ -19,26 +19,10 @@ use crate::options::Options;
 use crate::progress::Progress;
 use crate::run::Verification;
 
-/// A [`Database`] of any width. What does not depend on the width is a method; for everything else,
-/// [`visit`](AnyDatabase::visit) passes the typed database to generic code, and the variants can be
-/// matched.
+/// A [`Database`] of any width.
 ///
 /// ```
-/// use nearprint::{AnyDatabase, Database, DatabaseVisitor, Fingerprint, Result, Schema, Width};
-///
-/// /// Counts the distinct fingerprints that have another one within 3 bits.
-/// struct CountNear;
-/// impl DatabaseVisitor for CountNear {
-///     type Output = Result<usize>;
-///     fn visit<F: Fingerprint>(self, database: Database<F>) -> Result<usize> {
-///         let mut near = std::collections::BTreeSet::new();
-///         for pair in database.snapshot()?.pairs(3)? {
-///             let pair = pair?;
-///             near.extend([pair.a, pair.b]);
-///         }
-///         Ok(near.len())
-///     }
-/// }
+/// use nearprint::{AnyDatabase, Database, Schema, Width};
 ///
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
@@ -49,7 +33,8 @@ use crate::run::Verification;
 /// # builder.finish()?;
 /// let database = AnyDatabase::open(&path)?;
 /// assert_eq!((database.width(), database.stats()?.rows), (Width::W128, 3));
-/// assert_eq!(database.visit(CountNear)?, 2);
+/// let pairs = database.snapshot()?.pairs(3)?.collect::<nearprint::Result<Vec<_>>>()?;
+/// assert_eq!((&*pairs[0].fingerprints, &*pairs[0].distances), (&[7, 0][..], &[1][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -60,14 +45,6 @@ pub enum AnyDatabase {
     W128(Database<u128>),
     /// 256-bit fingerprints.
     W256(Database<U256>),
-}
-
-/// Code that is generic over the fingerprint, for a database whose width is known only at run time.
-pub trait DatabaseVisitor {
-    /// What it returns.
-    type Output;
-    /// Runs on the typed database.
-    fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output;
 }
 
 impl Options {
@@ -146,10 +123,11 @@ impl AnyDatabase {
     }
 
     fn open_with(options: &Options, path: &Path) -> Result<Self> {
-        Ok(match width_of(path)? {
-            Width::W64 => Self::W64(options.open(path)?),
-            Width::W128 => Self::W128(options.open(path)?),
-            Width::W256 => Self::W256(options.open(path)?),
+        let (width, database_id) = identity_of(path)?;
+        Ok(match width {
+            Width::W64 => Self::W64(Database::new(path, options, database_id)),
+            Width::W128 => Self::W128(Database::new(path, options, database_id)),
+            Width::W256 => Self::W256(Database::new(path, options, database_id)),
         })
     }
 
@@ -201,11 +179,6 @@ impl AnyDatabase {
     /// As [`Database::snapshot`].
     pub fn recipe(&self) -> Result<Option<String>> {
         typed!(AnyDatabase: self, database => Ok(database.snapshot()?.recipe().map(str::to_string)))
-    }
-
-    /// Runs generic code on the typed database.
-    pub fn visit<V: DatabaseVisitor>(self, visitor: V) -> V::Output {
-        typed!(AnyDatabase: self, database => visitor.visit(database))
     }
 
     /// Who writes to the database, and when it was written to last: see [`Database::activity`].

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::columns::{Columns, Shape, push_fingerprint};
+use super::columns::{Columns, Shape, push_fingerprint, push_row};
 use super::stream::{AnyStream, Collector};
 use crate::database::streams::LIST;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Width, fingerprints, words};
+use crate::fingerprint::{Fingerprint, Row, Width, fingerprints, words};
 use crate::layout::BandLayout;
 use crate::options::Options;
-use crate::query::{self, Blocks, Near, visit_clusters, visit_pairs};
+use crate::query::{self, Blocks, Near, visit_clusters, visit_pairs, visit_row_clusters};
+use crate::util::parallel::for_each;
 
 /// All pairs of distinct values of a list that are near: see [`visit_pairs`]. Blocks of the stream have
 /// `block_rows` rows.
@@ -53,6 +54,79 @@ pub fn find_clusters(
             })
         })
     })
+}
+
+/// All pairs of rows of a list that are near: first pairs with equal fingerprints. `values` have an id each, and
+/// equal rows count once.
+///
+/// # Errors
+/// As [`find_all`].
+pub fn find_row_pairs(
+    width: Width,
+    rows: (&[u64], &[u64]),
+    near: Near,
+    options: Options,
+    block_rows: usize,
+) -> Result<AnyStream> {
+    with_width!(width, F => {
+        let rows = sorted::<F>(rows);
+        start((width, Shape::ROW_PAIRS), options, block_rows, move |options, out| {
+            for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+                for (index, &later) in equal.iter().enumerate() {
+                    equal[..index].iter().try_for_each(|&earlier| out.push_pair(earlier, later, 0))?;
+                }
+            }
+            let values = rows.iter().map(|row| row.fingerprint).collect();
+            visit_pairs(values, near, options, |pairs| {
+                pairs.iter().try_for_each(|pair| {
+                    let (ones, others) = (rows_of(&rows, pair.a), rows_of(&rows, pair.b));
+                    let mut each = ones.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
+                    each.try_for_each(|(a, b)| out.push_pair(a, b, pair.distance))
+                })
+            })
+        })
+    })
+}
+
+/// The clusters of the rows of a list, numbered from 0: see
+/// [`visit_row_clusters`](crate::list::visit_row_clusters). `values` have an id each, and equal rows count once.
+///
+/// # Errors
+/// As [`find_all`]. Blocks fail as [`visit_row_clusters`](crate::list::visit_row_clusters) does.
+pub fn find_row_clusters(
+    width: Width,
+    rows: (&[u64], &[u64]),
+    near: Near,
+    options: Options,
+    block_rows: usize,
+) -> Result<AnyStream> {
+    with_width!(width, F => {
+        let rows = sorted::<F>(rows);
+        start((width, Shape::CLUSTERS), options, block_rows, move |options, out| {
+            let mut cluster = 0;
+            visit_row_clusters(rows, near, options, |members| {
+                members.iter().for_each(|&member| push_row(&mut out.block, (cluster, member, 0), None));
+                cluster += 1;
+                out.send_full()
+            })
+        })
+    })
+}
+
+/// Distinct rows, by fingerprint and id.
+fn sorted<F: Fingerprint>((values, ids): (&[u64], &[u64])) -> Vec<Row<F>> {
+    let rows = fingerprints(values).zip(ids).map(|(fingerprint, &id)| Row { fingerprint, id });
+    let mut rows: Vec<Row<F>> = rows.collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// The rows with one fingerprint in a sorted list.
+fn rows_of<F: Fingerprint>(rows: &[Row<F>], fingerprint: F) -> &[Row<F>] {
+    let start = rows.partition_point(|row| row.fingerprint < fingerprint);
+    let len = rows[start..].partition_point(|row| row.fingerprint == fingerprint);
+    &rows[start..start + len]
 }
 
 /// The keys of fingerprints, each with its fingerprint: see [`Blocks::keys`]. `split` has the number
@@ -192,6 +266,34 @@ pub fn distances(width: Width, a: &[u64], b: &[u64]) -> Vec<u32> {
             _ => a.zip(b).map(|(one, other)| one.distance(other)).collect(),
         }
     })
+}
+
+/// Writes the distances between all fingerprints into a square matrix, row by row, on some threads.
+///
+/// # Errors
+/// As `check`, which is called before each row.
+#[expect(clippy::cast_possible_truncation, reason = "distances are at most 256")]
+pub fn fill_distance_matrix(
+    width: Width,
+    values: &[u64],
+    threads: usize,
+    matrix: &mut [u16],
+    check: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<()> {
+    with_width!(width, F => {
+        let list: Vec<F> = fingerprints(values).collect();
+        let rows_each = list.len().div_ceil(threads.max(1)).max(1);
+        let parts = matrix.chunks_mut(rows_each * list.len().max(1));
+        for_each(threads, list.chunks(rows_each).zip(parts), |(ones, part)| {
+            for (one, row) in ones.iter().zip(part.chunks_exact_mut(list.len())) {
+                if check().is_err() {
+                    return;
+                }
+                row.iter_mut().zip(&list).for_each(|(cell, other)| *cell = one.distance(*other) as u16);
+            }
+        });
+    });
+    check()
 }
 
 /// The sketches of fingerprints with bands: all other bits are 0, so that [`distances`] compares

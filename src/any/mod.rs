@@ -66,23 +66,23 @@ macro_rules! with_width {
 
 mod columns;
 mod database;
+mod fingerprint;
 mod follower;
 mod lists;
 mod snapshot;
 mod stream;
-mod text;
 mod writer;
 
 pub use columns::{AnyRow, Columns, Shape, Sink};
-pub use database::{AnyBuilder, AnyDatabase, DatabaseVisitor};
+pub use database::{AnyBuilder, AnyDatabase};
+pub use fingerprint::AnyFingerprint;
 pub use follower::AnyFollower;
 pub use lists::{
-    block_keys, components, distances, find_all, find_clusters, join_between, join_blocks, sketches,
-    spanning_forest, split_blocks,
+    block_keys, components, distances, fill_distance_matrix, find_all, find_clusters, find_row_clusters,
+    find_row_pairs, join_between, join_blocks, sketches, spanning_forest, split_blocks,
 };
 pub use snapshot::AnySnapshot;
 pub use stream::{AnyStream, Collector};
-pub use text::{format, parse};
 pub use writer::{AnyWriter, NewRows};
 
 /// A value for one of the widths.

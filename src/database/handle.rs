@@ -63,7 +63,12 @@ impl Options {
 impl<F: Fingerprint> Database<F> {
     pub(super) fn open_with(path: &Path, options: &Options) -> Result<Self> {
         let database_id = manifest::of::<F>(&Folder::of_database(path)?)?.database_id;
-        Ok(Self { path: path.to_path_buf(), options: options.clone(), database_id, width: PhantomData })
+        Ok(Self::new(path, options, database_id))
+    }
+
+    /// A handle on the database with this id.
+    pub(crate) fn new(path: &Path, options: &Options, database_id: [u8; 16]) -> Self {
+        Self { path: path.to_path_buf(), options: options.clone(), database_id, width: PhantomData }
     }
 }
 

@@ -232,8 +232,13 @@ impl<F: Fingerprint> Database<F> {
 /// # Errors
 /// As [`Database::open`], without [`Error::Width`].
 pub fn width_of(path: impl AsRef<Path>) -> Result<Width> {
-    manifest::of_any_width(&Folder::of_database(path.as_ref())?)
-        .and_then(|manifest| manifest.width.try_into())
+    Ok(identity_of(path.as_ref())?.0)
+}
+
+/// The width and the id of a database.
+pub(crate) fn identity_of(path: &Path) -> Result<(Width, [u8; 16])> {
+    let manifest = manifest::of_any_width(&Folder::of_database(path)?)?;
+    Ok((manifest.width.try_into()?, manifest.database_id))
 }
 
 /// The width of a database that may be damaged: if the manifest cannot be read, the width of its

@@ -22,7 +22,7 @@ pub(crate) use payload::{HI_BITS, Payload, Stored};
 pub use text::{ParseFingerprintError, Printed, Radix};
 pub use u256::U256;
 pub use widths::{Width, WidthVisitor};
-pub use words::{fingerprints, words, words_of};
+pub use words::{OfWords, fingerprints, words, words_of};
 
 /// A fingerprint: `u64`, `u128` or [`U256`].
 ///

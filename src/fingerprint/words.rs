@@ -18,3 +18,16 @@ pub fn fingerprints<F: Fingerprint>(words: &[u64]) -> impl ExactSizeIterator<Ite
 pub fn words<F: Fingerprint>(fingerprint: F) -> impl ExactSizeIterator<Item = u64> {
     (0..F::BITS / 64).map(move |index| fingerprint.le_word(index))
 }
+
+/// A fingerprint whose width its type or the value has.
+pub trait OfWords: Copy {
+    /// The fingerprint of other words, of the same width.
+    #[must_use]
+    fn of_words(self, words: &[u64]) -> Self;
+}
+
+impl<F: Fingerprint> OfWords for F {
+    fn of_words(self, words: &[u64]) -> Self {
+        F::from_le_words(words)
+    }
+}

@@ -20,7 +20,8 @@ for_each_width!(
     answers_are_those_of_the_typed_database,
     streams_have_the_rows_of_the_typed_visitors,
     a_row_comes_with_each_of_its_keys,
-    lists_have_the_pairs_and_clusters_of_the_typed_functions
+    lists_have_the_pairs_and_clusters_of_the_typed_functions,
+    rows_of_lists_have_the_pairs_and_clusters_of_brute_force
 );
 
 fn words_of<F: Fingerprint>(fingerprints: impl IntoIterator<Item = F>) -> Vec<u64> {
@@ -247,6 +248,11 @@ fn lists_have_the_pairs_and_clusters_of_the_typed_functions<F: Fingerprint>() {
         (0..).zip(&expected).flat_map(|(number, cluster)| std::iter::repeat_n(number, cluster.len()));
     assert!(found.groups.iter().copied().eq(numbers));
 
+    let mut matrix = vec![0; 30 * 30];
+    any::fill_distance_matrix(F::WIDTH, &list[..30 * F::WIDTH.words()], 2, &mut matrix, &|| Ok(())).unwrap();
+    let all = values[..30].iter().flat_map(|a| values[..30].iter().map(move |b| a.distance(*b)));
+    assert!(matrix.iter().copied().map(u32::from).eq(all));
+
     let keys = any::block_keys(F::WIDTH, &list, near, &[].into()).unwrap();
     let rows = (&keys.groups[..], &keys.fingerprints[..]);
     let joined = collected(any::join_blocks(F::WIDTH, rows, near, false, options, 50), Some(50));
@@ -255,6 +261,45 @@ fn lists_have_the_pairs_and_clusters_of_the_typed_functions<F: Fingerprint>() {
         distances
     };
     assert_eq!(sorted(joined.distances), sorted(distances));
+}
+
+fn rows_of_lists_have_the_pairs_and_clusters_of_brute_force<F: Fingerprint>() {
+    let mut given = rows::<F>(Data::Equal, 300, 8);
+    given.extend_from_within(..50);
+    let (list, near, options) =
+        (words_of(given.iter().map(|row| row.fingerprint)), Near::from(4), Options::new());
+    let ids: Vec<u64> = given.iter().map(|row| row.id).collect();
+    given.sort_unstable();
+    given.dedup();
+
+    let stream = any::find_row_pairs(F::WIDTH, (&list, &ids), near, options.clone(), 50);
+    let found = collected(stream, Some(50));
+    let mut pairs: Vec<_> = found.rows().map(|pair| (pair.row(), pair.other_row(), pair.distance)).collect();
+    assert!(pairs.windows(2).all(|two| (two[0].2 == 0) >= (two[1].2 == 0)), "equal fingerprints come first");
+    pairs.sort_unstable();
+    let mut expected = Vec::new();
+    for (index, a) in given.iter().enumerate() {
+        for b in &given[index + 1..] {
+            let distance = a.fingerprint.distance(b.fingerprint);
+            if distance <= 4 {
+                let any = |row: &Row<F>| Row { fingerprint: row.fingerprint.into(), id: row.id };
+                expected.push((any(a), any(b), distance));
+            }
+        }
+    }
+    expected.sort_unstable();
+    assert!(!expected.is_empty() && pairs == expected);
+
+    let mut clusters: Vec<Vec<Row<F>>> = Vec::new();
+    nearprint::list::visit_row_clusters(given, near, &options, |cluster| {
+        clusters.push(cluster.to_vec());
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    let found = collected(any::find_row_clusters(F::WIDTH, (&list, &ids), near, options, 50), None);
+    let numbered = (0..).zip(&clusters).flat_map(|(number, rows)| rows.iter().map(move |row| (number, row)));
+    let numbered = numbered.map(|(number, row)| (number, row.fingerprint.into(), row.id));
+    assert!(found.rows().map(|row| (row.group, row.row().fingerprint, row.id)).eq(numbered));
 }
 
 /// Panics when pairs are compared.
@@ -300,6 +345,4 @@ fn work_can_be_cancelled_and_other_widths_are_refused() {
     cancelled.0.store(true, Ordering::Relaxed);
     let last = watched.pairs(3).unwrap().last();
     assert_eq!(last.and_then(Result::err).map(|error| error.kind()), Some(ErrorKind::Interrupted));
-    let text = any::format(Width::W128, &[5, 0]);
-    assert_eq!(any::parse(Width::W128, &text, None), Ok(vec![5, 0]));
 }

@@ -142,8 +142,8 @@ mod tests {
         let schema = recipe.schema().keys(keeps);
         let mut writer = Database::<U256>::create(&path, &schema).unwrap().writer().unwrap();
         let text = "one two three four five";
-        let (fingerprint, evidence) = DocumentRows::new(&recipe, keeps).unwrap().row("a key", text).unwrap();
-        writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint, "a key") }).unwrap();
+        let (fingerprint, evidence) = DocumentRows::new(&recipe, keeps).row("a key", text).unwrap();
+        writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint.typed(), "a key") }).unwrap();
         writer.commit().unwrap();
         let inner = AnyDatabase::open(&path).unwrap().snapshot().unwrap();
         let snapshot = crate::handle::give(nearprint_snapshot { inner });

@@ -2,20 +2,20 @@
 
 use std::ffi::c_char;
 
-use nearprint::internal::words;
-use nearprint::{Fingerprint, KeyStorage, LayoutChoice, WidthVisitor};
-use nearprint_text::recipe::RecipeError;
+use nearprint::any::AnyFingerprint;
+use nearprint::{KeyStorage, LayoutChoice};
+use nearprint_text::Recipe;
+use nearprint_text::recipe::AnyFingerprinter;
 use nearprint_text::stored::DocumentRows;
-use nearprint_text::{Fingerprinter, Recipe};
 
-use crate::call::{Call, Output};
+use crate::call::Call;
 use crate::error::{Outcome, nearprint_error};
 use crate::handle::{self, Guarded, Handle};
 use crate::status::nearprint_status;
 
 /// Makes fingerprints of texts by a recipe. Each thread needs one of its own.
 pub struct nearprint_fingerprinter {
-    pub(crate) inner: Guarded<Box<dyn Making>>,
+    pub(crate) inner: Guarded<Maker>,
     pub(crate) recipe: Recipe,
 }
 
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_new(
     unsafe { Call::of(error) }.run(|call| {
         let fingerprinter = call.new_handle(fingerprinter, "fingerprinter")?;
         let recipe: Recipe = call.text(recipe, recipe_len, "recipe")?.parse()?;
-        let inner = Guarded::new(recipe.width().visit(Begin(&recipe))?);
+        let inner = Guarded::new(Maker::new(&recipe));
         fingerprinter.give(nearprint_fingerprinter { inner, recipe });
         Ok(())
     })
@@ -113,7 +113,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
         let text = call.text(text, text_len, "text")?;
         let mut words = call.required(fingerprint, fingerprinter.recipe.width().words(), "fingerprint")?;
         fingerprinter.inner.with("fingerprinter", |inner| {
-            inner.make(text, &mut words);
+            let made = inner.fingerprinter.fingerprint(text).value;
+            words.set_all(made.words().iter().copied());
             Ok(())
         })
     })
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_count_features(
         let text = call.text(text, text_len, "text")?;
         let mut count = call.output(count, "count")?;
         fingerprinter.inner.with("fingerprinter", |inner| {
-            count.set(inner.count_features(text));
+            count.set(inner.fingerprinter.fingerprint(text).num_features);
             Ok(())
         })
     })
@@ -152,63 +153,37 @@ pub unsafe extern "C" fn nearprint_fingerprinter_free(fingerprinter: *mut nearpr
     unsafe { handle::free(fingerprinter) }
 }
 
-/// A fingerprinter of any width.
-pub(crate) trait Making: Send {
-    fn make(&mut self, text: &str, output: &mut Output<'_, u64>);
-    fn count_features(&mut self, text: &str) -> usize;
-    /// The exact similarity of two texts.
-    fn similarity(&mut self, a: &str, b: &str) -> f64;
-    /// The distance of two fingerprints, as the recipe compares them.
-    fn distance(&self, a: &[u64], b: &[u64]) -> u32;
-    /// The words of the fingerprint of a document, and what a database stores beside its key.
-    fn document(&mut self, keeps: KeyStorage, key: &str, text: &str) -> Outcome<(Vec<u64>, Vec<u8>)>;
-}
-
-/// What makes the fingerprints of a width.
-struct Maker<F: Fingerprint> {
-    fingerprinter: Fingerprinter<F>,
+/// What a fingerprinter makes.
+pub(crate) struct Maker {
+    pub(crate) fingerprinter: AnyFingerprinter,
     /// With features, which cost more.
-    featuring: Option<Fingerprinter<F>>,
-    documents: Option<(KeyStorage, DocumentRows<F>)>,
+    featuring: Option<AnyFingerprinter>,
+    documents: Option<(KeyStorage, DocumentRows)>,
 }
 
-impl<F: Fingerprint> Making for Maker<F> {
-    fn make(&mut self, text: &str, output: &mut Output<'_, u64>) {
-        let fingerprint = self.fingerprinter.fingerprint(text).value;
-        output.set_all(words(fingerprint));
+impl Maker {
+    fn new(recipe: &Recipe) -> Self {
+        Self { fingerprinter: recipe.any_fingerprinter(), featuring: None, documents: None }
     }
 
-    fn count_features(&mut self, text: &str) -> usize {
-        self.fingerprinter.fingerprint(text).num_features
-    }
-
-    fn similarity(&mut self, a: &str, b: &str) -> f64 {
+    /// The exact similarity of two texts.
+    pub(crate) fn similarity(&mut self, a: &str, b: &str) -> f64 {
         let featuring = self.featuring.get_or_insert_with(|| self.fingerprinter.clone().with_features());
         let a = featuring.fingerprint(a).features;
         a.similarity(&featuring.fingerprint(b).features).unwrap_or_default()
     }
 
-    fn distance(&self, a: &[u64], b: &[u64]) -> u32 {
-        self.fingerprinter.recipe().distance(F::from_le_words(a), F::from_le_words(b))
-    }
-
-    fn document(&mut self, keeps: KeyStorage, key: &str, text: &str) -> Outcome<(Vec<u64>, Vec<u8>)> {
+    /// The fingerprint of a document, and what a database stores beside its key.
+    pub(crate) fn document(
+        &mut self,
+        keeps: KeyStorage,
+        key: &str,
+        text: &str,
+    ) -> Outcome<(AnyFingerprint, Vec<u8>)> {
         let known = self.documents.take().filter(|(of, _)| *of == keeps);
         let rows =
-            known.map_or_else(|| DocumentRows::new(self.fingerprinter.recipe(), keeps), |(_, rows)| Ok(rows));
-        let (_, rows) = self.documents.insert((keeps, rows?));
-        let (fingerprint, evidence) = rows.row(key, text)?;
-        Ok((words(fingerprint).collect(), evidence))
-    }
-}
-
-struct Begin<'a>(&'a Recipe);
-
-impl WidthVisitor for Begin<'_> {
-    type Output = Result<Box<dyn Making>, RecipeError>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let fingerprinter = self.0.fingerprinter::<F>()?;
-        Ok(Box::new(Maker { fingerprinter, featuring: None, documents: None }))
+            known.map_or_else(|| DocumentRows::new(self.fingerprinter.recipe(), keeps), |(_, rows)| rows);
+        let (_, rows) = self.documents.insert((keeps, rows));
+        Ok(rows.row(key, text)?)
     }
 }

@@ -74,8 +74,8 @@ fn give(
     (fingerprint, quality): (*mut u64, *mut u32),
 ) -> Outcome {
     let mut output = call.required(fingerprint, recipe.width().words(), "fingerprint")?;
-    let (words, found) = recipe.fingerprint(picture);
-    output.set_all(words);
+    let (made, found) = recipe.fingerprint(picture);
+    output.set_all(made.words().iter().copied());
     call.optional(quality).set(u32::from(found));
     Ok(())
 }
@@ -105,7 +105,7 @@ mod tests {
             assert_eq!(rgb(words.as_mut_ptr(), &raw mut quality, 64), NEARPRINT_OK);
             let (expected, of_picture) = recipe.fingerprint(&picture);
             let len = recipe.width().words();
-            assert_eq!((&words[..len], quality), (&expected[..len], u32::from(of_picture)), "{name}");
+            assert_eq!((&words[..len], quality), (expected.words(), u32::from(of_picture)), "{name}");
             assert_eq!(words[len..], [9; 4][len..], "no more words are written");
             assert_eq!(rgb(words.as_mut_ptr(), ptr::null_mut(), 64), NEARPRINT_OK);
             assert_eq!(rgb(ptr::null_mut(), ptr::null_mut(), 64), NEARPRINT_INVALID_ARGUMENT);
@@ -119,7 +119,7 @@ mod tests {
                 nearprint_picture_fingerprint(name, name_len, bytes, len, words, ptr::null_mut(), null)
             };
             assert_eq!(encoded(name, &jpeg, words.as_mut_ptr()), NEARPRINT_OK);
-            assert_eq!(words[..len], recipe.fingerprint(&decoded).0[..len]);
+            assert_eq!(words[..len], *recipe.fingerprint(&decoded).0.words());
             assert_eq!(encoded(name, b"no picture", words.as_mut_ptr()), NEARPRINT_INVALID_ARGUMENT);
             assert_eq!(encoded("minhash", &jpeg, words.as_mut_ptr()), NEARPRINT_INVALID_ARGUMENT);
         }

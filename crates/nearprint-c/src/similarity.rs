@@ -28,10 +28,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_distance(
         let words = fingerprinter.recipe.width().words();
         let (one, other) = (call.words(one, words, 1, "one")?, call.words(other, words, 1, "other")?);
         let mut distance = call.output(distance, "distance")?;
-        fingerprinter.inner.with("fingerprinter", |inner| {
-            distance.set(inner.distance(one, other));
-            Ok(())
-        })
+        distance.set(fingerprinter.recipe.distance(one, other));
+        Ok(())
     })
 }
 
@@ -176,6 +174,6 @@ impl<'c> Document<'c> {
             .inner
             .with("fingerprinter", |inner| inner.document(keeps, self.key, self.text))?;
         let (keys, texts) = (&[self.key], &[evidence.as_slice()]);
-        store(&NewRows { fingerprints: &fingerprint, ids: None, keys: Some(keys), texts: Some(texts) })
+        store(&NewRows { fingerprints: fingerprint.words(), ids: None, keys: Some(keys), texts: Some(texts) })
     }
 }

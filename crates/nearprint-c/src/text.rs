@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::any::{self, NewRows};
+use nearprint::any::{AnyFingerprint, NewRows};
 
 use crate::call::{Call, Output};
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn nearprint_parse(
         let width = width_of(width)?;
         let text = call.text(text, text_len, "text")?;
         let mut output = call.required(fingerprint, width.words(), "fingerprint")?;
-        output.set_all(any::parse(width, text, None)?);
+        output.set_all(AnyFingerprint::parse(width, text, None)?.words().iter().copied());
         Ok(())
     })
 }
@@ -68,7 +68,8 @@ pub unsafe extern "C" fn nearprint_format(
     unsafe { Call::of(error) }.run(|call| {
         let width = width_of(width)?;
         let fingerprint = call.words(fingerprint, width.words(), 1, "fingerprint")?;
-        call.write_text(&any::format(width, fingerprint), (buffer, capacity), len)
+        let text = AnyFingerprint::new(width, fingerprint).to_string();
+        call.write_text(&text, (buffer, capacity), len)
     })
 }
 

@@ -2,9 +2,10 @@
 
 use crate::args::FingerprintFormat;
 use crate::input::fingerprints::{RowRead, npy_header, read_bytes};
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 use nearprint::testing::fuzzing::input::Input;
 use nearprint::testing::fuzzing::replay::Target;
-use nearprint::{Fingerprint, Printed, U256};
 
 pub const TARGET: Target = Target { name: "import_text", call: import_text, inputs: 2000, seeds };
 
@@ -27,20 +28,20 @@ fn import_text(bytes: &[u8]) {
     let format = input.pick(&[0, 1, 2, 3, 4, 5]);
     let style = input.byte();
     match style >> 3 & 3 {
-        1 => import::<u128>(input, format, formats(FingerprintFormat::U128), style),
-        2 => import::<U256>(input, format, formats(FingerprintFormat::U256), style),
-        _ => import::<u64>(input, format, formats(FingerprintFormat::U64), style),
+        1 => import(Width::W128, input, format, formats(FingerprintFormat::U128), style),
+        2 => import(Width::W256, input, format, formats(FingerprintFormat::U256), style),
+        _ => import(Width::W64, input, format, formats(FingerprintFormat::U64), style),
     }
 }
 
-fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [FingerprintFormat; 6], style: u8) {
-    let rows: Vec<RowRead<F>> = if style & 0x80 == 0 {
-        read_bytes(formats[format], input.rest().to_vec()).0
+fn import(width: Width, mut input: Input<'_>, format: usize, formats: [FingerprintFormat; 6], style: u8) {
+    let rows: Vec<RowRead> = if style & 0x80 == 0 {
+        read_bytes(width, formats[format], input.rest().to_vec()).0
     } else {
-        generate_rows(&mut input)
+        generate_rows(width, &mut input)
     };
     for format in formats {
-        let (found, end) = read_bytes(format, encode(format, style, &rows));
+        let (found, end) = read_bytes(width, format, encode(width, format, style, &rows));
         assert_eq!(end, Ok(()), "rows written as {format:?}");
         let ids_are_lost = [formats[1], FingerprintFormat::Npy].contains(&format);
         let keys_are_lost = ids_are_lost || format == FingerprintFormat::Text;
@@ -54,11 +55,12 @@ fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [Fingerp
 /// Keys that need escapes or quotation marks.
 const KEYS: [&str; 4] = ["a\tb\\t\r\n", " \"x\", y ", "\\", "é\n\n"];
 
-fn generate_rows<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
+fn generate_rows(width: Width, input: &mut Input<'_>) -> Vec<RowRead> {
     let mut rows = Vec::new();
     while !input.is_empty() {
-        let words = (0..F::BITS).step_by(64).map(|at| F::from_bits(input.fingerprint(), at, 64));
-        let fingerprint = words.fold(F::default(), |all, word| all | word);
+        let mut words: Vec<u64> = (0..width.words()).map(|_| input.fingerprint()).collect();
+        words.reverse();
+        let fingerprint = AnyFingerprint::new(width, &words);
         let id = input.flag().then(|| input.edge());
         rows.push((fingerprint, id, input.flag().then(|| KEYS[input.pick(&[0, 1, 2, 3])].to_string())));
     }
@@ -66,17 +68,17 @@ fn generate_rows<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
 }
 
 /// A fingerprint as text. If it is not hexadecimal, 64 bits are decimal, and wider ones have no 0x.
-fn print_fingerprint<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
-    let printed = Printed(fingerprint).to_string();
-    match (F::BITS, is_hexadecimal) {
-        (64, true) => format!("{:#x}", fingerprint.bits(0, 64)),
-        (64, false) | (_, true) => printed,
+fn print_fingerprint(fingerprint: AnyFingerprint, is_hexadecimal: bool) -> String {
+    let printed = fingerprint.to_string();
+    match (fingerprint.words(), is_hexadecimal) {
+        (&[number], true) => format!("{number:#x}"),
+        ([_], false) | (_, true) => printed,
         (_, false) => printed.replacen("0x", "", 1),
     }
 }
 
 /// A file of a format. `style` selects one of the possible notations.
-fn encode<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
+fn encode(width: Width, format: FingerprintFormat, style: u8, rows: &[RowRead]) -> Vec<u8> {
     let with = |separator: &str, header: bool| {
         let mut text =
             if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
@@ -100,13 +102,12 @@ fn encode<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead<
         text.into_bytes()
     };
     let raw = || {
-        let mut bytes = Vec::new();
-        rows.iter().for_each(|row| row.0.write_le(&mut bytes));
-        bytes
+        let words = rows.iter().flat_map(|(fingerprint, ..)| fingerprint.words());
+        words.flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
     };
     match format {
         FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256 => raw(),
-        FingerprintFormat::Npy => [npy_header::<F>(rows.len() as u64), raw()].concat(),
+        FingerprintFormat::Npy => [npy_header(width, rows.len() as u64), raw()].concat(),
         FingerprintFormat::Parquet => unreachable!("not among the formats"),
         FingerprintFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
         FingerprintFormat::Csv => with(",", style & 4 == 4),
@@ -126,16 +127,16 @@ fn cell(format: FingerprintFormat, key: &str) -> String {
 }
 
 /// Rows as JSON lines.
-fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
+fn objects(rows: &[RowRead], style: u8) -> String {
     let number = |value: u64| if style & 1 == 1 { format!("\"{value}\"") } else { value.to_string() };
-    let fingerprint = |value: F| match F::BITS {
-        64 => number(value.bits(0, 64)),
-        _ => format!("\"{}\"", Printed(value)),
+    let fingerprint = |value: &AnyFingerprint| match *value.words() {
+        [word] => number(word),
+        _ => format!("\"{value}\""),
     };
-    let object = |(value, id, key): &RowRead<F>| {
+    let object = |(value, id, key): &RowRead| {
         let id = id.map(|id| format!("\"id\":{},", number(id))).unwrap_or_default();
         let key = key.as_ref().map(|key| format!(",\"key\":{}", serde_json::json!(key))).unwrap_or_default();
-        format!("{{{id}\"fingerprint\":{}{key}}}\n", fingerprint(*value))
+        format!("{{{id}\"fingerprint\":{}{key}}}\n", fingerprint(value))
     };
     rows.iter().map(object).collect()
 }

@@ -3,27 +3,26 @@
 //! [`commands`] has one file per command. The other modules do not depend on it: [`args`] are
 //! options that several commands share, [`input`] reads files, [`terminal`] writes results, messages
 //! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
-//! [`exact`] is what commands share that compare documents exactly, and [`pictures`] what they share that compare
-//! pictures; [`file_act`] is what they do to files.
-//! [`familiar`] knows options of other programs. [`row_header`] is the first line of lists of fingerprints.
+//! [`similar_documents`] is what commands share that compare documents exactly, and [`pictures`] what they share that
+//! compare pictures. [`output_estimate`] says how much a command would print.
+//! [`foreign_options`] knows options of other programs. [`row_header`] is the first line of lists of fingerprints.
 //! [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
+mod allocator;
 mod args;
 mod commands;
-mod exact;
-mod expected;
-mod familiar;
+mod foreign_options;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
-mod memory;
+mod output_estimate;
 mod pictures;
 mod report;
 mod row_header;
 mod simhash_cpp;
+mod similar_documents;
 mod terminal;
-mod typed;
 mod words;
 
 use std::borrow::Cow;
@@ -32,9 +31,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub use allocator::Allocator;
 use commands::Cli;
 pub use commands::DedupReport;
-pub use memory::Allocator;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
 use terminal::{failure, interrupt, print_lines, print_message, stdout, warn_of_occupants, without_controls};
 
@@ -54,7 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli.run(),
         Err(error) if error.use_stderr() => {
-            let (error, hint) = familiar::with_hint(error);
+            let (error, hint) = foreign_options::with_hint(error);
             print_usage_error(&error, &arguments);
             hint.iter().for_each(|hint| print_message(format_args!("hint: {hint}")));
             return failure::USAGE;

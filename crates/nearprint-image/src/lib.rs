@@ -62,7 +62,7 @@ pub use limits::Limits;
 pub use panics::quiet_decoders;
 pub use pdq::{Pdq, Turn, pdq, pdq_turned};
 pub use picture::Picture;
-pub use recipe::{Recipe, UnknownRecipe, Words};
+pub use recipe::{Recipe, UnknownRecipe};
 pub use small::{dhash, phash};
 #[cfg(feature = "decode")]
 pub use thumbnail::thumbnail;

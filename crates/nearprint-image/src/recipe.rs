@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 
 use crate::pdq::{Turn, pdq, pdq_turned};
 use crate::picture::Picture;
@@ -29,9 +30,6 @@ pub enum Recipe {
     /// [`phash`]: 64 bits.
     Phash,
 }
-
-/// A fingerprint as words, the least significant one first; a fingerprint of 64 bits has only the first.
-pub type Words = [u64; 4];
 
 impl Recipe {
     /// All of them.
@@ -68,24 +66,24 @@ impl Recipe {
 
     /// The fingerprint of a picture and its quality, from 0 to 100. Only PDQ measures it; the others have 100.
     #[must_use]
-    pub fn fingerprint(self, picture: &Picture<'_>) -> (Words, u8) {
+    pub fn fingerprint(self, picture: &Picture<'_>) -> (AnyFingerprint, u8) {
         match self {
             Self::Pdq => {
                 let found = pdq(picture);
-                (found.hash.to_words(), found.quality)
+                (found.hash.into(), found.quality)
             }
-            Self::Dhash => ([dhash(picture), 0, 0, 0], 100),
-            Self::Phash => ([phash(picture), 0, 0, 0], 100),
+            Self::Dhash => (dhash(picture).into(), 100),
+            Self::Phash => (phash(picture).into(), 100),
         }
     }
 
     /// The fingerprints of all rotations and reflections of a picture, in the order of [`Turn::ALL`], and its
     /// quality. `None` if the recipe makes only one for each picture.
     #[must_use]
-    pub fn turned(self, picture: &Picture<'_>) -> Option<([Words; Turn::ALL.len()], u8)> {
+    pub fn turned(self, picture: &Picture<'_>) -> Option<([AnyFingerprint; Turn::ALL.len()], u8)> {
         let Self::Pdq = self else { return None };
         let (hashes, quality) = pdq_turned(picture);
-        Some((hashes.map(nearprint::U256::to_words), quality))
+        Some((hashes.map(AnyFingerprint::from), quality))
     }
 }
 

@@ -33,7 +33,7 @@ fn documents(bytes: &[u8]) {
         assert_eq!(found, expected, "unchanged lines");
     }
     let recipe: Recipe = recipe.parse().expect("a recipe");
-    let mut fingerprinter = recipe.fingerprinter::<u64>().expect("64 bits");
+    let mut fingerprinter = recipe.any_fingerprinter();
     let minhash: Recipe = Recipe::DEFAULT.parse().expect("a recipe");
     let mut minhash = minhash.fingerprinter::<U256>().expect("256 bits");
     for item in &items {

@@ -5,6 +5,7 @@
 #![allow(clippy::should_implement_trait, reason = "an iterator would be no shorter")]
 
 pub mod files;
+pub mod labelled_pages;
 mod skips;
 mod widths;
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::values;
 use crate::terminal::failure::Failure;
-use nearprint::{Fingerprint, Printed, Radix};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Radix, Width};
 
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct BaseArgs {
@@ -16,29 +17,28 @@ pub(crate) struct BaseArgs {
 
 impl BaseArgs {
     /// Refuses what inputs would not be read from.
-    pub(crate) fn check<F: Fingerprint>(self) -> Result<(), Failure> {
-        if self.radix == Some(Radix::Decimal) && F::BITS > 64 {
-            let width = F::BITS;
+    pub(crate) fn check(self, width: Width) -> Result<(), Failure> {
+        if self.radix == Some(Radix::Decimal) && width != Width::W64 {
             return Err(Failure::Usage(format!("--radix 10: fingerprints of {width} bits have 2 or 16")));
         }
         Ok(())
     }
 
-    pub(crate) fn printed<F: Fingerprint>(self, fingerprint: F) -> InBase<F> {
+    pub(crate) fn printed(self, fingerprint: AnyFingerprint) -> InBase {
         InBase(fingerprint, self.radix)
     }
 }
 
 /// Prints a fingerprint in a base.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InBase<F>(F, Option<Radix>);
+pub(crate) struct InBase(AnyFingerprint, Option<Radix>);
 
-impl<F: Fingerprint> fmt::Display for InBase<F> {
+impl fmt::Display for InBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(fingerprint, radix) = *self;
-        let mut words = (0..F::BITS / 64).rev().map(|index| fingerprint.le_word(index));
+        let Self(fingerprint, radix) = self;
+        let mut words = fingerprint.words().iter().rev();
         match radix {
-            None | Some(Radix::Decimal) => Printed(fingerprint).fmt(f),
+            None | Some(Radix::Decimal) => fingerprint.fmt(f),
             Some(Radix::Binary) => {
                 f.write_str("0b")?;
                 words.try_for_each(|word| write!(f, "{word:064b}"))

@@ -4,7 +4,8 @@ use clap::ValueEnum;
 
 use super::values;
 use crate::terminal::failure::Failure;
-use nearprint::{Fingerprint, Radix, U256};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Radix, Width};
 
 /// The format of a file of fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,24 +76,25 @@ pub(crate) struct FingerprintArgs {
 
 impl FingerprintArgs {
     /// Parses a fingerprint of an input.
-    pub(crate) fn parse<F: Fingerprint>(&self, text: &str) -> Result<F, String> {
-        F::parse_radix(text, self.radix).map_err(|error| match width_by_digits(text) {
-            Some(width) if width != F::BITS => format!("{error}; so many digits are {width} bits"),
+    pub(crate) fn parse(&self, width: Width, text: &str) -> Result<AnyFingerprint, String> {
+        AnyFingerprint::parse(width, text, self.radix).map_err(|error| match width_by_digits(text) {
+            Some(by_digits) if by_digits != width => format!("{error}; so many digits are {by_digits} bits"),
             _ => error.to_string(),
         })
     }
 
     /// Parses the value of `-f`.
-    pub(crate) fn parse_option<F: Fingerprint>(&self, text: &str) -> Result<F, Failure> {
-        self.parse(text).map_err(|why| Failure::Usage(format!("-f {text:?}: {why}")))
+    pub(crate) fn parse_option(&self, width: Width, text: &str) -> Result<AnyFingerprint, Failure> {
+        self.parse(width, text).map_err(|why| Failure::Usage(format!("-f {text:?}: {why}")))
     }
 }
 
 /// The width of wide fingerprints with this number of hexadecimal digits.
-pub(crate) fn width_by_digits(text: &str) -> Option<u32> {
+pub(crate) fn width_by_digits(text: &str) -> Option<Width> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    [u128::BITS, U256::BITS].into_iter().find(|bits| is_hexadecimal && digits.len() == *bits as usize / 4)
+    let has_width = |width: &Width| is_hexadecimal && digits.len() == width.bits() as usize / 4;
+    [Width::W128, Width::W256].into_iter().find(has_width)
 }
 
 #[cfg(any(test, feature = "fuzzing"))]

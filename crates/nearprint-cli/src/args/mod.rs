@@ -17,7 +17,7 @@ mod summary;
 pub(crate) mod values;
 mod writer;
 
-pub(crate) use base::BaseArgs;
+pub(crate) use base::{BaseArgs, InBase};
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat, width_by_digits};
 pub(crate) use folder::{FolderArgs, left_out_object, note_left_out};

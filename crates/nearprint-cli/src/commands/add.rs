@@ -7,9 +7,7 @@ use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all, stor
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::Fingerprint;
-use nearprint::any::AnyWriter;
+use nearprint::any::{AnyFingerprint, AnyWriter};
 use serde_json::json;
 
 /// Insert rows into a database
@@ -71,7 +69,7 @@ impl Args {
         let mut adder =
             Adder { args: &self, writer, recipe, rows: 0, committed: 0, out: OutputStream::stdout() };
         interrupt::set_committed_rows(0);
-        let added = run_with_width(width, &mut adder, (), global).and_then(|()| adder.commit());
+        let added = read_all((&self.input, width), &self.inputs, &mut adder).and_then(|()| adder.commit());
         let committed = adder.committed;
         // After a failure the writer is dropped, which discards uncommitted rows. Closing would
         // commit them.
@@ -95,14 +93,13 @@ struct Adder<'a> {
     out: OutputStream,
 }
 
-impl TypedCommand<()> for &mut Adder<'_> {
-    fn run_typed<F: Fingerprint>(self, (): (), _: GlobalArgs) -> Result<(), Failure> {
-        read_all::<F>(&self.args.input, &self.args.inputs, self)
-    }
-}
-
-impl<F: Fingerprint> RowSink<F> for Adder<'_> {
-    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+impl RowSink for Adder<'_> {
+    fn row(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        id: Option<u64>,
+        key: Option<&str>,
+    ) -> Result<(), Failure> {
         store(fingerprint, id, key, |row| match self.args.upsert {
             true => self.writer.upsert(row, &mut |_| Ok(())),
             false => self.writer.insert(row, &mut |_| Ok(())),

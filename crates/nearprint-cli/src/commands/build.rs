@@ -7,9 +7,8 @@ use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, SummaryArgs, values};
 use crate::input::fingerprints::{Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::any::AnyBuilder;
-use nearprint::{Error, Fingerprint};
+use nearprint::Error;
+use nearprint::any::{AnyBuilder, AnyFingerprint};
 use serde_json::json;
 
 /// Create a database from files of fingerprints
@@ -90,8 +89,7 @@ impl Args {
         if let Some(name) = &self.identity {
             builder = builder.identity(name);
         }
-        let loaded =
-            run_with_width(width, Loader { args: &self.input, builder: &mut builder }, inputs, global);
+        let loaded = inputs.read((&self.input, width), &mut Loader(&mut builder));
         let built = loaded
             .and_then(
                 |()| if interrupt::settle().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
@@ -116,23 +114,19 @@ impl Args {
 }
 
 /// Passes rows to a builder.
-struct Loader<'a> {
-    args: &'a FingerprintArgs,
-    builder: &'a mut AnyBuilder,
-}
+struct Loader<'a>(&'a mut AnyBuilder);
 
-impl TypedCommand<Inputs<'_>> for Loader<'_> {
-    fn run_typed<F: Fingerprint>(mut self, inputs: Inputs<'_>, _: GlobalArgs) -> Result<(), Failure> {
-        inputs.read::<F>(self.args, &mut self)
-    }
-}
-
-impl<F: Fingerprint> RowSink<F> for Loader<'_> {
-    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
-        Ok(store(fingerprint, id, key, |row| self.builder.push(row, &mut |_| Ok(())))?)
+impl RowSink for Loader<'_> {
+    fn row(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        id: Option<u64>,
+        key: Option<&str>,
+    ) -> Result<(), Failure> {
+        Ok(store(fingerprint, id, key, |row| self.0.push(row, &mut |_| Ok(())))?)
     }
 
     fn key_policy(&self) -> KeyPolicy {
-        KeyPolicy::keep_if(self.builder.key_storage().has_keys())
+        KeyPolicy::keep_if(self.0.key_storage().has_keys())
     }
 }

@@ -8,17 +8,15 @@ use crate::args::{
     FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, ResultArgs, exactly,
     note_open_kind,
 };
-use crate::commands::pairs::run_join;
-use crate::exact::SimilarDocuments;
-use crate::expected::Expected;
-use crate::input::fingerprints::List;
+use crate::commands::pairs::{BLOCK_ROWS, list_of};
+use crate::output_estimate::OutputEstimate;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
+use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::each_key;
-use crate::typed::TypedCommand;
-use nearprint::any::{AnyRow, AnyStream};
-use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
+use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot, AnyStream, Columns, find_row_clusters};
+use nearprint::{Error, Options, Row, Width};
 
 /// Group the rows into clusters, connected by steps of at most K bits, or by similar documents
 ///
@@ -53,66 +51,70 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_join(&self, (&self.source, &self.input), global)
-    }
-}
-
-impl TypedCommand<Option<List<'_>>> for &Args {
-    fn run_typed<F: Fingerprint>(self, list: Option<List<'_>>, global: GlobalArgs) -> Result<(), Failure> {
-        let format = self.results.format;
+        let list = list_of(&self.source, &self.input)?;
         let database = self.source.database();
         let inputs: Vec<&Path> = self.source.list().iter().map(PathBuf::as_path).collect();
         self.report.check(&inputs, database.as_slice())?;
-        let list_k = list.as_ref().and_then(List::k);
-        note_open_kind(global, F::WIDTH, database.is_some() || list_k.is_some() || self.near.is_given());
+        if let Some(list) = &list {
+            note_open_kind(global, list.width(), list.k().is_some() || self.near.is_given());
+        }
         global.print_results(|out, options| {
             out.limit(self.source.max_output);
-            let similar =
-                database.map(|path| SimilarDocuments::open(path, &options, self.near)).transpose()?;
-            if let Some(similar) = similar.flatten() {
-                if let Some((most, path)) = self.source.max_output.zip(database) {
-                    let snapshot = options.open::<F>(path)?.snapshot()?;
-                    Expected::of_documents(&snapshot, &similar)?.check_clusters(most)?;
+            match (list, database) {
+                (Some(list), _) => {
+                    let (width, k) = (list.width(), list.k());
+                    let k = self.near.k(None, width)?.or(k).unwrap_or(DEFAULT_K);
+                    let source = Source::List { width, rows: list.rows()?, options };
+                    self.print(&source, k, out)
                 }
-                return self.print_similar::<F>(&similar, global, out);
+                (None, Some(path)) => self.print_database(options.open_any(path)?.snapshot()?, global, out),
+                (None, None) => Ok(()),
             }
-            let source = match (database, list) {
-                (Some(path), _) => Source::Database(options.open::<F>(path)?.snapshot()?),
-                (None, Some(list)) => Source::List(list.rows()?, options),
-                (None, None) => return Ok(()),
-            };
-            let k = self.near.k(source.bands(), F::WIDTH)?.or(list_k).unwrap_or(source.default_k());
-            if let Some(most) = self.source.max_output {
-                source.expected(k)?.check_clusters(most)?;
-            }
-            let (snapshots, again) =
-                (source.snapshots().to_vec(), self.report.path().map(|_| source.clone()));
-            let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
-            self.results.print_header(out, &member_columns(has_keys, false))?;
-            let (mut number, mut sizes) = (0, Vec::new());
-            source.visit(k, &mut |cluster| {
-                for row in cluster {
-                    each_key(&snapshots, *row, |key| {
-                        out.write(|out| format.cluster_member(out, number, row, key, None))
-                    })?;
-                }
-                number += 1;
-                sizes.push(cluster.len());
-                Ok(())
-            })?;
-            out.flush()?;
-            let Some(again) = again else { return Ok(()) };
-            Ok(self.report.write(
-                || self.head(format!("at most {k} bits"), &sizes),
-                |page| again.write_groups(k, page),
-            )?)
         })
     }
-}
 
-impl Args {
+    fn print_database(
+        &self,
+        snapshot: AnySnapshot,
+        global: GlobalArgs,
+        out: &mut OutputStream,
+    ) -> Result<(), Failure> {
+        if let Some(similar) = SimilarDocuments::of(&snapshot, self.near)? {
+            if let Some(most) = self.source.max_output {
+                OutputEstimate::of_documents(&snapshot, &similar)?.check_clusters(most)?;
+            }
+            return self.print_similar(&similar, global, out);
+        }
+        let k = self.near.k(snapshot.bands(), snapshot.width())?.unwrap_or(snapshot.default_k());
+        self.print(&Source::Database(snapshot), k, out)
+    }
+
+    /// Prints the clusters within a distance.
+    fn print(&self, source: &Source, k: u32, out: &mut OutputStream) -> Result<(), Failure> {
+        if let Some(most) = self.source.max_output {
+            source.expected(k)?.check_clusters(most)?;
+        }
+        let (format, snapshots) = (self.results.format, source.snapshots());
+        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+        self.results.print_header(out, &member_columns(has_keys, false))?;
+        let mut sizes = Vec::new();
+        for block in source.clusters(k)? {
+            let block = block?;
+            for member in block.rows() {
+                let (group, row) = (member.group, member.row());
+                each_key(snapshots, row, |key| {
+                    out.write(|out| format.cluster_member(out, (group, row), key, None))
+                })?;
+            }
+            sizes.extend(sizes_of(&block));
+        }
+        out.flush()?;
+        let near = format!("at most {k} bits");
+        Ok(self.report.write(|| self.head(near, &sizes), |page| source.write_groups(k, page))?)
+    }
+
     /// Prints the clusters of similar documents.
-    fn print_similar<F: Fingerprint>(
+    fn print_similar(
         &self,
         similar: &SimilarDocuments,
         global: GlobalArgs,
@@ -123,12 +125,12 @@ impl Args {
         for block in similar.documents.clusters(similar.least)? {
             let block = block?;
             out.write(|out| {
-                block.rows().try_for_each(|AnyRow { group, fingerprint, id, key, similarity, .. }| {
-                    let row = Row { fingerprint: F::from_le_words(fingerprint), id };
-                    self.results.format.cluster_member(out, group, &row, key, Some(similarity))
+                block.rows().try_for_each(|member| {
+                    let (row, similarity) = ((member.group, member.row()), Some(member.similarity));
+                    self.results.format.cluster_member(out, row, member.key, similarity)
                 })
             })?;
-            sizes.extend(block.groups.chunk_by(|a, b| a == b).map(<[u64]>::len));
+            sizes.extend(sizes_of(&block));
         }
         out.flush()?;
         similar.note(global);
@@ -162,110 +164,104 @@ fn member_columns(has_keys: bool, has_similarity: bool) -> [(&'static str, bool)
     [cluster, fingerprint, id, ("key", has_keys), ("similarity", has_similarity)]
 }
 
-/// Receives a cluster.
-type Visit<'a, F> = &'a mut dyn FnMut(&[Row<F>]) -> Result<(), Error>;
-
-/// Where the rows come from.
-#[derive(Clone)]
-enum Source<F: Fingerprint> {
-    Database(Snapshot<F>),
-    List(Vec<Row<F>>, Options),
+/// The numbers of the members of the clusters of a block.
+fn sizes_of(block: &Columns) -> impl Iterator<Item = usize> {
+    block.groups.chunk_by(|a, b| a == b).map(<[u64]>::len)
 }
 
-impl<F: Fingerprint> Source<F> {
-    fn snapshots(&self) -> &[Snapshot<F>] {
+/// Where the rows come from.
+enum Source {
+    Database(AnySnapshot),
+    List {
+        width: Width,
+        /// The words of fingerprints, and ids.
+        rows: (Vec<u64>, Vec<u64>),
+        options: Options,
+    },
+}
+
+impl Source {
+    fn snapshots(&self) -> &[AnySnapshot] {
         match self {
             Self::Database(snapshot) => std::slice::from_ref(snapshot),
-            Self::List(..) => &[],
+            Self::List { .. } => &[],
         }
     }
 
-    fn bands(&self) -> Option<BandLayout> {
-        self.snapshots().first().and_then(Snapshot::bands)
-    }
-
-    fn default_k(&self) -> u32 {
-        self.snapshots().first().map_or(DEFAULT_K, Snapshot::default_k)
-    }
-
-    fn expected(&self, k: u32) -> Result<Expected, Error> {
+    fn expected(&self, k: u32) -> Result<OutputEstimate, Error> {
         match self {
-            Self::Database(snapshot) => Expected::of_rows(snapshot, k),
-            Self::List(rows, _) => {
-                let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
-                Ok(Expected::of_list(&fingerprints, k))
+            Self::Database(snapshot) => OutputEstimate::of_rows(snapshot, k),
+            Self::List { width, rows, .. } => Ok(OutputEstimate::of_list(*width, &rows.0, k)),
+        }
+    }
+
+    fn clusters(&self, k: u32) -> Result<AnyStream, Error> {
+        match self {
+            Self::Database(snapshot) => snapshot.clusters(k),
+            Self::List { width, rows: (words, ids), options } => {
+                find_row_clusters(*width, (words, ids), k.into(), options.clone(), BLOCK_ROWS)
             }
         }
     }
 
-    fn visit(self, k: u32, visit: Visit<'_, F>) -> Result<(), Error> {
-        match self {
-            Self::Database(snapshot) => snapshot.visit_clusters(k, visit),
-            Self::List(rows, options) => list::visit_row_clusters(rows, k, &options, visit),
-        }
-    }
-
     /// Finds the clusters again, and writes them to a page.
-    fn write_groups(self, k: u32, page: &mut GroupWriter) -> io::Result<()> {
-        let (bands, snapshots) = (self.bands(), self.snapshots().to_vec());
-        self.visit(k, &mut |cluster| {
-            let [first, rest @ ..] = cluster else { return Ok(()) };
-            let kept = ReportMember { name: name(&snapshots, first)?, ..ReportMember::default() };
-            let other = |row: &Row<F>| {
-                let distance = match bands {
-                    Some(bands) => bands.sketch_distance(row.fingerprint, first.fingerprint),
-                    None => row.fingerprint.distance(first.fingerprint),
-                };
-                let name = name(&snapshots, row)?;
-                Ok(ReportMember { name, distance: Some(distance), ..ReportMember::default() })
+    fn write_groups(&self, k: u32, page: &mut GroupWriter) -> io::Result<()> {
+        let snapshots = self.snapshots();
+        let bands = snapshots.first().and_then(AnySnapshot::bands);
+        let clusters = self.clusters(k).map_err(io::Error::other)?;
+        write_each_group(clusters, page, |first, row| {
+            let name = name(snapshots, row.row())?;
+            let distance = match bands {
+                _ if first == row => None,
+                Some(bands) => Some(row.row().fingerprint.sketch_distance(first.row().fingerprint, bands)),
+                None => Some(row.row().fingerprint.distance(first.row().fingerprint)),
             };
-            write_group(kept, rest, other, page)
+            Ok(ReportMember { name, distance, ..ReportMember::default() })
         })
         .map_err(io::Error::other)
     }
 }
 
-/// Writes a group to a page. What the page does not list needs no name.
-fn write_group<T>(
-    kept: ReportMember,
-    rest: &[T],
-    other: impl Fn(&T) -> Result<ReportMember, Error>,
+/// Writes clusters to a page. `member` makes a member of the first row of its cluster, and of itself; what the page
+/// does not list needs none.
+fn write_each_group(
+    clusters: AnyStream,
     page: &mut GroupWriter,
+    member: impl Fn(&AnyRow<'_>, &AnyRow<'_>) -> Result<ReportMember, Error>,
 ) -> Result<(), Error> {
-    let listed = &rest[..rest.len().min(MAX_MEMBERS)];
-    let others = listed.iter().map(other).collect::<Result<_, Error>>()?;
-    let group = ReportGroup { kept, others, num_unlisted: rest.len() - listed.len() };
-    page.group(&group).map_err(Error::io("write", "the report"))
-}
-
-/// Writes clusters of similar documents to a page.
-fn write_similar_groups(clusters: AnyStream, page: &mut GroupWriter) -> Result<(), Error> {
     for block in clusters {
         let block = block?;
         let rows: Vec<AnyRow<'_>> = block.rows().collect();
         for cluster in rows.chunk_by(|a, b| a.group == b.group) {
             let [first, rest @ ..] = cluster else { continue };
-            let name = |row: &AnyRow<'_>| row.key.unwrap_or_default().to_string();
-            let kept = ReportMember { name: name(first), ..ReportMember::default() };
-            let other = |row: &AnyRow<'_>| {
-                let similarity = Some(row.similarity);
-                Ok(ReportMember { name: name(row), similarity, ..ReportMember::default() })
-            };
-            write_group(kept, rest, other, page)?;
+            let listed = &rest[..rest.len().min(MAX_MEMBERS)];
+            let others = listed.iter().map(|row| member(first, row)).collect::<Result<_, Error>>()?;
+            let kept = member(first, first)?;
+            let group = ReportGroup { kept, others, num_unlisted: rest.len() - listed.len() };
+            page.group(&group).map_err(Error::io("write", "the report"))?;
         }
     }
     Ok(())
 }
 
+/// Writes clusters of similar documents to a page.
+fn write_similar_groups(clusters: AnyStream, page: &mut GroupWriter) -> Result<(), Error> {
+    write_each_group(clusters, page, |first, row| {
+        let similarity = (first != row).then_some(row.similarity);
+        let name = row.key.unwrap_or_default().to_string();
+        Ok(ReportMember { name, similarity, ..ReportMember::default() })
+    })
+}
+
 /// The keys of a row; without keys, its id and its fingerprint.
-fn name<F: Fingerprint>(snapshots: &[Snapshot<F>], row: &Row<F>) -> Result<String, Error> {
+fn name(snapshots: &[AnySnapshot], row: Row<AnyFingerprint>) -> Result<String, Error> {
     let mut keys: Vec<String> = Vec::new();
-    each_key(snapshots, *row, |key| {
+    each_key(snapshots, row, |key| {
         keys.extend(key.filter(|key| !key.is_empty()).map(str::to_string));
         Ok::<(), Error>(())
     })?;
     match keys.is_empty() {
-        true => Ok(format!("id {}, {}", row.id, Printed(row.fingerprint))),
+        true => Ok(format!("id {}, {}", row.id, row.fingerprint)),
         false => Ok(keys.join(", ")),
     }
 }

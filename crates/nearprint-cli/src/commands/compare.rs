@@ -11,7 +11,8 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
 use crate::terminal::without_controls;
 use crate::words::{Change, Folded, differences, folded};
-use nearprint::{BandLayout, Fingerprint, Width, WidthVisitor};
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 
 /// Compare two texts: the distance of their fingerprints, and the words that differ
@@ -60,7 +61,7 @@ impl Args {
         self.report.check(&[&self.a, &self.b], &[])?;
         let compared = match self.compared_fingerprints()? {
             Some(compared) => compared,
-            None => recipe.width().visit(TextComparison { args: &self, recipe: &recipe, global })?,
+            None => self.compared_texts(&recipe, global)?,
         };
         match self.print(&compared, global) {
             // The exit code is a result too.
@@ -145,8 +146,16 @@ impl Args {
         // A recipe determines the width.
         let is_possible = |width: &Width| recipe.as_ref().is_none_or(|recipe| recipe.width() == *width);
         let mut widths = Width::ALL.into_iter().filter(is_possible);
-        let parsed = widths.find_map(|width| width.visit(Parsed { a, b, recipe: recipe.as_ref() }));
-        let Some((distance, width, bands, shares_band)) = parsed else { return Ok(None) };
+        let parse = |width, text| AnyFingerprint::parse(width, text, None).ok();
+        let parsed = widths.find_map(|width| parse(width, a).zip(parse(width, b)));
+        let Some((a, b)) = parsed else { return Ok(None) };
+        let (width, bands) = (a.width(), recipe.as_ref().and_then(Recipe::bands));
+        let (distance, shares_band) = match bands {
+            Some(bands) => {
+                (a.sketch_distance(b, bands), a.shares_band(b, bands) && !a.is_zero() && !b.is_zero())
+            }
+            None => (a.distance(b), true),
+        };
         let default =
             recipe.as_ref().filter(|_| bands.is_some()).map_or(values::DEFAULT_K, Recipe::default_k);
         let k = self.near.k(bands, width)?.unwrap_or(default);
@@ -161,18 +170,14 @@ impl Args {
     }
 
     /// What was found about the texts in two files.
-    fn compared_texts<F: Fingerprint>(
-        &self,
-        recipe: &Recipe,
-        global: GlobalArgs,
-    ) -> Result<Compared, Failure> {
-        let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
+    fn compared_texts(&self, recipe: &Recipe, global: GlobalArgs) -> Result<Compared, Failure> {
+        let k = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
         let (given_k, given_similarity) = self.near.of_documents(recipe)?;
         let least = given_similarity.unwrap_or(recipe.near_similarity());
         if self.a == self.b && self.a.as_os_str() == "-" {
             return Err(Failure::Usage("only one of the two can be standard input".into()));
         }
-        let mut fingerprinter = recipe.fingerprinter::<F>()?.with_features();
+        let mut fingerprinter = recipe.any_fingerprinter().with_features();
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
         if let Some(folder) = inputs.iter().find(|input| input.is_dir()) {
@@ -191,7 +196,7 @@ impl Args {
         unusual.warn(global);
         let distance = recipe.distance(a.stored("a"), b.stored("b"));
         let bands = recipe.bands();
-        let shares_band = bands.is_none_or(|bands| bands.shares_band(a.value, b.value));
+        let shares_band = bands.is_none_or(|bands| a.value.shares_band(b.value, bands));
         let exact = bands.filter(|_| given_k.is_none()).and_then(|_| a.features.similarity(&b.features));
         let of_features = || match exact {
             Some(similarity) => Verdict::of_similarity(similarity, least),
@@ -243,7 +248,7 @@ enum Verdict {
 }
 
 /// The verdict on two texts if one has no feature; otherwise `None`.
-fn of_tokens<F: Fingerprint>(a: &Fingerprinted<F>, b: &Fingerprinted<F>) -> Option<Verdict> {
+fn of_tokens(a: &Fingerprinted<AnyFingerprint>, b: &Fingerprinted<AnyFingerprint>) -> Option<Verdict> {
     match (a.comparable(), b.comparable()) {
         (Comparable::Features, Comparable::Features) => None,
         (Comparable::Nothing, _) | (_, Comparable::Nothing) => Some(Verdict::NoToken),
@@ -326,45 +331,4 @@ fn write_words(
         ends_line = change.text().ends_with('\n');
     }
     if ends_line { Ok(()) } else { writeln!(out) }
-}
-
-/// Two fingerprints of a width, to be parsed and compared.
-struct Parsed<'a> {
-    a: &'a str,
-    b: &'a str,
-    /// The recipe of the options.
-    recipe: Option<&'a Recipe>,
-}
-
-impl WidthVisitor for Parsed<'_> {
-    /// The distance, the width, the bands if the recipe makes some, and whether one is equal; true
-    /// without bands. `None` if the texts cannot be parsed.
-    type Output = Option<(u32, Width, Option<BandLayout>, bool)>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let (a, b) = (F::parse(self.a).ok()?, F::parse(self.b).ok()?);
-        let bands = self.recipe.and_then(Recipe::bands);
-        Some(match bands {
-            Some(layout) => {
-                let shares_band = layout.near(a, b, F::BITS).is_some();
-                (layout.sketch_distance(a, b), F::WIDTH, bands, shares_band)
-            }
-            None => (a.distance(b), F::WIDTH, None, true),
-        })
-    }
-}
-
-/// Compares two texts with fingerprints of the width of the recipe.
-struct TextComparison<'a> {
-    args: &'a Args,
-    recipe: &'a Recipe,
-    global: GlobalArgs,
-}
-
-impl WidthVisitor for TextComparison<'_> {
-    type Output = Result<Compared, Failure>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        self.args.compared_texts::<F>(self.recipe, self.global)
-    }
 }

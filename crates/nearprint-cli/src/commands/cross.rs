@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use crate::args::{GlobalArgs, NearArgs, ResultArgs, agree};
-use crate::exact::{SimilarDocuments, pair_columns};
+use crate::commands::pairs::{print_pairs, print_row_pairs};
+use crate::commands::{check_one_width, snapshots};
+use crate::similar_documents::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
-use crate::terminal::results::{KeyColumn, each_key};
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Options, Row, Snapshot, width_of};
 
 /// Find all pairs within K bits, or of similar documents, between two databases
 ///
@@ -41,67 +40,34 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(width_of(&self.database)?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let format = self.results.format;
         global.print_results(|out, options| {
-            let open = |path: &PathBuf| options.open::<F>(path)?.snapshot();
-            let (first, second) = (open(&self.database)?, open(&self.other)?);
+            let folders = [self.database, self.other];
+            let both = snapshots(&options, &folders)?;
+            check_one_width(&folders, &both)?;
+            let [first, second] = &both[..] else { return Ok(()) };
             if let Some((a, b)) = first.recipe().zip(second.recipe()).filter(|(a, b)| !agree(a, b)) {
                 global.note(format_args!(
                     "warning: distances between fingerprints of different recipes are meaningless: {a}; {b}"
                 ));
             }
-            if let Some((similar, others)) = self.similar(&options)? {
+            let similar = |of| SimilarDocuments::of(of, self.near);
+            let similar = similar(first)?.zip(similar(second)?);
+            if let Some((similar, others)) = similar.filter(|(one, other)| one.has_recipe_of(other)) {
                 let (documents, least) = (&similar.documents, similar.least);
                 let pairs = match self.ids {
                     true => documents.cross_row_pairs(&others.documents, least)?,
                     false => documents.cross(&others.documents, least)?,
                 };
-                return similar.print_pairs::<F>(pairs, self.results, global, out);
+                return similar.print_pairs(pairs, self.results, global, out);
             }
-            let k = self.near.k(first.bands(), F::WIDTH)?.unwrap_or(first.default_k());
+            let k = self.near.k(first.bands(), first.width())?.unwrap_or(first.default_k());
             let has_keys = first.key_storage().has_keys() || second.key_storage().has_keys();
             self.results.print_header(out, &pair_columns(self.ids, has_keys, false))?;
             if !self.ids {
-                return Ok(first.visit_cross(&second, k, |block| {
-                    out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
-                })?);
+                return Ok(print_pairs(first.cross(second, k)?, format, out)?);
             }
-            let (of_first, of_second) = ([first.clone()], [second.clone()]);
-            Ok(first.visit_cross_rows(&second, k, |a, b, distance| {
-                key_pairs((&of_first, a), (&of_second, b), |keys| {
-                    out.write(|out| format.id_pair(out, (a.id, b.id), distance, keys, None))
-                })
-            })?)
+            Ok(print_row_pairs(first.cross_row_pairs(second, k)?, Some([first, second]), format, out)?)
         })
     }
-}
-
-impl Args {
-    /// The documents of both databases, where both keep evidence of one recipe.
-    fn similar(&self, options: &Options) -> Result<Option<(SimilarDocuments, SimilarDocuments)>, Failure> {
-        let open = |path: &PathBuf| SimilarDocuments::open(path, options, self.near);
-        let both = open(&self.database)?.zip(open(&self.other)?);
-        Ok(both.filter(|(one, other)| one.has_recipe_of(other)))
-    }
-}
-
-/// Calls `write` for each key of row `a` with each key of row `b`. If only one of the databases has
-/// keys, the other column is empty.
-fn key_pairs<F: Fingerprint>(
-    (first, a): (&[Snapshot<F>], Row<F>),
-    (second, b): (&[Snapshot<F>], Row<F>),
-    mut write: impl FnMut((KeyColumn<'_>, KeyColumn<'_>)) -> Result<(), Error>,
-) -> Result<(), Error> {
-    each_key(first, a, |key_a| {
-        each_key(second, b, |key_b| match (key_a, key_b) {
-            (None, None) => write((None, None)),
-            (key_a, key_b) => write((key_a.or(Some("")), key_b.or(Some("")))),
-        })
-    })
 }

@@ -6,6 +6,7 @@ use crate::args::NearArgs;
 use crate::args::values::{self, DEFAULT_K};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use nearprint::any::AnySnapshot;
 use nearprint::{AnyDatabase, BandLayout, Explanation, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
@@ -51,7 +52,12 @@ struct DatabaseOrCount {
 
 impl Args {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let (explanation, recipe) = self.explain()?;
+        let open = |path: &PathBuf| AnyDatabase::open(path)?.snapshot();
+        let snapshot = self.source.database.as_ref().map(open).transpose()?;
+        let (explanation, recipe) = match &snapshot {
+            Some(snapshot) => self.explain(snapshot)?,
+            None => self.imagine()?,
+        };
         let mut out = OutputStream::stdout();
         out.write(|out| write!(out, "{explanation}"))?;
         let (_, given_similarity) = match &recipe {
@@ -62,8 +68,8 @@ impl Args {
             let least = given_similarity.unwrap_or(recipe.near_similarity());
             out.write(|out| out.write_all(candidates(&recipe, least).as_bytes()))?;
         }
-        if let Some(path) = &self.source.database {
-            let mb = AnyDatabase::open(path)?.stats()?.bytes as f64 / 1e6;
+        if let Some(snapshot) = snapshot {
+            let mb = snapshot.stats().bytes as f64 / 1e6;
             out.write(|out| {
                 writeln!(out, "disk: {mb:.1} MB; `compact` takes up to {mb:.1} MB more while it works")
             })?;
@@ -71,15 +77,14 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    /// With the recipe of the database, or the one that is given.
-    fn explain(&self) -> Result<(Explanation, Option<Recipe>), Failure> {
-        if let Some(path) = &self.source.database {
-            let database = AnyDatabase::open(path)?;
-            let stats = database.stats()?;
-            let k = self.near.k(stats.layout.bands(), stats.width)?.unwrap_or(stats.k);
-            let recipe = database.recipe()?.and_then(|recipe| recipe.parse().ok());
-            return Ok((database.explain(k)?, recipe));
-        }
+    /// Of a database, with its recipe.
+    fn explain(&self, snapshot: &AnySnapshot) -> Result<(Explanation, Option<Recipe>), Failure> {
+        let k = self.near.k(snapshot.bands(), snapshot.width())?.unwrap_or(snapshot.default_k());
+        Ok((snapshot.explain(k), snapshot.recipe().and_then(|recipe| recipe.parse().ok())))
+    }
+
+    /// Of hypothetical fingerprints, with the recipe that is given.
+    fn imagine(&self) -> Result<(Explanation, Option<Recipe>), Failure> {
         let recipe = self.recipe.as_deref().map(str::parse::<Recipe>).transpose()?;
         let recipe = recipe.map(|recipe| self.near.chosen(recipe));
         let (width, layout, default) = match &recipe {

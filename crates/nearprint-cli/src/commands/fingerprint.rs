@@ -1,22 +1,21 @@
 //! `nearprint fingerprint`
 
-use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::args::{BaseArgs, DocumentArgs, GlobalArgs, RecipeArgs};
+use crate::args::{BaseArgs, DocumentArgs, GlobalArgs, InBase, RecipeArgs};
 use crate::input::documents::{Rejects, UnusualDocuments, open};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, escape, json};
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Printed, U256, Width};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Error, Width};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{
-    Comparable, Explained, Feature, Features, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight,
-    weighted,
+    AnyFingerprinter, Comparable, Explained, Feature, Features, Fingerprinted, ParseWeightError, Recipe,
+    Weight,
 };
 
 /// Compute the fingerprints of texts or pictures
@@ -84,11 +83,9 @@ impl Args {
         if self.features && recipe.bands().is_some() {
             return Err(Failure::Usage("--features: only simhashes are made of weighted features".into()));
         }
-        run_with_width(recipe.width(), &self, &recipe, global)
+        self.print_texts(&recipe, global)
     }
-}
 
-impl Args {
     /// How pictures become fingerprints, if the inputs are pictures.
     fn picture_recipe(&self) -> Option<nearprint_image::Recipe> {
         self.recipe.of_pictures().or_else(|| {
@@ -105,19 +102,40 @@ impl Args {
         let name = recipe.name().to_string();
         self.print_header(&mut out, recipe.width(), recipe.default_k(), name)?;
         let printed = each_picture(&files, &reader, recipe, global, |path, prints| {
-            let [words, ..] = &*prints.words else { return Ok(()) };
-            let path = path.to_string_lossy();
-            let (format, quality) = (self.format, prints.quality);
-            Ok(out.write(|out| match recipe.width() {
-                Width::W256 => {
-                    let value = self.base.printed(U256::from_words(*words));
-                    write_picture(format, out, value, &path, quality)
-                }
-                _ => write_picture(format, out, self.base.printed(words[0]), &path, quality),
-            })?)
+            let [value, ..] = *prints.values else { return Ok(()) };
+            let (path, value) = (path.to_string_lossy(), self.base.printed(value));
+            Ok(out.write(|out| write_picture(self.format, out, value, &path, prints.quality))?)
         });
         out.flush()?;
         printed
+    }
+
+    fn print_texts(&self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
+        self.base.check(recipe.width())?;
+        let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
+        let fingerprinter = recipe.any_fingerprinter().cut_after(self.documents.cut_after.clone());
+        let processor = Processor { args: self, format: reader.format() };
+        let rejects = Rejects::create(&self.documents, &reader, &[])?;
+        let mut printer = Printer {
+            format: self.format,
+            base: self.base,
+            out: OutputStream::stdout(),
+            rejects,
+            num_short: 0,
+            unusual: UnusualDocuments::default(),
+        };
+        self.print_header(&mut printer.out, recipe.width(), recipe.default_k(), recipe.to_string())?;
+        let read = documents::each(
+            &mut reader,
+            global.options().get_threads(),
+            || fingerprinter.clone(),
+            |item, fingerprinter| processor.process(item, fingerprinter),
+            |processed, _| processed.into_iter().try_for_each(|item| printer.print(item)),
+        );
+        // The documents before a bad record are printed.
+        printer.out.flush()?;
+        read?;
+        printer.finish(self, global)
     }
 
     fn print_header(
@@ -138,7 +156,7 @@ impl Args {
 fn write_picture(
     format: ResultFormat,
     out: &mut dyn Write,
-    value: impl Display,
+    value: InBase,
     path: &str,
     quality: u8,
 ) -> io::Result<()> {
@@ -151,41 +169,11 @@ fn write_picture(
     }
 }
 
-impl TypedCommand<&Recipe> for &Args {
-    fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
-        self.base.check::<F>()?;
-        let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
-        let fingerprinter = recipe.fingerprinter::<F>()?.cut_after(self.documents.cut_after.clone());
-        let processor = Processor { args: self, format: reader.format() };
-        let rejects = Rejects::create(&self.documents, &reader, &[])?;
-        let mut printer = Printer {
-            format: self.format,
-            base: self.base,
-            out: OutputStream::stdout(),
-            rejects,
-            num_short: 0,
-            unusual: UnusualDocuments::default(),
-        };
-        self.print_header(&mut printer.out, F::WIDTH, recipe.default_k(), recipe.to_string())?;
-        let read = documents::each(
-            &mut reader,
-            global.options().get_threads(),
-            || fingerprinter.clone(),
-            |item, fingerprinter| processor.process(item, fingerprinter),
-            |processed, _| processed.into_iter().try_for_each(|item| printer.print(item)),
-        );
-        // The documents before a bad record are printed.
-        printer.out.flush()?;
-        read?;
-        printer.finish(self, global)
-    }
-}
-
 /// The result for one record.
-enum Processed<F> {
+enum Processed {
     Fingerprint {
         key: String,
-        value: F,
+        value: AnyFingerprint,
         comparable: Comparable,
         invalid_utf8: bool,
     },
@@ -208,7 +196,7 @@ struct Processor<'a> {
 }
 
 impl Processor<'_> {
-    fn process<F: Fingerprint>(&self, item: Item, fingerprinter: &mut Fingerprinter<F>) -> Processed<F> {
+    fn process(&self, item: Item, fingerprinter: &mut AnyFingerprinter) -> Processed {
         let record = match item {
             Item::Bad(bad) => return Processed::Bad(bad),
             Item::Record(record) => record,
@@ -228,7 +216,7 @@ impl Processor<'_> {
         let fingerprinted = match self.args.features {
             true => parse_features(fingerprinter, &record, self.format).map(|features| {
                 let num_features = features.len();
-                let value = weighted(features.into_iter().map(|(_, hash, weight)| (hash, weight)));
+                let value = Explained::of_features(fingerprinter.recipe().width(), features).value;
                 let (text_hash, features) = (0, Features::default());
                 Fingerprinted { value, num_tokens: num_features, num_features, text_hash, features }
             }),
@@ -260,7 +248,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn print<F: Fingerprint>(&mut self, processed: Processed<F>) -> Result<(), Failure> {
+    fn print(&mut self, processed: Processed) -> Result<(), Failure> {
         let (comparable, invalid_utf8) = match processed {
             Processed::Fingerprint { key, value, comparable, invalid_utf8 } => {
                 let (format, value) = (self.format, self.base.printed(value));
@@ -308,11 +296,11 @@ pub(super) fn fewer_than(min_tokens: usize, min_features: usize) -> String {
 }
 
 /// The features of a document with `--features`.
-fn parse_features<F: Fingerprint>(
-    fingerprinter: &Fingerprinter<F>,
+fn parse_features(
+    fingerprinter: &AnyFingerprinter,
     record: &Record,
     format: documents::Format,
-) -> Result<Vec<(String, F, Weight)>, BadRecord> {
+) -> Result<Vec<(String, AnyFingerprint, Weight)>, BadRecord> {
     let parse = |(number, line)| {
         let feature = parse_feature(fingerprinter, line);
         feature.map_err(|why| bad_feature(record, format, number, &format!("{why}: {line:.120?}")))
@@ -333,28 +321,24 @@ fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &st
     BadRecord { place, reason, raw: record.raw().to_vec(), is_dropped: false }
 }
 
-fn parse_feature<F: Fingerprint>(
-    fingerprinter: &Fingerprinter<F>,
+fn parse_feature(
+    fingerprinter: &AnyFingerprinter,
     line: &str,
-) -> Result<(String, F, Weight), String> {
+) -> Result<(String, AnyFingerprint, Weight), String> {
     let (feature, weight) = line.rsplit_once('\t').ok_or("no tab, where a weight should follow")?;
     let weight: Weight = weight.trim().parse().map_err(|error: ParseWeightError| error.to_string())?;
     if weight == Weight::default() {
         return Err("a weight of 0, which counts for nothing".into());
     }
     let hash = match feature.strip_prefix("0x") {
-        Some(_) => F::parse(feature).map_err(|error| error.to_string())?,
+        Some(_) => AnyFingerprint::parse(fingerprinter.recipe().width(), feature, None)
+            .map_err(|error| error.to_string())?,
         None => fingerprinter.hash(feature),
     };
     Ok((feature.to_string(), hash, weight))
 }
 
-fn write_fingerprint(
-    format: ResultFormat,
-    out: &mut dyn Write,
-    value: impl Display,
-    key: &str,
-) -> io::Result<()> {
+fn write_fingerprint(format: ResultFormat, out: &mut dyn Write, value: InBase, key: &str) -> io::Result<()> {
     match format {
         ResultFormat::Tsv => writeln!(out, "{value}\t{}", escape(key)),
         ResultFormat::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, json(key)),
@@ -362,16 +346,12 @@ fn write_fingerprint(
 }
 
 /// The text of `--explain`, one item a line, and what can be compared of the document.
-fn explain<F: Fingerprint>(
-    fingerprinter: &mut Fingerprinter<F>,
-    key: &str,
-    text: &str,
-) -> (String, Comparable) {
+fn explain(fingerprinter: &mut AnyFingerprinter, key: &str, text: &str) -> (String, Comparable) {
     let (explained, comparable) = (fingerprinter.explain(text), fingerprinter.fingerprint(text).comparable());
     let mut lines = first_lines(fingerprinter, key);
     // The hashes of words, and of a text as a whole, make no MinHash.
     let hash = |text: &str| match fingerprinter.recipe().bands() {
-        None => format!("\thash {}", Printed(fingerprinter.hash(text))),
+        None => format!("\thash {}", fingerprinter.hash(text)),
         Some(_) => String::new(),
     };
     lines.extend(explained.tokens.iter().map(|token| format!("token\t{}{}", escape(token), hash(token))));
@@ -384,12 +364,12 @@ fn explain<F: Fingerprint>(
 }
 
 /// The same for a document that is a list of features.
-fn explain_features<F: Fingerprint>(
-    fingerprinter: &Fingerprinter<F>,
+fn explain_features(
+    fingerprinter: &AnyFingerprinter,
     key: &str,
-    features: Vec<(String, F, Weight)>,
+    features: Vec<(String, AnyFingerprint, Weight)>,
 ) -> (String, Comparable) {
-    let explained = Explained::of_features(features);
+    let explained = Explained::of_features(fingerprinter.recipe().width(), features);
     let mut lines = first_lines(fingerprinter, key);
     for feature in &explained.features {
         let signed = |weight: Weight| format!("{}{weight}", if weight.is_positive() { "+" } else { "" });
@@ -401,18 +381,18 @@ fn explain_features<F: Fingerprint>(
     (lines.join("\n"), comparable)
 }
 
-fn first_lines<F: Fingerprint>(fingerprinter: &Fingerprinter<F>, key: &str) -> Vec<String> {
+fn first_lines(fingerprinter: &AnyFingerprinter, key: &str) -> Vec<String> {
     vec![format!("key\t{}", escape(key)), format!("recipe\t{}", fingerprinter.recipe())]
 }
 
-fn feature_line<F: Fingerprint>(feature: &Feature<F>) -> String {
-    let (text, hash) = (escape(&feature.text), Printed(feature.hash));
-    format!("feature\t{text}\tweight {}\thash {hash}", feature.weight)
+fn feature_line(feature: &Feature) -> String {
+    let Feature { weight, hash, .. } = feature;
+    format!("feature\t{}\tweight {weight}\thash {hash}", escape(&feature.text))
 }
 
 /// The sums of the bits, and the fingerprint.
-fn last_lines<F: Fingerprint>(explained: &Explained<F>) -> impl Iterator<Item = String> {
-    let bits = (0..F::BITS).rev().zip(&explained.sums);
+fn last_lines(explained: &Explained) -> impl Iterator<Item = String> {
+    let bits = (0..explained.value.width().bits()).rev().zip(&explained.sums);
     let bits = bits.map(|(bit, sum)| format!("bit {bit}\tsum {sum}\t{}", u8::from(sum.is_positive())));
-    bits.chain([format!("fingerprint\t{}\n", Printed(explained.value))])
+    bits.chain([format!("fingerprint\t{}\n", explained.value)])
 }

@@ -11,8 +11,7 @@ use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{escape, json_of};
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::Fingerprint;
+use nearprint::any::AnyFingerprint;
 use nearprint_text::recipe::Recipe;
 
 /// Print the distances between all given texts as a table
@@ -49,14 +48,8 @@ enum TableFormat {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        run_with_width(recipe.width(), &self, &recipe, global)
-    }
-}
-
-impl TypedCommand<&Recipe> for &Args {
-    fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
-        let mut fingerprinter = recipe.fingerprinter::<F>()?;
-        let mut table = DistanceTable { recipe, files: Vec::new(), values: Vec::new() };
+        let mut fingerprinter = recipe.any_fingerprinter();
+        let mut table = DistanceTable { recipe: &recipe, files: Vec::new(), values: Vec::new() };
         let mut unusual = UnusualDocuments::default();
         unusual.num_replaced = for_each_text(&self.inputs, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
@@ -76,18 +69,19 @@ impl TypedCommand<&Recipe> for &Args {
     }
 }
 
-struct DistanceTable<'a, F> {
+struct DistanceTable<'a> {
     recipe: &'a Recipe,
     files: Vec<String>,
     /// The fingerprint of each file, as a deduplication stores it.
-    values: Vec<F>,
+    values: Vec<AnyFingerprint>,
 }
 
-impl<F: Fingerprint> DistanceTable<'_, F> {
+impl DistanceTable<'_> {
     /// Each file with its distances to all files.
     fn rows(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32>)> {
-        let distances =
-            move |value: F| self.values.iter().map(move |other| self.recipe.distance(value, *other));
+        let distances = move |value: AnyFingerprint| {
+            self.values.iter().map(move |other| self.recipe.distance(value, *other))
+        };
         self.files.iter().map(String::as_str).zip(self.values.iter().map(move |value| distances(*value)))
     }
 

@@ -29,7 +29,11 @@ mod tune;
 mod undo;
 mod verify;
 
+use std::path::{Path, PathBuf};
+
 use clap::{CommandFactory, Parser, Subcommand};
+use nearprint::any::AnySnapshot;
+use nearprint::{Error, Options};
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
@@ -127,6 +131,23 @@ impl Cli {
             Command::Undo(args) => args.run(global),
             Command::Completions(args) => args.run(Self::command()),
             Command::Man(args) => args.run(Self::command()),
+        }
+    }
+}
+
+/// A snapshot of each database. A command takes it once, so that all it prints is of one moment.
+fn snapshots<P: AsRef<Path>>(options: &Options, folders: &[P]) -> Result<Vec<AnySnapshot>, Error> {
+    folders.iter().map(|folder| options.open_any(folder)?.snapshot()).collect()
+}
+
+/// Fails unless all databases have fingerprints of one width.
+fn check_one_width(folders: &[PathBuf], snapshots: &[AnySnapshot]) -> Result<(), Error> {
+    let Some(width) = snapshots.first().map(AnySnapshot::width) else { return Ok(()) };
+    match folders.iter().zip(snapshots).find(|(_, snapshot)| snapshot.width() != width) {
+        None => Ok(()),
+        Some((path, other)) => {
+            let (database, requested) = (other.width().bits(), width.bits());
+            Err(Error::Width { path: path.clone(), database, requested })
         }
     }
 }

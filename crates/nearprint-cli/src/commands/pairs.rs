@@ -2,14 +2,14 @@
 
 use crate::args::values::DEFAULT_K;
 use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, note_open_kind};
-use crate::exact::{SimilarDocuments, pair_columns};
-use crate::expected::Expected;
 use crate::input::fingerprints::List;
+use crate::output_estimate::OutputEstimate;
+use crate::similar_documents::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::each_key;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Options, Row, Snapshot, width_of};
+use crate::terminal::results::{ResultFormat, each_key};
+use nearprint::any::{AnySnapshot, AnyStream, find_all, find_row_pairs};
+use nearprint::{Error, Options};
 
 /// Find all pairs of fingerprints within K bits, or of similar documents
 ///
@@ -46,151 +46,125 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_join(&self, (&self.source, &self.input), global)
-    }
-}
-
-/// Runs a command with the width of its database, or of its list.
-pub(super) fn run_join<'a>(
-    command: impl TypedCommand<Option<List<'a>>>,
-    (source, input): (&'a JoinArgs, &'a FingerprintArgs),
-    global: GlobalArgs,
-) -> Result<(), Failure> {
-    match source.database() {
-        Some(path) => run_with_width(width_of(path)?, command, None, global),
-        None => {
-            let list = List::open(input, source.list(), source.width)?;
-            run_with_width(list.width(), command, Some(list), global)
+        let list = list_of(&self.source, &self.input)?;
+        if let Some(list) = &list {
+            note_open_kind(global, list.width(), list.k().is_some() || self.near.is_given());
         }
-    }
-}
-
-impl TypedCommand<Option<List<'_>>> for &Args {
-    fn run_typed<F: Fingerprint>(self, list: Option<List<'_>>, global: GlobalArgs) -> Result<(), Failure> {
-        let says = list.as_ref().is_none_or(|list| list.k().is_some()) || self.near.is_given();
-        note_open_kind(global, F::WIDTH, says);
         global.print_results(|out, options| {
             out.limit(self.source.max_output);
-            self.print::<F>(list, (out, options), global)
+            match (list, self.source.database()) {
+                (Some(list), _) => self.print_pairs_of_list(list, options, out),
+                (None, Some(path)) => {
+                    self.print_pairs_of_database(&options.open_any(path)?.snapshot()?, global, out)
+                }
+                (None, None) => Ok(()),
+            }
         })
     }
-}
 
-impl Args {
-    fn print<F: Fingerprint>(
+    fn print_pairs_of_database(
         &self,
-        list: Option<List<'_>>,
-        (out, options): (&mut OutputStream, Options),
+        snapshot: &AnySnapshot,
         global: GlobalArgs,
-    ) -> Result<(), Failure> {
-        match list {
-            None => {
-                let Some(path) = self.source.database() else { return Ok(()) };
-                if let Some(similar) = SimilarDocuments::open(path, &options, self.near)? {
-                    if let Some(most) = self.source.max_output {
-                        let snapshot = options.open::<F>(path)?.snapshot()?;
-                        Expected::of_documents(&snapshot, &similar)?.check_pairs(most)?;
-                    }
-                    let documents = &similar.documents;
-                    let pairs = match self.ids {
-                        true => documents.row_pairs(similar.least)?,
-                        false => documents.pairs(similar.least)?,
-                    };
-                    return similar.print_pairs::<F>(pairs, self.results, global, out);
-                }
-                let snapshot = options.open::<F>(path)?.snapshot()?;
-                let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
-                let columns = pair_columns(self.ids, snapshot.key_storage().has_keys(), false);
-                if let Some(most) = self.source.max_output {
-                    Expected::of_rows(&snapshot, k)?.check_pairs(most)?;
-                }
-                self.results.print_header(out, &columns)?;
-                Ok(self.print_pairs_of_database(&snapshot, k, out)?)
-            }
-            Some(list) => {
-                let k = self.near.k(None, F::WIDTH)?.or(list.k()).unwrap_or(DEFAULT_K);
-                self.print_pairs_of_list::<F>(list, k, &options, out)
-            }
-        }
-    }
-
-    fn print_pairs_of_database<F: Fingerprint>(
-        &self,
-        snapshot: &Snapshot<F>,
-        k: u32,
         out: &mut OutputStream,
-    ) -> Result<(), Error> {
-        let format = self.results.format;
-        if !self.ids {
-            return snapshot.visit_pairs(k, |block| {
-                out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
-            });
+    ) -> Result<(), Failure> {
+        if let Some(similar) = SimilarDocuments::of(snapshot, self.near)? {
+            if let Some(most) = self.source.max_output {
+                OutputEstimate::of_documents(snapshot, &similar)?.check_pairs(most)?;
+            }
+            let documents = &similar.documents;
+            let pairs = match self.ids {
+                true => documents.row_pairs(similar.least)?,
+                false => documents.pairs(similar.least)?,
+            };
+            return similar.print_pairs(pairs, self.results, global, out);
         }
-        let snapshots = [snapshot.clone()];
-        snapshot.visit_row_pairs(k, |a, b, distance| {
-            each_key(&snapshots, a, |key_a| {
-                each_key(&snapshots, b, |key_b| {
-                    out.write(|out| format.id_pair(out, (a.id, b.id), distance, (key_a, key_b), None))
-                })
-            })
-        })
+        let k = self.near.k(snapshot.bands(), snapshot.width())?.unwrap_or(snapshot.default_k());
+        if let Some(most) = self.source.max_output {
+            OutputEstimate::of_rows(snapshot, k)?.check_pairs(most)?;
+        }
+        let columns = pair_columns(self.ids, snapshot.key_storage().has_keys(), false);
+        self.results.print_header(out, &columns)?;
+        if !self.ids {
+            return Ok(print_pairs(snapshot.pairs(k)?, self.results.format, out)?);
+        }
+        Ok(print_row_pairs(snapshot.row_pairs(k)?, Some([snapshot; 2]), self.results.format, out)?)
     }
 
-    fn print_pairs_of_list<F: Fingerprint>(
+    fn print_pairs_of_list(
         &self,
         list: List<'_>,
-        k: u32,
-        options: &Options,
+        options: Options,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
-        let (format, columns) = (self.results.format, pair_columns(self.ids, false, false));
-        let check = |fingerprints: &[F]| match self.source.max_output {
-            Some(most) => Expected::of_list(fingerprints, k).check_pairs(most),
+        let width = list.width();
+        let k = self.near.k(None, width)?.or(list.k()).unwrap_or(DEFAULT_K);
+        let check = |words: &[u64]| match self.source.max_output {
+            Some(most) => OutputEstimate::of_list(width, words, k).check_pairs(most),
             None => Ok(()),
         };
+        let (format, columns) = (self.results.format, pair_columns(self.ids, false, false));
         if !self.ids {
-            let fingerprints = list.fingerprints::<F>()?;
-            check(&fingerprints)?;
+            let words = list.fingerprints()?;
+            check(&words)?;
             self.results.print_header(out, &columns)?;
-            return Ok(nearprint::list::visit_pairs(fingerprints, k, options, |block| {
-                out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
-            })?);
+            return Ok(print_pairs(find_all(width, &words, k.into(), options, BLOCK_ROWS)?, format, out)?);
         }
-        let rows = list.rows::<F>()?;
-        let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
-        check(&fingerprints)?;
+        let (words, ids) = list.rows()?;
+        check(&words)?;
         self.results.print_header(out, &columns)?;
-        let print =
-            |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None), None));
-        Ok(visit_id_pairs(&rows, fingerprints, print, (k, options))?)
+        let pairs = find_row_pairs(width, (&words, &ids), k.into(), options, BLOCK_ROWS)?;
+        Ok(print_row_pairs(pairs, None, format, out)?)
     }
 }
 
-/// Visits the pairs of rows in a sorted list: first pairs of equal fingerprints.
-fn visit_id_pairs<F: Fingerprint>(
-    rows: &[Row<F>],
-    fingerprints: Vec<F>,
-    mut visit: impl FnMut(u64, u64, u32) -> Result<(), Error>,
-    (k, options): (u32, &Options),
+/// Opens the list, if there is no database.
+pub(super) fn list_of<'a>(
+    source: &'a JoinArgs,
+    input: &'a FingerprintArgs,
+) -> Result<Option<List<'a>>, Failure> {
+    match source.database() {
+        Some(_) => Ok(None),
+        None => Ok(Some(List::open(input, source.list(), source.width)?)),
+    }
+}
+
+/// The pairs of a list that are printed at once.
+pub(super) const BLOCK_ROWS: usize = 4096;
+
+/// Prints pairs of fingerprints.
+pub(super) fn print_pairs(
+    pairs: AnyStream,
+    format: ResultFormat,
+    out: &mut OutputStream,
 ) -> Result<(), Error> {
-    for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
-        for (index, later) in equal.iter().enumerate() {
-            equal[..index].iter().try_for_each(|earlier| visit(earlier.id, later.id, 0))?;
-        }
+    for block in pairs {
+        let block = block?;
+        out.write(|out| block.rows().try_for_each(|pair| format.pair(out, &pair, None)))?;
     }
-    nearprint::list::visit_pairs(fingerprints, k, options, |block| {
-        for pair in block {
-            for a in rows_of(rows, pair.a) {
-                rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;
-            }
-        }
-        Ok(())
-    })
+    Ok(())
 }
 
-/// The rows with one fingerprint in a sorted list.
-fn rows_of<F: Fingerprint>(rows: &[Row<F>], fingerprint: F) -> &[Row<F>] {
-    let start = rows.partition_point(|row| row.fingerprint < fingerprint);
-    let len = rows[start..].partition_point(|row| row.fingerprint == fingerprint);
-    &rows[start..start + len]
+/// Prints pairs of rows: of databases once for each key of one row with each key of the other. If only one of the
+/// databases has keys, the other column is empty.
+pub(super) fn print_row_pairs(
+    pairs: AnyStream,
+    databases: Option<[&AnySnapshot; 2]>,
+    format: ResultFormat,
+    out: &mut OutputStream,
+) -> Result<(), Error> {
+    let [first, second] = [0, 1].map(|at| databases.map(|both| both[at].clone()));
+    for block in pairs {
+        for pair in block?.rows() {
+            each_key(first.as_slice(), pair.row(), |key_a| {
+                each_key(second.as_slice(), pair.other_row(), |key_b| {
+                    let has_none = key_a.is_none() && key_b.is_none();
+                    let keys = [key_a, key_b].map(|key| key.or((!has_none).then_some("")));
+                    let ids = (pair.id, pair.other_id);
+                    out.write(|out| format.id_pair(out, ids, pair.distance, keys.into(), None))
+                })
+            })?;
+        }
+    }
+    Ok(())
 }

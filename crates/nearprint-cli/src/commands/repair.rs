@@ -1,6 +1,5 @@
 //! `nearprint repair`
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -8,9 +7,8 @@ use crate::args::{GlobalArgs, SummaryArgs, values};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
-use nearprint::{
-    Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
-};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Error, LayoutChoice, Options, RepairReport, Schema, Width, width_of_damaged};
 use nearprint_text::internal::WrittenFormat;
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 use serde_json::{Map, Value};
@@ -66,7 +64,7 @@ impl Args {
         let width = width_of_damaged(&self.database)?;
         let fallback = self.fallback(width)?;
         interrupt::set_cancellable(true);
-        let repaired = self.repair(width, &options, &fallback);
+        let repaired = self.repair(&options, &fallback);
         bars.clear();
         interrupt::set_cancellable(false);
         if interrupt::check().is_break() && repaired.is_err() {
@@ -95,14 +93,14 @@ impl Args {
 }
 
 impl Args {
-    fn repair(&self, width: Width, options: &Options, fallback: &Schema) -> Result<RepairReport, Failure> {
+    fn repair(&self, options: &Options, fallback: &Schema) -> Result<RepairReport, Failure> {
         let Some(path) = &self.fingerprints else {
             return Ok(options.repair_any(&self.database, &self.dest, fallback)?);
         };
         WrittenFormat::Lines.check_uncompressed(path)?;
         let mut out = OutputStream::create(Some(path))?;
         let report = options.repair_any_with(&self.database, &self.dest, fallback, &mut |words| {
-            out.write(|out| width.visit(FingerprintLine(out, words)))
+            out.write(|out| writeln!(out, "{}", AnyFingerprint::from(words)))
         })?;
         out.finish()?;
         Ok(report)
@@ -114,17 +112,6 @@ impl Args {
         }
         let k = self.layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
         Ok(Schema::new().layout(self.layout).k(k.unwrap_or(values::DEFAULT_K)))
-    }
-}
-
-/// A fingerprint on a line.
-struct FingerprintLine<'a>(&'a mut dyn Write, &'a [u64]);
-
-impl WidthVisitor for FingerprintLine<'_> {
-    type Output = io::Result<()>;
-
-    fn visit<F: Fingerprint>(self) -> io::Result<()> {
-        writeln!(self.0, "{}", F::from_le_words(self.1).display())
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use nearprint::any::{AnyWriter, NewRows};
 use nearprint::internal::file::{Identity, identity_of};
-use nearprint::{Error, Fingerprint, KeyStorage, NewRow, Options, Schema, U256, Width, Writer, width_of};
+use nearprint::{Error, Fingerprint, KeyStorage, Options, Schema, U256, Width};
 use nearprint_image::Recipe;
 use nearprint_text::acts::resolved;
 use nearprint_text::documents::FileStamp;
@@ -22,7 +23,7 @@ pub(crate) struct KnownPictures(HashMap<PathBuf, PictureFile>);
 /// Stores pictures in a database. A row has the PDQ fingerprint of a picture; its key is the absolute path, and the
 /// text beside it has the other fields in a line.
 pub(crate) struct PictureStore {
-    writer: Writer<U256>,
+    writer: AnyWriter,
     num_pending: u64,
 }
 
@@ -37,23 +38,26 @@ impl KnownPictures {
             let why = format!("{}: is no database of pictures as `dedup --images` makes it", path.display());
             Failure::Usage(why)
         };
-        if width_of(path)? != Width::W256 {
+        let database = options.open_any(path)?;
+        if database.width() != Width::W256 {
             return Err(refused());
         }
-        let snapshot = options.open::<U256>(path)?.snapshot()?;
+        let snapshot = database.snapshot()?;
         if snapshot.recipe() != Some(Recipe::Pdq.name()) || !snapshot.key_storage().has_texts() {
             return Err(refused());
         }
-        snapshot.visit_rows(|row| {
-            for key in snapshot.keys_of(row)? {
-                // A row that another program has stored has no line, and nothing is compared with it.
-                if let Some(mut file) = parsed(&key.key, row.fingerprint, &key.text) {
-                    file.prints.truncate(if is_rotated { usize::MAX } else { 1 });
-                    known.0.insert(file.path.clone(), file);
+        for block in snapshot.rows()? {
+            for row in block?.rows() {
+                for key in snapshot.keys_of(row.fingerprint, row.id)? {
+                    // A row that another program has stored has no line, and nothing is compared with it.
+                    let print = U256::from_le_words(row.fingerprint);
+                    if let Some(mut file) = parsed(&key.key, print, &key.text) {
+                        file.prints.truncate(if is_rotated { usize::MAX } else { 1 });
+                        known.0.insert(file.path.clone(), file);
+                    }
                 }
             }
-            Ok::<(), Error>(())
-        })?;
+        }
         Ok(known)
     }
 
@@ -102,9 +106,9 @@ impl PictureStore {
         if !path.exists() {
             let k = Recipe::Pdq.default_k();
             let schema = Schema::new().k(k).keys(KeyStorage::KeysAndTexts).recipe(Recipe::Pdq.name());
-            options.create::<U256>(path, &schema)?;
+            options.create_any(path, Width::W256, &schema)?;
         }
-        Ok(Self { writer: options.open::<U256>(path)?.writer()?, num_pending: 0 })
+        Ok(Self { writer: options.open_any(path)?.writer()?, num_pending: 0 })
     }
 
     /// Stores a picture that was decoded now. A path that is no text is not stored.
@@ -112,7 +116,13 @@ impl PictureStore {
         let Some(path) = absolute(&file.path) else { return Ok(()) };
         let Some(key) = path.to_str() else { return Ok(()) };
         let line = line(file);
-        self.writer.upsert(NewRow { text: line.as_bytes(), ..NewRow::keyed(file.prints[0], key) })?;
+        let row = NewRows {
+            fingerprints: &file.prints[0].to_words(),
+            keys: Some(&[key]),
+            texts: Some(&[line.as_bytes()]),
+            ..NewRows::default()
+        };
+        self.writer.upsert(&row, &mut |_| Ok(()))?;
         self.num_pending += 1;
         if self.num_pending == COMMIT_PICTURES {
             self.num_pending = 0;

@@ -4,8 +4,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nearprint::U256;
-use nearprint_image::{Error, Picture, Recipe, Words, pdq, pdq_turned};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Fingerprint, U256};
+use nearprint_image::{Error, Picture, Recipe, pdq, pdq_turned};
 use nearprint_text::Result;
 use nearprint_text::documents::{FileStamp, open_regular};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
@@ -14,7 +15,7 @@ use super::decoder::{
     Limits, decode, decode_luminance, decoded_bytes, format_of, has_several_frames, thumbnail,
     unsupported_format_of,
 };
-use super::memory::MemoryGate;
+use super::memory_gate::MemoryGate;
 
 /// The identity of a file in a stamp that a database has remembered.
 pub(super) const UNKNOWN_ID: (u64, u64) = (0, 0);
@@ -53,7 +54,6 @@ impl PictureFile {
 
     /// The distance from another picture, or from the nearest of its rotations and reflections.
     pub(crate) fn distance(&self, other: &Self) -> u32 {
-        use nearprint::Fingerprint;
         if self.has_several || other.has_several {
             return if self.is_copy_of(other) { 0 } else { u32::MAX };
         }
@@ -80,7 +80,7 @@ impl PictureFile {
 /// The fingerprints of a picture: its own, and with `--rotated` one for each of its rotations and reflections.
 #[derive(Debug)]
 pub(crate) struct Prints {
-    pub(crate) words: Vec<Words>,
+    pub(crate) values: Vec<AnyFingerprint>,
     /// From 0 to 100.
     pub(crate) quality: u8,
 }
@@ -112,24 +112,15 @@ pub(crate) struct PictureReader {
     memory: Arc<MemoryGate>,
 }
 
-/// A file that may be a picture.
+/// What a file is that may be a picture, and what is known of a picture.
 #[derive(Debug)]
-pub(crate) enum Candidate {
-    Picture(Box<PictureFile>),
+pub(crate) enum Candidate<T> {
+    Picture(T),
     /// It is a picture of more bytes than a file may have.
     Large,
     /// It is a picture of a format that has no decoder.
     Undecoded(&'static str),
     /// It is something else.
-    Other,
-}
-
-/// The bytes of a file that may be a picture, and its state before they were read.
-enum FileBytes {
-    Picture(Vec<u8>, FileStamp),
-    /// See [`Candidate`].
-    Large,
-    Undecoded(&'static str),
     Other,
 }
 
@@ -142,12 +133,12 @@ impl PictureReader {
     ///
     /// # Errors
     /// [`Error::Input`](nearprint_text::Error::Input) for a picture that cannot be decoded, and I/O errors.
-    pub(crate) fn read(&self, path: &Path) -> Result<Candidate> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Candidate<Box<PictureFile>>> {
         let (bytes, stamp) = match self.bytes(path)? {
-            FileBytes::Picture(bytes, stamp) => (bytes, stamp),
-            FileBytes::Large => return Ok(Candidate::Large),
-            FileBytes::Undecoded(format) => return Ok(Candidate::Undecoded(format)),
-            FileBytes::Other => return Ok(Candidate::Other),
+            Candidate::Picture(read) => read,
+            Candidate::Large => return Ok(Candidate::Large),
+            Candidate::Undecoded(format) => return Ok(Candidate::Undecoded(format)),
+            Candidate::Other => return Ok(Candidate::Other),
         };
         let (hash, has_several) = (xxh3_128(&bytes), has_several_frames(&bytes));
         let found = self.decoded(bytes, decode_luminance, |picture| {
@@ -180,9 +171,9 @@ impl PictureReader {
     /// As of [`read`](Self::read).
     pub(crate) fn fingerprint(&self, path: &Path, recipe: Recipe) -> Result<Option<Prints>> {
         let bytes = match self.bytes(path)? {
-            FileBytes::Picture(bytes, _) => bytes,
-            FileBytes::Undecoded(format) => return Err(refused(path, &Error::Unsupported { format })),
-            FileBytes::Large | FileBytes::Other => return Ok(None),
+            Candidate::Picture((bytes, _)) => bytes,
+            Candidate::Undecoded(format) => return Err(refused(path, &Error::Unsupported { format })),
+            Candidate::Large | Candidate::Other => return Ok(None),
         };
         if has_several_frames(&bytes) {
             return Err(nearprint_text::Error::Input {
@@ -192,39 +183,39 @@ impl PictureReader {
             });
         }
         let prints = self.decoded(bytes, decode_luminance, |picture| {
-            if let Some((words, quality)) = self.is_rotated.then(|| recipe.turned(picture)).flatten() {
-                return Prints { words: words.to_vec(), quality };
+            if let Some((values, quality)) = self.is_rotated.then(|| recipe.turned(picture)).flatten() {
+                return Prints { values: values.to_vec(), quality };
             }
-            let (words, quality) = recipe.fingerprint(picture);
-            Prints { words: vec![words], quality }
+            let (value, quality) = recipe.fingerprint(picture);
+            Prints { values: vec![value], quality }
         });
         prints.map(Some).map_err(|error| refused(path, &error))
     }
 
     /// A small JPEG of a picture. `None` if the file cannot be read any more.
     pub(crate) fn thumbnail(&self, path: &Path, side: usize) -> Option<Vec<u8>> {
-        let Ok(FileBytes::Picture(bytes, _)) = self.bytes(path) else { return None };
+        let Ok(Candidate::Picture((bytes, _))) = self.bytes(path) else { return None };
         self.decoded(bytes, decode, |picture| thumbnail(picture, side).ok()).ok()?
     }
 
-    /// Reads a file if it is a picture that can be decoded.
-    fn bytes(&self, path: &Path) -> Result<FileBytes> {
+    /// Reads a file if it is a picture that can be decoded: its bytes, and its state before they were read.
+    fn bytes(&self, path: &Path) -> Result<Candidate<(Vec<u8>, FileStamp)>> {
         let read = || {
             let mut file = open_regular(path)?;
             let stamp = FileStamp::of_open(&file)?;
             let mut bytes = Vec::new();
             file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
             if let Some(format) = unsupported_format_of(&bytes) {
-                return Ok(FileBytes::Undecoded(format));
+                return Ok(Candidate::Undecoded(format));
             }
             if format_of(&bytes).is_none() {
-                return Ok(FileBytes::Other);
+                return Ok(Candidate::Other);
             }
             if stamp.size_bytes > self.max_bytes {
-                return Ok(FileBytes::Large);
+                return Ok(Candidate::Large);
             }
             file.take(self.max_bytes).read_to_end(&mut bytes)?;
-            Ok(FileBytes::Picture(bytes, stamp))
+            Ok(Candidate::Picture((bytes, stamp)))
         };
         Ok(read().map_err(nearprint::Error::io("read", path))?)
     }

@@ -3,10 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use nearprint::any::find_row_clusters;
 use nearprint::internal::UnionFind;
-use nearprint::{Error, Options, Result, Row};
+use nearprint::{Options, Result, Width};
 
 use super::file::PictureFile;
+
+/// The pictures that are connected at once.
+const BLOCK_ROWS: usize = 4096;
 
 /// How pictures make groups.
 #[derive(Clone, Copy)]
@@ -56,16 +60,20 @@ pub(crate) fn group(
 /// The parts of two pictures or more that are connected by near ones, as places in the order.
 fn connected(files: &[PictureFile], order: &[usize], k: u32, options: &Options) -> Result<Vec<Vec<usize>>> {
     let stills = (0..).zip(order).filter(|&(_, &at)| !files[at].has_several);
-    let rows =
-        stills.flat_map(|(id, &at)| files[at].prints.iter().map(move |&fingerprint| Row { fingerprint, id }));
+    let prints =
+        stills.flat_map(|(id, &at)| files[at].prints.iter().map(move |print| (id, print.to_words())));
+    let (ids, words): (Vec<u64>, Vec<[u64; 4]>) = prints.unzip();
     let mut sets = UnionFind::new(order.len());
-    nearprint::list::visit_row_clusters(rows.collect(), k, options, |cluster| {
-        let place = |row: &Row<_>| u32::try_from(row.id).unwrap_or(u32::MAX);
-        cluster.windows(2).for_each(|pair| {
-            sets.unite(place(&pair[0]), place(&pair[1]));
-        });
-        Ok::<(), Error>(())
-    })?;
+    let rows = (words.as_flattened(), &*ids);
+    for block in find_row_clusters(Width::W256, rows, k.into(), options.clone(), BLOCK_ROWS)? {
+        let block = block?;
+        let place = |at: usize| u32::try_from(block.ids[at]).unwrap_or(u32::MAX);
+        for at in 1..block.len() {
+            if block.groups[at] == block.groups[at - 1] {
+                sets.unite(place(at - 1), place(at));
+            }
+        }
+    }
     let mut copies: HashMap<(u64, u128), u32> = HashMap::new();
     for (place, file) in (0..).zip(order.iter().map(|&at| &files[at])).filter(|(_, file)| file.has_several) {
         let first = *copies.entry((file.stamp.size_bytes, file.hash)).or_insert(place);

@@ -5,7 +5,7 @@ mod decoder;
 mod each;
 mod file;
 mod groups;
-mod memory;
+mod memory_gate;
 mod shown;
 
 pub(crate) use collection::{KnownPictures, PictureStore};

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 
-use nearprint::any::AnyRow;
-use nearprint::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
+use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot};
+use nearprint::{Error, Match, Row};
 pub(crate) use nearprint_text::documents::{escape, unescape};
 
 /// The format of printed results.
@@ -24,9 +24,9 @@ pub(crate) type KeyColumn<'a> = Option<&'a str>;
 
 /// Calls `write` once for each key of a row. A row without keys gets one call with an empty key. If
 /// no database has keys, there is one call with `None`.
-pub(crate) fn each_key<F: Fingerprint, E: From<Error>>(
-    snapshots: &[Snapshot<F>],
-    row: Row<F>,
+pub(crate) fn each_key<E: From<Error>>(
+    snapshots: &[AnySnapshot],
+    row: Row<AnyFingerprint>,
     mut write: impl FnMut(KeyColumn<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     if snapshots.iter().all(|snapshot| !snapshot.key_storage().has_keys()) {
@@ -34,7 +34,7 @@ pub(crate) fn each_key<F: Fingerprint, E: From<Error>>(
     }
     let mut keys = Vec::new();
     for snapshot in snapshots {
-        keys.extend(snapshot.keys_of(row)?.into_iter().map(|key| key.key));
+        keys.extend(snapshot.keys_of(row.fingerprint.words(), row.id)?.into_iter().map(|key| key.key));
     }
     keys.sort_unstable();
     keys.dedup();
@@ -42,6 +42,12 @@ pub(crate) fn each_key<F: Fingerprint, E: From<Error>>(
         return write(Some(""));
     }
     keys.iter().try_for_each(|key| write(Some(key)))
+}
+
+/// A row that a query has found.
+pub(crate) fn match_of(row: &AnyRow<'_>) -> Match<AnyFingerprint> {
+    let Row { fingerprint, id } = row.row();
+    Match { distance: row.distance, fingerprint, id }
 }
 
 /// A similarity in percent, rounded down to some digits: only 1 is 100%.
@@ -91,14 +97,13 @@ impl ResultFormat {
         self.end_line(out, key, None)
     }
 
-    pub(crate) fn query_match<F: Fingerprint>(
+    pub(crate) fn query_match(
         self,
         out: &mut dyn Write,
-        query: F,
-        found: &Match<F>,
+        query: AnyFingerprint,
+        found: Match<AnyFingerprint>,
         (key, query_key): (KeyColumn<'_>, KeyColumn<'_>),
     ) -> io::Result<()> {
-        let query = Printed(query);
         match self {
             Self::Tsv => write!(out, "{query}")?,
             Self::Json => write!(out, r#"{{"query":"{query}""#)?,
@@ -122,15 +127,16 @@ impl ResultFormat {
     }
 
     /// A row that is near a picture.
-    pub(crate) fn picture_match<F: Fingerprint>(
+    pub(crate) fn picture_match(
         self,
         out: &mut dyn Write,
         query: &str,
-        found: &Match<F>,
+        found: Match<AnyFingerprint>,
         key: KeyColumn<'_>,
     ) -> io::Result<()> {
         self.query_key(out, query)?;
-        self.found(out, found, key, None)
+        self.match_columns(out, found)?;
+        self.end_line(out, key, None)
     }
 
     fn query_key(self, out: &mut dyn Write, query: &str) -> io::Result<()> {
@@ -141,36 +147,18 @@ impl ResultFormat {
     }
 
     /// A document that is near a text with a key.
-    pub(crate) fn text_match<F: Fingerprint>(
-        self,
-        out: &mut dyn Write,
-        query: &str,
-        found: &AnyRow<'_>,
-    ) -> io::Result<()> {
+    pub(crate) fn text_match(self, out: &mut dyn Write, query: &str, found: &AnyRow<'_>) -> io::Result<()> {
         self.query_key(out, query)?;
-        let fingerprint = F::from_le_words(found.fingerprint);
-        let row = Match { distance: found.distance, fingerprint, id: found.id };
-        self.found(out, &row, found.key, Some(found.similarity))
+        self.match_columns(out, match_of(found))?;
+        self.end_line(out, found.key, Some(found.similarity))
     }
 
     /// The columns of a match after its query.
-    fn found<F: Fingerprint>(
+    fn match_columns(
         self,
         out: &mut dyn Write,
-        found: &Match<F>,
-        key: KeyColumn<'_>,
-        similarity: Option<f64>,
+        Match { distance, fingerprint, id }: Match<AnyFingerprint>,
     ) -> io::Result<()> {
-        self.match_columns(out, found)?;
-        self.end_line(out, key, similarity)
-    }
-
-    fn match_columns<F: Fingerprint>(
-        self,
-        out: &mut dyn Write,
-        Match { distance, fingerprint, id }: &Match<F>,
-    ) -> io::Result<()> {
-        let fingerprint = Printed(*fingerprint);
         match self {
             Self::Tsv => write!(out, "\t{distance}\t{fingerprint}\t{id}"),
             Self::Json => write!(out, r#","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#),
@@ -185,14 +173,15 @@ impl ResultFormat {
         }
     }
 
-    pub(crate) fn pair<F: Fingerprint>(
+    /// A pair of fingerprints.
+    pub(crate) fn pair(
         self,
         out: &mut dyn Write,
-        pair: &Pair<F>,
+        pair: &AnyRow<'_>,
         similarity: Option<f64>,
     ) -> io::Result<()> {
-        let Pair { a, b, distance } = pair;
-        let (a, b) = (Printed(*a), Printed(*b));
+        let (a, b) = (pair.row().fingerprint, pair.other_row().fingerprint);
+        let distance = pair.distance;
         match self {
             Self::Tsv => write!(out, "{a}\t{b}\t{distance}")?,
             Self::Json => write!(out, r#"{{"a":"{a}","b":"{b}","distance":{distance}"#)?,
@@ -223,7 +212,7 @@ impl ResultFormat {
     }
 
     /// A pair with similar documents: of rows with their keys, or of fingerprints.
-    pub(crate) fn similar_pair<F: Fingerprint>(
+    pub(crate) fn similar_pair(
         self,
         out: &mut dyn Write,
         pair: &AnyRow<'_>,
@@ -234,20 +223,16 @@ impl ResultFormat {
             let keys = (pair.key, pair.other_key);
             return self.id_pair(out, (pair.id, pair.other_id), pair.distance, keys, similarity);
         }
-        let [a, b] = [pair.fingerprint, pair.other_fingerprint].map(F::from_le_words);
-        self.pair(out, &Pair { a, b, distance: pair.distance }, similarity)
+        self.pair(out, pair, similarity)
     }
 
-    pub(crate) fn cluster_member<F: Fingerprint>(
+    pub(crate) fn cluster_member(
         self,
         out: &mut dyn Write,
-        cluster: u64,
-        row: &Row<F>,
+        (cluster, Row { fingerprint, id }): (u64, Row<AnyFingerprint>),
         key: KeyColumn<'_>,
         similarity: Option<f64>,
     ) -> io::Result<()> {
-        let Row { fingerprint, id } = row;
-        let fingerprint = Printed(*fingerprint);
         match self {
             Self::Tsv => write!(out, "{cluster}\t{fingerprint}\t{id}")?,
             Self::Json => write!(out, r#"{{"cluster":{cluster},"fingerprint":"{fingerprint}","id":"{id}""#)?,

@@ -21,6 +21,7 @@ mod machine;
 mod own_folders;
 mod power;
 mod processes;
+mod snapshots;
 mod soak;
 mod syscalls;
 mod worker;

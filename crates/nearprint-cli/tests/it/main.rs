@@ -15,7 +15,6 @@ mod dedup_killed;
 mod documents;
 #[cfg(all(unix, feature = "images"))]
 mod examples;
-mod familiar;
 mod featureless;
 mod fields;
 mod files;
@@ -26,6 +25,7 @@ mod ingest;
 mod keys;
 mod living;
 mod minhash;
+mod other_programs;
 mod outcomes;
 mod outputs;
 #[cfg(feature = "images")]

@@ -1,16 +1,10 @@
 //! The command `tune`.
 
-#[path = "../../../nearprint-text/examples/labelled_pages/model.rs"]
-mod model;
-#[path = "../../../nearprint-text/examples/labelled_pages/pages.rs"]
-mod pages;
-#[path = "../../../nearprint-text/examples/labelled_pages/prose.rs"]
-mod prose;
-
 use std::fs;
 use std::path::Path;
 
 use crate::cli::{fails, nearprint, succeeds};
+use testkit::labelled_pages::{Page, generate};
 use testkit::{Need, short_or_full, skip};
 
 /// Two pages that say nearly the same, two that are equal, and one of its own.
@@ -241,17 +235,16 @@ fn regression_documents_without_a_group_have_none() {
 
 #[test]
 fn simhashes_know_versions_of_a_page() {
-    let topics = match prose::topics() {
-        Ok(topics) => topics,
+    let pages = match generate(&(12..=30)) {
+        Ok(pages) => pages.into_iter(),
         Err(why) => {
             return skip(Need::Sources, "simhashes_know_versions_of_a_page", &why.to_string());
         }
     };
     let home = tempfile::tempdir().unwrap();
-    let pages = pages::all(&topics, &(12..=30), &mut model::Random::new(4)).into_iter();
     // In short form, the first sites.
     let pages = pages.take(short_or_full(500, usize::MAX));
-    let lines = pages.map(|pages::Page { key, group, text }| {
+    let lines = pages.map(|Page { key, group, text }| {
         serde_json::json!({ "key": key, "group": group, "text": text }).to_string() + "\n"
     });
     fs::write(home.path().join("pages.jsonl"), lines.collect::<String>()).unwrap();

@@ -2,7 +2,8 @@
 
 use super::temporary::{KEPT, WorkFolder};
 use crate::error::Result;
-use nearprint::{Fingerprint, LayoutChoice, Match, Near, Options, Row, Schema, Writer};
+use nearprint::any::{AnyFingerprint, AnyRow, AnyWriter, NewRows, Sink};
+use nearprint::{LayoutChoice, Match, Near, Options, Row, Schema, Width};
 
 /// A run is written after this many fingerprints, to bound the memory.
 const FLUSH_KEPT: u64 = 1 << 18;
@@ -14,18 +15,19 @@ const FLUSH_KEPT: u64 = 1 << 18;
 /// descending value.
 ///
 /// ```
-/// use nearprint::Options;
+/// use nearprint::{Options, Width};
 /// use nearprint_text::dedup::KeptFingerprints;
 ///
-/// let mut kept = KeptFingerprints::<u64>::new(3, Options::new())?;
-/// assert_eq!(kept.decide(0b0000)?, None);
-/// assert_eq!(kept.decide(0b0111)?.map(|nearest| nearest.id), Some(0));
-/// assert_eq!(kept.decide(0b1111)?, None);
-/// assert_eq!(kept.decide(0b1110)?.map(|nearest| nearest.id), Some(2));
+/// let mut kept = KeptFingerprints::new(Width::W64, 3, Options::new())?;
+/// assert_eq!(kept.decide(&[0b0000])?, None);
+/// assert_eq!(kept.decide(&[0b0111])?.map(|nearest| nearest.id), Some(0));
+/// assert_eq!(kept.decide(&[0b1111])?, None);
+/// assert_eq!(kept.decide(&[0b1110])?.map(|nearest| nearest.id), Some(2));
 /// # Ok::<(), nearprint_text::Error>(())
 /// ```
-pub struct KeptFingerprints<F: Fingerprint> {
-    writer: Writer<F>,
+pub struct KeptFingerprints {
+    width: Width,
+    writer: AnyWriter,
     k: u32,
     /// How many fingerprints were decided, and the kept ones.
     decided: u64,
@@ -34,19 +36,25 @@ pub struct KeptFingerprints<F: Fingerprint> {
     _folder: WorkFolder,
 }
 
-impl<F: Fingerprint> KeptFingerprints<F> {
+impl KeptFingerprints {
     /// Nothing is kept yet.
     ///
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) for a k or bands that do not fit the width, and with
     /// I/O errors.
-    pub fn new(near: impl Into<Near>, options: Options) -> Result<Self> {
+    pub fn new(width: Width, near: impl Into<Near>, options: Options) -> Result<Self> {
         let Near { k, bands } = near.into();
         let layout = bands.map_or(LayoutChoice::Auto, LayoutChoice::Bands);
         let folder = WorkFolder::new()?;
         let schema = Schema::new().k(k).layout(layout);
-        let writer = options.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
-        Ok(Self { writer, k, decided: 0, kept: 0, _folder: folder })
+        let writer = options.create_any(folder.path().join(KEPT), width, &schema)?.writer()?;
+        Ok(Self { width, writer, k, decided: 0, kept: 0, _folder: folder })
+    }
+
+    /// The width of the fingerprints.
+    #[must_use]
+    pub fn width(&self) -> Width {
+        self.width
     }
 
     /// The nearest of the fingerprints kept before, the earliest of equally near ones. Its id is its number
@@ -54,18 +62,31 @@ impl<F: Fingerprint> KeptFingerprints<F> {
     ///
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) with I/O errors.
-    pub fn decide(&mut self, fingerprint: F) -> Result<Option<Match<F>>> {
+    pub fn decide(&mut self, words: &[u64]) -> Result<Option<Match<AnyFingerprint>>> {
         let id = self.decided;
         self.decided += 1;
-        let found = self.writer.query(fingerprint, self.k)?;
-        let nearest = found.into_iter().min_by_key(|found| (found.distance, found.id));
-        if nearest.is_none() {
-            self.writer.insert(Row { fingerprint, id })?;
+        let mut found = Nearest(None);
+        self.writer.query(words, self.k, &mut found)?;
+        if found.0.is_none() {
+            let row = NewRows { fingerprints: words, ids: Some(&[id]), ..NewRows::default() };
+            self.writer.insert(&row, &mut |_| Ok(()))?;
             self.kept += 1;
             if self.kept.is_multiple_of(FLUSH_KEPT) {
                 self.writer.flush()?;
             }
         }
-        Ok(nearest)
+        Ok(found.0)
+    }
+}
+
+/// The nearest row so far, the one with the smallest id of equally near ones.
+struct Nearest(Option<Match<AnyFingerprint>>);
+
+impl Sink for Nearest {
+    fn push(&mut self, row: &AnyRow<'_>) {
+        let (distance, Row { fingerprint, id }) = (row.distance, row.row());
+        if self.0.is_none_or(|nearest| (distance, id) < (nearest.distance, nearest.id)) {
+            self.0 = Some(Match { distance, fingerprint, id });
+        }
     }
 }

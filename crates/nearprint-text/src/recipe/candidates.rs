@@ -82,7 +82,8 @@ impl Candidates {
     }
 
     /// [`contain`](Self::contain) for fingerprints as words, the least significant first.
-    pub(crate) fn contain_words(&self, a: &[u64], b: &[u64]) -> bool {
+    #[must_use]
+    pub fn contain_words(&self, a: &[u64], b: &[u64]) -> bool {
         match a.len() {
             1 => self.contain(u64::from_le_words(a), u64::from_le_words(b)),
             2 => self.contain(u128::from_le_words(a), u128::from_le_words(b)),

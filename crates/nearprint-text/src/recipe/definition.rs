@@ -14,7 +14,8 @@ use super::parts::{
 use super::shingle::{Join, Short, Window};
 use super::stop_words::StopWords;
 use super::tokenize::Tokenizer;
-use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
+use nearprint::any::AnyFingerprint;
+use nearprint::{BandLayout, LayoutChoice, Near, Schema, Width};
 
 /// The distance of near-duplicates by a simhash, in bits.
 const DEFAULT_K: u32 = 3;
@@ -216,8 +217,9 @@ impl Recipe {
     /// The distance of two fingerprints of this recipe, near or not. For MinHash this is the distance
     /// of their sketches.
     #[must_use]
-    pub fn distance<F: Fingerprint>(&self, a: F, b: F) -> u32 {
-        self.bands().map_or_else(|| a.distance(b), |bands| bands.sketch_distance(a, b))
+    pub fn distance(&self, a: impl Into<AnyFingerprint>, b: impl Into<AnyFingerprint>) -> u32 {
+        let (a, b) = (a.into(), b.into());
+        self.bands().map_or_else(|| a.distance(b), |bands| a.sketch_distance(b, bands))
     }
 
     /// The similarity that a distance of two fingerprints of this recipe suggests, from 0 to 1: for
@@ -245,6 +247,15 @@ impl Recipe {
             HashFunction::MinHash { bands, .. } => bands.sketch_bits(self.width),
             _ => self.width.bits(),
         }
+    }
+
+    /// Refuses another width than that of this recipe.
+    pub(crate) fn check_width(&self, width: Width) -> Result<(), RecipeError> {
+        if self.width() == width {
+            return Ok(());
+        }
+        let why = format!("{} bits, where fingerprints of {width} are wanted", self.width());
+        Err(RecipeError::new("width", why))
     }
 
     /// Returns `k` if it is a distance of fingerprints of this recipe.

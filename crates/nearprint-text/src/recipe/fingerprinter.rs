@@ -14,16 +14,17 @@ use super::parts::{HashFunction, Weights};
 use super::stop_words::StopWords;
 use super::tally::Tally;
 use super::tokenize::{Tokenizer, Tokens};
-use super::weight::{Weight, weighted};
-use nearprint::Fingerprint;
-use nearprint::internal::mix64;
+use super::weight::{Weight, bit_sums, majority};
+use nearprint::any::AnyFingerprint;
+use nearprint::internal::{OfWords, mix64};
+use nearprint::{Fingerprint, Width};
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
-/// Makes fingerprints of texts. Created by [`Recipe::fingerprinter`].
+/// Makes fingerprints of texts, of the width of the recipe. Created by [`Recipe::any_fingerprinter`].
 ///
 /// It reuses its buffers from text to text. Each thread needs its own; cloning is cheap.
 #[derive(Clone, Debug)]
-pub struct Fingerprinter<F> {
+pub struct AnyFingerprinter {
     pub(super) recipe: Recipe,
     cleaner: Cleaner,
     pub(super) tokens: Tokens,
@@ -31,6 +32,12 @@ pub struct Fingerprinter<F> {
     makes_features: bool,
     /// Scratch space: the hashes of the features.
     hashes: Vec<u64>,
+}
+
+/// An [`AnyFingerprinter`] for fingerprints of one type. Created by [`Recipe::fingerprinter`].
+#[derive(Clone, Debug)]
+pub struct Fingerprinter<F> {
+    any: AnyFingerprinter,
     width: PhantomData<F>,
 }
 
@@ -64,7 +71,7 @@ pub enum Comparable {
     Nothing,
 }
 
-impl<F: Fingerprint> Fingerprinted<F> {
+impl<F: OfWords> Fingerprinted<F> {
     /// The part of the text that can be compared.
     #[must_use]
     pub fn comparable(&self) -> Comparable {
@@ -104,7 +111,7 @@ const KEY_SEED: u64 = 1;
 
 /// See [`Fingerprinted::stored`].
 #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
-pub(crate) fn stored_fingerprint<F: Fingerprint>(
+pub(crate) fn stored_fingerprint<F: OfWords>(
     comparable: Comparable,
     value: F,
     text_hash: u128,
@@ -116,36 +123,76 @@ pub(crate) fn stored_fingerprint<F: Fingerprint>(
         Comparable::Nothing => xxh3_128_with_seed(key.as_bytes(), KEY_SEED),
     };
     let (high, low) = ((hash >> 64) as u64, hash as u64);
-    F::from_le_words(&[low, high, mix64(low), mix64(high)])
+    value.of_words(&[low, high, mix64(low), mix64(high)])
 }
 
 impl Recipe {
     /// Creates a fingerprinter. Each thread needs its own.
-    ///
-    /// # Errors
-    /// [`RecipeError`] if the recipe's fingerprints have another width than `F`.
-    pub fn fingerprinter<F: Fingerprint>(&self) -> Result<Fingerprinter<F>, RecipeError> {
-        if self.width() != F::WIDTH {
-            let why = format!("{} bits, where fingerprints of {} are wanted", self.width(), F::BITS);
-            return Err(RecipeError::new("width", why));
-        }
+    #[must_use]
+    pub fn any_fingerprinter(&self) -> AnyFingerprinter {
         let minhash = match self.hash {
-            HashFunction::MinHash { bands, rows } => Some(MinHash::new(bands, rows, F::BITS)),
+            HashFunction::MinHash { bands, rows } => Some(MinHash::new(bands, rows, self.width().bits())),
             _ => None,
         };
-        Ok(Fingerprinter {
+        AnyFingerprinter {
             minhash,
             makes_features: false,
             hashes: Vec::new(),
             recipe: self.clone(),
             cleaner: Cleaner::default(),
             tokens: Tokens::default(),
-            width: PhantomData,
-        })
+        }
+    }
+
+    /// Creates a fingerprinter for fingerprints of a type. Each thread needs its own.
+    ///
+    /// # Errors
+    /// [`RecipeError`] if the recipe's fingerprints have another width than `F`.
+    pub fn fingerprinter<F: Fingerprint>(&self) -> Result<Fingerprinter<F>, RecipeError> {
+        self.check_width(F::WIDTH)?;
+        Ok(Fingerprinter { any: self.any_fingerprinter(), width: PhantomData })
     }
 }
 
 impl<F: Fingerprint> Fingerprinter<F> {
+    /// The recipe.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        self.any.recipe()
+    }
+
+    /// As [`AnyFingerprinter::cut_after`].
+    #[must_use]
+    pub fn cut_after(self, marker: Option<String>) -> Self {
+        Self { any: self.any.cut_after(marker), ..self }
+    }
+
+    /// As [`AnyFingerprinter::with_features`].
+    #[must_use]
+    pub fn with_features(self) -> Self {
+        Self { any: self.any.with_features(), ..self }
+    }
+
+    /// As [`AnyFingerprinter::cleaned`].
+    pub fn cleaned<'a>(&'a mut self, text: &'a str) -> &'a str {
+        self.any.cleaned(text)
+    }
+
+    /// The fingerprint of a text.
+    pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
+        let Fingerprinted { value, num_tokens, num_features, text_hash, features } =
+            self.any.fingerprint(text);
+        Fingerprinted { value: value.typed(), num_tokens, num_features, text_hash, features }
+    }
+
+    /// As [`AnyFingerprinter::hash`].
+    #[must_use]
+    pub fn hash(&self, feature: &str) -> F {
+        self.any.hash(feature).typed()
+    }
+}
+
+impl AnyFingerprinter {
     /// The recipe.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
@@ -176,19 +223,20 @@ impl<F: Fingerprint> Fingerprinter<F> {
     }
 
     /// The fingerprint of a text.
-    pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
+    pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<AnyFingerprint> {
         let keywords = self.tokenize(text);
         let window = self.recipe.window;
+        let width = self.recipe.width();
         let (value, num_features) = match (&keywords, self.minhash.as_mut()) {
             (Some(keywords), _) => {
                 let hashes = keywords.iter().map(|(word, weight)| (self.hash(word), *weight));
-                (weighted(hashes), keywords.len())
+                (majority(width, &bit_sums(width, hashes)), keywords.len())
             }
             (None, Some(minhash)) => {
                 let hashes = &mut self.hashes;
                 hashes.clear();
                 window.for_each(&self.tokens, hash::xxh3_64, |_, _, [hash]| hashes.push(hash));
-                (minhash.fingerprint(hashes), hashes.len())
+                (minhash.fingerprint(hashes, width), hashes.len())
             }
             (None, None) => (self.unweighted(), window.count(&self.tokens)),
         };
@@ -203,17 +251,17 @@ impl<F: Fingerprint> Fingerprinter<F> {
 
     /// The hash of one feature, by the hash function of the recipe.
     #[must_use]
-    pub fn hash(&self, feature: &str) -> F {
+    pub fn hash(&self, feature: &str) -> AnyFingerprint {
         let bytes = feature.as_bytes();
-        match (self.recipe.hash, F::BITS) {
-            (HashFunction::Xxh3, 64) => from_words(hash::xxh3_64(bytes)),
-            (HashFunction::Xxh3, 128) => from_words(hash::xxh3_128(bytes)),
-            (HashFunction::Xxh3, _) => from_words(hash::xxh3_256(bytes)),
-            (HashFunction::Md5Be64, _) => from_words(hash::md5_be64(bytes)),
-            (HashFunction::Md5 { bits }, 64) => low_bits(from_words(hash::md5_low64(bytes)), bits),
-            (HashFunction::Md5 { bits }, _) => low_bits(from_words(hash::md5_128(bytes)), bits),
-            (HashFunction::Jenkins, _) => from_words(hash::jenkins_64(bytes)),
-            (HashFunction::MinHash { .. }, _) => F::from_le_words(&hash::xxh3_64(bytes)),
+        match (self.recipe.hash, self.recipe.width()) {
+            (HashFunction::Xxh3, Width::W64) => of_words(hash::xxh3_64(bytes)),
+            (HashFunction::Xxh3, Width::W128) => of_words(hash::xxh3_128(bytes)),
+            (HashFunction::Xxh3, Width::W256) => of_words(hash::xxh3_256(bytes)),
+            (HashFunction::Md5Be64, _) => of_words(hash::md5_be64(bytes)),
+            (HashFunction::Md5 { bits }, Width::W64) => of_words(low_bits(hash::md5_low64(bytes), bits)),
+            (HashFunction::Md5 { bits }, _) => of_words(low_bits(hash::md5_128(bytes), bits)),
+            (HashFunction::Jenkins, _) => of_words(hash::jenkins_64(bytes)),
+            (HashFunction::MinHash { .. }, width) => AnyFingerprint::new(width, &hash::xxh3_64(bytes)),
         }
     }
 
@@ -241,20 +289,22 @@ impl<F: Fingerprint> Fingerprinter<F> {
     }
 
     /// The simhash of the shingles, which have equal weights at all places.
-    fn unweighted(&self) -> F {
-        match (self.recipe.hash, F::BITS) {
-            (HashFunction::Xxh3, 64) => self.majority(hash::xxh3_64),
-            (HashFunction::Xxh3, 128) => self.majority(hash::xxh3_128),
-            (HashFunction::Xxh3, _) => self.majority(hash::xxh3_256),
-            (HashFunction::Md5Be64, _) => self.majority(hash::md5_be64),
-            (HashFunction::Md5 { bits }, 64) => low_bits(self.majority(hash::md5_low64), bits),
-            (HashFunction::Md5 { bits }, _) => low_bits(self.majority(hash::md5_128), bits),
-            (HashFunction::Jenkins, _) => self.majority(hash::jenkins_64),
-            (HashFunction::MinHash { .. }, _) => F::default(),
+    fn unweighted(&self) -> AnyFingerprint {
+        match (self.recipe.hash, self.recipe.width()) {
+            (HashFunction::Xxh3, Width::W64) => of_words(self.majority(hash::xxh3_64)),
+            (HashFunction::Xxh3, Width::W128) => of_words(self.majority(hash::xxh3_128)),
+            (HashFunction::Xxh3, Width::W256) => of_words(self.majority(hash::xxh3_256)),
+            (HashFunction::Md5Be64, _) => of_words(self.majority(hash::md5_be64)),
+            (HashFunction::Md5 { bits }, Width::W64) => {
+                of_words(low_bits(self.majority(hash::md5_low64), bits))
+            }
+            (HashFunction::Md5 { bits }, _) => of_words(low_bits(self.majority(hash::md5_128), bits)),
+            (HashFunction::Jenkins, _) => of_words(self.majority(hash::jenkins_64)),
+            (HashFunction::MinHash { .. }, width) => AnyFingerprint::new(width, &[]),
         }
     }
 
-    fn majority<const W: usize>(&self, hash: impl Fn(&[u8]) -> [u64; W]) -> F {
+    fn majority<const W: usize>(&self, hash: impl Fn(&[u8]) -> [u64; W]) -> [u64; W] {
         let window = self.recipe.window;
         let mut tally = Tally::<W>::new();
         if self.recipe.weights == Weights::One {
@@ -266,20 +316,27 @@ impl<F: Fingerprint> Fingerprinter<F> {
         } else {
             window.for_each(&self.tokens, hash, |_, _, hash| tally.add(hash));
         }
-        from_words(tally.majority())
+        tally.majority()
     }
 }
 
-/// The fingerprint of its 64-bit words, the most significant first.
-pub(super) fn from_words<F: Fingerprint, const W: usize>(words: [u64; W]) -> F {
-    debug_assert_eq!(F::BITS as usize, 64 * W, "the recipe's width was checked");
-    let starts = (0..F::BITS).step_by(64);
-    starts.zip(words).fold(F::default(), |value, (start, word)| value | F::from_bits(word, start, 64))
+/// The fingerprint of 64-bit words, the most significant first, which are as many as its width has.
+fn of_words<const W: usize>(mut words: [u64; W]) -> AnyFingerprint {
+    words.reverse();
+    let width = match W {
+        1 => Width::W64,
+        2 => Width::W128,
+        _ => Width::W256,
+    };
+    AnyFingerprint::new(width, &words)
 }
 
-/// The lowest bits of a fingerprint.
-fn low_bits<F: Fingerprint>(value: F, bits: u32) -> F {
-    value & F::ones(F::BITS - bits, bits)
+/// Only the lowest bits of words, the most significant word first.
+fn low_bits<const W: usize>(mut words: [u64; W], bits: u32) -> [u64; W] {
+    for (word, before) in words.iter_mut().rev().zip((0..).step_by(64)) {
+        *word &= u64::MAX.checked_shr(64 - bits.saturating_sub(before).min(64)).unwrap_or_default();
+    }
+    words
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! docs/minhash.md is the definition, with vectors.
 
+use nearprint::any::AnyFingerprint;
 use nearprint::internal::mix64;
-use nearprint::{BandLayout, Fingerprint};
+use nearprint::{BandLayout, Fingerprint, U256, Width};
 
 /// The value of an empty bin. No feature has it.
 const EMPTY: u64 = u64::MAX;
@@ -35,14 +36,18 @@ impl MinHash {
     ///
     /// Bands have bins of their own, which are few: so a short text fills most of them, and its bands
     /// depend little on each other.
-    pub(super) fn fingerprint<F: Fingerprint>(&mut self, hashes: &[u64]) -> F {
+    pub(super) fn fingerprint(&mut self, hashes: &[u64], width: Width) -> AnyFingerprint {
         if hashes.is_empty() {
-            return F::default();
+            return AnyFingerprint::new(width, &[]);
         }
         let Self { in_bands, in_sketch, .. } = self;
         in_bands.fill(hashes.iter().map(|hash| hash.rotate_left(32)));
         in_sketch.fill(hashes.iter().copied());
-        self.assembled()
+        match width {
+            Width::W64 => self.assembled::<u64>().into(),
+            Width::W128 => self.assembled::<u128>().into(),
+            Width::W256 => self.assembled::<U256>().into(),
+        }
     }
 
     fn assembled<F: Fingerprint>(&self) -> F {
@@ -153,7 +158,7 @@ fn split(hash: u64, bins: usize) -> (usize, u64) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use nearprint::{Printed, U256};
+    use nearprint::Printed;
     use proptest::prelude::*;
     use xxhash_rust::xxh3::xxh3_64;
 

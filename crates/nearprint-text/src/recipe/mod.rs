@@ -57,7 +57,7 @@ pub use explain::{Explained, Feature};
 pub use features::Features;
 pub(crate) use features::{Outline, jaccard};
 pub(crate) use fingerprinter::stored_fingerprint;
-pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
+pub use fingerprinter::{AnyFingerprinter, Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
 pub(crate) use html::begins_as_html;
 pub use html::html_text;
@@ -65,9 +65,10 @@ pub use py::{compute, shingle, unsigned_hash};
 pub(crate) use tokenize::{Tokens, pieces};
 pub use weight::{ParseWeightError, Weight, weighted};
 
-/// What the command line shares with this module.
+/// What the command line and Python share with this module.
 pub(crate) mod internal {
     pub use super::tokenize::pieces;
+    pub use super::weight::weighted_words;
 }
 
 /// The hashes of the features of a text by the default recipe, each as often as it occurs.

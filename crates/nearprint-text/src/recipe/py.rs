@@ -2,8 +2,8 @@
 
 use super::hash;
 use super::tally::Tally;
-use nearprint::Fingerprint;
-use nearprint::internal::words;
+use nearprint::any::AnyFingerprint;
+use nearprint::{Fingerprint, Width};
 
 /// The first 8 bytes of the MD5 digest, most significant byte first.
 ///
@@ -36,18 +36,23 @@ pub fn shingle<T>(tokens: &[T], window: usize) -> impl Iterator<Item = &[T]> {
 /// ```
 #[must_use]
 pub fn compute<F: Fingerprint>(hashes: impl IntoIterator<Item = F>) -> F {
-    match F::BITS {
-        64 => majority::<F, 1>(hashes),
-        128 => majority::<F, 2>(hashes),
-        _ => majority::<F, 4>(hashes),
+    compute_any(F::WIDTH, hashes.into_iter().map(AnyFingerprint::from)).typed()
+}
+
+pub(super) fn compute_any(width: Width, hashes: impl Iterator<Item = AnyFingerprint>) -> AnyFingerprint {
+    match width {
+        Width::W64 => majority::<1>(width, hashes),
+        Width::W128 => majority::<2>(width, hashes),
+        Width::W256 => majority::<4>(width, hashes),
     }
 }
 
-fn majority<F: Fingerprint, const W: usize>(hashes: impl IntoIterator<Item = F>) -> F {
+fn majority<const W: usize>(width: Width, hashes: impl Iterator<Item = AnyFingerprint>) -> AnyFingerprint {
     let mut tally = Tally::<W>::new();
     for hash in hashes {
-        let mut words = words(hash);
-        tally.add([(); W].map(|()| words.next().unwrap_or_default()));
+        let mut words = [0; W];
+        words.copy_from_slice(hash.words());
+        tally.add(words);
     }
-    F::from_le_words(&tally.majority())
+    AnyFingerprint::new(width, &tally.majority())
 }

@@ -9,7 +9,7 @@ use super::fingerprinter::Comparable;
 use super::hash::jenkins;
 use super::py::{compute, unsigned_hash};
 use nearprint::internal::mix64;
-use nearprint::{Fingerprint, U256, WidthVisitor};
+use nearprint::{Fingerprint, U256};
 use unicode_normalization::UnicodeNormalization;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128, xxh3_128_with_seed};
 
@@ -90,8 +90,7 @@ fn features_equal_the_vectors_in_the_documentation() {
         }
         let text: String = serde_json::from_str(&format!("\"{text}\"")).unwrap();
         let features: Vec<&str> = features.split("`, `").collect();
-        let mut fingerprinter = "minhash".parse::<Recipe>().unwrap().fingerprinter::<U256>().unwrap();
-        let explained = fingerprinter.explain(&text).features;
+        let explained = "minhash".parse::<Recipe>().unwrap().any_fingerprinter().explain(&text).features;
         assert_eq!(explained.iter().map(|feature| &*feature.text).collect::<Vec<_>>(), features);
         let hashes: Vec<u64> = features.iter().map(|feature| xxh3_64(feature.as_bytes())).collect();
         assert_eq!(default_features(&text), hashes, "{text}");
@@ -110,8 +109,7 @@ fn all_characters_have_the_properties_of_unicode_16() {
     let mut properties = String::new();
     let [lower, words, char] = ["lower tokens=words", "nfc tokens=words", "none tokens=char"]
         .map(|parts| format!("minhash short=tokens shingle=1000 clean={parts}").parse::<Recipe>().unwrap());
-    let [mut lower, mut words, mut char] =
-        [lower, words, char].map(|recipe| recipe.fingerprinter::<U256>().unwrap());
+    let [mut lower, mut words, mut char] = [lower, words, char].map(|recipe| recipe.any_fingerprinter());
     for c in '\0'..=char::MAX {
         // The last two have c before and behind a sigma that ends a word or not.
         properties += lower.cleaned(&format!("{c} A{c}Σ AΣ{c}a"));
@@ -138,7 +136,7 @@ proptest! {
             "weights=one shingle=2", "chinese stop=english weights=one", "seomoz-cpp hash=xxh3 weights=one",
             "simhash clean=html stop=english short=none tokens=whitespace", "simhash short=tokens shingle=9",
         ][at];
-        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().any_fingerprinter();
         let explained = fingerprinter.explain(&text);
         let fingerprinted = fingerprinter.fingerprint(&text);
         prop_assert_eq!((explained.value, explained.tokens.len()), (fingerprinted.value, fingerprinted.num_tokens));
@@ -149,23 +147,8 @@ proptest! {
     #[test]
     fn fingerprints_of_128_bits_equal_their_explanations(at in 0..2usize, text in "((a|b|c|d)[ ,]){0,40}") {
         let recipe = ["width=128 shingle=2", "notebook"][at];
-        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u128>().unwrap();
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().any_fingerprinter();
         prop_assert_eq!(fingerprinter.explain(&text).value, fingerprinter.fingerprint(&text).value);
-    }
-}
-
-/// Whether the fingerprint of a text is 0, and the number of its tokens.
-struct IsZero<'a> {
-    recipe: &'a Recipe,
-    text: &'a str,
-}
-
-impl WidthVisitor for IsZero<'_> {
-    type Output = (bool, usize);
-
-    fn visit<F: Fingerprint>(self) -> (bool, usize) {
-        let found = self.recipe.fingerprinter::<F>().unwrap().fingerprint(self.text);
-        (found.value == F::default(), found.num_tokens)
     }
 }
 
@@ -233,7 +216,8 @@ fn texts_without_tokens_have_the_fingerprint_0() {
             let recipe: Recipe = name.parse().unwrap();
             let is_space = name == "simhash-py" && !text.is_empty();
             let expected = (true, usize::from(is_space));
-            assert_eq!(recipe.width().visit(IsZero { recipe: &recipe, text }), expected, "{name}");
+            let found = recipe.any_fingerprinter().fingerprint(text);
+            assert_eq!((found.value.is_zero(), found.num_tokens), expected, "{name}");
         }
     }
 }

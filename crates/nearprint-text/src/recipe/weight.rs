@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::{AddAssign, Neg};
 use std::str::FromStr;
 
-use nearprint::Fingerprint;
+use nearprint::any::AnyFingerprint;
+use nearprint::{Fingerprint, Width};
+
+use super::py::compute_any;
 
 /// The weight of a feature, or a sum of weights.
 ///
@@ -101,25 +104,43 @@ impl fmt::Display for Weight {
 /// ```
 #[must_use]
 pub fn weighted<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>) -> F {
-    majority(&bit_sums(features))
+    let features = features.into_iter().map(|(hash, weight)| (hash.into(), weight));
+    majority(F::WIDTH, &bit_sums(F::WIDTH, features)).typed()
+}
+
+/// The same for words of a width. Without weights, all hashes weigh the same.
+#[must_use]
+pub fn weighted_words(width: Width, hashes: &[u64], weights: Option<&[Weight]>) -> AnyFingerprint {
+    let hashes = hashes.chunks_exact(width.words()).map(|words| AnyFingerprint::new(width, words));
+    let Some(weights) = weights else { return compute_any(width, hashes) };
+    majority(width, &bit_sums(width, hashes.zip(weights.iter().copied())))
 }
 
 /// For each bit, the most significant first: the weights of the hashes with it set, minus the other
 /// weights.
-pub(super) fn bit_sums<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>) -> Vec<Weight> {
-    let mut sums = vec![Weight::default(); F::BITS as usize];
+pub(super) fn bit_sums(
+    width: Width,
+    features: impl IntoIterator<Item = (AnyFingerprint, Weight)>,
+) -> Vec<Weight> {
+    let mut sums = vec![Weight::default(); width.bits() as usize];
     for (hash, weight) in features {
-        for (bit, sum) in (0..F::BITS).zip(&mut sums) {
-            *sum += if hash.bits(bit, 1) == 1 { weight } else { -weight };
+        for (is_one, sum) in bits(&hash).zip(&mut sums) {
+            *sum += if is_one { weight } else { -weight };
         }
     }
     sums
 }
 
+/// The bits of a fingerprint, the most significant first.
+pub(super) fn bits(fingerprint: &AnyFingerprint) -> impl Iterator<Item = bool> {
+    fingerprint.words().iter().rev().flat_map(|word| (0..64).rev().map(move |bit| word >> bit & 1 == 1))
+}
+
 /// The fingerprint with a one for each positive sum.
-pub(super) fn majority<F: Fingerprint>(sums: &[Weight]) -> F {
-    let positive = (0..F::BITS).zip(sums).filter(|(_, sum)| sum.is_positive());
-    positive.fold(F::default(), |value, (bit, _)| value | F::from_bits(1, bit, 1))
+pub(super) fn majority(width: Width, sums: &[Weight]) -> AnyFingerprint {
+    let word = |sums: &[Weight]| sums.iter().fold(0, |word, sum| word << 1 | u64::from(sum.is_positive()));
+    let words: Vec<u64> = sums.chunks(64).rev().map(word).collect();
+    AnyFingerprint::new(width, &words)
 }
 
 #[cfg(test)]

@@ -2,33 +2,35 @@
 
 use std::collections::HashMap;
 
-use super::evidence::RowOfAnyWidth;
-use nearprint::Error;
+use nearprint::any::AnyFingerprint;
 use nearprint::internal::UnionFind;
+use nearprint::{Error, Row};
+
+type AnyRow = Row<AnyFingerprint>;
 
 /// The connected components of pairs of rows. Only rows of pairs are in memory: up to 160 bytes each.
 #[derive(Default)]
 pub(super) struct Components {
-    numbers: HashMap<RowOfAnyWidth, u32>,
+    numbers: HashMap<AnyRow, u32>,
     sets: UnionFind,
 }
 
 impl Components {
     /// Whether two rows are connected.
-    pub(super) fn are_connected(&mut self, (a, b): (RowOfAnyWidth, RowOfAnyWidth)) -> bool {
+    pub(super) fn are_connected(&mut self, (a, b): (AnyRow, AnyRow)) -> bool {
         let sets = &mut self.sets;
         let numbers = self.numbers.get(&a).zip(self.numbers.get(&b));
         numbers.is_some_and(|(&a, &b)| sets.root(a) == sets.root(b))
     }
 
     /// Connects two rows.
-    pub(super) fn connect(&mut self, (a, b): (RowOfAnyWidth, RowOfAnyWidth)) -> Result<(), Error> {
+    pub(super) fn connect(&mut self, (a, b): (AnyRow, AnyRow)) -> Result<(), Error> {
         let (a, b) = (self.number(a)?, self.number(b)?);
         self.sets.unite(a, b);
         Ok(())
     }
 
-    fn number(&mut self, row: RowOfAnyWidth) -> Result<u32, Error> {
+    fn number(&mut self, row: AnyRow) -> Result<u32, Error> {
         if let Some(&number) = self.numbers.get(&row) {
             return Ok(number);
         }
@@ -39,9 +41,9 @@ impl Components {
 
     /// The rows with the numbers of their clusters. Clusters are ordered by their first row, and so are
     /// the rows of each.
-    pub(super) fn clusters(self) -> Vec<(u64, RowOfAnyWidth)> {
+    pub(super) fn clusters(self) -> Vec<(u64, AnyRow)> {
         let Self { numbers, mut sets } = self;
-        let mut rows: Vec<(RowOfAnyWidth, u32)> =
+        let mut rows: Vec<(AnyRow, u32)> =
             numbers.into_iter().map(|(row, number)| (row, sets.root(number))).collect();
         rows.sort_unstable();
         let mut clusters: HashMap<u32, u64> = HashMap::new();
@@ -49,7 +51,7 @@ impl Components {
             let next = clusters.len() as u64;
             *clusters.entry(root).or_insert(next)
         };
-        let mut members: Vec<(u64, RowOfAnyWidth)> =
+        let mut members: Vec<(u64, AnyRow)> =
             rows.into_iter().map(|(row, root)| (number(root), row)).collect();
         members.sort_unstable();
         members

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::evidence::{EvidenceReader, RowOfAnyWidth};
+use super::evidence::EvidenceReader;
 use crate::error::Result;
 use crate::recipe::Candidates;
-use nearprint::any::{AnyRow, Columns};
+use nearprint::Row;
+use nearprint::any::{AnyFingerprint, AnyRow, Columns};
 use nearprint::internal::for_each;
 
 /// Two similar documents.
@@ -19,9 +20,8 @@ pub(super) struct SimilarPair {
 }
 
 /// The rows of a pair.
-pub(super) fn rows_of(pair: &AnyRow<'_>) -> (RowOfAnyWidth, RowOfAnyWidth) {
-    let other = RowOfAnyWidth::new(pair.other_fingerprint, pair.other_id);
-    (RowOfAnyWidth::new(pair.fingerprint, pair.id), other)
+pub(super) fn rows_of(pair: &AnyRow<'_>) -> (Row<AnyFingerprint>, Row<AnyFingerprint>) {
+    (pair.row(), pair.other_row())
 }
 
 /// Decides about pairs of rows. Each thread has readers of its own.

@@ -5,38 +5,14 @@ use std::sync::Arc;
 
 use crate::dedup::{Origin, Stored, damaged};
 use crate::error::Result;
-use crate::recipe::{Comparable, Features, Fingerprinter, Recipe, jaccard};
-use nearprint::any::AnySnapshot;
-use nearprint::internal::words;
-use nearprint::{Fingerprint, WidthVisitor};
+use crate::recipe::{AnyFingerprinter, Comparable, Features, Recipe, jaccard};
+use nearprint::Row;
+use nearprint::any::{AnyFingerprint, AnySnapshot};
 
 /// The memory of the documents that a reader remembers, in bytes.
 const CACHE_BYTES: usize = 16 << 20;
 /// The memory of a document beside its hashes and its key, in bytes.
 const DOCUMENT_BYTES: usize = 160;
-
-/// A row of any width. Rows are ordered by (fingerprint, id).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct RowOfAnyWidth {
-    /// The most significant word first.
-    fingerprint: [u64; 4],
-    id: u64,
-}
-
-impl RowOfAnyWidth {
-    pub(super) fn new(fingerprint: &[u64], id: u64) -> Self {
-        let mut words = [0; 4];
-        words.iter_mut().rev().zip(fingerprint).for_each(|(own, word)| *own = *word);
-        Self { fingerprint: words, id }
-    }
-
-    /// The words of the fingerprint, the least significant first, and the id.
-    pub(super) fn parts(self) -> ([u64; 4], u64) {
-        let mut words = self.fingerprint;
-        words.reverse();
-        (words, self.id)
-    }
-}
 
 /// What decides about a text: the set of its features; without features, its tokens.
 #[derive(Debug)]
@@ -77,55 +53,23 @@ impl FeatureSet {
 
 /// A text that is looked up.
 pub(super) struct PreparedText {
-    /// The words of the fingerprint under which a deduplication stores it.
-    pub(super) fingerprint: Vec<u64>,
+    /// The fingerprint under which a deduplication stores it.
+    pub(super) fingerprint: AnyFingerprint,
     pub(super) comparable: Comparable,
     features: Features,
     text_hash: u128,
 }
 
 impl PreparedText {
+    pub(super) fn new(fingerprinter: &mut AnyFingerprinter, text: &str) -> Self {
+        let made = fingerprinter.fingerprint(text);
+        let (fingerprint, comparable) = (made.stored(""), made.comparable());
+        Self { fingerprint, comparable, features: made.features, text_hash: made.text_hash }
+    }
+
     /// What decides about it. `name` is for messages.
     pub(super) fn into_set(self, name: &str) -> Result<FeatureSet> {
         FeatureSet::new(&self.features, self.text_hash, name)
-    }
-}
-
-/// A fingerprinter of any width.
-pub(super) trait PrepareText: Send + Sync {
-    fn prepare(&mut self, text: &str) -> PreparedText;
-    fn boxed(&self) -> Box<dyn PrepareText>;
-}
-
-impl Clone for Box<dyn PrepareText> {
-    fn clone(&self) -> Self {
-        (**self).boxed()
-    }
-}
-
-impl<F: Fingerprint> PrepareText for Fingerprinter<F> {
-    fn prepare(&mut self, text: &str) -> PreparedText {
-        let made = self.fingerprint(text);
-        PreparedText {
-            fingerprint: words(made.stored("")).collect(),
-            comparable: made.comparable(),
-            features: made.features,
-            text_hash: made.text_hash,
-        }
-    }
-
-    fn boxed(&self) -> Box<dyn PrepareText> {
-        Box::new(self.clone())
-    }
-}
-
-struct MakePreparer<'a>(&'a Recipe);
-
-impl WidthVisitor for MakePreparer<'_> {
-    type Output = Result<Box<dyn PrepareText>>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        Ok(Box::new(self.0.fingerprinter::<F>()?.with_features()))
     }
 }
 
@@ -141,24 +85,20 @@ pub(super) struct StoredDocument {
 #[derive(Clone)]
 pub(super) struct EvidenceReader {
     snapshot: AnySnapshot,
-    pub(super) texts: Box<dyn PrepareText>,
-    documents: HashMap<RowOfAnyWidth, Arc<[StoredDocument]>>,
+    pub(super) texts: AnyFingerprinter,
+    documents: HashMap<Row<AnyFingerprint>, Arc<[StoredDocument]>>,
     len_bytes: usize,
 }
 
 impl EvidenceReader {
     pub(super) fn new(snapshot: &AnySnapshot, recipe: &Recipe) -> Result<Self> {
-        let texts = snapshot.width().visit(MakePreparer(recipe))?;
+        recipe.check_width(snapshot.width())?;
+        let texts = recipe.any_fingerprinter().with_features();
         Ok(Self { snapshot: snapshot.clone(), texts, documents: HashMap::new(), len_bytes: 0 })
     }
 
-    /// The words of a fingerprint.
-    pub(super) fn num_words(&self) -> usize {
-        self.snapshot.width().words()
-    }
-
     /// The documents of a row, by key: none if nothing was stored that decides about them.
-    pub(super) fn documents(&mut self, row: RowOfAnyWidth) -> Result<Arc<[StoredDocument]>> {
+    pub(super) fn documents(&mut self, row: Row<AnyFingerprint>) -> Result<Arc<[StoredDocument]>> {
         if let Some(documents) = self.documents.get(&row) {
             return Ok(documents.clone());
         }
@@ -173,18 +113,19 @@ impl EvidenceReader {
         Ok(documents)
     }
 
-    fn read(&mut self, row: RowOfAnyWidth) -> Result<Arc<[StoredDocument]>> {
-        let (fingerprint, id) = row.parts();
+    fn read(&mut self, row: Row<AnyFingerprint>) -> Result<Arc<[StoredDocument]>> {
         let mut documents = Vec::new();
         let origin = Origin::Database(self.snapshot.key_storage());
-        for key in self.snapshot.keys_of(&fingerprint[..self.num_words()], id)? {
+        for key in self.snapshot.keys_of(row.fingerprint.words(), row.id)? {
             let (stored, key) = (Stored::read(origin, key.text), key.key);
             let set = match stored.features() {
                 Some(bytes) => {
                     let text_hash = stored.text_hash().unwrap_or_default();
                     FeatureSet::new(&Features::from_bytes(bytes), text_hash, &key)?
                 }
-                None if stored.is_text() => self.texts.prepare(&stored.decompress(&key)?).into_set(&key)?,
+                None if stored.is_text() => {
+                    PreparedText::new(&mut self.texts, &stored.decompress(&key)?).into_set(&key)?
+                }
                 None => continue,
             };
             documents.push(StoredDocument { key, set });

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::evidence::{EvidenceReader, FeatureSet, RowOfAnyWidth};
+use super::evidence::{EvidenceReader, FeatureSet, PreparedText};
 use crate::dedup::stored_recipe;
 use crate::error::Result;
 use crate::recipe::{Candidates, Comparable, Recipe};
-use nearprint::Query;
 use nearprint::any::{AnyRow, AnySnapshot, Columns, Shape, Sink};
+use nearprint::{Query, Row};
 
 /// Finds the documents of a database that are near a text. Each thread needs its own; cloning is
 /// cheap.
@@ -70,7 +70,7 @@ impl Finder {
         limit: usize,
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        let documents = self.reader.documents(RowOfAnyWidth::new(fingerprint, id))?;
+        let documents = self.reader.documents(Row { fingerprint: fingerprint.into(), id })?;
         if documents.is_empty() || self.exact.is_none() {
             return self.find_print(query, (fingerprint, None), self.query, (limit, sink));
         }
@@ -91,15 +91,15 @@ impl Finder {
     /// [`Error::Engine`](crate::Error::Engine) for a damaged database,
     /// [`Error::Input`](crate::Error::Input) for damaged evidence.
     pub fn find(&mut self, query: u64, text: &str, limit: usize, sink: &mut dyn Sink) -> Result<()> {
-        let text = self.reader.texts.prepare(text);
+        let text = PreparedText::new(&mut self.reader.texts, text);
         let request = match text.comparable {
             Comparable::Features => self.query,
             Comparable::Tokens => Query::within(0),
             Comparable::Nothing => return Ok(()),
         };
-        let fingerprint = text.fingerprint.clone();
+        let fingerprint = text.fingerprint;
         let set = self.exact.as_ref().map(|_| text.into_set("a text")).transpose()?;
-        self.find_print(query, (&fingerprint, set.as_ref()), request, (limit, sink))
+        self.find_print(query, (fingerprint.words(), set.as_ref()), request, (limit, sink))
     }
 
     /// What is near a fingerprint: of those whose features are near the set, if there is one.
@@ -150,7 +150,7 @@ impl Exact {
             if !self.candidates.contain_words(fingerprint, row.fingerprint) {
                 continue;
             }
-            let row = RowOfAnyWidth::new(row.fingerprint, row.id);
+            let row = row.row();
             // A snapshot with keys repeats a row for each of them.
             if last.replace(row) == Some(row) {
                 continue;

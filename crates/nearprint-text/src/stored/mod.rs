@@ -275,12 +275,11 @@ fn push_clusters(reader: &mut EvidenceReader, components: Components, out: &mut 
     for cluster in members.chunk_by(|a, b| a.0 == b.0) {
         let first = reader.documents(cluster[0].1)?;
         for &(group, row) in cluster {
-            let (fingerprint, id) = row.parts();
             for document in &*reader.documents(row)? {
                 let similarities = first.iter().filter_map(|first| first.set.similarity(&document.set, 0.0));
                 let similarity = similarities.fold(0.0, f64::max);
-                let fingerprint = &fingerprint[..reader.num_words()];
                 let key = Some(&*document.key);
+                let (fingerprint, id) = (row.fingerprint.words(), row.id);
                 out.push(&AnyRow { group, fingerprint, id, key, similarity, ..AnyRow::default() });
             }
         }

@@ -2,8 +2,9 @@
 
 use crate::dedup::Stored;
 use crate::error::Result;
-use crate::recipe::{Fingerprinter, Recipe};
-use nearprint::{Fingerprint, KeyStorage};
+use crate::recipe::{AnyFingerprinter, Recipe};
+use nearprint::KeyStorage;
+use nearprint::any::AnyFingerprint;
 
 /// Makes the rows under which a deduplication would store documents, whether others are near or not. Each thread
 /// needs its own; cloning is cheap.
@@ -17,10 +18,10 @@ use nearprint::{Fingerprint, KeyStorage};
 /// # let path = home.path().join("pages.np");
 /// let (recipe, keeps): (Recipe, _) = ("minhash".parse()?, KeyStorage::KeysAndFeatures);
 /// let mut writer = Database::<U256>::create(&path, &recipe.schema().keys(keeps))?.writer()?;
-/// let mut rows = DocumentRows::<U256>::new(&recipe, keeps)?;
+/// let mut rows = DocumentRows::new(&recipe, keeps);
 /// for (key, text) in [("a", "one two three four five"), ("b", "one two three four six")] {
 ///     let (fingerprint, evidence) = rows.row(key, text)?;
-///     writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint, key) })?;
+///     writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint.typed(), key) })?;
 /// }
 /// writer.commit()?;
 /// let documents = StoredDocuments::of(nearprint::AnyDatabase::open(&path)?.snapshot()?)?.unwrap();
@@ -30,28 +31,26 @@ use nearprint::{Fingerprint, KeyStorage};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct DocumentRows<F: Fingerprint> {
-    fingerprinter: Fingerprinter<F>,
+pub struct DocumentRows {
+    fingerprinter: AnyFingerprinter,
     keeps: KeyStorage,
 }
 
-impl<F: Fingerprint> DocumentRows<F> {
+impl DocumentRows {
     /// Makes rows for a database that keeps this with its keys.
-    ///
-    /// # Errors
-    /// [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints of another width.
-    pub fn new(recipe: &Recipe, keeps: KeyStorage) -> Result<Self> {
-        let fingerprinter = recipe.fingerprinter()?;
+    #[must_use]
+    pub fn new(recipe: &Recipe, keeps: KeyStorage) -> Self {
+        let fingerprinter = recipe.any_fingerprinter();
         let makes_features = keeps == KeyStorage::KeysAndFeatures;
         let fingerprinter = if makes_features { fingerprinter.with_features() } else { fingerprinter };
-        Ok(Self { fingerprinter, keeps })
+        Self { fingerprinter, keeps }
     }
 
     /// The fingerprint of a document, and what is stored beside its key.
     ///
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) if a text cannot be compressed.
-    pub fn row(&mut self, key: &str, text: &str) -> Result<(F, Vec<u8>)> {
+    pub fn row(&mut self, key: &str, text: &str) -> Result<(AnyFingerprint, Vec<u8>)> {
         let made = self.fingerprinter.fingerprint(text);
         let stored = Stored::of(self.keeps, text, made.text_hash, &made.features)?;
         Ok((made.stored(key), stored.into_bytes()))

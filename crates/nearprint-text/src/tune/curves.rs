@@ -6,7 +6,7 @@ use super::neighbours::{Banded, Counts, Hamming, Listed, Neighbours};
 use super::point::{Point, PointSums, Positives};
 use super::study::Study;
 use nearprint::internal as parallel;
-use nearprint::{Fingerprint, Near};
+use nearprint::{Fingerprint, Near, U256, Width};
 
 /// Whether two documents, the smaller index first, are near-duplicates by their texts.
 pub type Confirms<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
@@ -63,6 +63,27 @@ impl Study {
             }
         }
         curves
+    }
+
+    /// The same for words of fingerprints of a width.
+    #[must_use]
+    pub fn curves_of_words(
+        &self,
+        (width, words): (Width, &[u64]),
+        near: Near,
+        confirms: &[Confirms<'_>],
+        threads: usize,
+    ) -> Vec<Vec<Point>> {
+        let prints = || words.chunks_exact(width.words());
+        match width {
+            Width::W64 => self.curves(words, near, confirms, threads),
+            Width::W128 => {
+                self.curves(&prints().map(u128::from_le_words).collect::<Vec<_>>(), near, confirms, threads)
+            }
+            Width::W256 => {
+                self.curves(&prints().map(U256::from_le_words).collect::<Vec<_>>(), near, confirms, threads)
+            }
+        }
     }
 
     /// The largest number of pairs that are confirmed: 20 for each document of the sample, at least

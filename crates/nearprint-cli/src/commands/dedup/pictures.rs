@@ -312,7 +312,7 @@ impl Finder<'_> {
     }
 
     /// What a file is, and whether this was known.
-    fn read(&self, file: &InputFile) -> Result<(Candidate, bool)> {
+    fn read(&self, file: &InputFile) -> Result<(Candidate<Box<PictureFile>>, bool)> {
         let known = file.stamp.and_then(|stamp| {
             let known = self.known.get(&file.path, &stamp, self.is_rotated)?;
             Some(PictureFile { path: file.path.clone(), stamp, ..known.clone() })

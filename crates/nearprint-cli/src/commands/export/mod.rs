@@ -15,8 +15,8 @@ use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Row, Snapshot, U256, width_of};
+use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot};
+use nearprint::{Error, Row, Width};
 use nearprint_text::documents::check_outputs;
 use nearprint_text::internal::WrittenFormat;
 #[cfg(feature = "parquet")]
@@ -110,35 +110,28 @@ impl ExportFormat {
     }
 
     /// Fails if this is the format of raw numbers of another width.
-    fn check_width<F: Fingerprint>(self) -> Result<(), Failure> {
-        let bits = match self {
-            Self::U64 => u64::BITS,
-            Self::U128 => u128::BITS,
-            Self::U256 => U256::BITS,
+    fn check_width(self, width: Width) -> Result<(), Failure> {
+        let written = match self {
+            Self::U64 => Width::W64,
+            Self::U128 => Width::W128,
+            Self::U256 => Width::W256,
             _ => return Ok(()),
         };
-        if bits == F::BITS {
+        if written == width {
             return Ok(());
         }
-        let width = F::BITS;
         Err(Failure::Usage(format!(
-            "u{bits}: the database has fingerprints of {width} bits, which are u{width}"
+            "u{written}: the database has fingerprints of {width} bits, which are u{width}"
         )))
     }
 }
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(width_of(&self.database)?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let snapshot = global.options().open::<F>(&self.database)?.snapshot()?;
+        let snapshot = global.options().open_any(&self.database)?.snapshot()?;
         let format = self.format();
-        format.check_width::<F>()?;
-        self.base.check::<F>()?;
+        format.check_width(snapshot.width())?;
+        self.base.check(snapshot.width())?;
         if self.header && !matches!(format, ExportFormat::Tsv | ExportFormat::Jsonl) {
             return Err(Failure::Usage("--header: is for tsv and jsonl".into()));
         }
@@ -153,9 +146,7 @@ impl TypedCommand<()> for Args {
         interrupt::set_cancellable(false);
         written
     }
-}
 
-impl Args {
     /// The format of `--format`, else of the name of the file, else TSV.
     fn format(&self) -> ExportFormat {
         let named = || ExportFormat::named(self.output.as_deref()?);
@@ -163,7 +154,7 @@ impl Args {
     }
 
     /// Writes the rows to a file, or to standard output.
-    fn write<F: Fingerprint>(&self, snapshot: &Snapshot<F>, path: Option<&Path>) -> Result<(), Failure> {
+    fn write(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
         match self.format() {
             ExportFormat::Tsv => self.write_lines(snapshot, path, ResultFormat::Tsv),
             ExportFormat::Jsonl => self.write_lines(snapshot, path, ResultFormat::Json),
@@ -177,16 +168,16 @@ impl Args {
         }
     }
 
-    fn write_lines<F: Fingerprint>(
+    fn write_lines(
         &self,
-        snapshot: &Snapshot<F>,
+        snapshot: &AnySnapshot,
         path: Option<&Path>,
         format: ResultFormat,
     ) -> Result<(), Failure> {
         let mut out = OutputStream::create(path)?;
         if self.header {
             let recipe = snapshot.recipe().map(str::to_string);
-            let header = RowHeader { width: Some(F::WIDTH), k: Some(snapshot.default_k()), recipe };
+            let header = RowHeader { width: Some(snapshot.width()), k: Some(snapshot.default_k()), recipe };
             let columns = ["fingerprint", "id", "key"];
             let columns = &columns[..if snapshot.key_storage().has_keys() { 3 } else { 2 }];
             out.write(|out| header.write(format, out, columns))?;
@@ -201,7 +192,7 @@ impl Args {
     }
 
     /// Writes raw fingerprints, for NumPy after a header.
-    fn write_raw<F: Fingerprint>(&self, snapshot: &Snapshot<F>, path: Option<&Path>) -> Result<(), Failure> {
+    fn write_raw(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
         let mut out = OutputStream::create(path)?;
         if self.format() == ExportFormat::Npy {
             let mut count = 0;
@@ -209,49 +200,44 @@ impl Args {
                 count += 1;
                 Ok::<(), Error>(())
             })?;
-            out.write(|out| out.write_all(&npy_header::<F>(count)))?;
+            out.write(|out| out.write_all(&npy_header(snapshot.width(), count)))?;
         }
-        let mut bytes = Vec::with_capacity(F::LEN_BYTES);
         self.visit_rows(snapshot, |row| {
-            bytes.clear();
-            row.fingerprint.write_le(&mut bytes);
-            out.write(|out| out.write_all(&bytes))
+            let words = row.fingerprint.words().iter();
+            out.write(|out| words.map(|word| word.to_le_bytes()).try_for_each(|bytes| out.write_all(&bytes)))
         })?;
         Ok(out.finish()?)
     }
 
     #[cfg(feature = "parquet")]
-    fn write_parquet<F: Fingerprint>(
-        &self,
-        snapshot: &Snapshot<F>,
-        path: Option<&Path>,
-    ) -> Result<(), Failure> {
+    fn write_parquet(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
         let with_keys = snapshot.key_storage().has_keys();
-        let mut table = ParquetExport::create::<F>(path, with_keys)?;
+        let mut table = ParquetExport::create(snapshot.width(), path, with_keys)?;
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key)))?;
         Ok(table.finish()?)
     }
 
     /// Visits the rows that `--prefix` and `--id` select, in order. A signal ends it.
-    fn visit_rows<F: Fingerprint, E: From<Error>>(
+    fn visit_rows<E: From<Error>>(
         &self,
-        snapshot: &Snapshot<F>,
-        mut visit: impl FnMut(Row<F>) -> Result<(), E>,
+        snapshot: &AnySnapshot,
+        mut visit: impl FnMut(Row<AnyFingerprint>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let in_prefix = |row: &Row<F>| {
-            let leading = row.fingerprint.bits(0, 8);
-            let within = |prefix: &RangeInclusive<u8>| {
-                (u64::from(*prefix.start())..=u64::from(*prefix.end())).contains(&leading)
-            };
-            self.prefix.as_ref().is_none_or(within)
+        let leading = |row: &AnyRow<'_>| row.fingerprint.last().map(|word| word.to_be_bytes()[0]);
+        let in_prefix = |row: &AnyRow<'_>| {
+            self.prefix.as_ref().zip(leading(row)).is_none_or(|(prefix, leading)| prefix.contains(&leading))
         };
-        snapshot.visit_rows(|row| {
-            if interrupt::check().is_break() {
-                return Err(Error::Interrupted.into());
+        for block in snapshot.rows()? {
+            for row in block?.rows() {
+                if interrupt::check().is_break() {
+                    return Err(Error::Interrupted.into());
+                }
+                if in_prefix(&row) && self.id.is_none_or(|id| id == row.id) {
+                    visit(row.row())?;
+                }
             }
-            let is_selected = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);
-            if is_selected { visit(row) } else { Ok(()) }
-        })
+        }
+        Ok(())
     }
 }

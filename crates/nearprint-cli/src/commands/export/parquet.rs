@@ -8,7 +8,8 @@ use arrow_array::builder::{StringBuilder, UInt64Builder};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, ZstdLevel};
 
-use nearprint::{Fingerprint, Printed, Row};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Row, Width};
 use nearprint_text::Result;
 use nearprint_text::internal::ParquetWriter;
 
@@ -24,9 +25,9 @@ enum FingerprintColumn {
 }
 
 impl FingerprintColumn {
-    fn of<F: Fingerprint>() -> Self {
-        match F::BITS {
-            64 => Self::Numbers(UInt64Builder::new()),
+    fn of(width: Width) -> Self {
+        match width {
+            Width::W64 => Self::Numbers(UInt64Builder::new()),
             _ => Self::Strings(StringBuilder::new()),
         }
     }
@@ -38,10 +39,10 @@ impl FingerprintColumn {
         }
     }
 
-    fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+    fn push(&mut self, fingerprint: AnyFingerprint) {
         match self {
-            Self::Numbers(column) => column.append_value(fingerprint.bits(0, 64)),
-            Self::Strings(column) => column.append_value(Printed(fingerprint).to_string()),
+            Self::Numbers(column) => column.append_value(fingerprint.words()[0]),
+            Self::Strings(column) => column.append_value(fingerprint.to_string()),
         }
     }
 
@@ -66,8 +67,8 @@ pub(super) struct ParquetExport {
 
 impl ParquetExport {
     /// Creates a file. `-` and `None` are standard output.
-    pub(super) fn create<F: Fingerprint>(path: Option<&Path>, with_keys: bool) -> Result<Self> {
-        let fingerprints = FingerprintColumn::of::<F>();
+    pub(super) fn create(width: Width, path: Option<&Path>, with_keys: bool) -> Result<Self> {
+        let fingerprints = FingerprintColumn::of(width);
         let mut fields = vec![
             Field::new("fingerprint", fingerprints.data_type(), false),
             Field::new("id", DataType::UInt64, false),
@@ -81,7 +82,7 @@ impl ParquetExport {
     }
 
     /// Adds a row with one of its keys.
-    pub(super) fn push<F: Fingerprint>(&mut self, row: Row<F>, key: Option<&str>) -> Result<()> {
+    pub(super) fn push(&mut self, row: Row<AnyFingerprint>, key: Option<&str>) -> Result<()> {
         if let Some(keys) = &mut self.keys {
             keys.append_option(key.filter(|key| !key.is_empty()));
         }

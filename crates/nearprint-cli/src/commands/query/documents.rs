@@ -1,14 +1,11 @@
 //! Queries by the ids of stored documents.
 
-use std::path::Path;
-
 use super::limits::{LimitArgs, match_columns};
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
-use crate::exact::SimilarDocuments;
+use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::any::Columns;
-use nearprint::{Fingerprint, Printed};
+use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
 use nearprint_text::stored::Finder;
 
 /// Looks up what is near stored documents.
@@ -22,30 +19,26 @@ pub(super) struct DocumentLookUp<'a> {
 impl DocumentLookUp<'_> {
     /// Prints what is near the documents with these ids, by exact similarity. False if the database keeps nothing
     /// that decides so.
-    pub(super) fn run<F: Fingerprint>(&self, folder: &Path, global: GlobalArgs) -> Result<bool, Failure> {
-        let options = global.options();
-        let Some(mut similar) = SimilarDocuments::open(folder, &options, self.near)? else {
+    pub(super) fn run(&self, snapshot: &AnySnapshot, global: GlobalArgs) -> Result<bool, Failure> {
+        let Some(mut similar) = SimilarDocuments::of(snapshot, self.near)? else {
             return Ok(false);
         };
         if self.limits.is_top() && self.near.similarity().is_none() {
             similar.least = 0.0;
         }
         let mut finder = similar.documents.finder(similar.least)?;
-        let snapshot = options.open::<F>(folder)?.snapshot()?;
         let mut out = OutputStream::stdout();
         self.results.print_header(&mut out, &match_columns(self.limits, true, false, true))?;
-        let format = self.results.format;
+        let (format, width) = (self.results.format, snapshot.width());
         for &id in self.ids {
-            for fingerprint in snapshot.fingerprints_of(id)? {
-                let words = [0, 1, 2, 3].map(|word| fingerprint.le_word(word));
-                let mut found = Columns::new(F::WIDTH, Finder::SHAPE);
-                let row = (&words[..F::WIDTH.words()], id);
-                finder.find_row(0, row, self.limits.most(), &mut found)?;
-                let query = Printed(fingerprint).to_string();
+            for words in snapshot.fingerprints_of(id)?.chunks_exact(width.words()) {
+                let mut found = Columns::new(width, Finder::SHAPE);
+                finder.find_row(0, (words, id), self.limits.most(), &mut found)?;
+                let query = AnyFingerprint::from(words).to_string();
                 out.write(|out| match self.limits.is_inverted() {
                     true if !found.is_empty() => Ok(()),
                     true => format.unmatched(out, &query, None),
-                    false => found.rows().try_for_each(|row| format.text_match::<F>(out, &query, &row)),
+                    false => found.rows().try_for_each(|row| format.text_match(out, &query, &row)),
                 })?;
             }
         }

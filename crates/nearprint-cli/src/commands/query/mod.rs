@@ -5,18 +5,20 @@ mod limits;
 mod pictures;
 mod texts;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
+use crate::commands::{check_one_width, snapshots};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all};
 use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::each_key;
-use crate::typed::{TypedCommand, run_with_width};
+use crate::terminal::results::{each_key, match_of};
 use documents::DocumentLookUp;
 use limits::{LimitArgs, match_columns};
-use nearprint::{BandLayout, Error, Fingerprint, Match, Printed, Row, Snapshot, width_of};
+use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
+use nearprint::{BandLayout, Error, Match, Row, Width};
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
 
@@ -84,56 +86,47 @@ impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let (folders, mut inputs): (Vec<PathBuf>, Vec<PathBuf>) =
             self.paths.iter().cloned().partition(|path| path.is_dir());
-        let Some(first) = folders.first() else {
+        if folders.is_empty() {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
-        };
+        }
         if let Some(input) = inputs.first().filter(|_| !self.texts.files.is_empty()) {
             let why = format!("{}: a file of fingerprints, beside --text", input.display());
             return Err(Failure::Usage(why));
         }
+        let snapshots = snapshots(&global.options(), &folders)?;
+        let &Self { near, limits, results, rotated: is_rotated, .. } = &self;
         if inputs.first().is_some_and(|input| is_picture(input)) {
-            let look_up = PictureLookUp {
-                near: self.near,
-                limits: self.limits,
-                results: self.results,
-                is_rotated: self.rotated,
-            };
-            return look_up.run(&folders, &inputs, global);
+            let look_up = PictureLookUp { near, limits, results, is_rotated };
+            return look_up.run((&folders, &snapshots), &inputs, global);
         }
-        run_with_width(width_of(first)?, &self, (&folders[..], &inputs[..]), global)
-    }
-}
-
-impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
-    fn run_typed<F: Fingerprint>(
-        self,
-        (folders, inputs): (&[PathBuf], &[PathBuf]),
-        global: GlobalArgs,
-    ) -> Result<(), Failure> {
+        check_one_width(&folders, &snapshots)?;
         if !self.texts.files.is_empty() {
-            let look_up = TextLookUp {
-                texts: &self.texts,
-                key_field: self.input.key_field.as_deref(),
-                near: self.near,
-                limits: self.limits,
-                results: self.results,
-            };
-            return look_up.run::<F>(folders, global);
+            let key_field = self.input.key_field.as_deref();
+            let look_up = TextLookUp { texts: &self.texts, key_field, near, limits, results };
+            return look_up.run(&snapshots, global);
         }
-        if let ([folder], [], [], false) = (folders, inputs, &self.fingerprints[..], self.id.is_empty()) {
-            let &Args { near, limits, results, .. } = self;
-            if (DocumentLookUp { ids: &self.id, near, limits, results }).run::<F>(folder, global)? {
-                return Ok(());
-            }
+        if let ([snapshot], [], [], false) = (&*snapshots, &*inputs, &*self.fingerprints, self.id.is_empty())
+            && (DocumentLookUp { ids: &self.id, near, limits, results }).run(snapshot, global)?
+        {
+            return Ok(());
         }
-        let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
+        self.run_batches((&folders, snapshots), &inputs)
+    }
+
+    /// Answers queries by fingerprint.
+    fn run_batches(
+        &self,
+        (folders, snapshots): (&[PathBuf], Vec<AnySnapshot>),
+        inputs: &[PathBuf],
+    ) -> Result<(), Failure> {
+        let width = snapshots.first().map(AnySnapshot::width).unwrap_or_default();
+        let given = self.fingerprints.iter().map(|text| self.input.parse_option(width, text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
-        let open = |path: &PathBuf| global.options().open::<F>(path)?.snapshot();
-        let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let k = self.near.k(bands_of(folders, &snapshots)?, F::WIDTH)?;
+        let k = self.near.k(bands_of(folders, &snapshots)?, width)?;
         let mut runner = QueryRunner {
             args: self,
             k,
+            width,
             snapshots,
             pending: Vec::new(),
             keys: None,
@@ -151,22 +144,19 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
         given.iter().try_for_each(|&fingerprint| runner.row(fingerprint, None, None))?;
         runner.idle()?;
         if !inputs.is_empty() || (given.is_empty() && self.id.is_empty()) {
-            read_all(&self.input, inputs, &mut runner)?;
+            read_all((&self.input, width), inputs, &mut runner)?;
         }
         runner.idle()
     }
 }
 
 /// The bands of all databases, which must be the same.
-fn bands_of<F: Fingerprint>(
-    folders: &[PathBuf],
-    snapshots: &[Snapshot<F>],
-) -> Result<Option<BandLayout>, Failure> {
-    let bands = snapshots.first().and_then(Snapshot::bands);
+fn bands_of(folders: &[PathBuf], snapshots: &[AnySnapshot]) -> Result<Option<BandLayout>, Failure> {
+    let bands = snapshots.first().and_then(AnySnapshot::bands);
     match folders.iter().zip(snapshots).find(|(_, snapshot)| snapshot.bands() != bands) {
         None => Ok(bands),
         Some((other, snapshot)) => {
-            let layout = |of: &Snapshot<F>| of.stats().layout.to_string();
+            let layout = |of: &AnySnapshot| of.stats().layout.to_string();
             let (path, layout, other_layout) = (folders[0].clone(), layout(&snapshots[0]), layout(snapshot));
             let other = other.clone();
             Err(Error::Incomparable { path, layout, other, other_layout }.into())
@@ -175,15 +165,17 @@ fn bands_of<F: Fingerprint>(
 }
 
 /// Receives the index of a query and its matches.
-type MatchVisitor<'a, F> = &'a mut dyn FnMut(usize, &[Match<F>]) -> Result<(), Error>;
+type MatchVisitor<'a> = &'a mut dyn FnMut(usize, &Columns) -> Result<(), Error>;
 
 /// Collects queries and runs them in batches.
-struct QueryRunner<'a, F> {
+struct QueryRunner<'a> {
     args: &'a Args,
     /// The distance that an option sets.
     k: Option<u32>,
-    snapshots: Vec<Snapshot<F>>,
-    pending: Vec<F>,
+    width: Width,
+    snapshots: Vec<AnySnapshot>,
+    /// The words of fingerprints.
+    pending: Vec<u64>,
     /// The keys of these fingerprints, if they are printed.
     keys: Option<Vec<String>>,
     /// Whether the columns are known.
@@ -191,9 +183,9 @@ struct QueryRunner<'a, F> {
     out: OutputStream,
 }
 
-impl<F: Fingerprint> RowSink<F> for QueryRunner<'_, F> {
+impl RowSink for QueryRunner<'_> {
     fn described(&mut self, input: &Description) -> Result<(), Failure> {
-        let recipes = self.snapshots.iter().map(Snapshot::recipe);
+        let recipes = self.snapshots.iter().map(AnySnapshot::recipe);
         recipes.into_iter().try_for_each(|recipe| input.check_recipe(recipe))?;
         if self.is_begun { Ok(()) } else { self.begin(input.has_keys) }
     }
@@ -202,13 +194,13 @@ impl<F: Fingerprint> RowSink<F> for QueryRunner<'_, F> {
         if self.keys.is_some() { KeyPolicy::Keep } else { KeyPolicy::Ignore }
     }
 
-    fn row(&mut self, fingerprint: F, _: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
-        self.pending.push(fingerprint);
+    fn row(&mut self, fingerprint: AnyFingerprint, _: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+        self.pending.extend_from_slice(fingerprint.words());
         if let Some(keys) = &mut self.keys {
             keys.push(key.unwrap_or_default().to_string());
         }
         let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
-        if self.pending.len() < full { Ok(()) } else { self.run_batch() }
+        if self.pending.len() < full * self.width.words() { Ok(()) } else { self.run_batch() }
     }
 
     fn idle(&mut self) -> Result<(), Failure> {
@@ -217,7 +209,7 @@ impl<F: Fingerprint> RowSink<F> for QueryRunner<'_, F> {
     }
 }
 
-impl<F: Fingerprint> QueryRunner<'_, F> {
+impl QueryRunner<'_> {
     /// Prints the names of the columns, before the first query.
     fn begin(&mut self, has_query_keys: bool) -> Result<(), Failure> {
         (self.is_begun, self.keys) = (true, has_query_keys.then(Vec::new));
@@ -227,16 +219,15 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
     }
 
     fn run_batch(&mut self) -> Result<(), Failure> {
-        let queries = std::mem::take(&mut self.pending);
+        let words = std::mem::take(&mut self.pending);
         let keys = self.keys.as_mut().map(std::mem::take);
-        let args = self.args;
-        let limit = args.limits.most();
-        let keys = keys.as_deref();
-        let k = self.k;
-        let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| {
-            snapshot.query_batch(&queries, args.limits.query(k, snapshot.default_k(), F::WIDTH), visit)
+        let (limits, format, k, width) = (self.args.limits, self.args.results.format, self.k, self.width);
+        let queries = words.chunks_exact(width.words());
+        let key_of = |index: usize| keys.as_ref().map(|keys| &*keys[index]);
+        let run = |snapshot: &AnySnapshot, visit: MatchVisitor<'_>| {
+            snapshot.query_batch(&words, limits.query(k, snapshot.default_k(), width), visit)
         };
-        if args.limits.is_inverted() {
+        if limits.is_inverted() {
             let mut is_near = vec![false; queries.len()];
             for snapshot in &self.snapshots {
                 run(snapshot, &mut |index, found| {
@@ -244,57 +235,47 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
                     Ok(())
                 })?;
             }
-            return Ok((0..queries.len()).filter(|&index| !is_near[index]).try_for_each(|index| {
-                let (query, key) = (Printed(queries[index]).to_string(), keys.map(|keys| &*keys[index]));
-                self.out.write(|out| args.results.format.unmatched(out, &query, key))
+            let far = queries.enumerate().filter(|(index, _)| !is_near[*index]);
+            return Ok(far.into_iter().try_for_each(|(index, query)| {
+                let query = AnyFingerprint::from(query).to_string();
+                self.out.write(|out| format.unmatched(out, &query, key_of(index)))
             })?);
         }
-        let mut write = match_writer(args, (&queries, keys), &self.snapshots, &mut self.out);
-        if let [only] = &self.snapshots[..] {
-            return Ok(run(only, &mut write)?);
+        let (snapshots, out) = (&self.snapshots, &mut self.out);
+        let mut write = |index: usize, found: Match<AnyFingerprint>| {
+            let query = AnyFingerprint::new(width, &words[index * width.words()..]);
+            let row = Row { fingerprint: found.fingerprint, id: found.id };
+            each_key(snapshots, row, |key| {
+                out.write(|out| format.query_match(out, query, found, (key, key_of(index))))
+            })
+        };
+        if let [only] = &snapshots[..] {
+            return Ok(run(only, &mut |index, found| {
+                found.rows().try_for_each(|row| write(index, match_of(&row)))
+            })?);
         }
         let mut found = vec![Vec::new(); queries.len()];
-        for snapshot in &self.snapshots {
+        for snapshot in snapshots {
             run(snapshot, &mut |index, more| {
-                found[index].extend_from_slice(more);
+                found[index].extend(more.rows().map(|row| match_of(&row)));
                 Ok(())
             })?;
         }
         for (index, mut matches) in found.into_iter().enumerate() {
             matches.sort_unstable();
             matches.dedup();
-            matches.truncate(limit);
-            write(index, &matches)?;
+            matches.into_iter().take(limits.most()).try_for_each(|found| write(index, found))?;
         }
         Ok(())
     }
 
     /// The fingerprints of an id in all databases.
-    fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, Failure> {
-        let mut found = Vec::new();
+    fn fingerprints_of(&self, id: u64) -> Result<BTreeSet<AnyFingerprint>, Failure> {
+        let mut found = BTreeSet::new();
         for snapshot in &self.snapshots {
-            found.extend(snapshot.fingerprints_of(id)?);
+            let words = snapshot.fingerprints_of(id)?;
+            found.extend(words.chunks_exact(self.width.words()).map(AnyFingerprint::from));
         }
-        found.sort_unstable();
-        found.dedup();
         Ok(found)
-    }
-}
-
-/// Writes the matches of a query.
-fn match_writer<'a, F: Fingerprint>(
-    args: &'a Args,
-    (queries, query_keys): (&'a [F], Option<&'a [String]>),
-    snapshots: &'a [Snapshot<F>],
-    out: &'a mut OutputStream,
-) -> impl FnMut(usize, &[Match<F>]) -> Result<(), Error> + 'a {
-    move |index, found| {
-        let query_key = query_keys.map(|keys| &*keys[index]);
-        found.iter().try_for_each(|found| {
-            let row = Row { fingerprint: found.fingerprint, id: found.id };
-            each_key(snapshots, row, |key| {
-                out.write(|out| args.results.format.query_match(out, queries[index], found, (key, query_key)))
-            })
-        })
     }
 }

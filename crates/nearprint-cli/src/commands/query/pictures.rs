@@ -7,9 +7,9 @@ use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::each_key;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Match, Row, Snapshot, Width, width_of};
+use crate::terminal::results::{each_key, match_of};
+use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
+use nearprint::{Error, Match, Row, Width};
 use nearprint_image::Recipe;
 
 /// Looks up pictures.
@@ -25,31 +25,86 @@ impl PictureLookUp {
     /// Prints what is near the pictures in any of the databases.
     pub(super) fn run(
         &self,
-        folders: &[PathBuf],
+        (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
         pictures: &[PathBuf],
         global: GlobalArgs,
     ) -> Result<(), Failure> {
-        let Some(first) = folders.first() else { return Ok(()) };
-        let recipe = recipe_of(first, global)?;
+        let recipe = self.recipe(folders, snapshots)?;
+        let k = self.near.k(None, recipe.width())?;
+        let reader = PictureReader::new(MAX_PICTURE_BYTES, self.is_rotated);
+        let mut out = OutputStream::stdout();
+        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+        self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, false))?;
+        let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
+            let query = path.to_string_lossy();
+            let found = self.find(snapshots, &prints.values, k)?;
+            if self.limits.is_inverted() {
+                let format = self.results.format;
+                if found.is_empty() {
+                    out.write(|out| format.unmatched(out, &query, None))?;
+                }
+                return Ok(());
+            }
+            for found in found {
+                let row = Row { fingerprint: found.fingerprint, id: found.id };
+                each_key(snapshots, row, |key| {
+                    out.write(|out| self.results.format.picture_match(out, &query, found, key))
+                })?;
+            }
+            Ok(())
+        });
+        out.flush()?;
+        printed
+    }
+
+    /// How the pictures of all databases became fingerprints.
+    fn recipe(&self, folders: &[PathBuf], snapshots: &[AnySnapshot]) -> Result<Recipe, Failure> {
+        let recipe = match (folders, snapshots) {
+            ([folder, ..], [snapshot, ..]) => recipe_of(folder, snapshot)?,
+            _ => Recipe::default(),
+        };
         if self.is_rotated && recipe != Recipe::Pdq {
             return Err(Failure::Usage(format!(
                 "--rotated: {recipe} has no rotations; pdq has, because one transform gives the bits of all eight"
             )));
         }
-        for other in &folders[1..] {
-            if recipe_of(other, global)? != recipe {
-                let why = format!("{}: has other fingerprints than {}", other.display(), first.display());
+        for (other, snapshot) in folders.iter().zip(snapshots).skip(1) {
+            if recipe_of(other, snapshot)? != recipe {
+                let first = folders[0].display();
+                let why = format!("{}: has other fingerprints than {first}", other.display());
                 return Err(Failure::Usage(why));
             }
         }
-        run_with_width(recipe.width(), self, (recipe, folders, pictures), global)
+        Ok(recipe)
+    }
+
+    /// The rows near any of some fingerprints, each once at its least distance, the nearest first.
+    fn find(
+        &self,
+        snapshots: &[AnySnapshot],
+        prints: &[AnyFingerprint],
+        k: Option<u32>,
+    ) -> Result<Vec<Match<AnyFingerprint>>, Error> {
+        let mut found: Vec<Match<AnyFingerprint>> = Vec::new();
+        for snapshot in snapshots {
+            let query = self.limits.query(k, snapshot.default_k(), snapshot.width());
+            for print in prints {
+                let mut rows = Columns::new(snapshot.width(), snapshot.match_shape());
+                snapshot.query(print.words(), query, &mut rows)?;
+                found.extend(rows.rows().map(|row| match_of(&row)));
+            }
+        }
+        found.sort_unstable_by_key(|found| (found.fingerprint, found.id, found.distance));
+        found.dedup_by_key(|found| (found.fingerprint, found.id));
+        found.sort_unstable();
+        found.truncate(self.limits.most());
+        Ok(found)
     }
 }
 
 /// How the pictures of a database became fingerprints.
-fn recipe_of(folder: &Path, global: GlobalArgs) -> Result<Recipe, Failure> {
-    let width = width_of(folder)?;
-    let snapshot = global.options().open_any(folder)?.snapshot()?;
+fn recipe_of(folder: &Path, snapshot: &AnySnapshot) -> Result<Recipe, Failure> {
+    let width = snapshot.width();
     let recipe = match (snapshot.recipe(), snapshot.bands(), width) {
         (None, None, Width::W256) => Some(Recipe::Pdq),
         (recipe, ..) => recipe.and_then(|recipe| recipe.parse().ok()),
@@ -60,64 +115,4 @@ fn recipe_of(folder: &Path, global: GlobalArgs) -> Result<Recipe, Failure> {
             "{folder}: holds no fingerprints of pictures: its recipe is not pdq, dhash or phash"
         ))
     })
-}
-
-impl TypedCommand<(Recipe, &[PathBuf], &[PathBuf])> for &PictureLookUp {
-    fn run_typed<F: Fingerprint>(
-        self,
-        (recipe, folders, pictures): (Recipe, &[PathBuf], &[PathBuf]),
-        global: GlobalArgs,
-    ) -> Result<(), Failure> {
-        let open = |path: &PathBuf| global.options().open::<F>(path)?.snapshot();
-        let snapshots = folders.iter().map(open).collect::<Result<Vec<Snapshot<F>>, Error>>()?;
-        let k = self.near.k(None, F::WIDTH)?;
-        let reader = PictureReader::new(MAX_PICTURE_BYTES, self.is_rotated);
-        let mut out = OutputStream::stdout();
-        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
-        self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, false))?;
-        let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
-            let query = path.to_string_lossy();
-            let found = self.find(&snapshots, &prints.words, k)?;
-            if self.limits.is_inverted() {
-                let format = self.results.format;
-                if found.is_empty() {
-                    out.write(|out| format.unmatched(out, &query, None))?;
-                }
-                return Ok(());
-            }
-            for found in found {
-                let row = Row { fingerprint: found.fingerprint, id: found.id };
-                each_key(&snapshots, row, |key| {
-                    out.write(|out| self.results.format.picture_match(out, &query, &found, key))
-                })?;
-            }
-            Ok(())
-        });
-        out.flush()?;
-        printed
-    }
-}
-
-impl PictureLookUp {
-    /// The rows near any of some fingerprints, each once at its least distance, the nearest first.
-    fn find<F: Fingerprint>(
-        &self,
-        snapshots: &[Snapshot<F>],
-        prints: &[nearprint_image::Words],
-        k: Option<u32>,
-    ) -> Result<Vec<Match<F>>, Error> {
-        let mut found: Vec<Match<F>> = Vec::new();
-        for snapshot in snapshots {
-            let query = self.limits.query(k, snapshot.default_k(), F::WIDTH);
-            for words in prints {
-                let words = &words[..F::WIDTH.words()];
-                found.extend(snapshot.query(F::from_le_words(words), query)?);
-            }
-        }
-        found.sort_unstable_by_key(|found| (found.fingerprint, found.id, found.distance));
-        found.dedup_by_key(|found| (found.fingerprint, found.id));
-        found.sort_unstable();
-        found.truncate(self.limits.most());
-        Ok(found)
-    }
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::limits::{LimitArgs, match_columns};
 use crate::args::{DocumentFormat, GlobalArgs, NearArgs, ResultArgs};
-use crate::exact::SimilarDocuments;
+use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
-use nearprint::any::{AnyRow, Columns, Sink};
-use nearprint::{Error, Fingerprint, Options};
+use nearprint::any::{AnyRow, AnySnapshot, Columns, Sink};
+use nearprint::{Error, Width};
 use nearprint_text::documents::{Format, Item, Reader, ReaderOptions, each};
 use nearprint_text::stored::Finder;
 
@@ -42,27 +42,23 @@ pub(super) struct TextLookUp<'a> {
 
 impl TextLookUp<'_> {
     /// Prints what is near the texts.
-    pub(super) fn run<F: Fingerprint>(&self, folders: &[PathBuf], global: GlobalArgs) -> Result<(), Failure> {
-        let options = global.options();
-        let mut has_keys = false;
-        let open = |path: &PathBuf| {
-            // Fails for fingerprints of another width.
-            has_keys |= options.open::<F>(path)?.snapshot()?.key_storage().has_keys();
-            self.finder(path, &options)
-        };
-        let opened = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = opened.into_iter().unzip();
+    pub(super) fn run(&self, snapshots: &[AnySnapshot], global: GlobalArgs) -> Result<(), Failure> {
+        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+        let width = snapshots.first().map(AnySnapshot::width).unwrap_or_default();
+        let finders =
+            snapshots.iter().map(|snapshot| self.finder(snapshot)).collect::<Result<Vec<_>, _>>()?;
+        let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = finders.into_iter().unzip();
         let mut reader = Reader::open(&self.texts.files, self.reader_options()?)?;
         let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
         self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, true))?;
         let (most, format) = (self.limits.most(), self.results.format);
         let read = each(
             &mut reader,
-            options.get_threads(),
+            global.options().get_threads(),
             || finders.clone(),
             |item, finders| match item {
                 Item::Bad(bad) => Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
-                Item::Record(record) => Ok((find::<F>(finders, &record.text, most)?, record.key)),
+                Item::Record(record) => Ok((find(width, finders, &record.text, most)?, record.key)),
             },
             |block, position| {
                 bar.show(position);
@@ -71,7 +67,7 @@ impl TextLookUp<'_> {
                     out.write(|out| match self.limits.is_inverted() {
                         true if !rows.is_empty() => Ok(()),
                         true => format.unmatched(out, &query, None),
-                        false => rows.rows().try_for_each(|row| format.text_match::<F>(out, &query, &row)),
+                        false => rows.rows().try_for_each(|row| format.text_match(out, &query, &row)),
                     })?;
                 }
                 Ok::<(), Failure>(out.flush()?)
@@ -84,17 +80,16 @@ impl TextLookUp<'_> {
     }
 
     /// How texts are looked up in one database. Where it keeps evidence, also what is near.
-    fn finder(&self, path: &Path, options: &Options) -> Result<(Finder, Option<SimilarDocuments>), Failure> {
-        if let Some(mut similar) = SimilarDocuments::open(path, options, self.near)? {
+    fn finder(&self, snapshot: &AnySnapshot) -> Result<(Finder, Option<SimilarDocuments>), Failure> {
+        if let Some(mut similar) = SimilarDocuments::of(snapshot, self.near)? {
             if self.limits.is_top() && self.near.similarity().is_none() {
                 similar.least = 0.0;
             }
             return Ok((similar.documents.finder(similar.least)?, Some(similar)));
         }
-        let snapshot = options.open_any(path)?.snapshot()?;
         let k = self.near.k(snapshot.bands(), snapshot.width())?;
         let query = self.limits.query(k, snapshot.default_k(), snapshot.width());
-        Ok((Finder::by_distance(&snapshot, query)?, None))
+        Ok((Finder::by_distance(snapshot, query)?, None))
     }
 
     fn reader_options(&self) -> Result<ReaderOptions, Failure> {
@@ -112,14 +107,14 @@ impl TextLookUp<'_> {
 }
 
 /// What is near a text in all databases, the most similar first.
-fn find<F: Fingerprint>(finders: &mut [Finder], text: &str, limit: usize) -> Result<Columns, Failure> {
-    let mut found = Columns::new(F::WIDTH, Finder::SHAPE);
+fn find(width: Width, finders: &mut [Finder], text: &str, limit: usize) -> Result<Columns, Failure> {
+    let mut found = Columns::new(width, Finder::SHAPE);
     for finder in finders {
         finder.find(0, text, limit, &mut found)?;
     }
     let mut rows: Vec<AnyRow<'_>> = found.rows().collect();
     rows.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
-    let mut nearest = Columns::new(F::WIDTH, Finder::SHAPE);
+    let mut nearest = Columns::new(width, Finder::SHAPE);
     rows.iter().take(limit).for_each(|row| nearest.push(row));
     Ok(nearest)
 }

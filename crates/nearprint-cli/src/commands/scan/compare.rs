@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::files::{ScannedFiles, TextFile};
-use nearprint::{BandLayout, Error, Fingerprint, Near, Result};
+use nearprint::any::AnyFingerprint;
+use nearprint::{BandLayout, Error, Near, Result, Width};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{FileContent, read_file, text_of_file};
@@ -37,8 +38,8 @@ impl Nearness {
 
 /// Compares scanned texts. Sets of features and texts of files are read when they are needed: those of a whole
 /// folder may not fit in memory.
-pub(super) struct Comparer<'a, F> {
-    scanned: &'a ScannedFiles<F>,
+pub(super) struct Comparer<'a> {
+    scanned: &'a ScannedFiles,
     recipe: &'a Recipe,
     k: u32,
     decides: &'a Decides,
@@ -52,28 +53,32 @@ enum Compared {
     Text(String),
 }
 
-impl<F> Clone for Comparer<'_, F> {
+impl Clone for Comparer<'_> {
     fn clone(&self) -> Self {
         Self { last: None, ..*self }
     }
 }
 
-impl<'a, F: Fingerprint> Comparer<'a, F> {
+impl<'a> Comparer<'a> {
     /// Texts are near only if their fingerprints are within `k` bits.
     pub(super) fn new(
-        scanned: &'a ScannedFiles<F>,
+        scanned: &'a ScannedFiles,
         recipe: &'a Recipe,
         (k, decides): (u32, &'a Decides),
     ) -> Self {
         Self { scanned, recipe, k, decides, last: None }
     }
 
-    pub(super) fn scanned(&self) -> &'a ScannedFiles<F> {
+    pub(super) fn scanned(&self) -> &'a ScannedFiles {
         self.scanned
     }
 
-    pub(super) fn texts(&self) -> &'a [TextFile<F>] {
+    pub(super) fn texts(&self) -> &'a [TextFile] {
         &self.scanned.texts
+    }
+
+    pub(super) fn width(&self) -> Width {
+        self.recipe.width()
     }
 
     /// Which fingerprints are near.
@@ -100,7 +105,7 @@ impl<'a, F: Fingerprint> Comparer<'a, F> {
         let [old, new] = [earlier, text].map(|at| self.texts()[at].fingerprint);
         // Most pairs with an equal band are not worth a look at their features.
         if let Decides::Features(candidates) = self.decides
-            && !candidates.contain(old, new)
+            && !candidates.contain_words(old.words(), new.words())
         {
             return Ok(None);
         }
@@ -178,7 +183,7 @@ impl Earlier {
         Self { bands, with: HashMap::new(), count: 0 }
     }
 
-    pub(super) fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+    pub(super) fn push(&mut self, fingerprint: AnyFingerprint) {
         for (band, value) in self.values(fingerprint) {
             self.with.entry((band, value)).or_default().push(self.count);
         }
@@ -186,7 +191,7 @@ impl Earlier {
     }
 
     /// The numbers of those that may be near, ascending.
-    pub(super) fn candidates<F: Fingerprint>(&self, fingerprint: F) -> Vec<usize> {
+    pub(super) fn candidates(&self, fingerprint: AnyFingerprint) -> Vec<usize> {
         if self.bands.is_none() {
             return (0..self.count).collect();
         }
@@ -198,9 +203,9 @@ impl Earlier {
     }
 
     /// The bands of a fingerprint.
-    fn values<F: Fingerprint>(&self, fingerprint: F) -> impl Iterator<Item = (u32, u64)> + use<F> {
+    fn values(&self, fingerprint: AnyFingerprint) -> impl Iterator<Item = (u32, u64)> + use<> {
         let bands = self.bands.into_iter();
-        bands.flat_map(move |bands| (0..bands.count()).map(move |band| (band, bands.band(fingerprint, band))))
+        bands.flat_map(move |bands| (0..bands.count()).map(move |band| (band, fingerprint.band(bands, band))))
     }
 }
 
@@ -221,7 +226,7 @@ mod tests {
     #[test]
     fn fingerprints_that_may_be_near_have_an_equal_band() {
         let bands: BandLayout = "4x8".parse().unwrap();
-        let print = |values: [u64; 4]| bands.assemble::<u64>(values, []);
+        let print = |values: [u64; 4]| AnyFingerprint::from(bands.assemble::<u64>(values, []));
         let mut earlier = Earlier::new(Some(bands));
         earlier.push(print([1, 2, 3, 4]));
         earlier.push(print([2, 1, 4, 3]));
@@ -230,7 +235,7 @@ mod tests {
         assert_eq!(earlier.candidates(print([9, 9, 9, 4])), [0]);
         assert!(earlier.candidates(print([9, 9, 9, 9])).is_empty());
         let mut all = Earlier::new(None);
-        all.push(5u64);
-        assert_eq!(all.candidates(7u64), [0]);
+        all.push(5_u64.into());
+        assert_eq!(all.candidates(7_u64.into()), [0]);
     }
 }

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use nearprint::Error;
+use nearprint::any::AnyFingerprint;
 use nearprint::internal as parallel;
-use nearprint::{Error, Fingerprint};
 use nearprint_text::Result;
 use nearprint_text::dedup::{Confirm, Keep};
 use nearprint_text::documents::{
     FileContent, FileStamp, FolderRules, InputFile, LeftOut, list_files, read_file, text_of_file,
 };
-use nearprint_text::recipe::Fingerprinter;
+use nearprint_text::recipe::AnyFingerprinter;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::features::FeatureFile;
@@ -20,9 +21,10 @@ use crate::terminal::progress::Bars;
 const CHUNK_FILES: usize = 32;
 
 /// The texts and pictures among the files, and how many files are something else.
-pub(super) struct ScannedFiles<F> {
+#[derive(Default)]
+pub(super) struct ScannedFiles {
     /// Sorted by path.
-    pub(super) texts: Vec<TextFile<F>>,
+    pub(super) texts: Vec<TextFile>,
     /// The sets of features of the texts, if they are compared.
     pub(super) features: FeatureFile,
     /// Sorted by path.
@@ -43,10 +45,10 @@ pub(super) struct ScannedFiles<F> {
 }
 
 /// A text file with its fingerprint.
-pub(super) struct TextFile<F> {
+pub(super) struct TextFile {
     pub(super) path: PathBuf,
     /// As a deduplication stores it.
-    pub(super) fingerprint: F,
+    pub(super) fingerprint: AnyFingerprint,
     pub(super) content: Content,
     /// The state of the file before it was read.
     pub(super) stamp: FileStamp,
@@ -74,7 +76,7 @@ pub(super) trait GroupedFile {
     fn pixels(&self) -> Option<(usize, usize)>;
 }
 
-impl<F> GroupedFile for TextFile<F> {
+impl GroupedFile for TextFile {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -137,7 +139,7 @@ pub(super) struct Content {
     pub(super) hash: u128,
 }
 
-impl<F> ScannedFiles<F> {
+impl ScannedFiles {
     /// The number of files that were found.
     pub(super) fn num_files(&self) -> u64 {
         let left_out: u64 = self.left_out.files().iter().map(|(count, _)| count).sum();
@@ -155,17 +157,17 @@ impl<F> ScannedFiles<F> {
 }
 
 /// Reads all files under the paths, on all threads.
-pub(super) fn scan_all<F: Fingerprint>(
+pub(super) fn scan_all(
     paths: &[PathBuf],
     rules: &FolderRules,
-    reader: &FileReader<F>,
+    reader: &FileReader,
     threads: usize,
     bars: &Bars,
-) -> Result<ScannedFiles<F>> {
+) -> Result<ScannedFiles> {
     let (files, left_out) = list_files(paths, rules)?;
     let total = files.len() as u64;
     let chunks: Vec<&[InputFile]> = files.chunks(CHUNK_FILES).collect();
-    let work = |chunk: usize, reader: &mut FileReader<F>, sink: parallel::Sink<'_, _>| {
+    let work = |chunk: usize, reader: &mut FileReader, sink: parallel::Sink<'_, _>| {
         // The sink fails only after an interrupt, which `ordered` reports.
         let _ = sink(chunks[chunk].iter().map(|file| reader.read(&file.path)).collect::<Vec<_>>());
         Ok::<(), nearprint_text::Error>(())
@@ -187,24 +189,8 @@ pub(super) fn scan_all<F: Fingerprint>(
     Ok(scanned)
 }
 
-impl<F> Default for ScannedFiles<F> {
-    fn default() -> Self {
-        Self {
-            texts: Vec::new(),
-            features: FeatureFile::default(),
-            pictures: Vec::new(),
-            others: Vec::new(),
-            num_plain: 0,
-            num_short: 0,
-            num_featureless: 0,
-            left_out: LeftOut::default(),
-            len_bytes: 0,
-        }
-    }
-}
-
-impl<F> ScannedFiles<F> {
-    fn add(&mut self, file: &InputFile, kind: Result<FileKind<F>>) -> Result<()> {
+impl ScannedFiles {
+    fn add(&mut self, file: &InputFile, kind: Result<FileKind>) -> Result<()> {
         match kind {
             Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens, features }) => {
                 self.num_featureless += usize::from(!has_features);
@@ -242,9 +228,9 @@ impl<F> ScannedFiles<F> {
 }
 
 /// The kind of a file.
-enum FileKind<F> {
+enum FileKind {
     Text {
-        fingerprint: F,
+        fingerprint: AnyFingerprint,
         content: Content,
         stamp: FileStamp,
         has_features: bool,
@@ -275,18 +261,18 @@ pub(super) struct Limits {
 
 /// Reads files, and computes the fingerprints of texts.
 #[derive(Clone)]
-pub(super) struct FileReader<F> {
-    fingerprinter: Fingerprinter<F>,
+pub(super) struct FileReader {
+    fingerprinter: AnyFingerprinter,
     limits: Limits,
     confirm: Option<Confirm>,
     /// Reads pictures, of this quality at least.
     pictures: Option<(PictureReader, u8)>,
 }
 
-impl<F: Fingerprint> FileReader<F> {
+impl FileReader {
     /// A file is too large, too, if `confirm` cannot compare it.
     pub(super) fn new(
-        fingerprinter: Fingerprinter<F>,
+        fingerprinter: AnyFingerprinter,
         limits: Limits,
         confirm: Option<Confirm>,
         pictures: Option<(PictureReader, u8)>,
@@ -294,7 +280,7 @@ impl<F: Fingerprint> FileReader<F> {
         Self { fingerprinter, limits, confirm, pictures }
     }
 
-    fn read(&mut self, path: &Path) -> Result<FileKind<F>> {
+    fn read(&mut self, path: &Path) -> Result<FileKind> {
         let Limits { min_tokens, min_features, max_bytes } = self.limits;
         let (bytes, is_compressed, stamp) = match read_file(path, max_bytes)? {
             FileContent::Text { bytes, is_compressed, stamp } => (bytes, is_compressed, stamp),
@@ -319,7 +305,7 @@ impl<F: Fingerprint> FileReader<F> {
     }
 
     /// The kind of a file that is no text.
-    fn read_picture(&self, path: &Path) -> Result<FileKind<F>> {
+    fn read_picture(&self, path: &Path) -> Result<FileKind> {
         let Some((reader, least)) = &self.pictures else {
             return Ok(if is_any_picture(path) { FileKind::Unwanted } else { FileKind::Binary });
         };

@@ -7,11 +7,15 @@ use super::compare::{Comparer, Nearness};
 use super::files::{Content, GroupKind, GroupedFile, ScannedFiles, TextFile};
 use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
+use nearprint::any::find_row_clusters;
 use nearprint::internal::file::num_names;
 use nearprint::internal::{self as parallel, UnionFind};
-use nearprint::{Error, Fingerprint, Options, Result, Row};
+use nearprint::{Options, Result};
 use nearprint_text::dedup::Keep;
 use nearprint_text::documents::{InputFile, LeftOut, find_copies, open_regular};
+
+/// The texts of clusters that are taken over at once.
+const BLOCK_ROWS: usize = 4096;
 
 /// Near-duplicate files.
 pub(super) struct FileGroup {
@@ -52,26 +56,29 @@ pub(super) enum Grouping {
 }
 
 /// Finds the groups of texts that are sorted by path.
-pub(super) fn find<F: Fingerprint>(
-    comparer: &Comparer<'_, F>,
+pub(super) fn find(
+    comparer: &Comparer<'_>,
     grouping: Grouping,
     options: &Options,
     bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
     let texts = comparer.texts();
-    let mut rows: Vec<Row<F>> =
-        (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
-    rows.sort_unstable();
+    let width = comparer.width();
+    let words: Vec<u64> = texts.iter().flat_map(|text| text.fingerprint.words()).copied().collect();
+    let ids: Vec<u64> = (0..texts.len() as u64).collect();
     let mut clusters = Vec::new();
-    nearprint::list::visit_row_clusters(rows, comparer.near_fingerprints(), options, |cluster| {
-        let mut cluster: Vec<usize> =
-            cluster.iter().map(|row| usize::try_from(row.id).unwrap_or(usize::MAX)).collect();
-        cluster.sort_unstable_by_key(|&at| (texts[at].rank, at));
-        clusters.push(cluster);
-        Ok::<(), Error>(())
-    })?;
+    let near = comparer.near_fingerprints();
+    for block in find_row_clusters(width, (&words, &ids), near, options.clone(), BLOCK_ROWS)? {
+        let block = block?;
+        let mut members = block.ids.iter().map(|&id| usize::try_from(id).unwrap_or(usize::MAX));
+        for cluster in block.groups.chunk_by(|a, b| a == b) {
+            let mut cluster: Vec<usize> = members.by_ref().take(cluster.len()).collect();
+            cluster.sort_unstable_by_key(|&at| (texts[at].rank, at));
+            clusters.push(cluster);
+        }
+    }
     let (mut groups, mut done) = (Vec::new(), 0);
-    let work = |at: usize, comparer: &mut Comparer<'_, F>, sink: parallel::Sink<'_, _>| {
+    let work = |at: usize, comparer: &mut Comparer<'_>, sink: parallel::Sink<'_, _>| {
         // The sink fails only after an interrupt, which `ordered` reports.
         let _ = sink(text_groups(&clusters[at], grouping, comparer)?);
         Ok(())
@@ -110,8 +117,8 @@ pub(super) fn find_pictures(
 }
 
 /// Finds the groups of byte-identical copies among the files that are neither texts nor pictures that are compared.
-pub(super) fn find_others<F>(
-    scanned: &ScannedFiles<F>,
+pub(super) fn find_others(
+    scanned: &ScannedFiles,
     threads: usize,
     bars: &Bars,
 ) -> nearprint_text::Result<Vec<FileGroup>> {
@@ -176,11 +183,7 @@ fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGr
 }
 
 /// Makes groups of a cluster of texts with near fingerprints, the best text first.
-fn text_groups<F: Fingerprint>(
-    cluster: &[usize],
-    grouping: Grouping,
-    comparer: &mut Comparer<'_, F>,
-) -> Result<Vec<FileGroup>> {
+fn text_groups(cluster: &[usize], grouping: Grouping, comparer: &mut Comparer<'_>) -> Result<Vec<FileGroup>> {
     let parts = match grouping {
         Grouping::Centres => around_centres(cluster, comparer)?,
         Grouping::Chains => chains(cluster, comparer)?,
@@ -189,7 +192,7 @@ fn text_groups<F: Fingerprint>(
 }
 
 /// The group of several texts, with what the first one has to do with each. The first one is the best.
-fn text_group<F: Fingerprint>(part: Vec<(usize, Nearness)>, comparer: &Comparer<'_, F>) -> FileGroup {
+fn text_group(part: Vec<(usize, Nearness)>, comparer: &Comparer<'_>) -> FileGroup {
     let (texts, first) = (comparer.texts(), part[0].0);
     let member = |(text, nearness): (usize, Nearness)| GroupMember {
         distance: comparer.distance(text, first),
@@ -217,10 +220,7 @@ fn text_group<F: Fingerprint>(part: Vec<(usize, Nearness)>, comparer: &Comparer<
 }
 
 /// Groups around the first texts that are not near each other.
-fn around_centres<F: Fingerprint>(
-    cluster: &[usize],
-    comparer: &mut Comparer<'_, F>,
-) -> Result<Vec<Vec<(usize, Nearness)>>> {
+fn around_centres(cluster: &[usize], comparer: &mut Comparer<'_>) -> Result<Vec<Vec<(usize, Nearness)>>> {
     let mut groups: Vec<Vec<(usize, Nearness)>> = Vec::new();
     let mut centres = comparer.earlier();
     let mut of_content: HashMap<Content, (usize, Nearness)> = HashMap::new();
@@ -252,10 +252,7 @@ fn around_centres<F: Fingerprint>(
 }
 
 /// Groups of what is connected by steps between near texts. Those that are connected already are not compared.
-fn chains<F: Fingerprint>(
-    cluster: &[usize],
-    comparer: &mut Comparer<'_, F>,
-) -> Result<Vec<Vec<(usize, Nearness)>>> {
+fn chains(cluster: &[usize], comparer: &mut Comparer<'_>) -> Result<Vec<Vec<(usize, Nearness)>>> {
     let mut sets = UnionFind::new(cluster.len());
     // Of the texts with one content, the first one is compared.
     let (mut earlier, mut firsts) = (comparer.earlier(), Vec::new());

@@ -21,12 +21,11 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::plural;
 use crate::terminal::progress::Bars;
-use crate::typed::{TypedCommand, run_with_width};
 use compare::{Comparer, Decides};
 use files::{FileReader, Limits, ScannedFiles};
 use groups::{FileGroup, Grouping};
 use indicatif::DecimalBytes;
-use nearprint::{Error, Fingerprint, Options};
+use nearprint::{Error, Options};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 use print::{GroupPrinter, Style};
@@ -146,13 +145,7 @@ impl Args {
 
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.near.chosen(self.recipe.recipe()?);
-        run_with_width(recipe.width(), &self, &recipe, global)
-    }
-}
-
-impl TypedCommand<&Recipe> for &Args {
-    fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
-        let (k, decides) = self.decides(recipe)?;
+        let (k, decides) = self.decides(&recipe)?;
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         self.report.check(&paths, &[])?;
         self.summary.check(&paths, &[])?;
@@ -163,7 +156,7 @@ impl TypedCommand<&Recipe> for &Args {
         let options = global.options().progress(bars.clone());
         let limits =
             Limits { min_tokens: self.min_tokens, min_features: self.min_features, max_bytes: self.max_size };
-        let mut fingerprinter = recipe.fingerprinter::<F>()?;
+        let mut fingerprinter = recipe.any_fingerprinter();
         if matches!(decides, Decides::Features(_)) {
             fingerprinter = fingerprinter.with_features();
         }
@@ -173,7 +166,7 @@ impl TypedCommand<&Recipe> for &Args {
         let rules = self.folder.rules();
         let scanned = files::scan_all(&self.paths, &rules, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;
-        let groups = self.groups(&Comparer::new(&scanned, recipe, (k, &decides)), &options, &bars);
+        let groups = self.groups(&Comparer::new(&scanned, &recipe, (k, &decides)), &options, &bars);
         bars.clear();
         let groups = groups?;
         let mut out = OutputStream::stdout();
@@ -181,12 +174,12 @@ impl TypedCommand<&Recipe> for &Args {
         let near_pictures = with_several(self.near_pictures(), &scanned.pictures);
         let near = match &decides {
             Decides::Features(candidates) => exactly(candidates.least()),
-            _ => limit(recipe, k),
+            _ => limit(&recipe, k),
         };
         let report = ScanReport {
             paths: &self.paths,
             root,
-            recipe,
+            recipe: &recipe,
             near: &near,
             near_pictures: &near_pictures,
             scanned: &scanned,
@@ -216,7 +209,7 @@ impl TypedCommand<&Recipe> for &Args {
 }
 
 /// The numbers of files scanned and grouped, as one object.
-fn object<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], near: &str, time: Duration) -> Value {
+fn object(scanned: &ScannedFiles, groups: &[FileGroup], near: &str, time: Duration) -> Value {
     let members = || groups.iter().flat_map(|group| &group.members);
     json!({
         "files": scanned.num_files(),
@@ -239,9 +232,9 @@ fn object<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], near: &str, time: 
 
 impl Args {
     /// All groups, in the order in which they are shown.
-    fn groups<F: Fingerprint>(
+    fn groups(
         &self,
-        comparer: &Comparer<'_, F>,
+        comparer: &Comparer<'_>,
         options: &Options,
         bars: &Bars,
     ) -> nearprint_text::Result<Vec<FileGroup>> {
@@ -255,9 +248,9 @@ impl Args {
     }
 
     /// Prints the groups, or paths.
-    fn print<F>(
+    fn print(
         &self,
-        (scanned, groups): (&ScannedFiles<F>, &[FileGroup]),
+        (scanned, groups): (&ScannedFiles, &[FileGroup]),
         is_by_similarity: bool,
         root: Option<&Path>,
         out: &mut OutputStream,
@@ -293,7 +286,7 @@ fn root_of(paths: &[PathBuf]) -> Option<&Path> {
 }
 
 /// The numbers of files scanned and grouped.
-fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], time: Duration) -> String {
+fn summary(scanned: &ScannedFiles, groups: &[FileGroup], time: Duration) -> String {
     let num_grouped: usize = groups.iter().map(|group| group.members.len()).sum();
     let num_exact = groups.iter().filter(|group| group.is_exact).count();
     let spare_bytes: u64 = groups.iter().map(|group| group.spare_bytes).sum();

@@ -64,11 +64,11 @@ impl<'a> GroupPrinter<'a> {
         }
     }
 
-    pub(super) fn write<F>(
+    pub(super) fn write(
         &mut self,
         out: &mut dyn Write,
         group: &FileGroup,
-        files: &ScannedFiles<F>,
+        files: &ScannedFiles,
     ) -> io::Result<()> {
         let is_line = group.is_exact && !self.all;
         if self.was_line && !is_line && !matches!(self.style, Style::Json) {
@@ -86,21 +86,16 @@ impl<'a> GroupPrinter<'a> {
     }
 
     /// The path of a member, below the folder that was given.
-    fn path<'f, F>(
-        &self,
-        group: &FileGroup,
-        member: &GroupMember,
-        files: &'f ScannedFiles<F>,
-    ) -> Cow<'f, str> {
+    fn path<'f>(&self, group: &FileGroup, member: &GroupMember, files: &'f ScannedFiles) -> Cow<'f, str> {
         let path = files.file(group.kind, member.file).path();
         self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
     }
 
-    fn write_plain<F>(
+    fn write_plain(
         &self,
         out: &mut dyn Write,
         group: &FileGroup,
-        files: &ScannedFiles<F>,
+        files: &ScannedFiles,
         is_line: bool,
     ) -> io::Result<()> {
         let FileGroup { kind, spare_bytes, members, .. } = group;
@@ -121,11 +116,11 @@ impl<'a> GroupPrinter<'a> {
         writeln!(out)
     }
 
-    fn write_for_people<F>(
+    fn write_for_people(
         &self,
         out: &mut dyn Write,
         group: &FileGroup,
-        files: &ScannedFiles<F>,
+        files: &ScannedFiles,
         (is_line, (bold, end)): (bool, (&str, &str)),
     ) -> io::Result<()> {
         let FileGroup { kind, spare_bytes, members, .. } = group;
@@ -164,7 +159,7 @@ pub(super) fn paths(out: &mut dyn Write, paths: &[&Path], are_null_ended: bool) 
 }
 
 /// The files of groups that could go.
-pub(super) fn spare<'a, F>(files: &'a ScannedFiles<F>, groups: &[FileGroup]) -> Vec<&'a Path> {
+pub(super) fn spare<'a>(files: &'a ScannedFiles, groups: &[FileGroup]) -> Vec<&'a Path> {
     let spare = |group: &FileGroup| {
         let spare = group.members.iter().filter(|member| member.is_spare);
         spare.map(|member| files.file(group.kind, member.file).path()).collect::<Vec<_>>()
@@ -173,7 +168,7 @@ pub(super) fn spare<'a, F>(files: &'a ScannedFiles<F>, groups: &[FileGroup]) -> 
 }
 
 /// The files of no group.
-pub(super) fn ungrouped<'a, F>(files: &'a ScannedFiles<F>, groups: &[FileGroup]) -> Vec<&'a Path> {
+pub(super) fn ungrouped<'a>(files: &'a ScannedFiles, groups: &[FileGroup]) -> Vec<&'a Path> {
     let members = |group: &FileGroup| {
         let kind = group.kind;
         group.members.iter().map(move |member| (kind, member.file)).collect::<Vec<_>>()
@@ -194,7 +189,7 @@ fn near(group: &FileGroup, member: &GroupMember) -> String {
     if group.is_by_similarity { percent::<1>(member.similarity) } else { member.distance.to_string() }
 }
 
-fn write_json<F>(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles<F>) -> io::Result<()> {
+fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {
     let FileGroup { kind, spare_bytes, is_exact, is_by_similarity, members } = group;
     let count = members.len();
     write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"exact":{is_exact},"files":["#)?;
@@ -235,7 +230,7 @@ mod tests {
         let texts = (0..40)
             .map(|n| TextFile {
                 path: format!("d/{n}\t\x1b\"x").into(),
-                fingerprint: 0_u64,
+                fingerprint: 0_u64.into(),
                 content: content(0),
                 stamp: FileStamp { size_bytes: 1500, modified: (0, 0), id: (0, 0) },
                 rank: 0,

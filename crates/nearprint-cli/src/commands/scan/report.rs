@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::DecimalBytes;
-use nearprint::Fingerprint;
 use nearprint_text::recipe::Recipe;
 
 use super::files::{GroupKind, ScannedFiles};
@@ -14,7 +13,7 @@ use crate::pictures::PictureReader;
 use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
 
 /// What was found.
-pub(super) struct ScanReport<'a, F> {
+pub(super) struct ScanReport<'a> {
     pub(super) paths: &'a [PathBuf],
     /// The folder that shown paths are relative to.
     pub(super) root: Option<&'a Path>,
@@ -23,13 +22,13 @@ pub(super) struct ScanReport<'a, F> {
     pub(super) near: &'a str,
     /// When pictures are near, in words.
     pub(super) near_pictures: &'a str,
-    pub(super) scanned: &'a ScannedFiles<F>,
+    pub(super) scanned: &'a ScannedFiles,
     pub(super) groups: &'a [FileGroup],
     /// Makes small pictures.
     pub(super) pictures: &'a PictureReader,
 }
 
-impl<F: Fingerprint> ScanReport<'_, F> {
+impl ScanReport<'_> {
     /// The part of the page before its groups.
     pub(super) fn head(&self) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);

@@ -6,13 +6,14 @@ use super::args::Args;
 use super::candidates::Candidate;
 use crate::input::documents::{Rejects, UnusualDocuments, open_with_keys};
 use crate::terminal::failure::Failure;
+use nearprint::any::AnyFingerprint;
 use nearprint::internal::mix64;
-use nearprint::{Fingerprint, Near, U256, Width};
+use nearprint::{Near, Width};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{self, BadRecord, Item};
 use nearprint_text::internal::thread_cpu_time;
 use nearprint_text::jaccard::ShingleSet;
-use nearprint_text::recipe::{Comparable, Fingerprinter, RecipeError};
+use nearprint_text::recipe::{AnyFingerprinter, Comparable, Recipe};
 use nearprint_text::tune::{Confirms, Point, Study};
 
 /// The most documents whose texts are kept to measure the time of a comparison.
@@ -29,9 +30,9 @@ pub(super) struct Needs {
 
 /// The parts of all documents that the measurement needs.
 pub(super) struct Corpus {
-    makers: Vec<Maker>,
+    fingerprinters: Vec<AnyFingerprinter>,
     /// For recipes whose exact similarity is compared.
-    feature_makers: Vec<Maker>,
+    featuring: Vec<AnyFingerprinter>,
     threads: usize,
     needs: Needs,
     /// For each recipe, the fingerprints of all documents.
@@ -55,88 +56,23 @@ pub(super) struct DocumentKey {
     pub(super) place: String,
 }
 
-/// Makes the fingerprints of a recipe.
-#[derive(Clone)]
-enum Maker {
-    W64(Box<Fingerprinter<u64>>),
-    W128(Box<Fingerprinter<u128>>),
-    W256(Box<Fingerprinter<U256>>),
-}
-
-/// A fingerprint of any width, as 64-bit words, the least significant first.
-type Words = [u64; 4];
-
-fn words<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, text: &str) -> (Words, Comparable) {
-    let fingerprinted = fingerprinter.fingerprint(text);
-    ([0, 1, 2, 3].map(|word| fingerprinted.stored("").le_word(word)), fingerprinted.comparable())
-}
-
-impl Maker {
-    fn new(candidate: &Candidate) -> Result<Self, RecipeError> {
-        let recipe = &candidate.recipe;
-        Ok(match recipe.width() {
-            Width::W64 => Self::W64(Box::new(recipe.fingerprinter()?)),
-            Width::W128 => Self::W128(Box::new(recipe.fingerprinter()?)),
-            Width::W256 => Self::W256(Box::new(recipe.fingerprinter()?)),
-        })
-    }
-
-    /// The fingerprint of a text, as a deduplication stores it, and what can be compared of the text.
-    fn make(&mut self, text: &str) -> (Words, Comparable) {
-        match self {
-            Self::W64(fingerprinter) => words(fingerprinter, text),
-            Self::W128(fingerprinter) => words(fingerprinter, text),
-            Self::W256(fingerprinter) => words(fingerprinter, text),
-        }
-    }
-
-    /// Makes sets of features, too.
-    fn with_features(self) -> Self {
-        match self {
-            Self::W64(fingerprinter) => Self::W64(Box::new(fingerprinter.with_features())),
-            Self::W128(fingerprinter) => Self::W128(Box::new(fingerprinter.with_features())),
-            Self::W256(fingerprinter) => Self::W256(Box::new(fingerprinter.with_features())),
-        }
-    }
-
-    /// The set of features of a text.
-    fn features(&mut self, text: &str) -> ShingleSet {
-        let features = match self {
-            Self::W64(fingerprinter) => fingerprinter.fingerprint(text).features,
-            Self::W128(fingerprinter) => fingerprinter.fingerprint(text).features,
-            Self::W256(fingerprinter) => fingerprinter.fingerprint(text).features,
-        };
-        // Only bytes from disk can be damaged.
-        ShingleSet::of_features(&features).unwrap_or_default()
-    }
-
-    fn no_prints(&self) -> Prints {
-        match self {
-            Self::W64(_) => Prints::W64(Vec::new()),
-            Self::W128(_) => Prints::W128(Vec::new()),
-            Self::W256(_) => Prints::W256(Vec::new()),
-        }
-    }
-}
-
 /// The fingerprints of all documents by one recipe.
-pub(super) enum Prints {
-    W64(Vec<u64>),
-    W128(Vec<u128>),
-    W256(Vec<U256>),
+pub(super) struct Prints {
+    width: Width,
+    words: Vec<u64>,
 }
 
 impl Prints {
+    fn new(recipe: &Recipe) -> Self {
+        Self { width: recipe.width(), words: Vec::new() }
+    }
+
     /// Adds the fingerprint of a document with a number. One without tokens is near none: each of
     /// them has random bits of its own.
-    fn push(&mut self, (words, comparable): &(Words, Comparable), number: usize) {
+    fn push(&mut self, (print, comparable): &(AnyFingerprint, Comparable), number: usize) {
         let own = [0, 1, 2, 3].map(|word| mix64(4 * number as u64 + word));
-        let words = if *comparable == Comparable::Nothing { &own } else { words };
-        match self {
-            Self::W64(prints) => prints.push(u64::from_le_words(words)),
-            Self::W128(prints) => prints.push(u128::from_le_words(words)),
-            Self::W256(prints) => prints.push(U256::from_le_words(words)),
-        }
+        let words = if *comparable == Comparable::Nothing { &own } else { print.words() };
+        self.words.extend_from_slice(&words[..self.width.words()]);
     }
 
     /// As [`Study::curves`].
@@ -147,17 +83,13 @@ impl Prints {
         confirms: &[Confirms<'_>],
         threads: usize,
     ) -> Vec<Vec<Point>> {
-        match self {
-            Self::W64(prints) => study.curves(prints, near, confirms, threads),
-            Self::W128(prints) => study.curves(prints, near, confirms, threads),
-            Self::W256(prints) => study.curves(prints, near, confirms, threads),
-        }
+        study.curves_of_words((self.width, &self.words), near, confirms, threads)
     }
 }
 
 /// A document with a fingerprint of each recipe.
 struct FingerprintedDocument {
-    prints: Vec<(Words, Comparable)>,
+    prints: Vec<(AnyFingerprint, Comparable)>,
     cpu: Vec<Duration>,
     key: DocumentKey,
     features: Vec<ShingleSet>,
@@ -168,19 +100,14 @@ struct FingerprintedDocument {
 
 impl Corpus {
     /// `exact` are the recipes whose exact similarity is compared.
-    pub(super) fn new(
-        candidates: &[Candidate],
-        exact: &[Candidate],
-        threads: usize,
-        needs: Needs,
-    ) -> Result<Self, Failure> {
-        let makers: Vec<Maker> = candidates.iter().map(Maker::new).collect::<Result<_, _>>()?;
-        let feature_makers = exact.iter().map(|recipe| Ok(Maker::new(recipe)?.with_features()));
-        Ok(Self {
-            prints: makers.iter().map(Maker::no_prints).collect(),
-            cpu: vec![Duration::ZERO; makers.len()],
-            makers,
-            feature_makers: feature_makers.collect::<Result<_, RecipeError>>()?,
+    pub(super) fn new(candidates: &[Candidate], exact: &[Candidate], threads: usize, needs: Needs) -> Self {
+        let recipes = candidates.iter().map(|candidate| &candidate.recipe);
+        let featuring = exact.iter().map(|candidate| candidate.recipe.any_fingerprinter().with_features());
+        Self {
+            prints: recipes.clone().map(Prints::new).collect(),
+            cpu: vec![Duration::ZERO; candidates.len()],
+            fingerprinters: recipes.map(Recipe::any_fingerprinter).collect(),
+            featuring: featuring.collect(),
             features: vec![Vec::new(); exact.len()],
             threads,
             needs,
@@ -188,7 +115,7 @@ impl Corpus {
             sets: Vec::new(),
             texts: Vec::new(),
             unusual: UnusualDocuments::default(),
-        })
+        }
     }
 
     /// Reads the inputs.
@@ -209,12 +136,12 @@ impl Corpus {
         let others: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
         let mut rejects = Rejects::create(&documents, &reader, &others)?;
         let (threads, needs) = (self.threads, self.needs);
-        let makers = (self.makers.clone(), self.feature_makers.clone());
+        let fingerprinters = (self.fingerprinters.clone(), self.featuring.clone());
         documents::each(
             &mut reader,
             threads,
-            || makers.clone(),
-            |item, makers| fingerprint(makers, needs, item),
+            || fingerprinters.clone(),
+            |item, fingerprinters| fingerprint(fingerprinters, needs, item),
             |batch, _| {
                 batch.into_iter().try_for_each(|document| match document {
                     Ok(document) => {
@@ -280,7 +207,7 @@ impl Corpus {
 
 /// Computes all fingerprints of a document.
 fn fingerprint(
-    (makers, feature_makers): &mut (Vec<Maker>, Vec<Maker>),
+    (fingerprinters, featuring): &mut (Vec<AnyFingerprinter>, Vec<AnyFingerprinter>),
     needs: Needs,
     item: Item,
 ) -> Result<FingerprintedDocument, BadRecord> {
@@ -292,17 +219,21 @@ fn fingerprint(
         let (place, raw) = (record.place.clone(), record.raw().to_vec());
         return Err(BadRecord { place, reason: Confirm::refusal(), raw, is_dropped: false });
     }
-    let (mut prints, mut cpu) = (Vec::with_capacity(makers.len()), Vec::with_capacity(makers.len()));
+    let (mut prints, mut cpu) = (Vec::new(), Vec::new());
     let mut before = thread_cpu_time();
-    for maker in makers {
-        let print = maker.make(&record.text);
+    for fingerprinter in fingerprinters {
+        let made = fingerprinter.fingerprint(&record.text);
+        let print = (made.stored(""), made.comparable());
         let after = thread_cpu_time();
         cpu.push(after.saturating_sub(before));
         prints.push(print);
         before = after;
     }
     let key = DocumentKey { text: record.key, place: record.place.to_string() };
-    let features = feature_makers.iter_mut().map(|maker| maker.features(&record.text)).collect();
+    let features_of = |of: &mut AnyFingerprinter| of.fingerprint(&record.text).features;
+    // Only bytes from disk can be damaged.
+    let set_of = |of| ShingleSet::of_features(&features_of(of)).unwrap_or_default();
+    let features = featuring.iter_mut().map(set_of).collect();
     let set = needs.sets.then(|| ShingleSet::of_text(&record.text));
     let (text, is_replaced) = (record.text, record.invalid_utf8);
     Ok(FingerprintedDocument { prints, cpu, key, features, set, text, is_replaced })

@@ -4,10 +4,10 @@ mod args;
 mod border;
 mod candidates;
 mod corpus;
-mod exact;
 mod labels;
 mod plot;
 mod report;
+mod similarity_limit;
 mod tried;
 
 use crate::args::GlobalArgs;
@@ -24,12 +24,12 @@ impl Args {
         let given = if self.recipe.is_anything_given() { Some(self.recipe.recipe()?) } else { None };
         let candidates = candidates::candidates(given, &self.shingles, &self.bands)?;
         let threads = global.options().get_threads();
-        let exact = exact::recipes(&self, &candidates);
-        let mut corpus = Corpus::new(&candidates, &exact, threads, self.needs(&confirms))?;
+        let exact = similarity_limit::recipes(&self, &candidates);
+        let mut corpus = Corpus::new(&candidates, &exact, threads, self.needs(&confirms));
         corpus.read(&self)?;
         corpus.unusual.warn(global);
         let study = labels::study(&self, &corpus, threads)?;
-        let exact = exact::choose(&self, &exact, &corpus, &study, threads);
+        let exact = similarity_limit::choose(&self, &exact, &corpus, &study, threads);
         let mut tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
         tried.definition = (!self.known.is_given()).then(|| Confirm::Jaccard(self.similarity()));
         report::report(&self, (&tried, exact.as_ref()), &study, global)

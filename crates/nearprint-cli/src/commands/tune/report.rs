@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::args::Args;
 use super::border::borders;
-use super::exact::ExactChoice;
 use super::plot;
+use super::similarity_limit::ExactChoice;
 use super::tried::{Choice, Tried};
 use crate::args::GlobalArgs;
 use crate::report::{Chart, Report};

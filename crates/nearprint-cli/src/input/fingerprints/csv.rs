@@ -6,7 +6,7 @@ use super::rows::{DEFAULT_KEY_FIELD, InputRow, LineError, RowSink, parse_id};
 use super::stream::InputStream;
 use crate::args::{Column, FingerprintArgs};
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
 use nearprint_text::documents::unescape;
 
 /// The most columns of a file that has no header, unless `--columns` names them.
@@ -14,17 +14,17 @@ const DEFAULT_COLUMNS: usize = 3;
 
 /// Reads lines of cells. A comma as delimiter means CSV with its quotation marks, a tab means TSV. `columns`
 /// name the cells of an input without a header.
-pub(super) fn read<F: Fingerprint>(
-    args: &FingerprintArgs,
+pub(super) fn read(
+    (args, width): (&FingerprintArgs, Width),
     mut input: InputStream,
     (delimiter, columns): (char, &[Column]),
-    sink: &mut dyn RowSink<F>,
+    sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
     let mut table = Table::new(columns)?;
     input.for_each_line(delimiter == ',', sink, |text, sink| {
         let cells = Cells::of_line(text, delimiter)?;
-        let Some(columns) = table.columns_of::<F>(args, &cells)? else { return Ok(()) };
-        let fingerprint = args.parse(cells.trimmed(columns.fingerprint).unwrap_or_default())?;
+        let Some(columns) = table.columns_of((args, width), &cells)? else { return Ok(()) };
+        let fingerprint = args.parse(width, cells.trimmed(columns.fingerprint).unwrap_or_default())?;
         let id = columns.id.and_then(|index| cells.trimmed(index)).filter(|cell| !cell.is_empty());
         let id = id.map(parse_id).transpose()?;
         let key = columns.key.and_then(|index| cells.key(index));
@@ -50,14 +50,14 @@ impl Table {
     }
 
     /// The columns of a row. `None` if the line is the header.
-    fn columns_of<F: Fingerprint>(
+    fn columns_of(
         &mut self,
-        args: &FingerprintArgs,
+        how: (&FingerprintArgs, Width),
         cells: &Cells<'_>,
     ) -> Result<Option<ColumnIndexes>, LineError> {
         let columns = match self.columns {
             Some(columns) => columns,
-            None => match ColumnIndexes::of_header::<F>(args, cells)? {
+            None => match ColumnIndexes::of_header(how, cells)? {
                 Some(named) => {
                     (self.columns, self.expected) = (Some(named), Some(cells.count()));
                     return Ok(None);
@@ -117,8 +117,11 @@ impl ColumnIndexes {
     }
 
     /// The indexes in a header. `None` if the first line is a row.
-    fn of_header<F: Fingerprint>(args: &FingerprintArgs, first: &Cells<'_>) -> Result<Option<Self>, String> {
-        let Err(why) = args.parse::<F>(first.trimmed(0).unwrap_or_default()) else { return Ok(None) };
+    fn of_header(
+        (args, width): (&FingerprintArgs, Width),
+        first: &Cells<'_>,
+    ) -> Result<Option<Self>, String> {
+        let Err(why) = args.parse(width, first.trimmed(0).unwrap_or_default()) else { return Ok(None) };
         let named = |field: &str| {
             let absent =
                 || format!("no column named {field:?}, and the first line is not a row either: {why}");

@@ -8,17 +8,18 @@ use super::rows::{DEFAULT_KEY_FIELD, InputRow, RowSink, not_an_id, parse_id};
 use super::stream::InputStream;
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 use nearprint_text::internal::key_in;
 
-pub(super) fn read<F: Fingerprint>(
-    args: &FingerprintArgs,
+pub(super) fn read(
+    (args, width): (&FingerprintArgs, Width),
     mut input: InputStream,
-    sink: &mut dyn RowSink<F>,
+    sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
     input.for_each_line(false, sink, |text, sink| {
         let object: Value = serde_json::from_str(text).map_err(|error| format!("not JSON ({error})"))?;
-        let fingerprint = fingerprint_of(args, &object)?;
+        let fingerprint = fingerprint_of((args, width), &object)?;
         let id = match member(&object, &args.id_field) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(parse_id(text)?),
@@ -30,16 +31,17 @@ pub(super) fn read<F: Fingerprint>(
 }
 
 /// The fingerprint in an object: a string, or a number if fingerprints have 64 bits.
-fn fingerprint_of<F: Fingerprint>(args: &FingerprintArgs, object: &Value) -> Result<F, String> {
+fn fingerprint_of(
+    (args, width): (&FingerprintArgs, Width),
+    object: &Value,
+) -> Result<AnyFingerprint, String> {
     let field = &args.fingerprint_field;
     match member(object, field) {
-        Some(Value::String(text)) => args.parse(text),
+        Some(Value::String(text)) => args.parse(width, text),
         Some(Value::Number(number)) => match number.as_u64() {
-            Some(number) if F::BITS == u64::BITS => Ok(F::from_bits(number, 0, u64::BITS)),
-            Some(_) => {
-                Err(format!("field {field:?} is a number; fingerprints of {} bits are strings", F::BITS))
-            }
-            None => Err(format!("field {field:?} is not a {}-bit fingerprint", F::BITS)),
+            Some(number) if width == Width::W64 => Ok(number.into()),
+            Some(_) => Err(format!("field {field:?} is a number; fingerprints of {width} bits are strings")),
+            None => Err(format!("field {field:?} is not a {width}-bit fingerprint")),
         },
         Some(_) => Err(format!("field {field:?} is neither a number nor a string")),
         None => Err(format!("no field {field:?}")),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use super::{Description, Inputs};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
-use nearprint::{Error, Fingerprint, Row, Width};
+use nearprint::any::AnyFingerprint;
+use nearprint::{Error, Width};
 use nearprint_text::recipe::Recipe;
 
 /// A list. Its beginning, which says what it is, has been read.
@@ -45,28 +46,28 @@ impl<'a> List<'a> {
         self.described.header.k
     }
 
-    /// Reads the fingerprints. Ids and keys are skipped.
-    pub(crate) fn fingerprints<F: Fingerprint>(self) -> Result<Vec<F>, Failure> {
-        let mut fingerprints = Vec::new();
-        self.inputs.read(self.args, &mut |fingerprint: F, _: Option<u64>| {
-            fingerprints.push(fingerprint);
+    /// Reads the words of the fingerprints. Ids and keys are skipped.
+    pub(crate) fn fingerprints(self) -> Result<Vec<u64>, Failure> {
+        let mut words = Vec::new();
+        self.inputs.read((self.args, self.width), &mut |fingerprint: AnyFingerprint, _: Option<u64>| {
+            words.extend_from_slice(fingerprint.words());
             Ok(())
         })?;
-        Ok(fingerprints)
+        Ok(words)
     }
 
-    /// Reads the rows, sorted and without repetitions. A row without an id gets the one after the largest id so far.
-    pub(crate) fn rows<F: Fingerprint>(self) -> Result<Vec<Row<F>>, Failure> {
-        let mut rows = Vec::new();
+    /// Reads the rows: the words of fingerprints, and ids. A row without an id gets the one after the largest id so
+    /// far.
+    pub(crate) fn rows(self) -> Result<(Vec<u64>, Vec<u64>), Failure> {
+        let (mut words, mut ids) = (Vec::new(), Vec::new());
         let mut next = Some(0u64);
-        self.inputs.read(self.args, &mut |fingerprint: F, id: Option<u64>| {
+        self.inputs.read((self.args, self.width), &mut |fingerprint: AnyFingerprint, id: Option<u64>| {
             let id = id.or(next).ok_or(Error::Limit("no automatic id is left above 2^64 - 1"))?;
             next = next.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
-            rows.push(Row { fingerprint, id });
+            words.extend_from_slice(fingerprint.words());
+            ids.push(id);
             Ok(())
         })?;
-        rows.sort_unstable();
-        rows.dedup();
-        Ok(rows)
+        Ok((words, ids))
     }
 }

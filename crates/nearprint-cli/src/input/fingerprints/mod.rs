@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{FingerprintArgs, FingerprintFormat};
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
 #[cfg(any(test, feature = "fuzzing"))]
-use stream::InputStream;
+use {nearprint::any::AnyFingerprint, stream::InputStream};
 
 pub(crate) use keys::{KeyEnd, read_keys};
 pub(crate) use list::List;
@@ -33,12 +33,12 @@ pub(crate) use rows::{Description, KeyPolicy, RowSink, store};
 pub(crate) use text::read_ids;
 
 /// Reads all inputs in their order, or standard input if there are none.
-pub(crate) fn read_all<F: Fingerprint>(
-    args: &FingerprintArgs,
+pub(crate) fn read_all(
+    how: (&FingerprintArgs, Width),
     inputs: &[PathBuf],
-    sink: &mut dyn RowSink<F>,
+    sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
-    Inputs::new(inputs).read(args, sink)
+    Inputs::new(inputs).read(how, sink)
 }
 
 /// Inputs in their order.
@@ -70,24 +70,20 @@ impl<'a> Inputs<'a> {
         self.first.as_ref().map(|first| first.description.clone()).unwrap_or_default()
     }
 
-    /// Passes the rows to a sink.
-    pub(crate) fn read<F: Fingerprint>(
-        self,
-        args: &FingerprintArgs,
-        sink: &mut dyn RowSink<F>,
-    ) -> Result<(), Failure> {
+    /// Passes the rows, whose fingerprints have a width, to a sink.
+    pub(crate) fn read(self, how: (&FingerprintArgs, Width), sink: &mut dyn RowSink) -> Result<(), Failure> {
         if let Some(first) = self.first {
-            first.read(args, sink)?;
+            first.read(how, sink)?;
         }
-        self.rest.iter().try_for_each(|path| match is_parquet(args, path) {
+        self.rest.iter().try_for_each(|path| match is_parquet(how.0, path) {
             true => {
                 sink.described(&Description::default())?;
                 #[cfg(feature = "parquet")]
-                return parquet::read(args, path, sink);
+                return parquet::read(how, path, sink);
                 #[cfg(not(feature = "parquet"))]
                 Err(Failure::without_feature("parquet"))
             }
-            false => OpenedInput::open(args, path)?.read(args, sink),
+            false => OpenedInput::open(how.0, path)?.read(how, sink),
         })
     }
 }
@@ -99,28 +95,34 @@ fn is_parquet(args: &FingerprintArgs, path: &Path) -> bool {
 
 /// A fingerprint and, if the input has them, its id and key.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) type RowRead<F> = (F, Option<u64>, Option<String>);
+pub(crate) type RowRead = (AnyFingerprint, Option<u64>, Option<String>);
 
 /// Reads bytes as a file of a format. Returns the rows before the first bad one, and what is wrong
 /// with that.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn read_bytes<F: Fingerprint>(
+pub(crate) fn read_bytes(
+    width: Width,
     format: FingerprintFormat,
     bytes: Vec<u8>,
-) -> (Vec<RowRead<F>>, Result<(), String>) {
+) -> (Vec<RowRead>, Result<(), String>) {
     let mut rows = CollectedRows(Vec::new());
     let (args, input) = (FingerprintArgs::default(), InputStream::of_bytes(bytes));
-    let end =
-        OpenedInput::of_stream(&args, Some(format), input).and_then(|input| input.read(&args, &mut rows));
+    let end = OpenedInput::of_stream(&args, Some(format), input)
+        .and_then(|input| input.read((&args, width), &mut rows));
     (rows.0, end.map_err(|failure| format!("{failure:?}")))
 }
 
 #[cfg(any(test, feature = "fuzzing"))]
-struct CollectedRows<F>(Vec<RowRead<F>>);
+struct CollectedRows(Vec<RowRead>);
 
 #[cfg(any(test, feature = "fuzzing"))]
-impl<F> RowSink<F> for CollectedRows<F> {
-    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+impl RowSink for CollectedRows {
+    fn row(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        id: Option<u64>,
+        key: Option<&str>,
+    ) -> Result<(), Failure> {
         self.0.push((fingerprint, id, key.map(str::to_string)));
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::raw::{ByteOrder, RawSection};
 use super::rows::RowSink;
 use super::stream::InputStream;
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Magic, version, and the length of the header text.
@@ -17,8 +17,8 @@ const ALIGNMENT: usize = 64;
 const MAX_HEADER_BYTES: u64 = 1 << 16;
 
 /// The header of an array of `count` fingerprints as uint64, in version 1.0 of the format.
-pub(crate) fn npy_header<F: Fingerprint>(count: u64) -> Vec<u8> {
-    let shape = shape_of(&count.to_string(), F::BITS / u64::BITS);
+pub(crate) fn npy_header(width: Width, count: u64) -> Vec<u8> {
+    let shape = shape_of(&count.to_string(), width.bits() / u64::BITS);
     let mut text = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': {shape}, }}");
     let len = (HEAD_BYTES + text.len() + 1).next_multiple_of(ALIGNMENT) - HEAD_BYTES;
     text += &" ".repeat(len - text.len() - 1);
@@ -39,7 +39,7 @@ fn shape_of(count: &str, numbers: u32) -> String {
 /// A row of uint64 starts with the least significant word, so its bytes are in memory order. A row
 /// of uint8 starts with the most significant byte, which is the order of digests and of packed
 /// bits.
-fn parse_header<F: Fingerprint>(text: &str) -> Result<(u64, ByteOrder), String> {
+fn parse_header(width: Width, text: &str) -> Result<(u64, ByteOrder), String> {
     let value = |name: &str| {
         let (_, after) = text.split_once(&format!("'{name}'"))?;
         after.trim_start().strip_prefix(':').map(str::trim_start)
@@ -48,7 +48,7 @@ fn parse_header<F: Fingerprint>(text: &str) -> Result<(u64, ByteOrder), String> 
     let kind = kind.split([',', '}']).next().unwrap_or_default().trim();
     let shape = value("shape").and_then(|shape| shape.strip_prefix('(')?.split_once(')'));
     let shape = shape.map_or("", |(shape, _)| shape.trim_end_matches([' ', ',']));
-    let (words, bytes) = (F::BITS / u64::BITS, F::BITS / 8);
+    let (words, bytes) = (width.bits() / u64::BITS, width.bits() / 8);
     let (order, numbers) = match kind {
         "'<u8'" => (ByteOrder::Little, words),
         "'|u1'" => (ByteOrder::Big, bytes),
@@ -62,8 +62,7 @@ fn parse_header<F: Fingerprint>(text: &str) -> Result<(u64, ByteOrder), String> 
     };
     let wanted = || {
         let (words, bytes) = (shape_of("n", words), shape_of("n", bytes));
-        let bits = F::BITS;
-        format!("fingerprints of {bits} bits are uint64 of shape {words} or uint8 of shape {bytes}")
+        format!("fingerprints of {width} bits are uint64 of shape {words} or uint8 of shape {bytes}")
     };
     let count = count.ok_or_else(|| format!("an array of {kind} and shape ({shape}); {}", wanted()))?;
     let is_by_columns = value("fortran_order").is_some_and(|order| order.starts_with("True"));
@@ -74,10 +73,7 @@ fn parse_header<F: Fingerprint>(text: &str) -> Result<(u64, ByteOrder), String> 
 }
 
 /// Reads an array.
-pub(super) fn read<F: Fingerprint>(
-    input: &mut InputStream,
-    sink: &mut dyn RowSink<F>,
-) -> Result<(), Failure> {
+pub(super) fn read(width: Width, input: &mut InputStream, sink: &mut dyn RowSink) -> Result<(), Failure> {
     let mut head = [0; HEAD_BYTES];
     let no_array = |input: &InputStream| input.bad_byte(0, "no NumPy array".into());
     input.reader.read_exact(&mut head).map_err(|_| no_array(input))?;
@@ -98,14 +94,14 @@ pub(super) fn read<F: Fingerprint>(
     let read = (&mut input.reader).take(len_bytes.min(MAX_HEADER_BYTES)).read_to_end(&mut text);
     read.map_err(|source| input.unreadable(source))?;
     let text = String::from_utf8_lossy(&text);
-    let (count, order) = parse_header::<F>(&text).map_err(|why| input.bad_byte(text_start, why))?;
-    RawSection { start: text_start + len_bytes, expected: Some(count), order }.read(input, sink)
+    let (count, order) = parse_header(width, &text).map_err(|why| input.bad_byte(text_start, why))?;
+    RawSection { start: text_start + len_bytes, expected: Some(count), order }.read(width, input, sink)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearprint::U256;
+    use Width::{W64, W128, W256};
 
     fn header(kind: &str, shape: &str) -> String {
         format!("{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}")
@@ -113,27 +109,27 @@ mod tests {
 
     #[test]
     fn headers_are_those_of_numpy() {
-        let bytes = npy_header::<u64>(3);
+        let bytes = npy_header(W64, 3);
         let text = header("'<u8'", "(3,)");
         assert_eq!((bytes.len(), &bytes[..10]), (128, &b"\x93NUMPY\x01\x00\x76\x00"[..]));
         assert_eq!((&bytes[10..10 + text.len()], bytes[127]), (text.as_bytes(), b'\n'));
-        for (bytes, shape) in [(npy_header::<u128>(7), "(7, 2)"), (npy_header::<U256>(0), "(0, 4)")] {
+        for (bytes, shape) in [(npy_header(W128, 7), "(7, 2)"), (npy_header(W256, 0), "(0, 4)")] {
             let text = header("'<u8'", shape);
             assert_eq!(&bytes[10..10 + text.len()], text.as_bytes());
         }
-        assert_eq!(npy_header::<U256>(u64::MAX).len() % ALIGNMENT, 0);
+        assert_eq!(npy_header(W256, u64::MAX).len() % ALIGNMENT, 0);
     }
 
     #[test]
     fn rows_are_whole_fingerprints() {
         let (little, big) = (ByteOrder::Little, ByteOrder::Big);
-        assert_eq!(parse_header::<u64>(&header("'<u8'", "(3,)")), Ok((3, little)));
-        assert_eq!(parse_header::<u64>("{'shape':(0,),'fortran_order':True,'descr':'<u8'}"), Ok((0, little)));
-        assert_eq!(parse_header::<u64>("{'shape':(2,8),'descr':'|u1'}"), Ok((2, big)));
-        assert_eq!(parse_header::<u128>(&header("'<u8'", "(3, 2)")), Ok((3, little)));
-        assert_eq!(parse_header::<u128>(&header("'|u1'", "(3, 16)")), Ok((3, big)));
-        assert_eq!(parse_header::<U256>(&header("'<u8'", "(3, 4)")), Ok((3, little)));
-        assert_eq!(parse_header::<U256>(&header("'|u1'", "(3, 32)")), Ok((3, big)));
+        assert_eq!(parse_header(W64, &header("'<u8'", "(3,)")), Ok((3, little)));
+        assert_eq!(parse_header(W64, "{'shape':(0,),'fortran_order':True,'descr':'<u8'}"), Ok((0, little)));
+        assert_eq!(parse_header(W64, "{'shape':(2,8),'descr':'|u1'}"), Ok((2, big)));
+        assert_eq!(parse_header(W128, &header("'<u8'", "(3, 2)")), Ok((3, little)));
+        assert_eq!(parse_header(W128, &header("'|u1'", "(3, 16)")), Ok((3, big)));
+        assert_eq!(parse_header(W256, &header("'<u8'", "(3, 4)")), Ok((3, little)));
+        assert_eq!(parse_header(W256, &header("'|u1'", "(3, 32)")), Ok((3, big)));
     }
 
     #[test]
@@ -150,14 +146,14 @@ mod tests {
             ("'<f8'", "(3, 0)", "(3, 0)"),
         ] {
             let why = format!("an array of {kind} and shape {quoted}; {wanted}");
-            assert_eq!(parse_header::<u64>(&header(kind, shape)), Err(why));
+            assert_eq!(parse_header(W64, &header(kind, shape)), Err(why));
         }
-        assert_eq!(parse_header::<u64>(""), Err(format!("an array of  and shape (); {wanted}")));
-        let wide = parse_header::<u128>(&header("'<u8'", "(3,)")).unwrap_err();
+        assert_eq!(parse_header(W64, ""), Err(format!("an array of  and shape (); {wanted}")));
+        let wide = parse_header(W128, &header("'<u8'", "(3,)")).unwrap_err();
         assert!(wide.ends_with("128 bits are uint64 of shape (n, 2) or uint8 of shape (n, 16)"), "{wide}");
-        let wide = parse_header::<U256>(&header("'<u8'", "(3, 2)")).unwrap_err();
+        let wide = parse_header(W256, &header("'<u8'", "(3, 2)")).unwrap_err();
         assert!(wide.ends_with("256 bits are uint64 of shape (n, 4) or uint8 of shape (n, 32)"), "{wide}");
         let columns = header("'<u8'", "(3, 2)").replace("False", "True");
-        assert!(parse_header::<u128>(&columns).unwrap_err().contains("Fortran order"));
+        assert!(parse_header(W128, &columns).unwrap_err().contains("Fortran order"));
     }
 }

@@ -10,7 +10,7 @@ use super::{csv, jsonl, npy, raw, text};
 use crate::args::{Column, FingerprintArgs, FingerprintFormat, width_by_digits};
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
-use nearprint::{Fingerprint, U256, Width};
+use nearprint::Width;
 use nearprint_text::documents::Compression;
 
 /// An input before its first row.
@@ -120,26 +120,25 @@ impl OpenedInput {
     }
 
     fn found_width(&mut self, digits: &str) {
-        let width = width_by_digits(digits).and_then(|bits| bits.to_string().parse().ok());
-        self.description.width = self.description.width.or(width);
+        self.description.width = self.description.width.or(width_by_digits(digits));
     }
 
     /// Passes the rows to a sink.
-    pub(super) fn read<F: Fingerprint>(
+    pub(super) fn read(
         mut self,
-        args: &FingerprintArgs,
-        sink: &mut dyn RowSink<F>,
+        how: (&FingerprintArgs, Width),
+        sink: &mut dyn RowSink,
     ) -> Result<(), Failure> {
         sink.described(&self.description)?;
         match self.format {
-            FingerprintFormat::Text => text::read(args, self.input, sink),
-            FingerprintFormat::U64 => raw::read(&mut self.input, u64::BITS, sink),
-            FingerprintFormat::U128 => raw::read(&mut self.input, u128::BITS, sink),
-            FingerprintFormat::U256 => raw::read(&mut self.input, U256::BITS, sink),
-            FingerprintFormat::Csv => csv::read(args, self.input, (',', &self.columns), sink),
-            FingerprintFormat::Tsv => csv::read(args, self.input, ('\t', &self.columns), sink),
-            FingerprintFormat::Jsonl => jsonl::read(args, self.input, sink),
-            FingerprintFormat::Npy => npy::read(&mut self.input, sink),
+            FingerprintFormat::Text => text::read(how, self.input, sink),
+            FingerprintFormat::U64 => raw::read(how.1, &mut self.input, Width::W64, sink),
+            FingerprintFormat::U128 => raw::read(how.1, &mut self.input, Width::W128, sink),
+            FingerprintFormat::U256 => raw::read(how.1, &mut self.input, Width::W256, sink),
+            FingerprintFormat::Csv => csv::read(how, self.input, (',', &self.columns), sink),
+            FingerprintFormat::Tsv => csv::read(how, self.input, ('\t', &self.columns), sink),
+            FingerprintFormat::Jsonl => jsonl::read(how, self.input, sink),
+            FingerprintFormat::Npy => npy::read(how.1, &mut self.input, sink),
             FingerprintFormat::Parquet => Err(self.input.bad_line("Parquet has to be in a file", "")),
         }
     }

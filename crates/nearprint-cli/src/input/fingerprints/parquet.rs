@@ -6,15 +6,16 @@ use super::raw::ByteOrder;
 use super::rows::{DEFAULT_KEY_FIELD, InputRow, LineError, RowSink, parse_id};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::{Fields, InputFile};
 use nearprint_text::internal::{ParquetReader, ParquetRow, ParquetValue as Value};
 
 /// Reads the rows of a file. Ids and keys are unsigned numbers or strings.
-pub(super) fn read<F: Fingerprint>(
-    args: &FingerprintArgs,
+pub(super) fn read(
+    (args, width): (&FingerprintArgs, Width),
     path: &Path,
-    sink: &mut dyn RowSink<F>,
+    sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
     let mut fields = Fields::default();
     fields.text.clone_from(&args.fingerprint_field);
@@ -25,7 +26,7 @@ pub(super) fn read<F: Fingerprint>(
     let id_field = existing(&rows, &args.id_field);
     let key_field = existing(&rows, args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD));
     while let Some((number, row)) = rows.next_row()? {
-        let parsed = parse_row(args, &row, id_field.as_deref(), key_field.as_deref());
+        let parsed = parse_row((args, width), &row, id_field.as_deref(), key_field.as_deref());
         parsed.map_err(LineError::Malformed).and_then(|row| row.send_to(sink)).map_err(
             |error| match error {
                 LineError::Malformed(why) => {
@@ -38,13 +39,13 @@ pub(super) fn read<F: Fingerprint>(
     Ok(())
 }
 
-fn parse_row<F: Fingerprint>(
-    args: &FingerprintArgs,
+fn parse_row(
+    (args, width): (&FingerprintArgs, Width),
     row: &ParquetRow,
     id: Option<&str>,
     key: Option<&str>,
-) -> Result<InputRow<'static, F>, String> {
-    let fingerprint = fingerprint(args, row.value(&args.fingerprint_field)?)?;
+) -> Result<InputRow<'static>, String> {
+    let fingerprint = fingerprint((args, width), row.value(&args.fingerprint_field)?)?;
     let id = id.map(|field| cell(row, field)).transpose()?.flatten();
     let id = id.map(|id| parse_id(&id)).transpose()?;
     let key = key.map(|field| cell(row, field)).transpose()?.flatten().map(Into::into);
@@ -53,13 +54,15 @@ fn parse_row<F: Fingerprint>(
 
 /// A fingerprint: a string, its bytes with the most significant one first, or a number if it has 64
 /// bits.
-fn fingerprint<F: Fingerprint>(args: &FingerprintArgs, value: Value<'_>) -> Result<F, String> {
-    let (field, bits) = (&args.fingerprint_field, F::BITS);
+fn fingerprint((args, width): (&FingerprintArgs, Width), value: Value<'_>) -> Result<AnyFingerprint, String> {
+    let (field, bits) = (&args.fingerprint_field, width.bits());
     match value {
-        Value::Text(text) => args.parse(text),
-        Value::Bytes(bytes) if bytes.len() == F::LEN_BYTES => Ok(ByteOrder::Big.decode(bytes)),
+        Value::Text(text) => args.parse(width, text),
+        Value::Bytes(bytes) if bytes.len() == 8 * width.words() => Ok(ByteOrder::Big.decode(bytes)),
         Value::Bytes(bytes) => Err(format!("{} bytes, where {bits} bits take {}", bytes.len(), bits / 8)),
-        Value::Number(number, _) if bits == u64::BITS => F::parse(&number).map_err(|error| error.to_string()),
+        Value::Number(number, _) if width == Width::W64 => {
+            AnyFingerprint::parse(width, &number, None).map_err(|error| error.to_string())
+        }
         Value::Number(..) => {
             Err(format!("column {field:?} holds numbers; fingerprints of {bits} bits are strings or bytes"))
         }

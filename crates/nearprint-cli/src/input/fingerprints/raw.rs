@@ -5,7 +5,8 @@ use std::io::{BufRead, Read};
 use super::rows::RowSink;
 use super::stream::InputStream;
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 
 /// The order of the bytes of a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,32 +18,32 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The fingerprint of `F::LEN_BYTES` bytes.
-    pub(super) fn decode<F: Fingerprint>(self, bytes: &[u8]) -> F {
+    /// The fingerprint of the bytes of a width.
+    pub(super) fn decode(self, bytes: &[u8]) -> AnyFingerprint {
+        let (mut words, (bytes, _)) = ([0; 4], bytes.as_chunks());
+        let own = &mut words[..bytes.len().min(4)];
         match self {
-            Self::Little => F::read_le(bytes),
+            Self::Little => own.iter_mut().zip(bytes).for_each(|(word, le)| *word = u64::from_le_bytes(*le)),
             Self::Big => {
-                let bytes = bytes.iter().map(|&byte| u64::from(byte));
-                (0..)
-                    .step_by(8)
-                    .zip(bytes)
-                    .fold(F::default(), |all, (at, byte)| all | F::from_bits(byte, at, 8))
+                own.iter_mut().zip(bytes.iter().rev()).for_each(|(word, be)| *word = u64::from_be_bytes(*be));
             }
         }
+        AnyFingerprint::from(&*own)
     }
 }
 
-/// Reads a file of raw fingerprints of a width, which must be the width of `F`.
-pub(super) fn read<F: Fingerprint>(
+/// Reads a file of raw fingerprints of a width, which must be the one that is wanted.
+pub(super) fn read(
+    wanted: Width,
     input: &mut InputStream,
-    bits: u32,
-    sink: &mut dyn RowSink<F>,
+    width: Width,
+    sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
-    if bits != F::BITS {
-        let why = format!("fingerprints of {bits} bits, expected {} bits", F::BITS);
+    if width != wanted {
+        let why = format!("fingerprints of {width} bits, expected {wanted} bits");
         return Err(Failure::Input { place: input.name.display().to_string(), why });
     }
-    RawSection { start: 0, expected: None, order: ByteOrder::Little }.read(input, sink)
+    RawSection { start: 0, expected: None, order: ByteOrder::Little }.read(width, input, sink)
 }
 
 /// The part of a file that holds raw fingerprints. It ends at the end of the file.
@@ -56,12 +57,13 @@ pub(super) struct RawSection {
 
 impl RawSection {
     /// Reads the fingerprints of an input that is positioned at the start of the section.
-    pub(super) fn read<F: Fingerprint>(
+    pub(super) fn read(
         &self,
+        width: Width,
         input: &mut InputStream,
-        sink: &mut dyn RowSink<F>,
+        sink: &mut dyn RowSink,
     ) -> Result<(), Failure> {
-        let len_bytes = F::LEN_BYTES;
+        let len_bytes = 8 * width.words();
         let mut at = self.start;
         loop {
             if input.reader.buffer().is_empty() {
@@ -88,7 +90,7 @@ impl RawSection {
                 0 => return self.check_count(input, (at - self.start) / len_bytes as u64),
                 len if len == len_bytes => sink.row(self.order.decode(&rest), None, None)?,
                 len => {
-                    let why = format!("{len} bytes after the last {}-bit number", F::BITS);
+                    let why = format!("{len} bytes after the last {width}-bit number");
                     return Err(input.bad_byte(at, why));
                 }
             }
@@ -110,18 +112,20 @@ impl RawSection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearprint::{Printed, U256};
 
     #[test]
     fn both_byte_orders_are_decoded() {
         let bytes: Vec<u8> = (1..=32).collect();
-        assert_eq!(ByteOrder::Big.decode::<u64>(&bytes[..8]), 0x0102_0304_0506_0708);
-        assert_eq!(ByteOrder::Little.decode::<u64>(&bytes[..8]), 0x0807_0605_0403_0201);
-        assert_eq!(ByteOrder::Big.decode::<u128>(&bytes[..16]), 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10);
+        assert_eq!(ByteOrder::Big.decode(&bytes[..8]), 0x0102_0304_0506_0708_u64.into());
+        assert_eq!(ByteOrder::Little.decode(&bytes[..8]), 0x0807_0605_0403_0201_u64.into());
+        assert_eq!(
+            ByteOrder::Big.decode(&bytes[..16]),
+            0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10_u128.into()
+        );
         let digits =
             |bytes: &[u8]| bytes.iter().fold("0x".to_string(), |text, byte| format!("{text}{byte:02x}"));
         let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
-        assert_eq!(Printed(ByteOrder::Big.decode::<U256>(&bytes)).to_string(), digits(&bytes));
-        assert_eq!(Printed(ByteOrder::Little.decode::<U256>(&bytes)).to_string(), digits(&reversed));
+        assert_eq!(ByteOrder::Big.decode(&bytes).to_string(), digits(&bytes));
+        assert_eq!(ByteOrder::Little.decode(&bytes).to_string(), digits(&reversed));
     }
 }

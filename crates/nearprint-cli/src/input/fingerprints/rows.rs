@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::args::agree;
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
-use nearprint::any::NewRows;
-use nearprint::{Error, Fingerprint, MAX_KEY_BYTES, Width};
+use nearprint::any::{AnyFingerprint, NewRows};
+use nearprint::{Error, MAX_KEY_BYTES, Width};
 
 /// What an input says about its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +32,10 @@ impl Description {
 }
 
 /// Receives the rows of an input.
-pub(crate) trait RowSink<F> {
+pub(crate) trait RowSink {
     /// The next row. `None` if the input has no id, or no key, for it.
-    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure>;
+    fn row(&mut self, fingerprint: AnyFingerprint, id: Option<u64>, key: Option<&str>)
+    -> Result<(), Failure>;
 
     /// What an input says about its rows, before the first of them.
     fn described(&mut self, _: &Description) -> Result<(), Failure> {
@@ -53,14 +54,13 @@ pub(crate) trait RowSink<F> {
 }
 
 /// Passes a row to a database of any width.
-pub(crate) fn store<F: Fingerprint>(
-    fingerprint: F,
+pub(crate) fn store(
+    fingerprint: AnyFingerprint,
     id: Option<u64>,
     key: Option<&str>,
     store: impl FnOnce(&NewRows<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let words = [0, 1, 2, 3].map(|index| fingerprint.le_word(index));
-    let fingerprints = &words[..F::WIDTH.words()];
+    let fingerprints = fingerprint.words();
     store(&NewRows { fingerprints, ids: Some(id.as_slice()), keys: Some(key.as_slice()), texts: None })
 }
 
@@ -83,15 +83,15 @@ impl KeyPolicy {
     }
 }
 
-impl<F, T: FnMut(F, Option<u64>) -> Result<(), Failure>> RowSink<F> for T {
-    fn row(&mut self, fingerprint: F, id: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
+impl<T: FnMut(AnyFingerprint, Option<u64>) -> Result<(), Failure>> RowSink for T {
+    fn row(&mut self, fingerprint: AnyFingerprint, id: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
         self(fingerprint, id)
     }
 }
 
 /// A row of an input.
-pub(super) struct InputRow<'a, F> {
-    pub(super) fingerprint: F,
+pub(super) struct InputRow<'a> {
+    pub(super) fingerprint: AnyFingerprint,
     pub(super) id: Option<u64>,
     /// An empty key is no key.
     pub(super) key: Option<Cow<'a, str>>,
@@ -99,9 +99,9 @@ pub(super) struct InputRow<'a, F> {
     pub(super) has_names: bool,
 }
 
-impl<F> InputRow<'_, F> {
+impl InputRow<'_> {
     /// Passes the row to a sink, with its key if the sink keeps keys.
-    pub(super) fn send_to(self, sink: &mut dyn RowSink<F>) -> Result<(), LineError> {
+    pub(super) fn send_to(self, sink: &mut dyn RowSink) -> Result<(), LineError> {
         let key = self.key.as_deref().filter(|key| !key.is_empty());
         let key = match (sink.key_policy(), key) {
             (KeyPolicy::Keep, Some(key)) if key.len() > MAX_KEY_BYTES => {

@@ -63,11 +63,11 @@ impl InputStream {
     ///
     /// Blank lines are allowed only at the end. Elsewhere a blank line may stand for a missing
     /// fingerprint, and skipping it would shift the ids of all following rows.
-    pub(super) fn for_each_line<F>(
+    pub(super) fn for_each_line(
         &mut self,
         is_quoted: bool,
-        sink: &mut dyn RowSink<F>,
-        mut visit: impl FnMut(&str, &mut dyn RowSink<F>) -> Result<(), LineError>,
+        sink: &mut dyn RowSink,
+        mut visit: impl FnMut(&str, &mut dyn RowSink) -> Result<(), LineError>,
     ) -> Result<(), Failure> {
         let mut bytes = Vec::new();
         let mut blank = None;

@@ -6,23 +6,27 @@ use super::rows::{RowSink, parse_id};
 use super::stream::InputStream;
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 
-pub(super) fn read<F: Fingerprint>(
-    args: &FingerprintArgs,
+pub(super) fn read(
+    how: (&FingerprintArgs, Width),
     mut input: InputStream,
-    sink: &mut dyn RowSink<F>,
+    sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
     input.for_each_line(false, sink, |text, sink| {
-        let (fingerprint, id) = parse_line(args, text.trim())?;
+        let (fingerprint, id) = parse_line(how, text.trim())?;
         Ok(sink.row(fingerprint, id, None)?)
     })
 }
 
-fn parse_line<F: Fingerprint>(args: &FingerprintArgs, text: &str) -> Result<(F, Option<u64>), String> {
+fn parse_line(
+    (args, width): (&FingerprintArgs, Width),
+    text: &str,
+) -> Result<(AnyFingerprint, Option<u64>), String> {
     let separator = |c: char| c == ',' || c == '\t' || c == ' ';
     let (first, rest) = text.split_at(text.find(separator).unwrap_or(text.len()));
-    let fingerprint = args.parse(first)?;
+    let fingerprint = args.parse(width, first)?;
     let rest = rest.trim_start();
     let id = rest.strip_prefix(',').unwrap_or(rest).trim_start();
     match id {
@@ -37,8 +41,8 @@ pub(crate) fn read_ids(
     visit: &mut dyn FnMut(u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     struct NoRows;
-    impl RowSink<u64> for NoRows {
-        fn row(&mut self, _: u64, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
+    impl RowSink for NoRows {
+        fn row(&mut self, _: AnyFingerprint, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
             Ok(())
         }
     }
@@ -58,7 +62,7 @@ mod tests {
     fn lines_have_a_fingerprint_and_perhaps_an_id() {
         let args = FingerprintArgs::default();
         for (text, row) in [
-            ("7", (7, None)),
+            ("7", (7_u64, None)),
             ("0xff", (255, None)),
             ("7\t1", (7, Some(1))),
             ("7,1", (7, Some(1))),
@@ -66,11 +70,12 @@ mod tests {
             ("7, 1", (7, Some(1))),
             ("7 , 18446744073709551615", (7, Some(u64::MAX))),
         ] {
-            assert_eq!(parse_line::<u64>(&args, text), Ok(row), "{text}");
+            let row = (row.0.into(), row.1);
+            assert_eq!(parse_line((&args, Width::W64), text), Ok(row), "{text}");
         }
         for text in ["x", "7 x", "7,", "7,,1", "7 1 2", "7 -1", "7 +1", "7;1", "-7", "7 18446744073709551616"]
         {
-            assert!(parse_line::<u64>(&args, text).is_err(), "{text}");
+            assert!(parse_line((&args, Width::W64), text).is_err(), "{text}");
         }
     }
 }

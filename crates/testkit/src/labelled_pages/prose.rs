@@ -37,7 +37,7 @@ const CRATES: [&str; 24] = [
 const MIN_WORDS: usize = 6;
 
 /// A model for each topic, in the order of [`CRATES`].
-pub(crate) fn topics() -> io::Result<Vec<Model>> {
+pub(super) fn topics() -> io::Result<Vec<Model>> {
     CRATES.iter().map(|name| Ok(Model::new(&sentences(&find(name)?)?))).collect()
 }
 

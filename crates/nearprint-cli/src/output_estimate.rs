@@ -1,10 +1,9 @@
 //! How many lines of pairs and clusters are to be expected, before they are searched for.
 
-use crate::exact::SimilarDocuments;
+use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
-use nearprint::any::{AnyRow, Sink};
-use nearprint::internal::words;
-use nearprint::{Error, Fingerprint, Row, Snapshot};
+use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot, Sink, distances};
+use nearprint::{Error, Row, Width};
 
 /// Rows of a database whose neighbours are counted.
 const SAMPLED_ROWS: u64 = 1000;
@@ -14,7 +13,7 @@ const SAMPLED_OF_LIST: usize = 64;
 const FAR_MORE: f64 = 4.0;
 
 /// The neighbours of a sample of rows, at equal steps through all of them.
-pub(crate) struct Expected {
+pub(crate) struct OutputEstimate {
     rows: f64,
     sampled: f64,
     /// The neighbours of all sampled rows.
@@ -23,7 +22,7 @@ pub(crate) struct Expected {
     clustered: f64,
 }
 
-impl Expected {
+impl OutputEstimate {
     fn new(rows: u64, neighbours: impl IntoIterator<Item = usize>) -> Self {
         let mut expected = Self { rows: rows as f64, sampled: 0.0, neighbours: 0.0, clustered: 0.0 };
         for near in neighbours {
@@ -35,34 +34,40 @@ impl Expected {
     }
 
     /// For the rows of a database within a distance.
-    pub(crate) fn of_rows<F: Fingerprint>(snapshot: &Snapshot<F>, k: u32) -> Result<Self, Error> {
-        let (rows, sample) = sample(snapshot)?;
-        let near = |row: &Row<F>| Ok(snapshot.query(row.fingerprint, k)?.len().saturating_sub(1));
-        let neighbours: Vec<usize> = sample.iter().map(near).collect::<Result<_, Error>>()?;
-        Ok(Self::new(rows, neighbours))
+    pub(crate) fn of_rows(snapshot: &AnySnapshot, k: u32) -> Result<Self, Error> {
+        Self::of_sample(snapshot, |row, found| snapshot.query(row.fingerprint.words(), k, found))
     }
 
     /// For the similar documents of a database.
-    pub(crate) fn of_documents<F: Fingerprint>(
-        snapshot: &Snapshot<F>,
-        similar: &SimilarDocuments,
-    ) -> Result<Self, Failure> {
-        let (rows, sample) = sample(snapshot)?;
+    pub(crate) fn of_documents(snapshot: &AnySnapshot, similar: &SimilarDocuments) -> Result<Self, Failure> {
         let mut finder = similar.documents.finder(similar.least)?;
+        Self::of_sample(snapshot, |row, found| {
+            Ok(finder.find_row(0, (row.fingerprint.words(), row.id), usize::MAX, found)?)
+        })
+    }
+
+    /// For what a search finds that finds the searched row, too.
+    fn of_sample<E: From<Error>>(
+        snapshot: &AnySnapshot,
+        mut find: impl FnMut(Row<AnyFingerprint>, &mut dyn Sink) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let (rows, sample) = sample(snapshot)?;
         let mut neighbours = Vec::with_capacity(sample.len());
         for row in sample {
-            let (mut found, words) = (Count(0), words(row.fingerprint).collect::<Vec<_>>());
-            finder.find_row(0, (&words, row.id), usize::MAX, &mut found)?;
+            let mut found = Count(0);
+            find(row, &mut found)?;
             neighbours.push(found.0.saturating_sub(1));
         }
         Ok(Self::new(rows, neighbours))
     }
 
     /// For the fingerprints of a list within a distance.
-    pub(crate) fn of_list<F: Fingerprint>(list: &[F], k: u32) -> Self {
-        let near = |&one: &F| list.iter().filter(|&&other| one.distance(other) <= k).count() - 1;
+    pub(crate) fn of_list(width: Width, words: &[u64], k: u32) -> Self {
+        let list = words.chunks_exact(width.words());
+        let near =
+            |one| distances(width, one, words).into_iter().filter(|distance| *distance <= k).count() - 1;
         let step = list.len().div_ceil(SAMPLED_OF_LIST).max(1);
-        Self::new(list.len() as u64, list.iter().step_by(step).map(near))
+        Self::new(list.len() as u64, list.step_by(step).map(near))
     }
 
     /// Fails if the pairs are far more than a limit.
@@ -85,16 +90,17 @@ impl Expected {
 }
 
 /// The number of rows, and some of them.
-fn sample<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<(u64, Vec<Row<F>>), Error> {
+fn sample(snapshot: &AnySnapshot) -> Result<(u64, Vec<Row<AnyFingerprint>>), Error> {
     let rows = snapshot.stats().rows;
     let (mut sample, mut at, step) = (Vec::new(), 0, rows.div_ceil(SAMPLED_ROWS).max(1));
-    snapshot.visit_rows(|row| {
-        if at % step == 0 {
-            sample.push(row);
+    for block in snapshot.rows()? {
+        for row in block?.rows() {
+            if at % step == 0 {
+                sample.push(row.row());
+            }
+            at += 1;
         }
-        at += 1;
-        Ok::<(), Error>(())
-    })?;
+    }
     Ok((rows, sample))
 }
 

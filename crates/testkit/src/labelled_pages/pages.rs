@@ -16,15 +16,15 @@ const MOST_CHANGED: usize = 3;
 const QUOTING: usize = 8;
 const RELATED: usize = 5;
 
-pub(crate) struct Page {
-    pub(crate) key: String,
+pub struct Page {
+    pub key: String,
     /// The same for all versions of an article.
-    pub(crate) group: String,
-    pub(crate) text: String,
+    pub group: String,
+    pub text: String,
 }
 
 /// All pages: site by site, with the versions of an article in order.
-pub(crate) fn all(topics: &[Model], paragraphs: &RangeInclusive<usize>, random: &mut Random) -> Vec<Page> {
+pub(super) fn all(topics: &[Model], paragraphs: &RangeInclusive<usize>, random: &mut Random) -> Vec<Page> {
     let (mut pages, mut quotable) = (Vec::new(), Vec::new());
     for number in 0..SITES {
         let site = Site::new(topics, random);

@@ -1,12 +1,9 @@
 //! Documents of databases that keep evidence: exact similarities decide, not fingerprints.
 
-use std::path::Path;
-
 use crate::args::{GlobalArgs, NearArgs, ResultArgs, exactly};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::any::AnyStream;
-use nearprint::{Fingerprint, Options};
+use nearprint::any::{AnySnapshot, AnyStream};
 use nearprint_text::stored::StoredDocuments;
 
 /// The documents of a database, and the similarity from which on they are near.
@@ -17,11 +14,11 @@ pub(crate) struct SimilarDocuments {
 
 impl SimilarDocuments {
     /// The documents of a database that keeps evidence, unless a distance is given.
-    pub(crate) fn open(path: &Path, options: &Options, near: NearArgs) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(snapshot: &AnySnapshot, near: NearArgs) -> Result<Option<Self>, Failure> {
         if near.has_distance() {
             return Ok(None);
         }
-        let documents = StoredDocuments::of(options.open_any(path)?.snapshot()?)?;
+        let documents = StoredDocuments::of(snapshot.clone())?;
         Ok(documents.map(|documents| {
             let least = near.similarity().unwrap_or(documents.recipe().near_similarity());
             Self { documents, least }
@@ -63,7 +60,7 @@ impl SimilarDocuments {
     }
 
     /// Prints pairs: of rows with their keys, or of fingerprints.
-    pub(crate) fn print_pairs<F: Fingerprint>(
+    pub(crate) fn print_pairs(
         &self,
         pairs: AnyStream,
         results: ResultArgs,
@@ -74,7 +71,7 @@ impl SimilarDocuments {
         results.print_header(out, &pair_columns(has_ids, true, true))?;
         for block in pairs {
             let block = block?;
-            out.write(|out| block.rows().try_for_each(|pair| format.similar_pair::<F>(out, &pair, has_ids)))?;
+            out.write(|out| block.rows().try_for_each(|pair| format.similar_pair(out, &pair, has_ids)))?;
         }
         self.note(global);
         Ok(())

@@ -15,31 +15,22 @@
 //! page. An article has 12 to 30 paragraphs. Its second version has one to three paragraphs
 //! rewritten, reworded, removed, added or moved, and a few other words changed; the third version
 //! has a few more words changed. Every eighth article quotes one or two paragraphs of another one,
-//! which does not make them duplicates. `pages.rs` has the numbers.
+//! which does not make them duplicates. `pages.rs` of testkit has the numbers.
 //!
 //! A Markov model of the documentation of one dependency makes the sentences of one topic.
-
-mod model;
-mod pages;
-mod prose;
 
 use std::io::{BufWriter, Write};
 use std::ops::RangeInclusive;
 
-use model::Random;
-
-/// Published results use this seed.
-const SEED: u64 = 4;
+use testkit::labelled_pages::{Page, generate};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paragraphs = match std::env::args().nth(1) {
         Some(range) => parse_range(&range).ok_or("expected a number of paragraphs, such as 12-30")?,
         None => 12..=30,
     };
-    let topics = prose::topics()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for page in pages::all(&topics, &paragraphs, &mut Random::new(SEED)) {
-        let pages::Page { key, group, text } = page;
+    for Page { key, group, text } in generate(&paragraphs)? {
         writeln!(out, "{}", serde_json::json!({ "key": key, "group": group, "text": text }))?;
     }
     Ok(out.flush()?)

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-pub(crate) struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     #[allow(clippy::cast_possible_truncation, reason = "the result is below `end`")]
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,22 +21,22 @@ impl Random {
         ((u128::from(mixed) * end as u128) >> 64) as usize
     }
 
-    pub(crate) fn within(&mut self, range: &RangeInclusive<usize>) -> usize {
+    pub(super) fn within(&mut self, range: &RangeInclusive<usize>) -> usize {
         range.start() + self.below(range.end() - range.start() + 1)
     }
 
     /// True once in `times` on average.
-    pub(crate) fn once_in(&mut self, times: usize) -> bool {
+    pub(super) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 }
 
 /// The successors of words in the sentences of one topic.
-pub(crate) struct Model {
+pub(super) struct Model {
     words: Vec<String>,
     /// First words of sentences.
     starts: Vec<usize>,
@@ -51,7 +51,7 @@ const MIN_WAYS: usize = 3;
 const MAX_WORDS: usize = 40;
 
 impl Model {
-    pub(crate) fn new(sentences: &[Vec<String>]) -> Self {
+    pub(super) fn new(sentences: &[Vec<String>]) -> Self {
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut model = Self {
             words: Vec::new(),
@@ -79,13 +79,13 @@ impl Model {
     }
 
     /// A random word, with the frequency of the sources.
-    pub(crate) fn word(&self, random: &mut Random) -> &str {
+    pub(super) fn word(&self, random: &mut Random) -> &str {
         let start = random.pick(&self.starts);
         let next = random.pick(&self.after_one[start]);
         &self.words[*self.after_one.get(next).map_or(next, |ways| random.pick(ways))]
     }
 
-    pub(crate) fn sentence(&self, random: &mut Random) -> Vec<&str> {
+    pub(super) fn sentence(&self, random: &mut Random) -> Vec<&str> {
         let mut sentence = vec![*random.pick(&self.starts)];
         while sentence.len() < MAX_WORDS {
             let last = sentence[sentence.len() - 1];
