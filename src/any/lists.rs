@@ -16,7 +16,8 @@ use crate::util::parallel::for_each;
 /// `block_rows` rows.
 ///
 /// # Errors
-/// [`Error::Io`](crate::Error::Io) where no thread can be started. Blocks fail as [`visit_pairs`] does.
+/// None before the first block, which fails with [`Error::Io`](crate::Error::Io) where no thread can be started.
+/// Blocks fail as [`visit_pairs`] does.
 pub fn find_all(
     width: Width,
     values: &[u64],
@@ -309,14 +310,14 @@ pub fn sketches(width: Width, values: &[u64], bands: BandLayout) -> Result<Vec<u
     }))
 }
 
-/// Runs `work` on a thread of its own.
+/// Rows that `work` makes.
 fn start(
     columns: (Width, Shape),
     options: Options,
     block_rows: usize,
     work: impl FnOnce(&Options, &mut Collector<'_>) -> Result<()> + Send + 'static,
 ) -> Result<AnyStream> {
-    AnyStream::start(columns, block_rows, (options.progress.clone(), LIST.into()), move |until, out| {
+    Ok(AnyStream::new(columns, block_rows, (options.progress.clone(), LIST.into()), move |until, out| {
         work(&options.progress(until), out)
-    })
+    }))
 }

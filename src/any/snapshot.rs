@@ -224,7 +224,7 @@ impl AnySnapshot {
     /// Every row, by fingerprint and id.
     ///
     /// # Errors
-    /// [`Error::Io`] where no thread can be started. Blocks fail as [`Snapshot::rows`] does.
+    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as [`Snapshot::rows`] does.
     pub fn rows(&self) -> Result<AnyStream> {
         typed!(PerWidth: &self.inner, snapshot => {
             self.stream(snapshot, self.shape(Shape::ROWS), |rows, out| {
@@ -239,7 +239,7 @@ impl AnySnapshot {
     /// All pairs of distinct fingerprints within `k` bits: see [`Snapshot::visit_pairs`].
     ///
     /// # Errors
-    /// [`Error::Io`] where no thread can be started. Blocks fail as [`Snapshot::visit_pairs`] does.
+    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as [`Snapshot::visit_pairs`] does.
     pub fn pairs(&self, k: u32) -> Result<AnyStream> {
         typed!(PerWidth: &self.inner, snapshot => {
             self.stream(snapshot, Shape::PAIRS, move |rows, out| {
@@ -319,23 +319,22 @@ impl AnySnapshot {
         })
     }
 
-    /// Rows that `work` makes of this snapshot on a thread of its own. It receives the snapshot with a
+    /// Rows that `work` makes of this snapshot. It receives the snapshot with a
     /// progress callback that ends the work once the stream is dropped.
     ///
     /// # Errors
-    /// [`Error::Io`] where no thread can be started. Blocks fail as `work` does.
+    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as `work` does.
     pub fn stream_of(
         &self,
         shape: Shape,
         work: impl FnOnce(&Self, &mut Collector<'_>) -> Result<()> + Send + 'static,
     ) -> Result<AnyStream> {
         let any = self.clone();
-        typed!(PerWidth: &self.inner, snapshot => {
-            let (progress, folder) = (snapshot.options().progress.clone(), snapshot.folder());
-            AnyStream::start((self.width(), shape), self.block_rows, (progress, folder), move |until, out| {
-                work(&any.with_progress(until), out)
-            })
-        })
+        let progress = typed!(PerWidth: &self.inner, snapshot => snapshot.options().progress.clone());
+        let source = (progress, self.folder());
+        Ok(AnyStream::new((self.width(), shape), self.block_rows, source, move |until, out| {
+            work(&any.with_progress(until), out)
+        }))
     }
 
     /// The keys of a row: see [`Snapshot::keys_of`].
@@ -415,7 +414,7 @@ impl AnySnapshot {
         RowSource { snapshot, has_keys: self.has_keys }
     }
 
-    /// Runs `work` on a thread of its own, with a snapshot of its own.
+    /// Rows that `work` makes of a snapshot of its own.
     fn stream<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,
@@ -424,10 +423,10 @@ impl AnySnapshot {
     ) -> Result<AnyStream> {
         let (snapshot, has_keys) = (snapshot.clone(), self.has_keys);
         let (progress, folder) = (snapshot.options().progress.clone(), snapshot.folder());
-        AnyStream::start((F::WIDTH, shape), self.block_rows, (progress, folder), move |until, out| {
+        Ok(AnyStream::new((F::WIDTH, shape), self.block_rows, (progress, folder), move |until, out| {
             let snapshot = snapshot.with_progress(until);
             work(&RowSource { snapshot: &snapshot, has_keys }, out)
-        })
+        }))
     }
 }
 

@@ -1,19 +1,23 @@
 //! Rows that a thread computes while they are consumed, in columns.
 
+use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use super::columns::{AnyRow, Columns, Shape, Sink, push_pair};
-use crate::database::streams::{Ahead, BlockSender, start};
-use crate::error::Result;
+use crate::database::streams::{Ahead, start, until};
+use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row, Width};
 use crate::progress::Progress;
 use crate::query::Pair;
+use crate::util::process::Process;
+use crate::util::visitor::CallerError;
 
-/// Rows, pairs or clusters in blocks of columns, which a thread computes while they are consumed.
-/// The rows before an error come first; an error is the last item.
+/// Rows, pairs or clusters in blocks of columns. As an iterator, they are computed by a thread, from the first
+/// item on, while they are consumed; [`visit`](Self::visit) needs none. The rows before an error come first; an error
+/// is the last item.
 ///
 /// It owns what it reads. Dropping it cancels the thread. In the child of a fork, where the thread is
 /// missing, items fail with [`Error::Forked`](crate::Error::Forked). A panic of the thread is passed
@@ -22,24 +26,40 @@ use crate::query::Pair;
 pub struct AnyStream {
     width: Width,
     shape: Shape,
-    blocks: Ahead<Columns>,
+    state: State,
 }
 
+#[derive(Debug)]
+enum State {
+    Waiting(Work),
+    Running(Ahead<Columns>),
+    /// The thread could not be started.
+    Failed,
+}
+
+/// What makes the blocks.
+struct Work {
+    block_rows: usize,
+    progress: Option<Arc<dyn Progress>>,
+    /// What is read, for messages.
+    source: PathBuf,
+    process: Process,
+    run: Mutex<Run>,
+}
+
+type Run = Box<dyn FnOnce(Arc<dyn Progress>, &mut Collector<'_>) -> Result<()> + Send>;
+
 impl AnyStream {
-    /// Runs `work` on a thread of its own. `source` is what is read, for messages.
-    pub(super) fn start(
+    /// Blocks that `work` makes. `source` is what is read, for messages.
+    pub(super) fn new(
         (width, shape): (Width, Shape),
         block_rows: usize,
         (progress, source): (Option<Arc<dyn Progress>>, PathBuf),
-        work: impl FnOnce(Arc<dyn Progress>, &mut Collector) -> Result<()> + Send + 'static,
-    ) -> Result<Self> {
-        let blocks = start(progress, source, move |until, sender| {
-            let mut collector = Collector { block: Columns::new(width, shape), block_rows, sender };
-            let done = work(until, &mut collector);
-            let sent = if collector.block.is_empty() { Ok(()) } else { collector.send() };
-            done.and(sent)
-        })?;
-        Ok(Self { width, shape, blocks })
+        work: impl FnOnce(Arc<dyn Progress>, &mut Collector<'_>) -> Result<()> + Send + 'static,
+    ) -> Self {
+        let (process, run): (_, Run) = (Process::current(), Box::new(work));
+        let run = Mutex::new(run);
+        Self { width, shape, state: State::Waiting(Work { block_rows, progress, source, process, run }) }
     }
 
     /// The width of the fingerprints.
@@ -54,10 +74,81 @@ impl AnyStream {
         self.shape
     }
 
+    /// Passes all blocks on that have not been taken. Before the first one is taken, this thread computes them.
+    ///
+    /// # Errors
+    /// As the blocks, and whatever `visit` returns, which ends the work.
+    pub fn visit<E: From<Error>>(
+        mut self,
+        mut visit: impl FnMut(&Columns) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (width, shape) = (self.width, self.shape);
+        match std::mem::replace(&mut self.state, State::Failed) {
+            State::Waiting(work) => {
+                let (mut failed, progress) = (CallerError::new(), work.progress.clone());
+                let done = work.run((width, shape), until(Arc::default(), progress), &mut |block| {
+                    let visited = failed.keep(visit(block));
+                    block.clear();
+                    visited
+                });
+                failed.or(done)
+            }
+            State::Running(mut blocks) => blocks.try_for_each(|block| visit(&block?)),
+            State::Failed => Ok(()),
+        }
+    }
+
     /// The next block, if it comes within a time: for callers that have other things to check
     /// meanwhile.
     pub fn next_within(&mut self, timeout: Duration) -> Poll<Option<Result<Columns>>> {
-        self.blocks.next_within(Some(timeout))
+        match self.running() {
+            Ok(blocks) => blocks.map_or(Poll::Ready(None), |blocks| blocks.next_within(Some(timeout))),
+            Err(error) => Poll::Ready(Some(Err(error))),
+        }
+    }
+
+    /// Starts the thread, unless it is there.
+    fn running(&mut self) -> Result<Option<&mut Ahead<Columns>>> {
+        if let State::Waiting(_) = self.state
+            && let State::Waiting(work) = std::mem::replace(&mut self.state, State::Failed)
+        {
+            work.process.check(|| work.source.clone()).map_err(Error::io("read", &work.source))?;
+            let columns = (self.width, self.shape);
+            let blocks = start(work.progress.clone(), work.source.clone(), move |until, sender| {
+                work.run(columns, until, &mut |block| {
+                    let next = Columns::new(block.width, block.shape);
+                    sender.send(std::mem::replace(block, next))
+                })
+            })?;
+            self.state = State::Running(blocks);
+        }
+        match &mut self.state {
+            State::Running(blocks) => Ok(Some(blocks)),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Work {
+    /// Passes all blocks to `send`.
+    fn run(
+        self,
+        (width, shape): (Width, Shape),
+        progress: Arc<dyn Progress>,
+        send: &mut dyn FnMut(&mut Columns) -> Result<()>,
+    ) -> Result<()> {
+        let run = self.run.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut collector =
+            Collector { block: Columns::new(width, shape), block_rows: self.block_rows, send };
+        let done = run(progress, &mut collector);
+        let sent = if collector.block.is_empty() { Ok(()) } else { (collector.send)(&mut collector.block) };
+        done.and(sent)
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Work").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -65,31 +156,32 @@ impl Iterator for AnyStream {
     type Item = Result<Columns>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.blocks.next()
+        self.running().map_or_else(|error| Some(Err(error)), |blocks| blocks?.next())
     }
 }
 
 /// Collects rows into blocks for the consumer of an [`AnyStream`].
-#[derive(Debug)]
 pub struct Collector<'a> {
     pub(super) block: Columns,
     block_rows: usize,
-    sender: &'a BlockSender<Columns>,
+    /// Takes the rows of a block.
+    send: &'a mut dyn FnMut(&mut Columns) -> Result<()>,
+}
+
+impl fmt::Debug for Collector<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").field("block", &self.block).finish_non_exhaustive()
+    }
 }
 
 impl Collector<'_> {
     /// Sends the block if it is full.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](crate::Error::Interrupted) once the stream is dropped.
+    /// [`Error::Interrupted`] once the stream is dropped.
     #[inline]
     pub fn send_full(&mut self) -> Result<()> {
-        if self.block.len() < self.block_rows { Ok(()) } else { self.send() }
-    }
-
-    fn send(&mut self) -> Result<()> {
-        let next = Columns::new(self.block.width, self.block.shape);
-        self.sender.send(std::mem::replace(&mut self.block, next))
+        if self.block.len() < self.block_rows { Ok(()) } else { (self.send)(&mut self.block) }
     }
 
     /// Collects pairs of fingerprints.

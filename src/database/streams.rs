@@ -129,6 +129,11 @@ impl Progress for UntilDropped {
     }
 }
 
+/// Passes progress on until `cancelled` is set.
+pub(crate) fn until(cancelled: Arc<AtomicBool>, progress: Option<Arc<dyn Progress>>) -> Arc<dyn Progress> {
+    Arc::new(UntilDropped { cancelled, progress })
+}
+
 /// Passes blocks to the consumer.
 #[derive(Debug)]
 pub(crate) struct BlockSender<B>(channel::Sender<Result<B>>);
@@ -343,7 +348,7 @@ pub(crate) fn start<B: Send + 'static>(
     work: impl FnOnce(Arc<dyn Progress>, &BlockSender<B>) -> Result<()> + Send + 'static,
 ) -> Result<Ahead<B>> {
     let cancelled = Arc::new(AtomicBool::new(false));
-    let until = Arc::new(UntilDropped { cancelled: cancelled.clone(), progress });
+    let until = until(cancelled.clone(), progress);
     let (blocks, receiver) = channel::bounded(BLOCKS_AHEAD);
     let sender = BlockSender(blocks);
     let run: Box<dyn FnOnce() + Send> = Box::new(move || {

@@ -302,6 +302,33 @@ fn rows_of_lists_have_the_pairs_and_clusters_of_brute_force<F: Fingerprint>() {
     assert!(found.rows().map(|row| (row.group, row.row().fingerprint, row.id)).eq(numbered));
 }
 
+#[test]
+fn blocks_are_visited_with_and_without_a_thread() {
+    let home = tempfile::tempdir().unwrap();
+    let any = build(&home.path().join("db"), &rows::<u64>(Data::Equal, 900, 1)).snapshot().unwrap();
+    let stream = || any.clone().with_block_rows(100).rows().unwrap();
+    let all = collected(Ok(stream()), Some(100));
+    for taken in 0..3 {
+        let mut stream = stream();
+        let mut found = Columns::new(Width::W64, stream.shape());
+        stream.by_ref().take(taken).for_each(|block| found.append(&block.unwrap()));
+        stream
+            .visit(|block| {
+                assert!(block.len() <= 100);
+                found.append(block);
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+        assert_eq!(found, all);
+    }
+    let mut visited = 0;
+    let ended = stream().visit(|_| {
+        visited += 1;
+        if visited < 2 { Ok(()) } else { Err(Error::Limit("enough")) }
+    });
+    assert!(matches!(ended, Err(Error::Limit("enough"))) && visited == 2);
+}
+
 /// Panics when pairs are compared.
 struct Broken;
 

@@ -93,14 +93,15 @@ impl OutputEstimate {
 fn sample(snapshot: &AnySnapshot) -> Result<(u64, Vec<Row<AnyFingerprint>>), Error> {
     let rows = snapshot.stats().rows;
     let (mut sample, mut at, step) = (Vec::new(), 0, rows.div_ceil(SAMPLED_ROWS).max(1));
-    for block in snapshot.rows()? {
-        for row in block?.rows() {
+    snapshot.rows()?.visit(|block| {
+        for row in block.rows() {
             if at % step == 0 {
                 sample.push(row.row());
             }
             at += 1;
         }
-    }
+        Ok::<(), Error>(())
+    })?;
     Ok((rows, sample))
 }
 

@@ -69,10 +69,9 @@ impl SimilarDocuments {
     ) -> Result<(), Failure> {
         let (has_ids, format) = (pairs.shape().ids, results.format);
         results.print_header(out, &pair_columns(has_ids, true, true))?;
-        for block in pairs {
-            let block = block?;
-            out.write(|out| block.rows().try_for_each(|pair| format.similar_pair(out, &pair, has_ids)))?;
-        }
+        pairs.visit(|block| {
+            out.write(|out| block.rows().try_for_each(|pair| format.similar_pair(out, &pair, has_ids)))
+        })?;
         self.note(global);
         Ok(())
     }

@@ -98,16 +98,15 @@ impl Args {
         let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
         self.results.print_header(out, &member_columns(has_keys, false))?;
         let mut sizes = Vec::new();
-        for block in source.clusters(k)? {
-            let block = block?;
-            for member in block.rows() {
+        source.clusters(k)?.visit(|block| {
+            sizes.extend(sizes_of(block));
+            block.rows().try_for_each(|member| {
                 let (group, row) = (member.group, member.row());
                 each_key(snapshots, row, |key| {
                     out.write(|out| format.cluster_member(out, (group, row), key, None))
-                })?;
-            }
-            sizes.extend(sizes_of(&block));
-        }
+                })
+            })
+        })?;
         out.flush()?;
         let near = format!("at most {k} bits");
         Ok(self.report.write(|| self.head(near, &sizes), |page| source.write_groups(k, page))?)
@@ -122,16 +121,15 @@ impl Args {
     ) -> Result<(), Failure> {
         let mut sizes = Vec::new();
         self.results.print_header(out, &member_columns(true, true))?;
-        for block in similar.documents.clusters(similar.least)? {
-            let block = block?;
+        similar.documents.clusters(similar.least)?.visit(|block| {
+            sizes.extend(sizes_of(block));
             out.write(|out| {
                 block.rows().try_for_each(|member| {
                     let (row, similarity) = ((member.group, member.row()), Some(member.similarity));
                     self.results.format.cluster_member(out, row, member.key, similarity)
                 })
-            })?;
-            sizes.extend(sizes_of(&block));
-        }
+            })
+        })?;
         out.flush()?;
         similar.note(global);
         let groups = |page: &mut GroupWriter| {
@@ -229,8 +227,7 @@ fn write_each_group(
     page: &mut GroupWriter,
     member: impl Fn(&AnyRow<'_>, &AnyRow<'_>) -> Result<ReportMember, Error>,
 ) -> Result<(), Error> {
-    for block in clusters {
-        let block = block?;
+    clusters.visit(|block| {
         let rows: Vec<AnyRow<'_>> = block.rows().collect();
         for cluster in rows.chunk_by(|a, b| a.group == b.group) {
             let [first, rest @ ..] = cluster else { continue };
@@ -240,8 +237,8 @@ fn write_each_group(
             let group = ReportGroup { kept, others, num_unlisted: rest.len() - listed.len() };
             page.group(&group).map_err(Error::io("write", "the report"))?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Writes clusters of similar documents to a page.

@@ -138,11 +138,7 @@ pub(super) fn print_pairs(
     format: ResultFormat,
     out: &mut OutputStream,
 ) -> Result<(), Error> {
-    for block in pairs {
-        let block = block?;
-        out.write(|out| block.rows().try_for_each(|pair| format.pair(out, &pair, None)))?;
-    }
-    Ok(())
+    pairs.visit(|block| out.write(|out| block.rows().try_for_each(|pair| format.pair(out, &pair, None))))
 }
 
 /// Prints pairs of rows: of databases once for each key of one row with each key of the other. If only one of the
@@ -154,8 +150,8 @@ pub(super) fn print_row_pairs(
     out: &mut OutputStream,
 ) -> Result<(), Error> {
     let [first, second] = [0, 1].map(|at| databases.map(|both| both[at].clone()));
-    for block in pairs {
-        for pair in block?.rows() {
+    pairs.visit(|block| {
+        block.rows().try_for_each(|pair| {
             each_key(first.as_slice(), pair.row(), |key_a| {
                 each_key(second.as_slice(), pair.other_row(), |key_b| {
                     let has_none = key_a.is_none() && key_b.is_none();
@@ -163,8 +159,7 @@ pub(super) fn print_row_pairs(
                     let ids = (pair.id, pair.other_id);
                     out.write(|out| format.id_pair(out, ids, pair.distance, keys.into(), None))
                 })
-            })?;
-        }
-    }
-    Ok(())
+            })
+        })
+    })
 }

@@ -46,8 +46,8 @@ impl KnownPictures {
         if snapshot.recipe() != Some(Recipe::Pdq.name()) || !snapshot.key_storage().has_texts() {
             return Err(refused());
         }
-        for block in snapshot.rows()? {
-            for row in block?.rows() {
+        snapshot.rows()?.visit(|block| {
+            for row in block.rows() {
                 for key in snapshot.keys_of(row.fingerprint, row.id)? {
                     // A row that another program has stored has no line, and nothing is compared with it.
                     let print = U256::from_le_words(row.fingerprint);
@@ -57,7 +57,8 @@ impl KnownPictures {
                     }
                 }
             }
-        }
+            Ok::<(), Error>(())
+        })?;
         Ok(known)
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use nearprint::any::find_row_clusters;
 use nearprint::internal::UnionFind;
-use nearprint::{Options, Result, Width};
+use nearprint::{Error, Options, Result, Width};
 
 use super::file::PictureFile;
 
@@ -65,15 +65,15 @@ fn connected(files: &[PictureFile], order: &[usize], k: u32, options: &Options) 
     let (ids, words): (Vec<u64>, Vec<[u64; 4]>) = prints.unzip();
     let mut sets = UnionFind::new(order.len());
     let rows = (words.as_flattened(), &*ids);
-    for block in find_row_clusters(Width::W256, rows, k.into(), options.clone(), BLOCK_ROWS)? {
-        let block = block?;
+    find_row_clusters(Width::W256, rows, k.into(), options.clone(), BLOCK_ROWS)?.visit(|block| {
         let place = |at: usize| u32::try_from(block.ids[at]).unwrap_or(u32::MAX);
         for at in 1..block.len() {
             if block.groups[at] == block.groups[at - 1] {
                 sets.unite(place(at - 1), place(at));
             }
         }
-    }
+        Ok::<(), Error>(())
+    })?;
     let mut copies: HashMap<(u64, u128), u32> = HashMap::new();
     for (place, file) in (0..).zip(order.iter().map(|&at| &files[at])).filter(|(_, file)| file.has_several) {
         let first = *copies.entry((file.stamp.size_bytes, file.hash)).or_insert(place);

@@ -64,7 +64,7 @@ pub use groups::Group;
 pub use job::FileJob;
 pub use kept_fingerprints::KeptFingerprints;
 pub(crate) use options::stored_recipe;
-pub use options::{DedupOptions, Evidence, recipe_of};
+pub use options::{DedupOptions, Evidence, recipe_in, recipe_of};
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use report::{DocumentsNear, DuplicateFile, DuplicateFiles, FileReport};
 pub use sharded::Shards;

@@ -90,14 +90,21 @@ impl DedupOptions {
     }
 }
 
+/// The recipe of the database in a folder: see [`recipe_in`].
+///
+/// # Errors
+/// As [`recipe_in`]; [`Error::Engine`](crate::Error::Engine) also if it cannot be opened.
+pub fn recipe_of(path: impl AsRef<Path>) -> Result<Recipe> {
+    recipe_in(&AnyDatabase::open(path)?)
+}
+
 /// The recipe of a database. A deduplication with this database uses it unless it is given another one.
 ///
 /// # Errors
 /// [`Error::Database`](crate::Error::Database) if it has no recipe, or one that this version does not
-/// support; [`Error::Engine`](crate::Error::Engine) if it cannot be opened.
-pub fn recipe_of(path: impl AsRef<Path>) -> Result<Recipe> {
-    let path = path.as_ref();
-    stored_recipe(AnyDatabase::open(path)?.recipe()?.as_deref(), path)
+/// support; [`Error::Engine`](crate::Error::Engine) if it cannot be read.
+pub fn recipe_in(database: &AnyDatabase) -> Result<Recipe> {
+    stored_recipe(database.recipe()?.as_deref(), database.path())
 }
 
 /// The recipe that a database stores.

@@ -19,7 +19,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
-use nearprint::width_of;
+use nearprint::{AnyDatabase, width_of};
 use nearprint_text::Error;
 use nearprint_text::dedup::{
     self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Shards, Unit,
@@ -406,12 +406,13 @@ impl Args {
                 false => self.recipe.recipe(),
             };
         };
-        let width = width_of(path)?;
-        let recipe = self.recipe.recipe_or(|| Ok(dedup::recipe_of(path)?))?;
-        if recipe.width() != width {
+        let database = AnyDatabase::open(path)?;
+        let recipe = self.recipe.recipe_or(|| Ok(dedup::recipe_in(&database)?))?;
+        if recipe.width() != database.width() {
             return Err(Failure::Usage(format!(
-                "{}: holds fingerprints of {width} bits, but the recipe makes {}",
+                "{}: holds fingerprints of {} bits, but the recipe makes {}",
                 path.display(),
+                database.width(),
                 recipe.width()
             )));
         }

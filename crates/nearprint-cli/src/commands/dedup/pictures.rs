@@ -52,18 +52,12 @@ impl Args {
         let plan = self.plan_for_pictures()?;
         let bars = global.bars();
         let options = self.writer.options(global).progress(bars.clone());
-        let writing = self.db.as_deref().filter(|_| !self.dry_run);
-        let mut store = writing.map(|db| PictureStore::open(db, &options)).transpose()?;
-        let read = |db: &Path| KnownPictures::of(db, &options, self.pictures.rotated);
-        let known = self.db.as_deref().map(read).transpose()?.unwrap_or_default();
+        let (mut store, known) = self.open_pictures(&options)?;
         let is_rotated = self.pictures.rotated;
         let reader = PictureReader::new(MAX_PICTURE_BYTES, is_rotated);
         let finder =
             Finder { reader, known: &known, is_rotated, threads: options.get_threads(), bars: &bars };
-        let mut rules = self.documents.folder_rules();
-        let references = finder.find(&self.reference, &rules, store.as_mut())?;
-        rules.read_elsewhere.clone_from(&self.reference);
-        let inputs = finder.find(&self.inputs, &rules, store.as_mut())?;
+        let (inputs, references) = self.find_pictures(&finder, store.as_mut())?;
         bars.clear();
         let folders = [&self.inputs[..], &self.reference[..]].concat();
         let here: HashSet<_> =
@@ -115,6 +109,25 @@ impl Args {
             })
         })?;
         acted.filter(|_| !self.dry_run).map_or(Ok(()), ActCounts::check)
+    }
+
+    /// What the database remembers, and where to store more unless this is a dry run.
+    fn open_pictures(&self, options: &Options) -> Result<(Option<PictureStore>, KnownPictures), Failure> {
+        let Some(db) = &self.db else { return Ok(Default::default()) };
+        let store = (!self.dry_run).then(|| PictureStore::open(db, options)).transpose()?;
+        Ok((store, KnownPictures::of(db, options, self.pictures.rotated)?))
+    }
+
+    /// The pictures of the inputs, and those of `--reference`.
+    fn find_pictures(
+        &self,
+        finder: &Finder<'_>,
+        mut store: Option<&mut PictureStore>,
+    ) -> Result<(Found, Found)> {
+        let mut rules = self.documents.folder_rules();
+        let references = finder.find(&self.reference, &rules, store.as_deref_mut())?;
+        rules.read_elsewhere.clone_from(&self.reference);
+        Ok((finder.find(&self.inputs, &rules, store)?, references))
     }
 
     fn plan_for_pictures(&self) -> Result<Option<Plan>, Failure> {

@@ -228,16 +228,12 @@ impl Args {
         let in_prefix = |row: &AnyRow<'_>| {
             self.prefix.as_ref().zip(leading(row)).is_none_or(|(prefix, leading)| prefix.contains(&leading))
         };
-        for block in snapshot.rows()? {
-            for row in block?.rows() {
-                if interrupt::check().is_break() {
-                    return Err(Error::Interrupted.into());
-                }
-                if in_prefix(&row) && self.id.is_none_or(|id| id == row.id) {
-                    visit(row.row())?;
-                }
+        let is_selected = |row: &AnyRow<'_>| in_prefix(row) && self.id.is_none_or(|id| id == row.id);
+        snapshot.rows()?.visit(|block| {
+            if interrupt::check().is_break() {
+                return Err(Error::Interrupted.into());
             }
-        }
-        Ok(())
+            block.rows().filter(is_selected).try_for_each(|row| visit(row.row()))
+        })
     }
 }

@@ -10,7 +10,7 @@ use crate::terminal::progress::Bars;
 use nearprint::any::find_row_clusters;
 use nearprint::internal::file::num_names;
 use nearprint::internal::{self as parallel, UnionFind};
-use nearprint::{Options, Result};
+use nearprint::{Error, Options, Result};
 use nearprint_text::dedup::Keep;
 use nearprint_text::documents::{InputFile, LeftOut, find_copies, open_regular};
 
@@ -68,15 +68,15 @@ pub(super) fn find(
     let ids: Vec<u64> = (0..texts.len() as u64).collect();
     let mut clusters = Vec::new();
     let near = comparer.near_fingerprints();
-    for block in find_row_clusters(width, (&words, &ids), near, options.clone(), BLOCK_ROWS)? {
-        let block = block?;
+    find_row_clusters(width, (&words, &ids), near, options.clone(), BLOCK_ROWS)?.visit(|block| {
         let mut members = block.ids.iter().map(|&id| usize::try_from(id).unwrap_or(usize::MAX));
         for cluster in block.groups.chunk_by(|a, b| a == b) {
             let mut cluster: Vec<usize> = members.by_ref().take(cluster.len()).collect();
             cluster.sort_unstable_by_key(|&at| (texts[at].rank, at));
             clusters.push(cluster);
         }
-    }
+        Ok::<(), Error>(())
+    })?;
     let (mut groups, mut done) = (Vec::new(), 0);
     let work = |at: usize, comparer: &mut Comparer<'_>, sink: parallel::Sink<'_, _>| {
         // The sink fails only after an interrupt, which `ordered` reports.
