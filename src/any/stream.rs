@@ -13,7 +13,7 @@ use crate::fingerprint::{Fingerprint, Row, Width};
 use crate::progress::Progress;
 use crate::query::Pair;
 use crate::util::process::Process;
-use crate::util::visitor::CallerError;
+use crate::util::visitor::visiting;
 
 /// Rows, pairs or clusters in blocks of columns. As an iterator, they are computed by a thread, from the first
 /// item on, while they are consumed; [`visit`](Self::visit) needs none. The rows before an error come first; an error
@@ -84,15 +84,14 @@ impl AnyStream {
     ) -> Result<(), E> {
         let (width, shape) = (self.width, self.shape);
         match std::mem::replace(&mut self.state, State::Failed) {
-            State::Waiting(work) => {
-                let (mut failed, progress) = (CallerError::new(), work.progress.clone());
-                let done = work.run((width, shape), until(Arc::default(), progress), &mut |block| {
-                    let visited = failed.keep(visit(block));
+            State::Waiting(work) => visiting(visit, |visit| {
+                let progress = until(Arc::default(), work.progress.clone());
+                work.run((width, shape), progress, &mut |block| {
+                    let visited = visit(block);
                     block.clear();
                     visited
-                });
-                failed.or(done)
-            }
+                })
+            }),
             State::Running(mut blocks) => blocks.try_for_each(|block| visit(&block?)),
             State::Failed => Ok(()),
         }
