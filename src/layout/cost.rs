@@ -2,7 +2,7 @@
 //!
 //! The model counts probes (directory look-ups) and candidates (entries that the filter reads in
 //! order). The look-ups of a query overlap, so it waits for their latency once. The
-//! constants are fitted to `cargo bench --bench model`; see ARCHITECTURE.md, "The cost model".
+//! constants are fitted to `cargo bench --bench model`; see docs/decisions/0029-plans-and-their-cost.md.
 
 use super::plan::{MAX_PROOF_STEPS, Plan};
 use super::scheme::Layout;
