@@ -132,18 +132,17 @@ mod tests {
 
     #[test]
     fn every_code_has_its_name() {
-        let codes = include_str!("status.rs").lines().filter_map(|line| {
-            let (name, number) =
-                line.strip_prefix("pub const ")?.strip_suffix(';')?.split_once(": nearprint_status = ")?;
-            Some((name, number.parse::<i32>().ok()?))
-        });
-        let codes: Vec<_> = codes.collect();
+        let header = include_str!("../include/nearprint.h").lines();
+        let names = header.filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
+        let codes = (0..).zip(names.skip_while(|(name, _)| *name != "NEARPRINT_OK"));
+        let codes = codes.take_while(|(number, (_, value))| value.parse() == Ok(*number));
+        let codes: Vec<(i32, &str)> = codes.map(|(number, (name, _))| (number, name)).collect();
         assert_eq!(codes.len(), NAMES.len());
         let name_of = |status| {
             // SAFETY: The function returns a string that lives forever.
             unsafe { CStr::from_ptr(nearprint_status_name(status)) }.to_str()
         };
-        for (name, number) in codes {
+        for (number, name) in codes {
             assert_eq!(name_of(number), Ok(name));
         }
         for unknown in [-1, 22, i32::MAX, i32::MIN] {

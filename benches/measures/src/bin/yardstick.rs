@@ -2,13 +2,13 @@
 //!
 //! ```sh
 //! nearprint dedup pages.jsonl -o unique.jsonl --key-field key --duplicates duplicates.tsv
-//! cargo run --release --package measures --bin yardstick -- pages.jsonl duplicates.tsv 0.7
+//! cargo run --release --package measures --bin yardstick -- pages.jsonl duplicates.tsv 0.7 0.999
 //! ```
 //!
 //! The first file holds documents, `{"key", "text"}` a line, in the order in which they were
 //! deduplicated; the second one begins each line with the key of a document that was left out and,
 //! behind a tab, the key of the kept one that it is a copy of. The third argument is the similarity from
-//! which on documents are near-duplicates.
+//! which on documents are near-duplicates. With a fourth one, a precision or a recall below it is an error.
 //!
 //! The similarity is Jaccard's, of the sets of three-word shingles: see
 //! [`nearprint_text::jaccard`].
@@ -37,6 +37,7 @@ fn main() -> Result<(), Error> {
     let documents = PathBuf::from(argument("the file of documents")?);
     let duplicates = PathBuf::from(argument("the file of duplicates")?);
     let least: f64 = argument("a similarity")?.parse()?;
+    let bound: f64 = arguments.next().map_or(Ok(0.0), |bound| bound.parse())?;
     let corpus = Corpus::read(documents)?;
     let mut kept_of = vec![None; corpus.sets.len()];
     for line in std::fs::read_to_string(duplicates)?.lines() {
@@ -52,9 +53,13 @@ fn main() -> Result<(), Error> {
     let right = similarities.iter().filter(|&&similarity| similarity >= least).count();
     let missed = corpus.missed(&kept_of, least);
     let share = |part: usize, whole: usize| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
+    let (precision, recall) = (share(right, similarities.len()), share(right, right + missed));
     println!("{} documents, {} left out", kept_of.len(), similarities.len());
-    println!("precision {:.4}, {right} rightly", share(right, similarities.len()));
-    println!("recall {:.4}, {missed} missed", share(right, right + missed));
+    println!("precision {precision:.4}, {right} rightly");
+    println!("recall {recall:.4}, {missed} missed");
+    if precision.min(recall) < bound {
+        return Err(format!("precision or recall is below {bound}").into());
+    }
     Ok(())
 }
 

@@ -117,43 +117,6 @@ mod tests {
         calls(&script.map(calls_of).concat());
     }
 
-    /// The functions of the library that a header declares.
-    fn declared(header: &str) -> Vec<&str> {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        header
-            .lines()
-            .filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic()))
-            .filter(|line| !line.starts_with("static inline") && !line.starts_with("typedef"))
-            .filter_map(|line| line.split_once('(').map(|(before, _)| before))
-            .filter_map(|before| before.rsplit(|c| !is_name(c)).next())
-            .filter(|name| name.starts_with("nearprint_"))
-            .collect()
-    }
-
-    /// The names in the body of the target, without its imports.
-    fn called(sources: &'static [&str]) -> Vec<&'static str> {
-        let is_import = |part: &&str| part.trim_start().starts_with("use ");
-        let of_source = |source: &&'static str| source.split_inclusive(';').filter(|part| !is_import(part));
-        let names = sources.iter().flat_map(of_source);
-        names.flat_map(|part| part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).collect()
-    }
-
-    #[test]
-    fn regression_every_function_of_the_header_is_called() {
-        const SOURCES: &[&str] = &[
-            include_str!("build.rs"),
-            include_str!("documents.rs"),
-            include_str!("read.rs"),
-            include_str!("shared.rs"),
-            include_str!("world.rs"),
-        ];
-        let declared = declared(include_str!("../../include/nearprint.h"));
-        assert!(declared.len() > 100, "{} functions", declared.len());
-        let called = called(SOURCES);
-        let missing: Vec<_> = declared.iter().copied().filter(|name| !called.contains(name)).collect();
-        assert_eq!(missing, [""; 0], "functions that the target never calls");
-    }
-
     #[test]
     fn the_target_passes() {
         TARGET.replay();
