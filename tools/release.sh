@@ -88,7 +88,7 @@ binary() {
   local triple=$1 name=nearprint-$version-$1 build=build folder suffix program
   suffix=$(suffix "$triple")
   [[ $triple != *-musl ]] || build=zigbuild
-  cargo "$build" --profile "$profile" --locked --target "$triple"
+  cargo "$build" --profile "$profile" --locked --target "$triple" --package nearprint-cli
   folder=$work/$name
   mkdir -p "$folder/bin"
   for program in "${programs[@]}"; do

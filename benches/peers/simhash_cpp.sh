@@ -15,7 +15,7 @@ bits=3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -z "${SIMHASH_CPP:-}" ]; then
-  git clone --quiet --depth 1 https://github.com/seomoz/simhash-cpp "$work/simhash-cpp"
+  ../../tools/peers.sh simhash-cpp "$work/simhash-cpp"
   SIMHASH_CPP=$work/simhash-cpp
 fi
 ../../crates/nearprint-c/install.sh "$work/nearprint"

@@ -12,6 +12,8 @@
 //! - [`columns`]: where results go.
 //! - The other modules are the functions, by handle, on [`nearprint::any`].
 
+// Paths of callers are bytes.
+#![cfg(unix)]
 #![expect(non_camel_case_types, reason = "the names of C")]
 #![expect(
     clippy::missing_safety_doc,

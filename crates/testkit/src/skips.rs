@@ -63,7 +63,8 @@ static SUMMARIZER: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
 /// Reports a test that does nothing on this machine, and why.
 ///
-/// Writes to standard error directly: the harness shows no output of passing tests.
+/// Writes to standard error directly: the harness shows no output of passing tests. nextest has that, too: with
+/// `NEARPRINT_SKIPPED`, the line is added to the file of that name.
 ///
 /// # Panics
 /// With `NEARPRINT_REQUIRE_ALL=1`, unless `NEARPRINT_MAY_SKIP` contains the need.
@@ -73,6 +74,10 @@ pub fn skip(need: Need, test: &str, reason: &str) {
     assert!(!is_required, "{test} needs {need}: {reason}; NEARPRINT_REQUIRE_ALL=1 allows no skips");
     let line = format!("{test} needs {need} ({})", reason.trim().replace('\n', " "));
     let _ = writeln!(std::io::stderr(), "skipped: {line}");
+    if let Some(list) = std::env::var_os("NEARPRINT_SKIPPED") {
+        let list = std::fs::File::options().append(true).create(true).open(list);
+        return list.and_then(|mut list| list.write_all(format!("skipped: {line}\n").as_bytes())).unwrap();
+    }
     if cfg!(windows) {
         // It has no shell that could collect lines.
         return;

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The Python package: the command of README.md, its tests, types and style. The library is compiled as tests are. With
+# PEERS=yes, it is compiled as for a release, and the tests of datasketch and the published pictures of others run, too.
+source "$(dirname "$0")/common.sh"
+if [ "${PEERS:-}" != yes ]; then
+  export MATURIN_PEP517_ARGS="--profile test"
+  export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} datasketch pictures"
+else
+  folder datasketch
+  folder pdq
+  folder imagededup
+  tools/peers.sh datasketch "$work/datasketch"
+  tools/peers.sh ThreatExchange "$work/pdq"
+  tools/peers.sh imagededup "$work/imagededup"
+  export DATASKETCH="$work/datasketch" THREATEXCHANGE="$work/pdq" IMAGEDEDUP="$work/imagededup"
+fi
+# Spark needs Java.
+tools/setup.sh python java || NEARPRINT_MAY_SKIP+=" java"
+tools/ci/python-packages.sh
+export PATH="$tools/python/bin:$PATH"
+tools/readme.sh python .
+# It is there already; this checks that its tests have what they need.
+pip install --quiet "nearprint[test]"
+ruff format --no-cache --check python
+ruff check --no-cache python
+python crates/nearprint-text/dictionary/make.py --check
+sed -n '/^```python$/,/^```$/p' README.md | sed '/^```/d' > "$work/readme.py"
+(cd "$work" && python readme.py)
+# Away from the sources, so that it is the installed package that is imported.
+folder python
+cp -r python/{tests,benchmarks,examples,README.md,FRAMES.md,pyproject.toml} "$work/python"
+cd "$work/python"
+# Spark's tests wait for Spark: beside the others they take little.
+pytest -q tests/test_spark.py > "$work/spark" 2>&1 &
+spark=$!
+mypy tests benchmarks
+mypy -p nearprint
+stubtest nearprint._nearprint
+pytest -q --ignore tests/test_spark.py
+wait "$spark" || { cat "$work/spark"; exit 1; }
+cat "$work/spark"
