@@ -7,17 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nearprint::any::AnyFingerprint;
 use nearprint_text::Result;
 use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
-use nearprint_text::recipe::Recipe;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
-use crate::arguments::engine_options;
+use crate::arguments::NamedOptions;
 use crate::capsules::ArrowArrays;
-use crate::errors::{OrRaise, fork_error, input_error};
-use crate::file_job::{evidence_of, near_options};
+use crate::errors::{OrRaise, fork_error};
 use crate::texts::texts_of;
 use crate::watch::{Ticker, watch};
 
@@ -80,40 +78,6 @@ fn name_of(decision: &Decision) -> &'static str {
     }
 }
 
-/// How documents are compared.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Settings {
-    recipe: String,
-    k: Option<u32>,
-    similarity: Option<f64>,
-    confirm: Option<String>,
-    evidence: Option<String>,
-    cut_after: Option<String>,
-    min_tokens: usize,
-    min_features: usize,
-    /// Refuses a database with another recipe.
-    require_recipe: bool,
-    unique_keys: bool,
-    threads: Option<usize>,
-    memory: Option<usize>,
-}
-
-impl Settings {
-    fn options(self, ticker: Arc<Ticker>) -> std::result::Result<DedupOptions, String> {
-        let recipe = self.recipe.parse::<Recipe>().map_err(|why| why.to_string())?;
-        let mut options = near_options(recipe, self.k, self.similarity, self.confirm.as_deref())?;
-        options.require_recipe = self.require_recipe;
-        options.unique_keys = self.unique_keys;
-        options.evidence = evidence_of(self.evidence.as_deref())?;
-        options.cut_after = self.cut_after;
-        options.min_tokens = self.min_tokens;
-        options.min_features = self.min_features;
-        options.engine = engine_options(self.threads, self.memory).progress(ticker);
-        Ok(options)
-    }
-}
-
 /// Decides documents in order, and remembers what it keeps. Every call can be interrupted; the object is unusable after
 /// that.
 #[pyclass(frozen, module = "nearprint._nearprint")]
@@ -146,9 +110,18 @@ impl Deduplicator {
 impl Deduplicator {
     /// Opens or creates the database at a path; without one, remembers documents temporarily.
     #[staticmethod]
-    fn open(py: Python<'_>, path: Option<PathBuf>, settings: Settings) -> PyResult<Self> {
+    #[pyo3(signature = (path, settings, unique_keys=false))]
+    fn open(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        settings: NamedOptions,
+        unique_keys: bool,
+    ) -> PyResult<Self> {
         let ticker = Arc::new(Ticker::default());
-        let options = settings.options(ticker.clone()).map_err(|why| input_error(py, &why))?;
+        let mut options = DedupOptions::with_default_recipe().or_raise(py)?;
+        options.unique_keys = unique_keys;
+        options.engine = settings.engine.progress(ticker.clone());
+        settings.values.iter().try_for_each(|(name, values)| options.set(name, values)).or_raise(py)?;
         let open = || match path {
             Some(path) => AnyDeduplicator::open(path, options),
             None => AnyDeduplicator::temporary(options),

@@ -1,11 +1,9 @@
 //! Deciding which texts of a stream are kept.
 
 use std::ffi::c_char;
-use std::path::Path;
 
 use nearprint::any::{AnyRow, Columns, Shape, Sink};
-use nearprint_text::Recipe;
-use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions, recipe_of};
+use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -54,8 +52,10 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
         let deduplicator = call.new_handle(deduplicator, "deduplicator")?;
         let path = call.path(path, path_len)?;
         let recipe = call.optional_text(recipe, recipe_len, "recipe")?;
-        let mut dedup = dedup_options(path, recipe)?;
-        dedup.similarity = limit_of(similarity, &dedup.recipe)?;
+        let mut dedup = DedupOptions::with_default_recipe()?;
+        for (name, value) in [("recipe", recipe.map(str::to_string)), ("similarity", limit_of(similarity)?)] {
+            value.map_or(Ok(()), |value| dedup.set(name, &[value.into()]))?;
+        }
         dedup.engine = settings::options(call, options)?;
         let opened = AnyDeduplicator::open(path, dedup)?;
         if opened.unfinished().is_some() {
@@ -161,27 +161,12 @@ pub unsafe extern "C" fn nearprint_deduplicator_free(deduplicator: *mut nearprin
     unsafe { handle::free(deduplicator) }
 }
 
-/// The options for a database that may not exist, with a recipe that may be missing.
-fn dedup_options(path: &Path, recipe: Option<&str>) -> Outcome<DedupOptions> {
-    let parsed = match recipe {
-        None if path.exists() => recipe_of(path)?,
-        recipe => recipe.unwrap_or("minhash").parse()?,
-    };
-    let mut options = DedupOptions::new(parsed);
-    options.require_recipe = recipe.is_some();
-    Ok(options)
-}
-
 /// The limit that was given, if any.
-fn limit_of(similarity: f64, recipe: &Recipe) -> Outcome<Option<f64>> {
+fn limit_of(similarity: f64) -> Outcome<Option<String>> {
     if !(0.0..=1.0).contains(&similarity) {
         return Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1")));
     }
-    let given = Some(similarity).filter(|&similarity| similarity > 0.0);
-    if given.is_some() && recipe.bands().is_none() {
-        return Err(Failure::argument("similarity", "needs a recipe of MinHash"));
-    }
-    Ok(given)
+    Ok((similarity > 0.0).then(|| similarity.to_string()))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each room uses only those before it: `temporary`, the files that a process needs for itself; `unit`; `order`;
-//! `decide`; `job`; `output`; `run`.
+//! Each room uses only those before it: `temporary`, the files that a process needs for itself; `values`, options by
+//! name; `unit`; `order`; `decide`; `job`; `output`; `run`.
 
 mod decide;
 mod job;
@@ -18,6 +18,7 @@ mod output;
 mod run;
 mod temporary;
 mod unit;
+mod values;
 
 pub use crate::time::UtcTime;
 pub use decide::{

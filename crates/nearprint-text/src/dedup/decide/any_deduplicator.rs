@@ -64,7 +64,8 @@ impl AnyDeduplicator {
         Self::new(None, options)
     }
 
-    fn new(path: Option<PathBuf>, options: DedupOptions) -> Result<Self> {
+    fn new(path: Option<PathBuf>, mut options: DedupOptions) -> Result<Self> {
+        options.choose_recipe(Recipe::DEFAULT, path.as_deref().filter(|path| path.exists()))?;
         let width = options.recipe.width();
         width.visit(Open { path, options }).map(Self)
     }

@@ -434,6 +434,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             completed: None,
             largest: self.groups.largest()?,
             near: self.deduplicator.measure().near(),
+            recipe: self.deduplicator.recipe().clone(),
             counts_copies: self.deduplicator.counts_copies(),
             left_out: reader.left_out().clone(),
             files,
