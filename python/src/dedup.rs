@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nearprint::any::AnyFingerprint;
 use nearprint_text::Result;
-use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
+use nearprint_text::dedup::{self, Decision, DedupOptions};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -29,13 +29,13 @@ type DuplicateArrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>
 
 /// Decides documents, each with a name for its decision.
 fn decide(
-    decider: &mut AnyDeduplicator,
+    decider: &mut dedup::Deduplicator,
     documents: &[(&str, &str)],
     ticker: &Ticker,
 ) -> Result<Vec<Decided>> {
     let width = decider.recipe().width();
     let mut all = Vec::with_capacity(documents.len());
-    decider.visit_decided(documents, &mut |decided| {
+    decider.decide_batch(documents, |decided| {
         let (name, printed) =
             (name_of(&decided.decision), AnyFingerprint::new(width, &decided.fingerprint).to_string());
         let (of, similarity) = match decided.decision {
@@ -50,12 +50,12 @@ fn decide(
 
 /// Decides texts whose keys are their numbers.
 fn decide_texts(
-    decider: &mut AnyDeduplicator,
+    decider: &mut dedup::Deduplicator,
     documents: &[(&str, &str)],
     ticker: &Ticker,
 ) -> Result<Duplicates> {
     let (mut numbers, mut similarities) = (Vec::new(), Vec::new());
-    decider.visit_decided(documents, &mut |decided| {
+    decider.decide_batch(documents, |decided| {
         let (number, similarity) = match decided.decision {
             Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(-1), similarity),
             _ => (-1, f64::NAN),
@@ -82,7 +82,7 @@ fn name_of(decision: &Decision) -> &'static str {
 /// that.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Deduplicator {
-    decider: Mutex<Option<AnyDeduplicator>>,
+    decider: Mutex<Option<dedup::Deduplicator>>,
     ticker: Arc<Ticker>,
     /// The process that opened it.
     process: u32,
@@ -93,7 +93,7 @@ impl Deduplicator {
     fn call<T: Send>(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&mut Option<AnyDeduplicator>) -> Option<Result<T>> + Send,
+        call: impl FnOnce(&mut Option<dedup::Deduplicator>) -> Option<Result<T>> + Send,
     ) -> PyResult<T> {
         if std::process::id() != self.process {
             return Err(fork_error(py, "was opened before a fork; open it again in this process"));
@@ -123,8 +123,8 @@ impl Deduplicator {
         options.engine = settings.engine.progress(ticker.clone());
         settings.values.iter().try_for_each(|(name, values)| options.set(name, values)).or_raise(py)?;
         let open = || match path {
-            Some(path) => AnyDeduplicator::open(path, options),
-            None => AnyDeduplicator::temporary(options),
+            Some(path) => dedup::Deduplicator::open(path, options),
+            None => dedup::Deduplicator::temporary(options),
         };
         let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })

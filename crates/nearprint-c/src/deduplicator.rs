@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::any::{AnyRow, Columns, Shape, Sink};
-use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -20,7 +20,7 @@ const DUPLICATES: Shape = Shape { ids: false, keys: true, similarities: true, ..
 /// Decides which texts of a stream are kept, and stores those in a database: a text is kept unless an
 /// earlier kept one is similar.
 pub struct nearprint_deduplicator {
-    inner: Shared<AnyDeduplicator>,
+    inner: Shared<Deduplicator>,
 }
 
 impl Handle for nearprint_deduplicator {
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
             value.map_or(Ok(()), |value| dedup.set(name, &[value.into()]))?;
         }
         dedup.engine = settings::options(call, options)?;
-        let opened = AnyDeduplicator::open(path, dedup)?;
+        let opened = Deduplicator::open(path, dedup)?;
         if opened.unfinished().is_some() {
             let why =
                 format!("{}: an unfinished job has to be finished first, by its command", path.display());
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_decide(
             shared.with(|dedup| {
                 let mut found = Columns::new(dedup.recipe().width(), DUPLICATES);
                 let mut at = 0;
-                dedup.visit_decided(&given, &mut |decided| {
+                dedup.decide_batch(&given, |decided| {
                     kept.set_at(at, i32::from(decided.decision == Decision::Kept));
                     if let Decision::Duplicate { of, distance, similarity } = &decided.decision {
                         let (distance, similarity, key) = (*distance, *similarity, Some(of.as_str()));
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_close(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let deduplicator = call.handle(deduplicator, "deduplicator")?;
-        deduplicator.inner.close("deduplicator", |dedup| Ok(dedup.finish()?))
+        deduplicator.inner.close("deduplicator", |dedup| Ok(dedup.try_finish()?))
     })
 }
 
@@ -171,6 +171,7 @@ fn limit_of(similarity: f64) -> Outcome<Option<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::ptr;
 
     use super::*;
@@ -200,15 +201,14 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("seen.np");
         let options = || DedupOptions::new("minhash".parse().unwrap());
-        let mut job = AnyDeduplicator::open(&path, options()).unwrap();
+        let mut job = Deduplicator::open(&path, options()).unwrap();
         job.checkpoint(b"half of it").unwrap();
         drop(job);
         let (status, opened) = open(&path);
         assert!(status == NEARPRINT_MISMATCH && opened.is_null(), "{status}");
-        let mut job = AnyDeduplicator::open(&path, options()).unwrap();
+        let mut job = Deduplicator::open(&path, options()).unwrap();
         assert_eq!(job.unfinished(), Some(&b"half of it"[..]));
         job.finish().unwrap();
-        drop(job);
         let (status, opened) = open(&path);
         assert_eq!(status, NEARPRINT_OK);
         // SAFETY: It was made above.

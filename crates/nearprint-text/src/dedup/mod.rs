@@ -22,8 +22,8 @@ mod values;
 
 pub use crate::time::UtcTime;
 pub use decide::{
-    AnyDeduplicator, Confirm, Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence,
-    KeptFingerprints, ParseConfirmError, recipe_in, recipe_of, stored_text, with_texts_to_store,
+    Confirm, Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, KeptFingerprints,
+    ParseConfirmError, recipe_in, recipe_of, stored_text, with_texts_to_store,
 };
 pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
 pub use job::{

@@ -167,9 +167,11 @@ impl DedupOptions {
         let parts = parts.iter().map(|(part, value)| (&**part, &**value));
         let stored = stored.map(|path| Ok::<_, Error>((path, AnyDatabase::open(path)?))).transpose()?;
         self.recipe = match &stored {
-            Some((path, database)) if !is_named => {
-                stored_recipe(database.recipe()?.as_deref(), path)?.with(parts)?
-            }
+            Some((path, database)) if !is_named => match database.recipe()? {
+                // Whoever opens it says what it lacks.
+                None if database.width() == self.recipe.width() => return Ok(()),
+                stored => stored_recipe(stored.as_deref(), path)?.with(parts)?,
+            },
             None if is_default && parts.len() == 0 => default.parse()?,
             None if is_default => Recipe::of_parts(parts)?,
             _ => self.recipe.with(parts)?,
