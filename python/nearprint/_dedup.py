@@ -87,7 +87,6 @@ def dedup(
     if table is not None and source.table is None:
         raise InputError(f"table = {table!r}: a table is wanted, not {type(texts).__name__}")
     settings = settings_of(
-        path,
         recipe=recipe,
         k=k,
         similarity=similarity,

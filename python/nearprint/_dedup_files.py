@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
-from typing import Any, Literal, Optional, Union
+from typing import Literal, Optional, Union
 
 from . import _nearprint
 from ._arrays import check_threads, path_of
@@ -13,7 +13,7 @@ from ._database import Path
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._reports import Deduplication, UnitCounts
-from ._settings import check_count, check_similarity
+from ._settings import check_count
 from ._sources import Missing, check_missing
 
 
@@ -29,6 +29,7 @@ def dedup_files(
     rejects: Optional[Path] = None,
     exclude: Iterable[str] = (),
     ext: Iterable[str] = (),
+    ignore: Optional[str] = None,
     no_ignore: bool = False,
     null: bool = False,
     text_field: str = "text",
@@ -69,6 +70,7 @@ def dedup_files(
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out,
+    ``ignore`` those of names that are left out everywhere, by default of licences and lock files,
     ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written,
     with fields ``duplicate_of``, ``cluster``, ``similarity`` and ``exact``. With ``cluster_size``, each has the number
     of documents of its cluster. This takes a second pass, and excludes ``database`` and ``unit``. ``keep`` is as in
@@ -113,58 +115,22 @@ def dedup_files(
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.
     """
-    if isinstance(inputs, (str, bytes, os.PathLike)):
-        inputs = [inputs]
-    if isinstance(against, (str, bytes, os.PathLike)):
-        against = [against]
+    given = dict(locals())
+    for name, value in given.items():
+        if isinstance(value, (bytes, os.PathLike)):
+            given[name] = path_of(value)
+    page, listens = given.pop("report"), given.pop("progress")
+    given["against"] = _paths(against)
+    given["exclude"], given["ext"] = _patterns("exclude", exclude), _patterns("ext", ext)
+    given["keep_fields"] = _names(keep_fields)
     check_missing(missing)
-    description = _description(
-        [path_of(path) for path in inputs],
-        path_of(output),
-        database=_optional(database),
-        against=[path_of(path) for path in against],
-        within=within,
-        duplicates=_optional(duplicates),
-        rejects=_optional(rejects),
-        recipe=recipe,
-        k=k,
-        similarity=similarity,
-        confirm=confirm,
-        evidence=evidence,
-        keep=keep,
-        shards=shards,
-        unit=unit,
-        min_words=min_words,
-        min_repeats=check_count(min_repeats, "min_repeats", 2),
-        min_left=_check_share(min_left),
-        keep_hollow=keep_hollow,
-        exclude=_patterns("exclude", exclude),
-        ext=_patterns("ext", ext),
-        no_ignore=no_ignore,
-        null=null,
-        text_field=text_field,
-        missing=missing,
-        key_field=key_field,
-        input_format=input_format,
-        cut_after=cut_after,
-        min_tokens=min_tokens,
-        min_features=min_features,
-        add_fingerprint=add_fingerprint,
-        keep_fields=_names(keep_fields),
-        old_id=old_id,
-        cleaned=cleaned,
-        report=_optional(report),
-        annotate=annotate,
-        cluster_size=cluster_size,
-        duplicates_header=duplicates_header,
-        dry_run=dry_run,
-        restart=restart,
-        again=again,
-        threads=threads,
-        memory=memory,
-    )
-    with listening(progress) as listener:
-        found = _nearprint.dedup_files(description, listener)
+    if threads is not None:
+        check_threads(threads)
+    if memory is not None:
+        check_count(memory, "memory", 1)
+    del given["inputs"], given["output"]
+    with listening(listens) as listener:
+        found = _nearprint.dedup_files(_paths(inputs), path_of(output), given, page, listener)
     units, completed = found.pop("units"), found.pop("completed")
     return Deduplication(
         **found,
@@ -173,44 +139,9 @@ def dedup_files(
     )
 
 
-def _check_share(share: float) -> float:
-    if not 0 <= share <= 1:
-        raise InputError(f"min_left = {share}: a number from 0 to 1 is wanted")
-    return float(share)
-
-
-def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
-    defaults: dict[str, Any] = dict.fromkeys(
-        (
-            "database",
-            "duplicates",
-            "rejects",
-            "recipe",
-            "k",
-            "similarity",
-            "confirm",
-            "evidence",
-            "key_field",
-            "input_format",
-        )
-    )
-    defaults |= dict.fromkeys(
-        ("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report", "shards", "min_words")
-    )
-    defaults |= {"keep_fields": [], "exclude": [], "ext": [], "against": [], "threads": None, "memory": None}
-    defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
-    defaults |= dict.fromkeys(("no_ignore", "null", "within", "keep_hollow"), False)
-    defaults |= {"min_repeats": 2, "min_left": 0.0}
-    description = {**defaults, "text_field": "text", "missing": "raise", **options, "inputs": inputs, "output": output}
-    counts = (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1), ("shards", 1), ("min_words", 2))
-    for name, least in counts:
-        if description[name] is not None:
-            description[name] = check_count(description[name], name, least)
-    if description["threads"] is not None:
-        check_threads(description["threads"])
-    if description["similarity"] is not None:
-        description["similarity"] = check_similarity(description["similarity"])
-    return description
+def _paths(paths: Union[Path, Sequence[Path]]) -> list[str]:
+    """The paths of one or several."""
+    return [path_of(path) for path in ([paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths)]
 
 
 def _patterns(name: str, patterns: Iterable[str]) -> list[str]:
@@ -219,10 +150,10 @@ def _patterns(name: str, patterns: Iterable[str]) -> list[str]:
     return list(patterns)
 
 
-def _names(fields: Optional[Iterable[str]]) -> list[str]:
-    """The names of fields, none for all of them."""
+def _names(fields: Optional[Iterable[str]]) -> Optional[list[str]]:
+    """The names of fields, ``None`` for all of them."""
     if fields is None:
-        return []
+        return None
     if isinstance(fields, (str, bytes)):
         raise TypeError("keep_fields: one text, where a list of names is wanted")
     names = list(fields)
@@ -232,7 +163,3 @@ def _names(fields: Optional[Iterable[str]]) -> list[str]:
         if not isinstance(name, str):
             raise TypeError(f"keep_fields: {type(name).__name__}, where a name is wanted")
     return names
-
-
-def _optional(path: Optional[Path]) -> Optional[str]:
-    return None if path is None else path_of(path)

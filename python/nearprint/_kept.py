@@ -28,7 +28,6 @@ _KEPT_BETWEEN_COMMITS = 1 << 16
 
 
 def settings_of(
-    database: Optional[str],
     *,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -38,32 +37,22 @@ def settings_of(
     min_tokens: int = 0,
     min_features: int = 0,
     cut_after: Optional[str] = None,
-    unique_keys: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
 ) -> dict[str, Any]:
     """Checked settings for the native module. The recipe is by default the one of the database, or ``minhash``."""
     return {
-        "recipe": recipe or _stored_recipe(database) or "minhash",
-        "require_recipe": recipe is not None,
-        "k": None if k is None else check_count(k, "k", 0, 256),
+        "recipe": recipe,
+        "k": None if k is None else check_count(k, "k"),
         "similarity": None if similarity is None else check_similarity(similarity),
         "confirm": confirm,
         "evidence": evidence,
         "min_tokens": check_count(min_tokens, "min_tokens"),
         "min_features": check_count(min_features, "min_features"),
         "cut_after": cut_after,
-        "unique_keys": unique_keys,
         "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory", 1),
     }
-
-
-def _stored_recipe(database: Optional[str]) -> Optional[str]:
-    if database is None or not os.path.exists(database):
-        return None
-    with _database.open(database) as opened:
-        return opened.recipe
 
 
 def opened(path: Optional[str], settings: dict[str, Any]) -> _nearprint.Deduplicator:
@@ -97,7 +86,7 @@ class Kept:
 
     def __init__(self, database: Optional[Path] = None, **settings: Any) -> None:
         self._database = None if database is None else path_of(database)
-        self._settings = settings_of(self._database, **settings)
+        self._settings = settings_of(**settings)
         self._folder: Optional[str] = None
         self._decider: Optional[_nearprint.Deduplicator] = None
         self._count = self._uncommitted = 0

@@ -135,7 +135,7 @@ class Core:
 @final
 class Deduplicator:
     @staticmethod
-    def open(path: Optional[str], settings: dict[str, Any]) -> Deduplicator: ...
+    def open(path: Optional[str], settings: dict[str, Any], unique_keys: bool = False) -> Deduplicator: ...
     def candidates(self) -> tuple[str, int]: ...
     def decide_texts(
         self, numbers: npt.NDArray[np.int64], texts: Any
@@ -167,7 +167,9 @@ class Stream:
 def width_of(path: Union[str, PathLike[str]]) -> int:
     """The width in bits of the database at a path. Raises ``Error`` if there is none."""
 
-def dedup_files(description: dict[str, Any], listener: _Listener) -> dict[str, Any]: ...
+def dedup_files(
+    inputs: list[str], output: str, options: dict[str, Any], page: Optional[str], listener: _Listener
+) -> dict[str, Any]: ...
 def repair(
     path: str, dest: str, settings: dict[str, Any], collects: bool, listener: _Listener
 ) -> tuple[bool, bool, list[int], list[tuple[str, str, str]], Optional[_Words]]: ...

@@ -293,8 +293,8 @@ class _Work:
         names = ("k", "similarity", "confirm", "cut_after")
         near: dict[str, Any] = {name: self._job.get(name) for name in names}
         least = self._job.get("min_features", 0)
-        settings = settings_of(self._path, recipe=recipe, **near, min_features=least, unique_keys=True)
-        return Deduplicator.open(self._path, settings)
+        settings = settings_of(recipe=recipe, **near, min_features=least)
+        return Deduplicator.open(self._path, settings, unique_keys=True)
 
     def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
         """Decides which documents are new, and inserts these into the target."""

@@ -1,5 +1,6 @@
 //! What Python passes: settings and rows.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use nearprint::any::NewRows;
@@ -7,7 +8,7 @@ use nearprint::{Event, KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result,
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyList};
 
 use crate::errors::input_error;
 
@@ -164,8 +165,39 @@ impl BorrowedRows<'_> {
     }
 }
 
-/// Threads and memory.
-pub(crate) fn engine_options(threads: Option<usize>, memory: Option<usize>) -> Options {
-    let options = threads.map_or(Options::new(), |threads| Options::new().threads(threads));
-    memory.map_or(options.clone(), |bytes| options.memory_bytes(bytes))
+/// Options by name, each with its values.
+pub(crate) struct NamedOptions {
+    pub(crate) values: Vec<(String, Vec<OsString>)>,
+    /// Threads and memory, which are among the options.
+    pub(crate) engine: Options,
+}
+
+/// Reads a dictionary. What is `None` or `False` is not given.
+impl FromPyObject<'_, '_> for NamedOptions {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let (mut values, mut engine) = (Vec::new(), Options::new());
+        for (name, value) in given.cast::<PyDict>()?.iter() {
+            let name: String = name.extract()?;
+            match &*name {
+                _ if value.is_none() || value.extract().is_ok_and(|is_on: bool| !is_on) => {}
+                "threads" => engine = engine.threads(value.extract()?),
+                "memory" => engine = engine.memory_bytes(value.extract()?),
+                _ => values.push((name, values_of(&value)?)),
+            }
+        }
+        Ok(Self { values, engine })
+    }
+}
+
+/// The values of an option: none for a switch.
+fn values_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<OsString>> {
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Vec::new());
+    }
+    if value.is_instance_of::<PyList>() {
+        return value.extract();
+    }
+    Ok(vec![value.str()?.extract()?])
 }

@@ -6,18 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nearprint::any::AnyFingerprint;
 use nearprint_text::Result;
-use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions};
-use nearprint_text::recipe::Recipe;
+use nearprint_text::dedup::{self, Decision, DedupOptions};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
-use crate::arguments::engine_options;
+use crate::arguments::NamedOptions;
 use crate::capsules::ArrowArrays;
-use crate::errors::{OrRaise, fork_error, input_error};
-use crate::file_job::{evidence_of, near_options};
+use crate::errors::{OrRaise, fork_error};
 use crate::texts::texts_of;
 use crate::watch::{Ticker, watch};
 
@@ -31,13 +29,13 @@ type DuplicateArrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>
 
 /// Decides documents, each with a name for its decision.
 fn decide(
-    decider: &mut AnyDeduplicator,
+    decider: &mut dedup::Deduplicator,
     documents: &[(&str, &str)],
     ticker: &Ticker,
 ) -> Result<Vec<Decided>> {
     let width = decider.recipe().width();
     let mut all = Vec::with_capacity(documents.len());
-    decider.visit_decided(documents, &mut |decided| {
+    decider.decide_batch(documents, |decided| {
         let (name, printed) =
             (name_of(&decided.decision), AnyFingerprint::new(width, &decided.fingerprint).to_string());
         let (of, similarity) = match decided.decision {
@@ -52,12 +50,12 @@ fn decide(
 
 /// Decides texts whose keys are their numbers.
 fn decide_texts(
-    decider: &mut AnyDeduplicator,
+    decider: &mut dedup::Deduplicator,
     documents: &[(&str, &str)],
     ticker: &Ticker,
 ) -> Result<Duplicates> {
     let (mut numbers, mut similarities) = (Vec::new(), Vec::new());
-    decider.visit_decided(documents, &mut |decided| {
+    decider.decide_batch(documents, |decided| {
         let (number, similarity) = match decided.decision {
             Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(-1), similarity),
             _ => (-1, f64::NAN),
@@ -80,45 +78,11 @@ fn name_of(decision: &Decision) -> &'static str {
     }
 }
 
-/// How documents are compared.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Settings {
-    recipe: String,
-    k: Option<u32>,
-    similarity: Option<f64>,
-    confirm: Option<String>,
-    evidence: Option<String>,
-    cut_after: Option<String>,
-    min_tokens: usize,
-    min_features: usize,
-    /// Refuses a database with another recipe.
-    require_recipe: bool,
-    unique_keys: bool,
-    threads: Option<usize>,
-    memory: Option<usize>,
-}
-
-impl Settings {
-    fn options(self, ticker: Arc<Ticker>) -> std::result::Result<DedupOptions, String> {
-        let recipe = self.recipe.parse::<Recipe>().map_err(|why| why.to_string())?;
-        let mut options = near_options(recipe, self.k, self.similarity, self.confirm.as_deref())?;
-        options.require_recipe = self.require_recipe;
-        options.unique_keys = self.unique_keys;
-        options.evidence = evidence_of(self.evidence.as_deref())?;
-        options.cut_after = self.cut_after;
-        options.min_tokens = self.min_tokens;
-        options.min_features = self.min_features;
-        options.engine = engine_options(self.threads, self.memory).progress(ticker);
-        Ok(options)
-    }
-}
-
 /// Decides documents in order, and remembers what it keeps. Every call can be interrupted; the object is unusable after
 /// that.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Deduplicator {
-    decider: Mutex<Option<AnyDeduplicator>>,
+    decider: Mutex<Option<dedup::Deduplicator>>,
     ticker: Arc<Ticker>,
     /// The process that opened it.
     process: u32,
@@ -129,7 +93,7 @@ impl Deduplicator {
     fn call<T: Send>(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&mut Option<AnyDeduplicator>) -> Option<Result<T>> + Send,
+        call: impl FnOnce(&mut Option<dedup::Deduplicator>) -> Option<Result<T>> + Send,
     ) -> PyResult<T> {
         if std::process::id() != self.process {
             return Err(fork_error(py, "was opened before a fork; open it again in this process"));
@@ -146,12 +110,21 @@ impl Deduplicator {
 impl Deduplicator {
     /// Opens or creates the database at a path; without one, remembers documents temporarily.
     #[staticmethod]
-    fn open(py: Python<'_>, path: Option<PathBuf>, settings: Settings) -> PyResult<Self> {
+    #[pyo3(signature = (path, settings, unique_keys=false))]
+    fn open(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        settings: NamedOptions,
+        unique_keys: bool,
+    ) -> PyResult<Self> {
         let ticker = Arc::new(Ticker::default());
-        let options = settings.options(ticker.clone()).map_err(|why| input_error(py, &why))?;
+        let mut options = DedupOptions::with_default_recipe().or_raise(py)?;
+        options.unique_keys = unique_keys;
+        options.engine = settings.engine.progress(ticker.clone());
+        settings.values.iter().try_for_each(|(name, values)| options.set(name, values)).or_raise(py)?;
         let open = || match path {
-            Some(path) => AnyDeduplicator::open(path, options),
-            None => AnyDeduplicator::temporary(options),
+            Some(path) => dedup::Deduplicator::open(path, options),
+            None => dedup::Deduplicator::temporary(options),
         };
         let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })

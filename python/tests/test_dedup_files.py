@@ -99,6 +99,15 @@ def test_passages_have_options_of_their_own(pages: Path, tmp_path: Path) -> None
         nearprint.dedup_files(pages, tmp_path / "out", shards=0)
 
 
+def test_regression_a_database_to_compare_with_has_the_recipe(pages: Path, tmp_path: Path) -> None:
+    reference = tmp_path / "ref.np"
+    first = nearprint.dedup_files(pages, tmp_path / "first.jsonl", database=reference, recipe="simhash")
+    done = nearprint.dedup_files(pages, tmp_path / "later.jsonl", against=reference)
+    assert first.kept > 0 and (done.documents, done.kept) == (len(BODIES), 0)
+    with pytest.raises(nearprint.InputError, match="the recipe makes 256"):
+        nearprint.dedup_files(pages, tmp_path / "other.jsonl", against=reference, recipe="minhash")
+
+
 def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     done = nearprint.dedup_files(pages, output, key_field="url", unit="paragraph", recipe="exact clean=html,nfc,lower")
@@ -165,7 +174,7 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
             nearprint.dedup_files(pages, tmp_path / "out", **options)
         assert not (tmp_path / "out").exists()
 
-    refused("'paragraph', 'line' or 'passage' is wanted", unit="word")
+    refused("not paragraph, line or passage", unit="word")
     refused("annotate is for whole documents", unit="line", annotate=True)
     refused("add_fingerprint is for whole documents", unit="line", add_fingerprint="f")
     refused("keep is for whole documents", unit="line", keep="longest")

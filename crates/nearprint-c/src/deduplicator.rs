@@ -1,11 +1,9 @@
 //! Deciding which texts of a stream are kept.
 
 use std::ffi::c_char;
-use std::path::Path;
 
 use nearprint::any::{AnyRow, Columns, Shape, Sink};
-use nearprint_text::Recipe;
-use nearprint_text::dedup::{AnyDeduplicator, Decision, DedupOptions, recipe_of};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -22,7 +20,7 @@ const DUPLICATES: Shape = Shape { ids: false, keys: true, similarities: true, ..
 /// Decides which texts of a stream are kept, and stores those in a database: a text is kept unless an
 /// earlier kept one is similar.
 pub struct nearprint_deduplicator {
-    inner: Shared<AnyDeduplicator>,
+    inner: Shared<Deduplicator>,
 }
 
 impl Handle for nearprint_deduplicator {
@@ -54,10 +52,12 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
         let deduplicator = call.new_handle(deduplicator, "deduplicator")?;
         let path = call.path(path, path_len)?;
         let recipe = call.optional_text(recipe, recipe_len, "recipe")?;
-        let mut dedup = dedup_options(path, recipe)?;
-        dedup.similarity = limit_of(similarity, &dedup.recipe)?;
+        let mut dedup = DedupOptions::with_default_recipe()?;
+        for (name, value) in [("recipe", recipe.map(str::to_string)), ("similarity", limit_of(similarity)?)] {
+            value.map_or(Ok(()), |value| dedup.set(name, &[value.into()]))?;
+        }
         dedup.engine = settings::options(call, options)?;
-        let opened = AnyDeduplicator::open(path, dedup)?;
+        let opened = Deduplicator::open(path, dedup)?;
         if opened.unfinished().is_some() {
             let why =
                 format!("{}: an unfinished job has to be finished first, by its command", path.display());
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_decide(
             shared.with(|dedup| {
                 let mut found = Columns::new(dedup.recipe().width(), DUPLICATES);
                 let mut at = 0;
-                dedup.visit_decided(&given, &mut |decided| {
+                dedup.decide_batch(&given, |decided| {
                     kept.set_at(at, i32::from(decided.decision == Decision::Kept));
                     if let Decision::Duplicate { of, distance, similarity } = &decided.decision {
                         let (distance, similarity, key) = (*distance, *similarity, Some(of.as_str()));
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_close(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let deduplicator = call.handle(deduplicator, "deduplicator")?;
-        deduplicator.inner.close("deduplicator", |dedup| Ok(dedup.finish()?))
+        deduplicator.inner.close("deduplicator", |dedup| Ok(dedup.try_finish()?))
     })
 }
 
@@ -161,31 +161,17 @@ pub unsafe extern "C" fn nearprint_deduplicator_free(deduplicator: *mut nearprin
     unsafe { handle::free(deduplicator) }
 }
 
-/// The options for a database that may not exist, with a recipe that may be missing.
-fn dedup_options(path: &Path, recipe: Option<&str>) -> Outcome<DedupOptions> {
-    let parsed = match recipe {
-        None if path.exists() => recipe_of(path)?,
-        recipe => recipe.unwrap_or("minhash").parse()?,
-    };
-    let mut options = DedupOptions::new(parsed);
-    options.require_recipe = recipe.is_some();
-    Ok(options)
-}
-
 /// The limit that was given, if any.
-fn limit_of(similarity: f64, recipe: &Recipe) -> Outcome<Option<f64>> {
+fn limit_of(similarity: f64) -> Outcome<Option<String>> {
     if !(0.0..=1.0).contains(&similarity) {
         return Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1")));
     }
-    let given = Some(similarity).filter(|&similarity| similarity > 0.0);
-    if given.is_some() && recipe.bands().is_none() {
-        return Err(Failure::argument("similarity", "needs a recipe of MinHash"));
-    }
-    Ok(given)
+    Ok((similarity > 0.0).then(|| similarity.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::ptr;
 
     use super::*;
@@ -215,15 +201,14 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("seen.np");
         let options = || DedupOptions::new("minhash".parse().unwrap());
-        let mut job = AnyDeduplicator::open(&path, options()).unwrap();
+        let mut job = Deduplicator::open(&path, options()).unwrap();
         job.checkpoint(b"half of it").unwrap();
         drop(job);
         let (status, opened) = open(&path);
         assert!(status == NEARPRINT_MISMATCH && opened.is_null(), "{status}");
-        let mut job = AnyDeduplicator::open(&path, options()).unwrap();
+        let mut job = Deduplicator::open(&path, options()).unwrap();
         assert_eq!(job.unfinished(), Some(&b"half of it"[..]));
         job.finish().unwrap();
-        drop(job);
         let (status, opened) = open(&path);
         assert_eq!(status, NEARPRINT_OK);
         // SAFETY: It was made above.

@@ -228,7 +228,7 @@ class _Texts(NamedTuple):
 
 def _decider(recipe: str, options: tuple[Optional[int], Optional[float], Optional[str]]) -> _nearprint.Deduplicator:
     k, similarity, confirm = options
-    settings = settings_of(None, recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
+    settings = settings_of(recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
     return _nearprint.Deduplicator.open(None, settings)
 
 

@@ -12,6 +12,7 @@ impl From<Error> for Box<Failure> {
         match error {
             Error::Engine(error) => error.into(),
             Error::Recipe(error) => error.into(),
+            Error::Setting { name, why } => Failure::argument(&name, why),
             other => Failure::new(NEARPRINT_MISMATCH, other.to_string()),
         }
     }

@@ -76,7 +76,8 @@ impl RecipeArgs {
         self.recipe.as_deref()?.parse().ok()
     }
 
-    fn given_parts(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// The parts that options set, by name.
+    pub(crate) fn given_parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let parts = self.parts().into_iter().chain([("width", &self.width)]);
         parts.filter_map(|(part, value)| Some((part, value.as_deref()?)))
     }

@@ -129,6 +129,10 @@ impl From<TextError> for Failure {
         match error {
             TextError::Engine(error) => Self::Engine(error),
             TextError::Input { place, why } => Self::Input { place, why },
+            TextError::Setting { name, why } => {
+                let dashes = if name.len() == 1 { "-" } else { "--" };
+                Self::Usage(format!("{dashes}{}: {why}", name.replace('_', "-")))
+            }
             TextError::Output(problem) => Self::Text(with_options(problem).into()),
             other => Self::Text(other),
         }

@@ -197,7 +197,7 @@ fn fork(path: &Path, first: u64) -> std::result::Result<(), Box<dyn std::error::
     let row = |id: u64| Row { fingerprint: fingerprint(id), id };
     let mut writer = Database::<u64>::open(path)?.writer()?;
     let mut builder = Database::<u64>::build(std::env::var_os(BUILT).unwrap(), &Schema::new())?;
-    let mut kept = Deduplicator::<u64>::temporary(DedupOptions::new("simhash".parse()?))?;
+    let mut kept = Deduplicator::temporary(DedupOptions::new("simhash".parse()?))?;
     kept.decide("a", "one text of some words")?;
     let insert = |writer: &mut Writer<u64>, rows: u64| -> Result<()> {
         part(rows).try_for_each(|id| writer.insert(row(id)).map(drop))?;

@@ -1,12 +1,14 @@
 //! Deduplication of documents: against a greedy brute force, across runs, and across being killed.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256};
+use nearprint_text::dedup::FileJob;
 use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Recipe;
 use testkit::Random;
@@ -608,4 +610,48 @@ fn the_summary_is_also_one_json_object() {
     }
     assert_eq!(fs::read(at.join("in.jsonl")).unwrap(), texts.concat().into_bytes());
     assert!(!at.join("again.jsonl").exists());
+}
+
+/// The names of the options in a help text, with `_` for `-`, and of those with one letter.
+fn options_in(help: &str) -> BTreeSet<String> {
+    let lines =
+        help.lines().filter(|line| line.trim_start().starts_with('-') && !line.starts_with("        "));
+    let words =
+        lines.flat_map(|line| line.split([' ', ',', '[', '=']).take_while(|word| !word.starts_with('<')));
+    let long = words.clone().filter_map(|word| word.strip_prefix("--")).map(|name| name.replace('-', "_"));
+    long.chain(words.filter(|word| *word == "-k").map(|_| "k".to_string())).collect()
+}
+
+#[test]
+fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &Path| fs::read_to_string(path).unwrap();
+    let of_jobs: BTreeSet<String> = FileJob::names().map(str::to_string).collect();
+    let help = succeeds(&root, "dedup --help", b"");
+    // What acts on files, compares pictures or bytes, or is of the program.
+    let others = "output help report summary reference wait move_to hardlink reflink delete only_exact any_owner \
+                  undo_list images quality rotated quiet threads no_progress log";
+    let others = others.split_whitespace().chain(Recipe::part_names()).map(str::to_string).collect();
+    let in_help: BTreeSet<String> =
+        options_in(&help).into_iter().map(|name| name.replace("db", "database")).collect();
+    assert_eq!(&in_help - &others, of_jobs, "the command");
+
+    let source = read(&root.join("python/nearprint/_dedup_files.py"));
+    let (_, source) = source.split_once("def dedup_files(").unwrap();
+    let (parameters, _) = source.split_once(") ->").unwrap();
+    let parameters = parameters.lines().filter_map(|line| Some(line.trim().split_once(':')?.0.to_string()));
+    let others = ["inputs", "output", "report", "threads", "memory", "progress"].map(String::from);
+    assert_eq!(&parameters.collect::<BTreeSet<_>>() - &BTreeSet::from(others), of_jobs, "Python");
+
+    let pages: String = fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .map(|path| read(&path))
+        .collect();
+    for name in &of_jobs {
+        let name = name.replace("database", "db").replace('_', "-");
+        let dashes = if name.len() == 1 { "-" } else { "--" };
+        assert!(pages.contains(&format!("{dashes}{name}")), "{name} is on no page of docs");
+    }
 }

@@ -85,14 +85,14 @@ fn passages_are_removed_wherever_they_begin() {
     for (more, why) in [
         ("--similarity 0.8", "equal words"),
         ("--recipe minhash", "equal words"),
-        ("--min-tokens 9", "--min-words"),
+        ("--min-tokens 9", "equal words"),
         ("--min-repeats 3", "not for passages"),
         ("--db seen.np --restart", "restart"),
         ("--min-words 1", "2.."),
     ] {
         fails(at, &format!("{line} {more}"), b"", 2, &[why]);
     }
-    fails(at, "dedup in.jsonl -o x --unit line --min-words 9", b"", 2, &["--unit passage"]);
+    fails(at, "dedup in.jsonl -o x --unit line --min-words 9", b"", 2, &["is for unit passage"]);
 }
 
 #[test]

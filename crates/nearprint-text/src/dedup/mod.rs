@@ -8,8 +8,8 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each room uses only those before it: `temporary`, the files that a process needs for itself; `unit`; `order`;
-//! `decide`; `job`; `output`; `run`.
+//! Each room uses only those before it: `temporary`, the files that a process needs for itself; `values`, options by
+//! name; `unit`; `order`; `decide`; `job`; `output`; `run`.
 
 mod decide;
 mod job;
@@ -18,11 +18,12 @@ mod output;
 mod run;
 mod temporary;
 mod unit;
+mod values;
 
 pub use crate::time::UtcTime;
 pub use decide::{
-    AnyDeduplicator, Confirm, Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence,
-    KeptFingerprints, ParseConfirmError, recipe_in, recipe_of, stored_text, with_texts_to_store,
+    Confirm, Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, KeptFingerprints,
+    ParseConfirmError, recipe_in, recipe_of, stored_text, with_texts_to_store,
 };
 pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
 pub use job::{

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 use super::compression::Compression;
 
@@ -21,6 +22,22 @@ pub enum Format {
     Text,
     /// Each line is one document
     Lines,
+}
+
+impl FromStr for Format {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Ok(match name {
+            "jsonl" | "json" | "ndjson" => Self::Jsonl,
+            "csv" => Self::Csv,
+            "tsv" => Self::Tsv,
+            "parquet" => Self::Parquet,
+            "text" => Self::Text,
+            "lines" => Self::Lines,
+            _ => return Err("there is none of this name"),
+        })
+    }
 }
 
 impl Format {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Error;
 use crate::recipe::{Recipe, RecipeError};
-use nearprint::BandLayout;
+use nearprint::{BandLayout, Width};
 
 /// Why a database cannot serve a deduplication.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,15 @@ pub enum DatabaseProblem {
         found: Box<Recipe>,
         /// The recipe of the caller.
         expected: Box<Recipe>,
+    },
+    /// It has fingerprints of another width than the recipe makes.
+    OtherWidth {
+        /// The database.
+        path: PathBuf,
+        /// The width of the database.
+        width: Width,
+        /// The recipe.
+        recipe: Box<Recipe>,
     },
     /// It has other bands than the fingerprints of the recipe, or bands where those have none.
     OtherBands {
@@ -88,6 +97,12 @@ impl fmt::Display for DatabaseProblem {
                 f,
                 "{}: its fingerprints are made by another recipe: {found}; not by {expected}",
                 path.display()
+            ),
+            Self::OtherWidth { path, width, recipe } => write!(
+                f,
+                "{}: holds fingerprints of {width} bits, but the recipe makes {}",
+                path.display(),
+                recipe.width()
             ),
             Self::OtherBands { path, bands, recipe } => {
                 let kind = |bands: Option<BandLayout>| {

@@ -45,6 +45,13 @@ pub enum Error {
         /// A program, with options, that writes the content of a file to standard output.
         program: &'static str,
     },
+    /// An option has a value that it cannot have, or is not for the other options.
+    Setting {
+        /// The name of the option, with `_` between its words.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The inputs cannot be read as one stream of documents.
     InputSet(InputSetProblem),
     /// An output cannot be written, resumed or read back.
@@ -69,6 +76,11 @@ impl Error {
         Self::Input { place: place.into(), why: why.into() }
     }
 
+    /// An option that cannot be used so.
+    pub(crate) fn setting(name: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::Setting { name: name.into(), why: why.into() }
+    }
+
     /// The result of an operation that its progress callback has cancelled.
     pub(crate) const INTERRUPTED: Self = Self::Engine(nearprint::Error::Interrupted);
 }
@@ -90,6 +102,7 @@ impl fmt::Display for Error {
         match self {
             Self::Engine(error) => error.fmt(f),
             Self::Input { place, why } => write!(f, "{place}: {why}"),
+            Self::Setting { name, why } => write!(f, "{name}: {why}"),
             Self::Compressed { place, format, program } => {
                 write!(f, "{place}: compressed as {format}, which is not read; `{program}` decompresses it")
             }

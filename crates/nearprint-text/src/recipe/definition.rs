@@ -92,6 +92,11 @@ impl Recipe {
         NAMED.into_iter().map(|(name, _)| name)
     }
 
+    /// The names of the parts of a recipe.
+    pub fn part_names() -> impl Iterator<Item = &'static str> {
+        PARTS.into_iter()
+    }
+
     /// The recipe of some parts, each a pair of name and value. The other parts are taken from
     /// `minhash`, or from `simhash` if one of the parts is for that alone: `weights`, another `hash` than `minhash`, a
     /// `width` of 64 or 128, `join=cyclic`.

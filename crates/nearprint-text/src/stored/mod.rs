@@ -11,8 +11,7 @@
 //!
 //! # let home = tempfile::tempdir().unwrap();
 //! # let path = home.path().join("seen.np");
-//! let mut dedup =
-//!     Deduplicator::<nearprint::U256>::open(&path, DedupOptions::new("minhash".parse()?))?;
+//! let mut dedup = Deduplicator::open(&path, DedupOptions::new("minhash".parse()?))?;
 //! dedup.decide("first", "one two three four five six seven")?;
 //! dedup.decide("second", "zero two three four five six seven")?;
 //! dedup.finish()?;
@@ -28,9 +27,9 @@
 //! without evidence, by a writer of rows, is similar to nothing.
 
 mod components;
-mod decider;
 mod evidence;
 mod finder;
+mod pair_comparer;
 mod rows;
 
 use std::sync::Arc;
@@ -40,11 +39,11 @@ use crate::dedup::{check_bands, stored_recipe};
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Candidates, Recipe};
 use components::Components;
-use decider::{Decider, rows_of};
 use evidence::EvidenceReader;
 pub use finder::Finder;
 use nearprint::KeyStorage;
 use nearprint::any::{AnyRow, AnySnapshot, AnyStream, Collector, Shape, Sink};
+use pair_comparer::{PairComparer, rows_of};
 pub use rows::DocumentRows;
 
 /// Candidates that are decided at once.
@@ -146,14 +145,14 @@ impl StoredDocuments {
         self.stream(shape, move |snapshot, out| {
             let near = documents.candidates(least)?;
             let k = near.distance();
-            let mut decider = documents.decider(None, near)?;
+            let mut comparer = documents.comparer(None, near)?;
             let mut components = Components::default();
             for pairs in snapshot.clone().with_block_rows(CANDIDATES_AT_ONCE).row_pairs(k)? {
                 let pairs = pairs?;
                 let rows: Vec<_> = pairs.rows().map(|pair| rows_of(&pair)).collect();
                 let candidates: Vec<usize> =
                     (0..rows.len()).filter(|&at| !components.are_connected(rows[at])).collect();
-                for similar in decider.decide(&pairs, &candidates)? {
+                for similar in comparer.decide(&pairs, &candidates)? {
                     components.connect(rows[similar.row])?;
                 }
             }
@@ -176,9 +175,14 @@ impl StoredDocuments {
         candidates.ok_or_else(|| DatabaseProblem::NoFeatures { path: self.snapshot.folder() }.into())
     }
 
-    fn decider(&self, other: Option<&Self>, candidates: Candidates) -> Result<Decider> {
+    fn comparer(&self, other: Option<&Self>, candidates: Candidates) -> Result<PairComparer> {
         let other = other.map(Self::reader).transpose()?;
-        Ok(Decider::new((self.reader()?, other), self.snapshot.threads(), candidates, self.undecided.clone()))
+        Ok(PairComparer::new(
+            (self.reader()?, other),
+            self.snapshot.threads(),
+            candidates,
+            self.undecided.clone(),
+        ))
     }
 
     fn reader(&self) -> Result<EvidenceReader> {
@@ -201,12 +205,12 @@ impl StoredDocuments {
                 Some(other) => snapshot.cross_row_pairs(&other.snapshot, k)?,
                 None => snapshot.row_pairs(k)?,
             };
-            let mut decider = documents.decider(other.as_ref(), near)?;
+            let mut comparer = documents.comparer(other.as_ref(), near)?;
             let mut pending = None;
             for pairs in candidates {
                 let pairs = pairs?;
                 let all: Vec<usize> = (0..pairs.len()).collect();
-                for similar in decider.decide(&pairs, &all)? {
+                for similar in comparer.decide(&pairs, &all)? {
                     let Some(pair) = pairs.get(similar.row) else { continue };
                     let (key, other_key) = (Some(&*similar.key), Some(&*similar.other_key));
                     let pair = AnyRow { key, other_key, similarity: similar.similarity, ..pair };

@@ -1,11 +1,12 @@
 //! Deduplication through the public API: decisions against brute force, checkpoints, and refusals.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema, SharedWriter};
+use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema, SharedWriter, Width};
 use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
@@ -62,18 +63,17 @@ proptest! {
     ) {
         let home = tempfile::tempdir().unwrap();
         let expected = greedy(&texts, k);
-        let documents: Vec<(String, &String)> =
-            texts.iter().enumerate().map(|(index, text)| (index.to_string(), text)).collect();
+        let keys: Vec<String> = (0..texts.len()).map(|index| index.to_string()).collect();
+        let documents: Vec<(&str, &str)> = keys.iter().zip(&texts).map(|(key, text)| (&**key, &**text)).collect();
         let mut options = options(k);
         options.engine = Options::new().threads(threads);
-        let mut temporary = Deduplicator::<u64>::temporary(options.clone()).unwrap();
-        let mut durable = Deduplicator::<u64>::open(home.path().join("seen.np"), options).unwrap();
+        let mut temporary = Deduplicator::temporary(options.clone()).unwrap();
+        let mut durable = Deduplicator::open(home.path().join("seen.np"), options).unwrap();
         let mut decided = Vec::new();
-        temporary.decide_batch(&documents, |index, fingerprinted, decision| {
-            assert_eq!(index, decided.len());
-            assert_eq!(fingerprinted.value, fingerprint(&texts[index]));
-            decided.push(decision);
-            Ok::<(), Error>(())
+        temporary.decide_batch(&documents, |found| {
+            assert_eq!(found.fingerprint, [fingerprint(&texts[decided.len()])]);
+            decided.push(found.decision);
+            Ok(())
         }).unwrap();
         prop_assert_eq!(&decided, &expected);
         for ((key, text), expected) in documents.iter().zip(&expected) {
@@ -85,13 +85,13 @@ proptest! {
 
 #[test]
 fn a_batch_ends_at_the_first_error_of_its_visitor() {
-    let mut dedup = Deduplicator::<u64>::temporary(options(0)).unwrap();
-    let documents: Vec<(String, String)> =
-        (0..500).map(|index| (index.to_string(), index.to_string())).collect();
+    let mut dedup = Deduplicator::temporary(options(0)).unwrap();
+    let numbers: Vec<String> = (0..500).map(|index| index.to_string()).collect();
+    let documents: Vec<(&str, &str)> = numbers.iter().map(|number| (&**number, &**number)).collect();
     let mut visited = 0;
-    let ended = dedup.decide_batch(&documents, |_, _, _| {
+    let ended = dedup.decide_batch(&documents, |_| {
         visited += 1;
-        if visited == 100 { Err(nearprint::Error::Interrupted.into()) } else { Ok::<(), Error>(()) }
+        if visited == 100 { Err(nearprint::Error::Interrupted.into()) } else { Ok(()) }
     });
     assert!(matches!(ended, Err(Error::Engine(nearprint::Error::Interrupted))), "{ended:?}");
     assert_eq!(visited, 100);
@@ -103,7 +103,7 @@ fn a_batch_ends_at_the_first_error_of_its_visitor() {
 fn documents_since_the_last_checkpoint_are_forgotten() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");
-    let open = || Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    let open = || Deduplicator::open(&path, options(3)).unwrap();
     let mut dedup = open();
     assert_eq!(
         (dedup.unfinished(), dedup.k(), dedup.recipe().to_string()),
@@ -143,7 +143,7 @@ fn documents_since_the_last_checkpoint_are_forgotten() {
 fn regression_a_restart_keeps_what_another_writer_has_stored_again() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");
-    let open = || Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    let open = || Deduplicator::open(&path, options(3)).unwrap();
     let mut dedup = open();
     let start = dedup.next_sequence();
     for (key, text) in [("a", "one two three"), ("b", "four five six"), ("nothing", "")] {
@@ -182,13 +182,13 @@ fn regression_a_restart_keeps_what_another_writer_has_stored_again() {
 fn a_database_that_is_only_read_stays_as_it_is() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");
-    let mut dedup = Deduplicator::<u64>::open(&path, unique(3)).unwrap();
+    let mut dedup = Deduplicator::open(&path, unique(3)).unwrap();
     dedup.decide("a", "one two three").unwrap();
     dedup.checkpoint(b"progress").unwrap();
     drop(dedup);
     let rows = || Database::<u64>::open(&path).unwrap().snapshot().unwrap().stats().rows;
     assert_eq!(rows(), 1);
-    let mut dry = Deduplicator::<u64>::read_only(&path, unique(3)).unwrap();
+    let mut dry = Deduplicator::read_only(&path, unique(3)).unwrap();
     assert_eq!(dry.unfinished(), Some(&b"progress"[..]));
     assert_eq!(dry.decide("b", "one two three").unwrap(), duplicate("a", 0));
     assert_eq!(dry.decide("a", "one two three").unwrap(), Decision::Known);
@@ -198,7 +198,7 @@ fn a_database_that_is_only_read_stays_as_it_is() {
     dry.checkpoint(b"other").unwrap();
     dry.forget(std::slice::from_ref(&(0..u64::MAX))).unwrap();
     dry.finish().unwrap();
-    let dedup = Deduplicator::<u64>::open(&path, unique(3)).unwrap();
+    let dedup = Deduplicator::open(&path, unique(3)).unwrap();
     assert_eq!(dedup.unfinished(), Some(&b"progress"[..]));
     assert_eq!(rows(), 1);
 }
@@ -208,7 +208,7 @@ fn a_key_may_recur_unless_keys_are_unique() {
     let texts = ["one two three", "four five six", "three two one", "four five six"];
     let decide = |options: DedupOptions, checkpoints: bool| {
         let home = tempfile::tempdir().unwrap();
-        let mut dedup = Deduplicator::<u64>::open(home.path().join("seen.np"), options).unwrap();
+        let mut dedup = Deduplicator::open(home.path().join("seen.np"), options).unwrap();
         texts.map(|text| {
             let decision = dedup.decide("key", text).unwrap();
             if checkpoints {
@@ -233,7 +233,7 @@ fn a_known_document_may_be_nearer_to_another_one() {
     let mixed = "one two three four ten";
     let [to_a, to_b] = [a, b].map(|text| fingerprint(mixed).distance(fingerprint(text)));
     assert!(to_a < to_b && to_b < apart, "{to_a} {to_b} {apart}");
-    let mut dedup = Deduplicator::<u64>::temporary(unique(to_b)).unwrap();
+    let mut dedup = Deduplicator::temporary(unique(to_b)).unwrap();
     assert_eq!(dedup.decide("a", a).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("b", b).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("b", mixed).unwrap(), Decision::Known);
@@ -249,8 +249,8 @@ fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
     let mut options = options(64);
     options.confirm = Some(Confirm::Jaccard(0.9));
     options.min_tokens = 2;
-    let durable = Deduplicator::<u64>::open(&path, options.clone()).unwrap();
-    for mut dedup in [Deduplicator::<u64>::temporary(options).unwrap(), durable] {
+    let durable = Deduplicator::open(&path, options.clone()).unwrap();
+    for mut dedup in [Deduplicator::temporary(options).unwrap(), durable] {
         assert_eq!(dedup.decide("a", "one").unwrap(), Decision::TooShort);
         assert_eq!(dedup.decide("b", "one two three four").unwrap(), Decision::Kept);
         assert_eq!(dedup.decide("c", "four three two one").unwrap(), Decision::Kept);
@@ -260,7 +260,7 @@ fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
 
 /// Why a database is refused.
 fn refused(path: &Path, options: DedupOptions) -> DatabaseProblem {
-    match Deduplicator::<u64>::open(path, options) {
+    match Deduplicator::open(path, options) {
         Err(Error::Database(problem)) => problem,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("no error"),
@@ -280,18 +280,18 @@ fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
         let path = at(&format!("{keys:?} alone.np"));
         Database::<u64>::create(&path, &Schema::new().keys(keys)).unwrap();
         assert!(matches!(refused(&path, options(3)), DatabaseProblem::NoRecipe { path: of } if of == path));
-        let read = Deduplicator::<u64>::read_only(&path, options(3)).map(drop);
+        let read = Deduplicator::read_only(&path, options(3)).map(drop);
         assert!(matches!(read, Err(Error::Database(DatabaseProblem::NoRecipe { .. }))), "{read:?}");
         let recipe = recipe_of(&path);
         assert!(matches!(recipe, Err(Error::Database(DatabaseProblem::NoRecipe { .. }))), "{recipe:?}");
     }
 
-    drop(Deduplicator::<u64>::open(at("keys.np"), options(5)).unwrap());
+    drop(Deduplicator::open(at("keys.np"), options(5)).unwrap());
     let mut confirming = options(3);
     confirming.confirm = Some(Confirm::Edit(0.1));
     assert!(matches!(refused(&at("keys.np"), confirming), DatabaseProblem::NoTexts { .. }));
     let mut other = DedupOptions::new("cjk".parse().unwrap());
-    let dedup = Deduplicator::<u64>::open(at("keys.np"), other.clone()).unwrap();
+    let dedup = Deduplicator::open(at("keys.np"), other.clone()).unwrap();
     assert_eq!((dedup.k(), dedup.recipe().to_string()), (5, RECIPE.parse::<Recipe>().unwrap().to_string()));
     drop(dedup);
     other.require_recipe = true;
@@ -306,11 +306,9 @@ fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
         matches!(refused(&at("new.np"), options(3)), DatabaseProblem::UnknownRecipe { error, .. } if error.part() == "tokens")
     );
 
-    let wide = Deduplicator::<u128>::temporary(options(3));
-    assert!(matches!(wide, Err(Error::Recipe(error)) if error.part() == "width"));
-    let missing = Deduplicator::<u64>::read_only(at("missing.np"), options(3));
+    let missing = Deduplicator::read_only(at("missing.np"), options(3));
     assert!(matches!(missing, Err(Error::Engine(nearprint::Error::NotADatabase { .. }))));
-    let mut dedup = Deduplicator::<u64>::temporary(options(3)).unwrap();
+    let mut dedup = Deduplicator::temporary(options(3)).unwrap();
     let long = dedup.decide(&"k".repeat(70_000), "text");
     assert!(matches!(&long, Err(Error::Input { why, .. }) if why.contains("70000 bytes")), "{long:?}");
 }
@@ -320,7 +318,7 @@ fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
 fn regression_a_database_of_hashes_stays_one_without_its_checkpoint() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");
-    let mut dedup = Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    let mut dedup = Deduplicator::open(&path, options(3)).unwrap();
     assert_eq!(dedup.decide("a", "one two three four").unwrap(), Decision::Kept);
     dedup.finish().unwrap();
     let mut writer = Database::<u64>::open(&path).unwrap().writer().unwrap();
@@ -331,7 +329,7 @@ fn regression_a_database_of_hashes_stays_one_without_its_checkpoint() {
     let mut confirming = options(3);
     confirming.confirm = Some(Confirm::Edit(0.1));
     assert!(matches!(refused(&path, confirming), DatabaseProblem::NoTexts { .. }));
-    let mut dedup = Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    let mut dedup = Deduplicator::open(&path, options(3)).unwrap();
     assert_eq!(dedup.decide("b", "five six seven eight").unwrap(), Decision::Kept);
     dedup.finish().unwrap();
     let snapshot = Database::<u64>::open(&path).unwrap().snapshot().unwrap();
@@ -585,7 +583,7 @@ fn regression_a_key_that_is_too_long_with_the_number_of_a_unit_is_bad() {
 fn regression_a_failed_call_of_a_shared_deduplicator_forgets_its_own_documents() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");
-    let shared = SharedWriter::new(Deduplicator::<u64>::open(&path, unique(3)).unwrap());
+    let shared = SharedWriter::new(Deduplicator::open(&path, unique(3)).unwrap());
     let of_other = "a document of another thread";
     assert_eq!(shared.with(|dedup| dedup.decide("other", of_other)).unwrap(), Decision::Kept);
     let failed: Result<(), Error> = shared.commit_with(|dedup| {
@@ -599,4 +597,41 @@ fn regression_a_failed_call_of_a_shared_deduplicator_forgets_its_own_documents()
     assert_eq!(decided.unwrap(), Decision::Kept);
     drop(shared);
     assert_eq!(Database::<u64>::open(&path).unwrap().snapshot().unwrap().stats().rows, 2);
+}
+
+#[test]
+fn options_of_a_job_are_set_and_checked_by_name() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("in.txt"), "one two three\nfour five six\n").unwrap();
+    let run = |output: &str, options: &[(&str, &str)]| {
+        let mut job = FileJob::with_defaults(vec![at("in.txt")], at(output), Options::new())?;
+        job.set("input_format", &["lines".into()])?;
+        for (name, value) in options {
+            let value: Vec<OsString> = value.split_terminator(' ').map(OsString::from).collect();
+            job.set(name, &value)?;
+        }
+        job.run(|_, _| ControlFlow::Continue(()))
+    };
+    for (options, name) in [
+        (&[("nothing", "")][..], "nothing"),
+        (&[("shards", "0")], "shards"),
+        (&[("k", "-1")], "k"),
+        (&[("k", "3"), ("similarity", "70%")], "k and similarity"),
+        (&[("recipe", "simhash"), ("similarity", "0.7")], "similarity"),
+        (&[("unit", "word")], "unit"),
+        (&[("min_left", "2")], "min_left"),
+        (&[("min_words", "9")], "min_words"),
+        (&[("unit", "passage"), ("shingle", "2")], "shingle"),
+    ] {
+        let error = run("refused", options).unwrap_err();
+        assert!(matches!(&error, Error::Setting { name: of, .. } if of == name), "{options:?}: {error}");
+    }
+    // The recipe of a database, also of one to compare with, is that of the job.
+    let (seen, seen_width) = (at("seen.np"), [("width", "128"), ("recipe", "simhash")]);
+    run("a", &[&[("database", seen.to_str().unwrap())][..], &seen_width].concat()).unwrap();
+    let done = run("b", &[("against", seen.to_str().unwrap())]).unwrap();
+    assert_eq!((done.counts.records, done.counts.kept, done.recipe.width()), (2, 0, Width::W128));
+    let other = run("c", &[("against", seen.to_str().unwrap()), ("recipe", "minhash")]);
+    assert!(matches!(other, Err(Error::Database(DatabaseProblem::OtherWidth { .. }))), "{other:?}");
 }

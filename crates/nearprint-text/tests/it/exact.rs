@@ -44,20 +44,19 @@ fn expected(
     decisions
 }
 
-fn decided(dedup: &mut Deduplicator<U256>, first: usize, texts: &[String]) -> Vec<Option<usize>> {
-    let documents: Vec<(String, &String)> =
-        (first..).zip(texts).map(|(number, text)| (number.to_string(), text)).collect();
+fn decided(dedup: &mut Deduplicator, first: usize, texts: &[String]) -> Vec<Option<usize>> {
+    let keys: Vec<String> = (first..first + texts.len()).map(|number| number.to_string()).collect();
+    let documents: Vec<(&str, &str)> = keys.iter().zip(texts).map(|(key, text)| (&**key, &**text)).collect();
     let mut decisions = Vec::new();
-    dedup
-        .decide_batch(&documents, |_, _, decision| {
-            decisions.push(match decision {
-                Decision::Kept => None,
-                Decision::Duplicate { of, .. } => Some(of.parse().unwrap()),
-                other => panic!("{other:?}"),
-            });
-            Ok::<(), nearprint_text::Error>(())
-        })
-        .unwrap();
+    let decided = dedup.decide_batch(&documents, |decided| {
+        decisions.push(match decided.decision {
+            Decision::Kept => None,
+            Decision::Duplicate { of, .. } => Some(of.parse().unwrap()),
+            other => panic!("{other:?}"),
+        });
+        Ok(())
+    });
+    decided.unwrap();
     decisions
 }
 
@@ -175,47 +174,34 @@ fn a_database_without_features_is_compared_by_estimates() {
     let path = home.path().join("seen.np");
     let mut options = DedupOptions::new("minhash".parse().unwrap());
     options.evidence = Some(Evidence::None);
-    Deduplicator::<U256>::open(&path, options.clone()).unwrap().finish().unwrap();
+    Deduplicator::open(&path, options.clone()).unwrap().finish().unwrap();
     let stores = |path: &Path| Database::<U256>::open(path).unwrap().snapshot().unwrap().key_storage();
     assert_eq!(stores(path.as_path()), KeyStorage::KeysAndHashes);
     options.evidence = None;
-    assert_eq!(Deduplicator::<U256>::open(&path, options.clone()).unwrap().k(), 12);
+    assert_eq!(Deduplicator::open(&path, options.clone()).unwrap().k(), 12);
     for (evidence, message) in [
         (Evidence::Features, "keeps no features of texts to compare"),
         (Evidence::Texts, "keeps no texts to confirm with"),
     ] {
         options.evidence = Some(evidence);
-        let error = Deduplicator::<U256>::open(&path, options.clone()).err().unwrap();
+        let error = Deduplicator::open(&path, options.clone()).err().unwrap();
         assert!(error.to_string().ends_with(message), "{error}");
     }
     // With a distance, a database with features is compared by estimates too, and goes on to keep them.
     let path = home.path().join("exact.np");
     options.evidence = None;
-    Deduplicator::<U256>::open(&path, options.clone()).unwrap().finish().unwrap();
+    Deduplicator::open(&path, options.clone()).unwrap().finish().unwrap();
     assert_eq!(stores(path.as_path()), KeyStorage::KeysAndFeatures);
     let text = "one two three four five six seven";
     options.k = Some(5);
-    let mut dedup = Deduplicator::<U256>::open(&path, options.clone()).unwrap();
+    let mut dedup = Deduplicator::open(&path, options.clone()).unwrap();
     assert_eq!(dedup.decide("a", text).unwrap(), Decision::Kept);
     dedup.finish().unwrap();
     options.k = None;
-    let mut dedup = Deduplicator::<U256>::open(&path, options).unwrap();
+    let mut dedup = Deduplicator::open(&path, options).unwrap();
     let expected = Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 };
     assert_eq!(dedup.decide("b", &format!("{text} and four more words")).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("c", text).unwrap(), expected);
-}
-
-#[test]
-fn fingerprints_without_features_are_made_again() {
-    let recipe: Recipe = "minhash".parse().unwrap();
-    let mut plain = recipe.fingerprinter::<U256>().unwrap();
-    let mut dedup = Deduplicator::<U256>::temporary(DedupOptions::new(recipe)).unwrap();
-    let text = "one two three four five six seven";
-    for (key, expected) in
-        [("a", Decision::Kept), ("b", Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 })]
-    {
-        assert_eq!(dedup.decide_fingerprinted(key, text, &plain.fingerprint(text)).unwrap(), expected);
-    }
 }
 
 #[test]
@@ -249,7 +235,7 @@ fn a_part_of_a_kept_text_is_contained_in_it() {
     for (texts, kept) in [([&whole, &half, &other], vec![0, 2]), ([&half, &whole, &other], vec![0, 1, 2])] {
         let mut options = DedupOptions::new("minhash hash=minhash:10x16,1".parse().unwrap());
         options.confirm = Some("contained:0.8".parse().unwrap());
-        let mut dedup = Deduplicator::<U256>::temporary(options).unwrap();
+        let mut dedup = Deduplicator::temporary(options).unwrap();
         let decisions: Vec<Decision> =
             (0..3).map(|at| dedup.decide(&at.to_string(), texts[at]).unwrap()).collect();
         let found: Vec<usize> = (0..3).filter(|&at| decisions[at] == Decision::Kept).collect();

@@ -38,13 +38,13 @@ fn regression_texts_without_features_are_near_only_copies() {
             for confirm in [None, Some(Confirm::Jaccard(0.9)), Some(Confirm::Edit(0.0))] {
                 let mut options = options(recipe);
                 options.confirm = confirm;
-                let mut dedup = Deduplicator::<u64>::temporary(options).unwrap();
+                let mut dedup = Deduplicator::temporary(options).unwrap();
                 let decided = [a, b, a, "", "", b].map(|text| dedup.decide("key", text).unwrap());
                 let [kept, copy] = [Decision::Kept, copy_of("key")];
                 let expected = [&kept, &kept, &copy, &kept, &kept, &copy];
                 assert_eq!(decided.each_ref(), expected, "{recipe} {confirm:?}");
             }
-            let mut dedup = Deduplicator::<u64>::open(&path, options(recipe)).unwrap();
+            let mut dedup = Deduplicator::open(&path, options(recipe)).unwrap();
             let decided = [("a", a), ("b", b), ("c", a)].map(|(key, text)| dedup.decide(key, text).unwrap());
             let [first, second] =
                 if round == 0 { [Decision::Kept, Decision::Kept] } else { [copy_of("a"), copy_of("b")] };
@@ -53,7 +53,7 @@ fn regression_texts_without_features_are_near_only_copies() {
             dedup.finish().unwrap();
         }
         // What is stored of them is near no other fingerprint, nor is what is stored of empty texts.
-        let mut dedup = Deduplicator::<u64>::open(&path, options(recipe)).unwrap();
+        let mut dedup = Deduplicator::open(&path, options(recipe)).unwrap();
         for key in ["x", "y", "z"] {
             assert_eq!(dedup.decide(key, "").unwrap(), Decision::Kept);
         }
@@ -75,8 +75,8 @@ fn regression_texts_without_features_are_known_under_their_keys() {
             let mut options = options(recipe);
             options.unique_keys = true;
             let mut dedup = match round {
-                0 | 1 => Deduplicator::<u64>::open(&path, options).unwrap(),
-                _ => Deduplicator::<u64>::read_only(&path, options).unwrap(),
+                0 | 1 => Deduplicator::open(&path, options).unwrap(),
+                _ => Deduplicator::read_only(&path, options).unwrap(),
             };
             let documents = [("a", a), ("b", b), ("empty", ""), ("other", ""), ("c", a), ("a", b)];
             let decided = documents.map(|(key, text)| dedup.decide(key, text).unwrap());
@@ -99,7 +99,7 @@ fn regression_texts_without_features_are_set_aside_on_request() {
     for &(recipe, [a, b]) in FEATURELESS {
         let mut options = options(recipe);
         options.min_features = 1;
-        let mut dedup = Deduplicator::<u64>::temporary(options).unwrap();
+        let mut dedup = Deduplicator::temporary(options).unwrap();
         for text in [a, b, ""] {
             assert_eq!(dedup.decide("key", text).unwrap(), Decision::TooShort, "{recipe}");
         }
@@ -117,7 +117,7 @@ fn regression_texts_without_words_have_nothing_in_common() {
     options.k = Some(64);
     for confirm in [Confirm::Jaccard(0.0), Confirm::Edit(1.0)] {
         options.confirm = Some(confirm);
-        let mut dedup = Deduplicator::<u64>::temporary(options.clone()).unwrap();
+        let mut dedup = Deduplicator::temporary(options.clone()).unwrap();
         let decided = ["...", "!!!", "..."].map(|text| dedup.decide("key", text).unwrap());
         assert_eq!(decided, [Decision::Kept, Decision::Kept, copy_of("key")]);
     }
@@ -204,7 +204,7 @@ proptest! {
         let recipe: Recipe = "simhash short=none shingle=4".parse().unwrap();
         let keys = if stored { KeyStorage::KeysAndTexts } else { KeyStorage::Keys };
         Database::<u64>::create(&path, &recipe.schema().keys(keys)).unwrap();
-        let mut dedup = Deduplicator::<u64>::open(&path, DedupOptions::new(recipe.clone())).unwrap();
+        let mut dedup = Deduplicator::open(&path, DedupOptions::new(recipe.clone())).unwrap();
         let mut seen: HashMap<&str, String> = HashMap::new();
         for (at, text) in texts.iter().enumerate() {
             let expected = match seen.get(&**text) {
@@ -219,7 +219,7 @@ proptest! {
             prop_assert_eq!(dedup.decide(&at.to_string(), text).unwrap(), expected);
             if at % every == 0 {
                 dedup.finish().unwrap();
-                dedup = Deduplicator::<u64>::open(&path, DedupOptions::new(recipe.clone())).unwrap();
+                dedup = Deduplicator::open(&path, DedupOptions::new(recipe.clone())).unwrap();
             }
         }
     }

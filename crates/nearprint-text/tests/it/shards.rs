@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use nearprint_text::dedup::{AnyDeduplicator, DedupOptions, FileJob, FileReport, Keep, Shards, Unit};
+use nearprint_text::dedup::{DedupOptions, Deduplicator, FileJob, FileReport, Keep, Shards, Unit};
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
 use nearprint_text::{Error, OutputProblem, Result, ResumeProblem};
 use parquet::arrow::ArrowWriter;
@@ -298,7 +298,7 @@ fn regression_a_checkpoint_may_have_any_numbers() {
             }
         }
     };
-    let database = || AnyDeduplicator::open(at("out.np"), job.dedup.clone()).unwrap();
+    let database = || Deduplicator::open(at("out.np"), job.dedup.clone()).unwrap();
     let stored: Value = serde_json::from_slice(database().unfinished().unwrap()).unwrap();
     let mut paths = Vec::new();
     numbers(&stored, "", &mut paths);

@@ -247,7 +247,7 @@ fn similar_pairs_that_are_no_candidates_are_found_nowhere() {
     let path = home.path().join("kept.np");
     store(&path, &recipe, Keeps::Features, &texts, 1);
     check(&documents(&path, 2), &expected).unwrap();
-    let mut dedup = Deduplicator::<U256>::temporary(DedupOptions::new(recipe)).unwrap();
+    let mut dedup = Deduplicator::temporary(DedupOptions::new(recipe)).unwrap();
     for text in &texts {
         assert_eq!(dedup.decide(text, text).unwrap(), Decision::Kept);
     }

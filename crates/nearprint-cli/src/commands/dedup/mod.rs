@@ -7,25 +7,21 @@ mod report;
 mod summary;
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{
-    DocumentArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs, SummaryArgs,
-    WriterArgs,
+    DocumentArgs, GivenArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs,
+    SummaryArgs, WriterArgs,
 };
 use crate::commands::action::{ActCounts, ActionArgs, Plan, refuse_inside_database};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
-use nearprint::{AnyDatabase, width_of};
 use nearprint_text::Error;
-use nearprint_text::dedup::{
-    self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, FileReport, Keep, Shards, Unit,
-};
+use nearprint_text::dedup::{Confirm, DocumentCounts, Evidence, FileJob, FileReport, Keep, Unit};
 use nearprint_text::documents::Missing;
-use nearprint_text::recipe::Recipe;
 pub use report::DedupReport;
 use report::check_beside_outputs;
 use summary::summarize;
@@ -82,6 +78,8 @@ Examples:
   nearprint dedup pages.jsonl -o clean.jsonl --unit passage --min-words 30
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
+    #[command(flatten)]
+    given: GivenArgs,
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
@@ -96,7 +94,7 @@ pub(super) struct Args {
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
-    #[arg(long, value_name = "DB", help_heading = "Database options")]
+    #[arg(id = "database", long = "db", value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
     /// End each path in the list of kept files, and in --rejects, with a zero byte: for `xargs -0`, and for
     /// names with line feeds
@@ -141,7 +139,7 @@ pub(super) struct Args {
     /// Add a last field cluster_size to each document, and a last column to the file of duplicates:
     /// the number of documents with the same kept one, itself included. Reads the inputs twice. Not
     /// with --db, because later runs add to the groups
-    #[arg(long, conflicts_with_all = ["db", "unit"], help_heading = "Output options")]
+    #[arg(long, conflicts_with_all = ["database", "unit"], help_heading = "Output options")]
     cluster_size: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
@@ -152,7 +150,7 @@ pub(super) struct Args {
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
     /// key of a unit is the key of its document, `#` and its number. passage removes repeated runs of --min-words
     /// words, wherever they begin and end, and keeps the first of them; the number counts the first word
-    #[arg(long, value_name = "paragraph|line|passage", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
+    #[arg(long, value_name = "paragraph|line|passage", conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
     /// With --unit, remove a paragraph or line from the Nth document on that has it. With 2, also where its own
     /// document repeats it
@@ -185,7 +183,7 @@ pub(super) struct Args {
     /// (the exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, for a
     /// later --confirm), or none (fingerprints estimate the similarity) [default: what --db stores,
     /// else features for MinHash]
-    #[arg(long, value_name = "WHAT", value_parser = evidence, conflicts_with = "k", help_heading = "Duplicate options")]
+    #[arg(long, value_name = "WHAT", conflicts_with = "k", help_heading = "Duplicate options")]
     evidence: Option<Evidence>,
     /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): raise is an
     /// error or a reject, keep writes them as documents that nothing is near, drop sets them aside
@@ -233,24 +231,6 @@ pub(super) struct Args {
     recipe: RecipeArgs,
 }
 
-fn evidence(text: &str) -> Result<Evidence, String> {
-    match text {
-        "features" => Ok(Evidence::Features),
-        "texts" => Ok(Evidence::Texts),
-        "none" => Ok(Evidence::None),
-        _ => Err("not features, texts or none".into()),
-    }
-}
-
-fn unit(text: &str) -> Result<Unit, String> {
-    match text {
-        "paragraph" => Ok(Unit::Paragraph),
-        "line" => Ok(Unit::Line),
-        "passage" => Ok(Unit::Passage),
-        _ => Err("not paragraph, line or passage".into()),
-    }
-}
-
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "not a number from 0 to 1".into())
@@ -265,8 +245,6 @@ impl Args {
             return self.run_pictures(near, global);
         }
         let started = Instant::now();
-        self.check_passages()?;
-        let dedup = self.dedup_options(global)?;
         let read = [&self.inputs[..], &self.reference, &self.against].concat();
         let plan = self.action.plan(&read, self.keep.is_some())?;
         self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
@@ -274,15 +252,8 @@ impl Args {
             let why = "--db cannot be used with an action on files, unless --images is given";
             return Err(Failure::Usage(why.into()));
         }
-        // Without a file for it, the list of kept files goes nowhere, and has room for every name.
-        let nul_ended = self.null || self.output.is_none();
-        let output = self.output.take().unwrap_or_else(|| NULL_DEVICE.into());
-        let mut job = FileJob::new(std::mem::take(&mut self.inputs), output, dedup);
-        self.set_switches(&mut job);
-        self.set_files(&mut job);
-        job.shards = shards_of(self.shards, &job.output)?;
+        let mut job = self.job(global)?;
         job.collects_files = plan.is_some() || self.report.path().is_some();
-        job.nul_ended = nul_ended;
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
@@ -327,105 +298,26 @@ impl Args {
         }
     }
 
-    /// Moves the files and fields that options name into a job.
-    fn set_files(&mut self, job: &mut FileJob) {
-        job.reader = self.documents.options();
-        job.reader.fields.missing = self.missing;
-        job.add_fingerprint = self.add_fingerprint.take();
-        job.keep_fields = std::mem::take(&mut self.keep_fields);
-        job.old_id = self.old_id.take();
-        job.cleaned = self.cleaned.take();
-        job.duplicates = self.duplicates.take();
-        job.rejects = self.documents.rejects.take();
-        job.database = self.db.take();
-        job.within = self.within || !self.reference.is_empty() || self.against.is_empty();
-        job.against = [std::mem::take(&mut self.reference), std::mem::take(&mut self.against)].concat();
-        job.keep.clone_from(&self.keep);
-    }
-
-    /// Sets what options say without a value of their own, or with a number.
-    fn set_switches(&self, job: &mut FileJob) {
-        job.annotate = self.annotate;
-        job.cluster_size = self.cluster_size;
-        job.duplicates_header = self.duplicates_header;
-        job.dry_run = self.dry_run;
-        job.restart = self.restart;
-        job.again = self.again;
-        job.units = self.unit;
-        job.unit_rules.min_repeats = self.min_repeats;
-        job.unit_rules.min_left = self.min_left;
-        job.unit_rules.keeps_hollow = self.keep_hollow;
-        if let Some(min_words) = self.min_words.and_then(|words| usize::try_from(words).ok()) {
-            job.unit_rules.min_words = min_words;
+    /// The job that the options describe.
+    fn job(&mut self, global: GlobalArgs) -> Result<FileJob, Failure> {
+        // Without a file for it, the list of kept files goes nowhere, and has room for every name.
+        let is_listed = self.output.is_some();
+        let output = self.output.take().unwrap_or_else(|| NULL_DEVICE.into());
+        let mut job =
+            FileJob::with_defaults(std::mem::take(&mut self.inputs), output, self.writer.options(global))?;
+        for (name, values) in self.given.of(FileJob::names()) {
+            job.set(name, &values)?;
         }
-    }
-
-    /// Refuses options that passages do not have, or that only they have.
-    fn check_passages(&self) -> Result<(), Failure> {
-        let compares = self.near.is_given() || self.recipe.is_anything_given() || self.confirm.is_some();
-        let why = match self.unit {
-            Some(Unit::Passage) if compares => {
-                "--unit passage: passages have equal words; no option changes that"
-            }
-            Some(Unit::Passage) if self.min_tokens.is_some() => "--min-tokens: --min-words is for passages",
-            Some(Unit::Passage) => return Ok(()),
-            _ if self.min_words.is_some() => "--min-words: is for --unit passage",
-            _ => return Ok(()),
-        };
-        Err(Failure::Usage(why.into()))
-    }
-
-    /// How documents are compared.
-    fn dedup_options(&self, global: GlobalArgs) -> Result<DedupOptions, Failure> {
-        let recipe = self.recipe_or_stored()?;
-        let (k, similarity) = self.near.of_documents(&recipe)?;
-        let mut dedup = DedupOptions::new(recipe);
-        dedup.require_recipe = self.recipe.is_given();
-        (dedup.k, dedup.similarity) = (k, similarity);
-        (dedup.evidence, dedup.confirm) = (self.evidence, self.confirm);
-        dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
-        dedup.min_features = self.min_features;
-        dedup.engine = self.writer.options(global);
-        Ok(dedup)
-    }
-}
-
-impl Args {
-    /// The recipe of the options; without `--recipe` the recipe of the first database that exists,
-    /// with the parts that other options set.
-    fn recipe_or_stored(&self) -> Result<Recipe, Failure> {
-        if self.unit == Some(Unit::Passage) {
-            return Ok("exact width=128".parse()?);
+        for (part, value) in self.recipe.given_parts() {
+            job.set(part, &[value.into()])?;
         }
-        let databases = self.db.iter().chain(&self.against);
-        let mut databases = databases.filter(|path| path.is_dir() && width_of(path).is_ok());
-        let Some(path) = self.db.as_ref().filter(|path| path.exists()).or(databases.next()) else {
-            // Paragraphs are compared exactly, unless another option says how.
-            return match self.unit.is_some() && !self.near.is_given() && !self.recipe.is_anything_given() {
-                true => Ok("exact".parse()?),
-                false => self.recipe.recipe(),
-            };
-        };
-        let database = AnyDatabase::open(path)?;
-        let recipe = self.recipe.recipe_or(|| Ok(dedup::recipe_in(&database)?))?;
-        if recipe.width() != database.width() {
-            return Err(Failure::Usage(format!(
-                "{}: holds fingerprints of {} bits, but the recipe makes {}",
-                path.display(),
-                database.width(),
-                recipe.width()
-            )));
+        if !self.reference.is_empty() {
+            job.within = true;
+            job.against.splice(0..0, std::mem::take(&mut self.reference));
         }
-        Ok(recipe)
+        job.nul_ended |= !is_listed;
+        Ok(job)
     }
-}
-
-/// How the output is split, if it is a folder.
-fn shards_of(count: Option<u32>, output: &Path) -> Result<Option<Shards>, Failure> {
-    if count.is_some() && output == Path::new("-") {
-        return Err(Failure::Usage("--shards: OUT has to be a folder, not standard output".into()));
-    }
-    Ok(Shards::of(output, count))
 }
 
 /// Prints the counts of a job, or that it was complete before.

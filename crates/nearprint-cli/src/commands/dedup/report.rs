@@ -36,8 +36,6 @@ pub struct DedupReport {
     /// The file of duplicates.
     duplicates: PathBuf,
     has_header: bool,
-    /// How documents were compared: names and values.
-    recipe: String,
     /// What was compared instead of whole documents.
     unit: Option<Unit>,
 }
@@ -81,7 +79,6 @@ impl DedupReport {
             reader: job.reader.clone(),
             duplicates: duplicates.clone(),
             has_header: job.duplicates_header,
-            recipe: job.dedup.recipe.to_string(),
             unit: job.units,
         }))
     }
@@ -134,7 +131,7 @@ impl DedupReport {
         facts.push(fact("Groups", format!("{num_groups}{shown}")));
         facts.extend(stricter(&by_similarity).map(|value| fact("With a higher --similarity", value)));
         facts.push(fact("Near", nearness(&done.near)));
-        facts.push(fact("Recipe", self.recipe.clone()));
+        facts.push(fact("Recipe", done.recipe.to_string()));
         let sizes =
             sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
         let similarities = Histogram::of_tenths(by_similarity);

@@ -64,6 +64,8 @@ pub(crate) struct Candidate {
     pub(crate) has_same_fingerprint: bool,
     /// The order in which documents were kept.
     pub(crate) sequence: u64,
+    /// Its position among documents that are decided in the order of their ranks.
+    pub(crate) position: Option<u64>,
     pub(crate) key: String,
     pub(crate) stored: Stored,
 }
@@ -88,31 +90,22 @@ impl Candidate {
 
 /// What the kept documents say about a new one.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Verdict<T = Candidate> {
+pub(crate) enum Verdict {
     /// No fingerprint is near.
     New,
     /// Fingerprints are near, but no text confirms it.
     Unconfirmed,
     /// The nearest document, and its similarity from 0 to 1.
-    Near(T, f64),
+    Near(Candidate, f64),
 }
 
-impl<T> Verdict<T> {
-    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Verdict<U> {
-        match self {
-            Self::New => Verdict::New,
-            Self::Unconfirmed => Verdict::Unconfirmed,
-            Self::Near(nearest, similarity) => Verdict::Near(map(nearest), similarity),
-        }
-    }
-
+impl Verdict {
     /// The verdict of two collections: the nearer document, or the one of `self` if both are equally
     /// near.
-    pub(crate) fn or_nearer(self, other: Self, measure: &Measure, distance: impl Fn(&T) -> u32) -> Self {
-        let nearness = |near: &T, similarity: f64| (distance(near), similarity);
+    pub(crate) fn or_nearer(self, other: Self, measure: &Measure) -> Self {
         match (&self, &other) {
             (Self::Near(own, of_own), Self::Near(others, of_others))
-                if measure.is_nearer(nearness(others, *of_others), nearness(own, *of_own)) =>
+                if measure.is_nearer((others.distance, *of_others), (own.distance, *of_own)) =>
             {
                 other
             }
@@ -338,8 +331,14 @@ fn candidates<F: Fingerprint>(
     counts: impl Fn(&RowKey) -> bool,
 ) -> Vec<Candidate> {
     let has_same_fingerprint = fingerprint == document.stored_fingerprint();
-    let candidate =
-        |sequence, key, stored| Candidate { distance, has_same_fingerprint, sequence, key, stored };
+    let candidate = |sequence, key, stored| Candidate {
+        distance,
+        has_same_fingerprint,
+        sequence,
+        position: None,
+        key,
+        stored,
+    };
     if keys.is_empty() {
         // A row without a key takes its id as one, and precedes all rows with keys.
         return vec![candidate(0, id.to_string(), Stored::default())];

@@ -3,48 +3,12 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::candidates::{
-    Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Outlines, Verdict,
-};
-use super::database::{allowed_recipe, check_bands, open_database};
-use super::kept_keys::KeptKeys;
-use super::measure::{Judge, Measure, key_storage};
+use super::decision::{Decided, Decision};
+use super::deduplicator_of_width::DeduplicatorOf;
 use super::options::DedupOptions;
-use super::stored::{Origin, Stored};
-use crate::dedup::temporary::{KEPT, TemporaryBytes, WorkFolder};
-use crate::error::{Error, Result};
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
-use nearprint::internal::ordered;
-use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
-
-/// What becomes of a document.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Decision {
-    /// Nothing near it was kept before. It is kept, and remembered.
-    Kept,
-    /// It is a near-duplicate of a kept document: the nearest one, the earliest of equally near
-    /// ones.
-    Duplicate {
-        /// The key of the kept document.
-        of: String,
-        /// The distance of the fingerprints in bits.
-        distance: u32,
-        /// The similarity of the two, from 0 to 1: exact where [sets of features](DedupOptions::evidence) or
-        /// texts decide, otherwise estimated.
-        similarity: f64,
-    },
-    /// It is near a kept document with the same key. Occurs only with
-    /// [unique keys](DedupOptions::unique_keys).
-    Known,
-    /// Nothing near it was kept before, but another document was, under the same key. It is not
-    /// kept. Occurs only with [unique keys](DedupOptions::unique_keys).
-    KeyTaken,
-    /// It has fewer [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features) than
-    /// required. It is not kept.
-    TooShort,
-}
+use crate::error::Result;
+use crate::recipe::Recipe;
+use nearprint::{Commit, U256, Width};
 
 /// Decides document by document what is new, and remembers what is kept.
 ///
@@ -71,7 +35,7 @@ pub enum Decision {
 ///     ("c", "the first article of this small collection!"),
 /// ];
 /// let options = DedupOptions::new("simhash".parse()?);
-/// let mut dedup = Deduplicator::<u64>::open(&path, options)?;
+/// let mut dedup = Deduplicator::open(&path, options)?;
 /// // Resume after the last checkpoint of an interrupted run.
 /// let done = dedup.unfinished().map_or(0, |progress| progress[0].into());
 /// let mut duplicates = Vec::new();
@@ -85,37 +49,61 @@ pub enum Decision {
 /// assert_eq!(duplicates, [("c", "a".to_string(), 0, 1.0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Deduplicator<F: Fingerprint> {
-    options: DedupOptions,
-    measure: Measure,
-    fingerprinter: Fingerprinter<F>,
-    /// The documents of a database that is only read.
-    known: Option<KnownDocuments<F>>,
-    writer: Writer<F>,
-    is_temporary: bool,
-    /// What is stored of kept documents.
-    stores: KeyStorage,
-    kept_keys: KeptKeys<F>,
-    /// The sets of features of documents that are remembered temporarily.
-    sets: TemporaryBytes,
-    /// Of the documents that the writer has.
-    outlines: Outlines<F>,
-    /// Documents kept since the last flush of a temporary database.
-    since_flush: u64,
-    /// Whether documents have too many near ones to look them up together.
-    is_crowded: bool,
-    /// Removed after everything else is dropped.
-    _folder: Option<WorkFolder>,
+///
+/// Several threads share one by [`SharedWriter`](nearprint::SharedWriter): each call returns when what it
+/// has decided is durable, and one sync serves all calls that arrived in the meantime.
+///
+/// ```
+/// use nearprint::SharedWriter;
+/// use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
+///
+/// # let home = tempfile::tempdir()?;
+/// let options = DedupOptions::new("minhash".parse()?);
+/// let shared = SharedWriter::new(Deduplicator::open(home.path().join("seen.np"), options)?);
+/// let pages = [("a", "one two three four five six"), ("b", "One two three four five six!")];
+/// let is_kept = |(key, text)| {
+///     shared.commit_with(|dedup| dedup.decide(key, text).map(|decision| decision == Decision::Kept))
+/// };
+/// let kept = std::thread::scope(|scope| {
+///     let threads = pages.map(|page| scope.spawn(move || is_kept(page).unwrap()));
+///     threads.map(|thread| thread.join().unwrap())
+/// });
+/// assert!(kept == [true, false] || kept == [false, true]);
+/// shared.into_inner().finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Deduplicator(OfWidth);
+
+/// The deduplicator of the width of its recipe.
+enum OfWidth {
+    W64(DeduplicatorOf<u64>),
+    W128(DeduplicatorOf<u128>),
+    W256(DeduplicatorOf<U256>),
 }
 
-/// A temporary database writes a run after this many documents, to bound its memory.
-const FLUSH_KEPT: u64 = 1 << 18;
-/// Documents of one block of work on a thread.
-const BLOCK: usize = 64;
-/// The most documents that are decided together. More cost less each.
-pub(crate) const TOGETHER: usize = 1 << 15;
+/// Evaluates an expression on the deduplicator.
+macro_rules! of_width {
+    ($any:expr, $value:ident => $result:expr) => {
+        match $any {
+            OfWidth::W64($value) => $result,
+            OfWidth::W128($value) => $result,
+            OfWidth::W256($value) => $result,
+        }
+    };
+}
 
-impl<F: Fingerprint> Deduplicator<F> {
+/// Opens the deduplicator of the width of some options.
+macro_rules! open_of_width {
+    ($options:expr, $open:ident($($path:expr)?)) => {
+        match $options.recipe.width() {
+            Width::W64 => OfWidth::W64(DeduplicatorOf::$open($($path,)? $options)?),
+            Width::W128 => OfWidth::W128(DeduplicatorOf::$open($($path,)? $options)?),
+            Width::W256 => OfWidth::W256(DeduplicatorOf::$open($($path,)? $options)?),
+        }
+    };
+}
+
+impl Deduplicator {
     /// Opens a database for writing, or creates one with keys and, if the options
     /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
     ///
@@ -124,26 +112,10 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// not allow, or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of
     /// another width than `F`; [`Error::Engine`] if another process is writing, and with I/O
     /// errors.
-    pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
-        let (writer, recipe) = open_database::<F>(path, &options)?;
-        let stores = writer.key_storage();
-        let measure = Measure::new(&options, recipe, Some((stores, writer.default_k(), path)))?;
-        Ok(Self {
-            fingerprinter: fingerprinter(&measure, &options)?,
-            measure,
-            known: None,
-            writer,
-            is_temporary: false,
-            stores,
-            kept_keys: KeptKeys::default(),
-            sets: TemporaryBytes::new(),
-            outlines: Outlines::new(),
-            since_flush: 0,
-            is_crowded: false,
-            options,
-            _folder: None,
-        })
+        options.choose_recipe(Recipe::DEFAULT, Some(path).filter(|path| path.exists()))?;
+        Ok(Self(open_of_width!(options, open(path))))
     }
 
     /// Remembers kept documents in a temporary folder, until the value is dropped.
@@ -151,9 +123,9 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// # Errors
     /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
     /// [`Error::Engine`] with I/O errors.
-    pub fn temporary(options: DedupOptions) -> Result<Self> {
-        let measure = Measure::new(&options, options.new_recipe(), None)?;
-        Self::above(None, measure, options)
+    pub fn temporary(mut options: DedupOptions) -> Result<Self> {
+        options.choose_recipe(Recipe::DEFAULT, None)?;
+        Ok(Self(open_of_width!(options, temporary())))
     }
 
     /// Compares with the documents of a database without changing it. Kept documents are remembered
@@ -163,57 +135,23 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [`Error::Database`] if the database has no recipe, another one that the options do not allow,
     /// or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width
     /// than `F`; [`Error::Engine`] with I/O errors.
-    pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
+    pub fn read_only(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
-        let snapshot = options.engine.open::<F>(path)?.snapshot()?;
-        let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
-        check_bands(snapshot.bands(), &recipe, path)?;
-        let stored = (snapshot.key_storage(), snapshot.default_k(), path);
-        let measure = Measure::new(&options, recipe, Some(stored))?;
-        let known = KnownDocuments { snapshot, ignored: Vec::new(), outlines: Outlines::new() };
-        Self::above(Some(known), measure, options)
-    }
-
-    /// A temporary deduplicator, above the documents of a database.
-    fn above(known: Option<KnownDocuments<F>>, measure: Measure, options: DedupOptions) -> Result<Self> {
-        let folder = WorkFolder::new()?;
-        let schema = measure.recipe.schema().k(measure.k).keys(KeyStorage::KeysAndTexts);
-        let writer = options.engine.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
-        Ok(Self {
-            fingerprinter: fingerprinter(&measure, &options)?,
-            stores: key_storage(&options, &measure.recipe),
-            measure,
-            known,
-            writer,
-            is_temporary: true,
-            kept_keys: KeptKeys::default(),
-            sets: TemporaryBytes::new(),
-            outlines: Outlines::new(),
-            since_flush: 0,
-            is_crowded: false,
-            options,
-            _folder: Some(folder),
-        })
+        options.choose_recipe(Recipe::DEFAULT, Some(path))?;
+        Ok(Self(open_of_width!(options, read_only(path))))
     }
 
     /// The recipe of the fingerprints, from the options or the database.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
-        self.fingerprinter.recipe()
+        of_width!(&self.0, dedup => dedup.recipe())
     }
 
     /// The largest distance, in bits, of fingerprints of near-duplicates. Where [sets of
     /// features](DedupOptions::evidence) decide, candidates are looked up within it.
     #[must_use]
     pub fn k(&self) -> u32 {
-        self.measure.k
-    }
-
-    /// A fingerprinter by [`recipe`](Self::recipe), for
-    /// [`decide_fingerprinted`](Self::decide_fingerprinted).
-    #[must_use]
-    pub fn fingerprinter(&self) -> Fingerprinter<F> {
-        self.fingerprinter.clone()
+        of_width!(&self.0, dedup => dedup.k())
     }
 
     /// Decides a document, and remembers it if it is kept.
@@ -222,119 +160,28 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [`Error::Input`] for a key of more than 65,536 bytes; [`Error::Engine`] if the database is
     /// damaged or cannot be read.
     pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
-        let fingerprinted = self.fingerprinter.fingerprint(text);
-        self.decide_fingerprinted(key, text, &fingerprinted)
+        of_width!(&mut self.0, dedup => dedup.decide_text(key, text))
     }
 
-    /// Decides many documents in order, with fingerprints made on all threads of the options.
+    /// Decides many documents, each a key and a text, in order, with fingerprints made on all threads of the options.
     ///
-    /// Calls `visit` with the index, the fingerprint and the decision of each document. An error
-    /// from it ends the call; the documents before have been decided.
+    /// Passes each decision on. An error from `visit` ends the call; the documents before have been decided.
     ///
     /// # Errors
     /// As [`decide`](Self::decide), and any error of `visit`.
-    pub fn decide_batch<K: AsRef<str> + Sync, T: AsRef<str> + Sync, E: From<Error> + Send>(
+    pub fn decide_batch(
         &mut self,
-        documents: &[(K, T)],
-        mut visit: impl FnMut(usize, Fingerprinted<F>, Decision) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let blocks: Vec<&[(K, T)]> = documents.chunks(BLOCK).collect();
-        let (threads, fingerprinter) = (self.options.engine.get_threads(), self.fingerprinter());
-        let (mut made, mut undecided) = (Vec::new(), documents.iter().enumerate());
-        ordered(
-            threads,
-            blocks.len(),
-            || fingerprinter.clone(),
-            |block, fingerprinter, sink| {
-                let texts = blocks[block].iter().map(|(_, text)| fingerprinter.fingerprint(text.as_ref()));
-                // A closed channel means that an error has ended the call.
-                let _ = sink(texts.collect::<Vec<_>>());
-                Ok(())
-            },
-            |block| {
-                made.extend(block);
-                if made.len() < TOGETHER.min(undecided.len()) {
-                    return Ok(());
-                }
-                self.look_ahead(made.iter())?;
-                for (fingerprinted, (index, (key, text))) in made.drain(..).zip(&mut undecided) {
-                    let decision = self.decide_fingerprinted(key.as_ref(), text.as_ref(), &fingerprinted)?;
-                    visit(index, fingerprinted, decision)?;
-                }
-                Ok(())
-            },
-        )
-    }
-
-    /// Decides a document whose fingerprint the caller has made with the
-    /// [`fingerprinter`](Self::fingerprinter), for example on another thread. A fingerprint without the
-    /// [set of features](Fingerprinted::features) that this needs is made again.
-    ///
-    /// # Errors
-    /// As [`decide`](Self::decide).
-    pub fn decide_fingerprinted(
-        &mut self,
-        key: &str,
-        text: &str,
-        fingerprinted: &Fingerprinted<F>,
-    ) -> Result<Decision> {
-        if key.len() > MAX_KEY_BYTES {
-            return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
-        }
-        if self.is_too_short(fingerprinted) {
-            return Ok(Decision::TooShort);
-        }
-        let lacks_features = fingerprinted.num_features > 0 && fingerprinted.features.is_empty();
-        let again;
-        let fingerprinted = if self.measure.makes_features && lacks_features {
-            again = self.fingerprinter.fingerprint(text);
-            &again
-        } else {
-            fingerprinted
-        };
-        let document = Document::new(key, text, fingerprinted);
-        let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        if let Verdict::Near(Candidate { key: of, distance, .. }, similarity) =
-            self.nearest(document, text_of)?
-        {
-            let is_known = self.options.unique_keys && self.is_known(document)?;
-            let duplicate = Decision::Duplicate { of, distance, similarity };
-            return Ok(if is_known { Decision::Known } else { duplicate });
-        }
-        if self.options.unique_keys {
-            if document.comparable == Comparable::Nothing && self.is_stored(document)? {
-                return Ok(Decision::Known);
-            }
-            if self.is_key_taken(key)? {
-                return Ok(Decision::KeyTaken);
-            }
-        }
-        let stored = self.stored(document)?;
-        self.remember(document, &stored)?;
-        Ok(Decision::Kept)
+        documents: &[(&str, &str)],
+        mut visit: impl FnMut(Decided) -> Result<()>,
+    ) -> Result<()> {
+        of_width!(&mut self.0, dedup => dedup.decide_batch(documents, &mut visit))
     }
 
     /// The caller's progress at the last checkpoint, if the run that made it has not been
     /// [finished](Self::finish).
     #[must_use]
     pub fn unfinished(&self) -> Option<&[u8]> {
-        match &self.known {
-            Some(known) => known.snapshot.checkpoint(),
-            None => self.writer.checkpoint(),
-        }
-    }
-
-    /// The records of finished jobs.
-    pub(crate) fn history(&self) -> Option<&[u8]> {
-        match &self.known {
-            Some(known) => known.snapshot.history(),
-            None => self.writer.history(),
-        }
-    }
-
-    /// Replaces the records of finished jobs, by the next commit.
-    pub(crate) fn set_history(&mut self, history: &[u8]) -> Result<()> {
-        Ok(self.writer.set_history(history)?)
+        of_width!(&self.0, dedup => dedup.unfinished())
     }
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
@@ -346,17 +193,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
     pub fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
-        Ok(self.commit_with(progress)?)
-    }
-
-    fn commit_with(&mut self, progress: &[u8]) -> nearprint::Result<()> {
-        if self.is_temporary {
-            return Ok(());
-        }
-        self.writer.set_checkpoint(progress)?;
-        self.writer.commit()?;
-        self.kept_keys = KeptKeys::default();
-        Ok(())
+        of_width!(&mut self.0, dedup => dedup.checkpoint(progress))
     }
 
     /// The sequence number of the next kept document.
@@ -365,7 +202,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// unfinished run.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
-        self.writer.next_sequence()
+        of_width!(&self.0, dedup => dedup.next_sequence())
     }
 
     /// Forgets the documents with these [sequence numbers](Self::next_sequence), and the unfinished
@@ -374,21 +211,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
     pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
-        self.forget_with(sequences, None)
-    }
-
-    /// Does what [`forget`](Self::forget) does. Replaces the records of finished jobs by the same commit.
-    pub(crate) fn forget_with(&mut self, sequences: &[Range<u64>], history: Option<&[u8]>) -> Result<()> {
-        if self.is_temporary {
-            return Ok(());
-        }
-        // Before it deletes, it may write what is committed as a run. The history is set after that.
-        self.writer.delete_keys_between(sequences)?;
-        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
-        self.writer.set_checkpoint(b"")?;
-        self.writer.commit()?;
-        self.kept_keys = KeptKeys::default();
-        Ok(())
+        of_width!(&mut self.0, dedup => dedup.forget_with(sequences, None))
     }
 
     /// Makes all kept documents durable, removes the progress, waits for merges, and closes the
@@ -399,277 +222,35 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
     pub fn finish(mut self) -> Result<()> {
-        self.finish_with(None)
+        self.try_finish()
     }
 
-    /// Does what [`finish`](Self::finish) does, and keeps the lock. Replaces the records of finished jobs by
-    /// the same commit.
-    pub(crate) fn finish_with(&mut self, history: Option<&[u8]>) -> Result<()> {
-        if self.is_temporary {
-            return Ok(());
-        }
-        self.writer.wait_for_merges()?;
-        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
-        self.writer.set_checkpoint(b"")?;
-        Ok(self.writer.finish()?)
-    }
-
-    /// Whether kept documents are remembered temporarily.
-    pub(crate) fn is_temporary(&self) -> bool {
-        self.is_temporary
-    }
-
-    /// Ignores the documents of a read-only database with these sequence numbers.
-    pub(crate) fn ignore(&mut self, sequences: Vec<Range<u64>>) {
-        if let Some(known) = &mut self.known {
-            known.ignored = sequences;
-        }
-    }
-
-    /// The documents that were kept before `sequence`; `None` if kept documents are only temporary.
-    pub(crate) fn known_before(&self, sequence: u64) -> Result<Option<KnownDocuments<F>>> {
-        if self.is_temporary {
-            return Ok(self.known.clone());
-        }
-        let ignored = std::iter::once(sequence..u64::MAX).collect();
-        let snapshot = self.writer.snapshot()?;
-        Ok(Some(KnownDocuments { snapshot, ignored, outlines: Outlines::new() }))
-    }
-
-    /// Whether a document has too few tokens or features.
-    pub(crate) fn is_too_short(&self, fingerprinted: &Fingerprinted<F>) -> bool {
-        self.options.sets_aside(fingerprinted)
-    }
-
-    /// The nearest kept document, the earliest of equally near ones. A read-only database precedes
-    /// the documents of this run. `text_of` reads the text of a candidate of this run, to confirm
-    /// it.
-    pub(crate) fn nearest(
-        &mut self,
-        document: Document<'_, F>,
-        text_of: impl FnMut(&Candidate) -> Result<String>,
-    ) -> Result<Verdict> {
-        let origin = self.origin();
-        let Self { measure, fingerprinter, .. } = self;
-        let known = match &mut self.known {
-            Some(known) => known.nearest(document, measure, fingerprinter)?,
-            None => Verdict::New,
-        };
-        let Self { writer, sets, outlines, .. } = self;
-        let mut fresh = FreshDocuments { writer, origin, read: text_of, sets, outlines };
-        let fresh = fresh.nearest(document, measure, fingerprinter)?;
-        Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
-    }
-
-    /// Whether [`look_ahead`](Self::look_ahead) is worth waiting for documents.
-    pub(crate) fn looks_ahead(&self) -> bool {
-        !self.is_crowded && self.writer.has_runs()
-    }
-
-    /// Looks the documents of this run near some others up together, which [`nearest`](Self::nearest) then takes
-    /// from there.
-    pub(crate) fn look_ahead<'a>(&mut self, some: impl Iterator<Item = &'a Fingerprinted<F>>) -> Result<()> {
-        if !self.looks_ahead() {
-            return Ok(());
-        }
-        let looked_up = |made: &&Fingerprinted<F>| {
-            made.comparable() == Comparable::Features && !self.options.sets_aside(made)
-        };
-        let fingerprints: Vec<F> = some.filter(looked_up).map(|made| made.value).collect();
-        let is_complete = match &self.measure.candidates {
-            Some(candidates) => self.writer.look_ahead_by_bands(&fingerprints, candidates.distances()),
-            None => self.writer.look_ahead(&fingerprints, self.measure.k),
-        };
-        self.is_crowded = !is_complete?;
-        Ok(())
-    }
-
-    /// All kept documents within the distance of near ones, the earliest first. A read-only database precedes
-    /// the documents of this run.
-    pub(crate) fn all_near(&mut self, document: Document<'_, F>) -> Result<Vec<Candidate>> {
-        let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
-        let origin = self.origin();
-        let Self { known, writer, sets, outlines, .. } = self;
-        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let mut fresh = FreshDocuments { writer, origin, read, sets, outlines };
-        let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments<F>);
-        let mut found = Vec::new();
-        for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments<F>]) {
-            let start = found.len();
-            for row in kept.query(fingerprint, k)? {
-                found.extend(kept.candidates(row, document)?);
-            }
-            found[start..].sort_by_key(|candidate| candidate.sequence);
-        }
-        Ok(found)
-    }
-
-    /// Whether the texts of a document and of a kept one have the same tokens.
-    pub(crate) fn is_copy(&mut self, document: Document<'_, F>, of: &Candidate) -> Result<bool> {
-        of.is_copied_by(document, &mut self.fingerprinter)
-    }
-
-    /// Whether exact copies are recognized. With databases that have keys alone, they are not.
-    pub(crate) fn counts_copies(&self) -> bool {
-        let known = self.known.as_ref();
-        self.stores.has_values() && known.is_none_or(|known| known.snapshot.key_storage().has_values())
-    }
-
-    /// When documents are near-duplicates.
-    pub(crate) fn measure(&self) -> &Measure {
-        &self.measure
-    }
-
-    /// Whether it stores or compares the texts of documents themselves.
-    pub(crate) fn reads_texts(&self) -> bool {
-        self.stores == KeyStorage::KeysAndTexts || matches!(self.measure.judge, Judge::Texts(_))
-    }
-
-    /// What to remember of a kept document.
-    pub(crate) fn stored(&mut self, document: Document<'_, F>) -> Result<Stored> {
-        if self.is_temporary && self.measure.compares_features() {
-            let span = self.sets.push(&document.features.to_listed_bytes())?;
-            return Ok(Stored::place(span, document.text_hash));
-        }
-        Stored::of(self.stores, document.text, document.text_hash, document.features)
-    }
-
-    /// Remembers a kept document, and what a later verdict needs of it.
-    pub(crate) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
-        if document.comparable == Comparable::Nothing && self.is_stored(document)? {
-            // Nothing is near it, and so nobody has looked. A job never inserts what others have.
-            return Ok(());
-        }
-        self.writer.insert(NewRow {
-            text: stored.bytes(),
-            ..NewRow::keyed(document.stored_fingerprint(), document.key)
-        })?;
-        if self.options.unique_keys {
-            self.kept_keys.push(document.key);
-        }
-        self.since_flush += 1;
-        if self.is_temporary && self.since_flush == FLUSH_KEPT {
-            self.since_flush = 0;
-            self.writer.flush()?;
-        }
-        Ok(())
-    }
-
-    /// The id of the document that keeps a window of words, if one does.
-    pub(crate) fn id_with_passage(&mut self, window: u128) -> Result<Option<u64>> {
-        let (window, query) = (window_fingerprint(window), Query::within(0).limit(1));
-        if let Some(known) = &self.known
-            && let Some(found) = known.snapshot.query(window, query)?.first()
-        {
-            return Ok(Some(found.id));
-        }
-        Ok(self.writer.query(window, query)?.first().map(|found| found.id))
-    }
-
-    /// The key of a document that keeps windows.
-    pub(crate) fn key_with_passages(&self, id: u64) -> Result<Option<String>> {
-        let row = Row { fingerprint: passages_of(id), id };
-        let known = self.known.as_ref().map(|known| known.snapshot.keys_of(row)).transpose()?;
-        let keys = known.unwrap_or_default().into_iter().chain(self.writer.keys_of(row)?);
-        Ok(keys.map(|key| key.key).next())
-    }
-
-    /// Remembers the windows that a document keeps: a row for each, and one for its key.
-    pub(crate) fn remember_passages(&mut self, key: &str, windows: &[u128]) -> Result<()> {
-        if windows.is_empty() {
-            return Ok(());
-        }
-        let id = xxh3_64(key.as_bytes());
-        self.writer.insert(NewRow { id: Some(id), ..NewRow::keyed(passages_of(id), key) })?;
-        for &window in windows {
-            self.writer.insert(Row { fingerprint: window_fingerprint(window), id })?;
-        }
-        self.since_flush += windows.len() as u64;
-        if self.is_temporary && self.since_flush >= FLUSH_KEPT {
-            self.since_flush = 0;
-            self.writer.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Whose values stand beside the keys of kept documents.
-    fn origin(&self) -> Origin {
-        match self.is_temporary {
-            true => Origin::Temporary,
-            false => Origin::Database(self.writer.key_storage()),
-        }
-    }
-
-    /// Whether a document with the same key and the same tokens is stored.
-    fn is_stored(&mut self, document: Document<'_, F>) -> Result<bool> {
-        self.has_kept(|kept| kept.has_key(document.row(), document))
-    }
-
-    /// Whether a document with the same key is near.
-    fn is_known(&mut self, document: Document<'_, F>) -> Result<bool> {
-        let k = self.k();
-        self.has_kept(|kept| kept.has_key_near(document, k))
-    }
-
-    /// Whether the documents of this run, or those before it, have something.
-    fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
-        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let origin = self.origin();
-        let Self { writer, sets, outlines, .. } = self;
-        let is_fresh = has(&mut FreshDocuments { writer, origin, read, sets, outlines })?;
-        Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
-    }
-
-    /// Whether any document was kept under a key.
-    fn is_key_taken(&mut self, key: &str) -> Result<bool> {
-        let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key)).transpose()?;
-        Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
+    /// Does what [`finish`](Self::finish) does, and keeps the lock until the value is dropped: after an error it
+    /// can be tried again.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn try_finish(&mut self) -> Result<()> {
+        of_width!(&mut self.0, dedup => dedup.finish_with(None))
     }
 }
 
 /// A checkpoint without progress: several threads share a deduplicator by
 /// [`SharedWriter`](nearprint::SharedWriter).
-impl<F: Fingerprint> Commit for Deduplicator<F> {
+impl Commit for Deduplicator {
     fn commit(&mut self) -> nearprint::Result<()> {
-        self.commit_with(b"")
+        of_width!(&mut self.0, dedup => dedup.commit())
     }
 
     fn begin_call(&mut self) {
-        self.writer.begin_call();
+        of_width!(&mut self.0, dedup => dedup.begin_call());
     }
 
     fn end_call(&mut self) {
-        self.writer.end_call();
+        of_width!(&mut self.0, dedup => dedup.end_call());
     }
 
     fn take_back(&mut self) -> nearprint::Result<()> {
-        self.writer.take_back()?;
-        self.kept_keys = KeptKeys::default();
-        self.outlines = Outlines::new();
-        Ok(())
+        of_width!(&mut self.0, dedup => dedup.take_back())
     }
-}
-
-/// The fingerprint of a window of words.
-fn window_fingerprint<F: Fingerprint>(hash: u128) -> F {
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
-    let words = [hash as u64, (hash >> 64) as u64, 0, 0];
-    F::from_le_words(&words[..F::WIDTH.words()])
-}
-
-/// The fingerprint of the row that has the key of a document with passages.
-fn passages_of<F: Fingerprint>(id: u64) -> F {
-    let words = [0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&id.to_le_bytes(), seed));
-    F::from_le_words(&words[..F::WIDTH.words()])
-}
-
-/// Makes what a measure compares.
-fn fingerprinter<F: Fingerprint>(measure: &Measure, options: &DedupOptions) -> Result<Fingerprinter<F>> {
-    let fingerprinter = measure.recipe.fingerprinter()?.cut_after(options.cut_after.clone());
-    Ok(if measure.makes_features { fingerprinter.with_features() } else { fingerprinter })
-}
-
-/// Why a key does not fit a database.
-pub(crate) fn too_long(key: &str, most: usize) -> String {
-    format!("a key of {} bytes, where {most} fit", key.len())
 }

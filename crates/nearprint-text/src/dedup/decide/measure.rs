@@ -62,6 +62,7 @@ impl Measure {
         recipe: Recipe,
         stored: Option<(KeyStorage, u32, &Path)>,
     ) -> Result<Self> {
+        options.check_near(&recipe)?;
         let keeps = stored.map(|(keeps, ..)| keeps);
         let default_k = stored.map_or(recipe.default_k(), |(_, k, _)| k);
         if let Some((keeps, _, path)) = stored {

@@ -3,23 +3,25 @@
 //! Here live the measures, the kept documents and what is stored of them. Uses recipes, the engine and temporary files;
 //! knows neither jobs nor files of documents.
 
-mod any_deduplicator;
 mod candidates;
 mod confirm;
 mod database;
+mod decision;
 mod deduplicator;
+mod deduplicator_of_width;
 mod kept_fingerprints;
 mod kept_keys;
 mod measure;
 mod options;
 mod stored;
 
-pub use any_deduplicator::{AnyDeduplicator, Decided};
 pub(crate) use candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
 pub use confirm::{Confirm, ParseConfirmError};
 pub(crate) use database::check_bands;
-pub use deduplicator::{Decision, Deduplicator};
-pub(crate) use deduplicator::{TOGETHER, too_long};
+pub(crate) use decision::{Compared, Original};
+pub use decision::{Decided, Decision};
+pub use deduplicator::Deduplicator;
+pub(crate) use deduplicator_of_width::{DeduplicatorOf, TOGETHER, nearest_of, too_long};
 pub use kept_fingerprints::KeptFingerprints;
 pub use measure::DocumentsNear;
 pub(crate) use measure::{Judge, Measure};

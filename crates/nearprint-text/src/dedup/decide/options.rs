@@ -1,9 +1,13 @@
 //! The options of a deduplication.
 
+use std::ffi::OsString;
+use std::mem::take;
 use std::path::Path;
+use std::str::FromStr;
 
 use super::confirm::Confirm;
-use crate::error::{DatabaseProblem, Result};
+use crate::dedup::values::{self, Setter};
+use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Recipe};
 use nearprint::{AnyDatabase, Options};
 
@@ -18,6 +22,19 @@ pub enum Evidence {
     Texts,
     /// Nothing: the distance of the fingerprints decides, which estimates the similarity.
     None,
+}
+
+impl FromStr for Evidence {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "features" => Ok(Self::Features),
+            "texts" => Ok(Self::Texts),
+            "none" => Ok(Self::None),
+            _ => Err("not features, texts or none"),
+        }
+    }
 }
 
 /// How documents are compared, and with what.
@@ -55,7 +72,22 @@ pub struct DedupOptions {
     pub unique_keys: bool,
     /// Threads, memory and progress of the engine.
     pub engine: Options,
+    /// Whether nobody has named the recipe.
+    is_default_recipe: bool,
+    /// Parts of the recipe that were given, by name.
+    recipe_parts: Vec<(String, String)>,
 }
+
+/// The options that are set by name, besides the recipe.
+const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
+    ("k", |options, values| values::parsed(values).map(|k| options.k = Some(k))),
+    ("similarity", |options, values| values::share(values).map(|share| options.similarity = Some(share))),
+    ("evidence", |options, values| values::parsed(values).map(|evidence| options.evidence = Some(evidence))),
+    ("confirm", |options, values| values::parsed(values).map(|confirm| options.confirm = Some(confirm))),
+    ("min_tokens", |options, values| values::parsed(values).map(|least| options.min_tokens = least)),
+    ("min_features", |options, values| values::parsed(values).map(|least| options.min_features = least)),
+    ("cut_after", |options, values| values::parsed(values).map(|marker| options.cut_after = Some(marker))),
+];
 
 impl DedupOptions {
     /// Fingerprints by `recipe`, and the defaults of all other options.
@@ -73,11 +105,97 @@ impl DedupOptions {
             cut_after: None,
             unique_keys: false,
             engine: Options::new(),
+            is_default_recipe: false,
+            recipe_parts: Vec::new(),
         }
     }
-}
 
-impl DedupOptions {
+    /// The recipe of a database, and for a new one `minhash`, or `simhash` where a [part](Recipe::of_parts) is for that
+    /// alone.
+    ///
+    /// # Errors
+    /// None: the recipe is valid.
+    pub fn with_default_recipe() -> Result<Self> {
+        Ok(Self { is_default_recipe: true, ..Self::new(Recipe::of_parts([])?) })
+    }
+
+    /// The names of the options that [`set`](Self::set) sets, without those of the parts of a recipe.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        OPTIONS.iter().map(|(name, _)| *name).chain(["recipe"])
+    }
+
+    /// Sets an option by its name, that of the field. What it has replaces what it had; a `recipe` is then
+    /// [required](Self::require_recipe). The name may also be that of a [part](Recipe::with) of the recipe, which
+    /// replaces the part of the recipe that is used.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if there is no such option, or for a value that it cannot have; [`Error::Recipe`] for a
+    /// recipe.
+    pub fn set(&mut self, name: &str, values: &[OsString]) -> Result<()> {
+        if values::set(self, OPTIONS, name, values)?.is_some() {
+            return Ok(());
+        }
+        let value = || values::text(values).map_err(|why| Error::setting(name, why));
+        if name == "recipe" {
+            self.recipe = value()?.parse()?;
+            (self.require_recipe, self.is_default_recipe) = (true, false);
+            return Ok(());
+        }
+        if !Recipe::part_names().any(|part| part == name) {
+            return Err(Error::setting(name, "there is no such option"));
+        }
+        self.recipe_parts.push((name.to_string(), value()?.to_string()));
+        self.require_recipe |= name != "width";
+        Ok(())
+    }
+
+    /// Whether the recipe is the default, but for its parts.
+    pub(crate) fn has_default(&self) -> bool {
+        self.is_default_recipe
+    }
+
+    /// The first part of the recipe that was given.
+    pub(crate) fn recipe_part(&self) -> Option<&str> {
+        self.recipe_parts.first().map(|(part, _)| &**part)
+    }
+
+    /// Chooses the recipe: the one that was named, or that of a database that exists, or the default, with the parts
+    /// that were given.
+    pub(crate) fn choose_recipe(&mut self, default: &str, stored: Option<&Path>) -> Result<()> {
+        let (is_default, parts) = (take(&mut self.is_default_recipe), take(&mut self.recipe_parts));
+        let is_named = self.require_recipe && !is_default;
+        let parts = parts.iter().map(|(part, value)| (&**part, &**value));
+        let stored = stored.map(|path| Ok::<_, Error>((path, AnyDatabase::open(path)?))).transpose()?;
+        self.recipe = match &stored {
+            Some((path, database)) if !is_named => match database.recipe()? {
+                // Whoever opens it says what it lacks.
+                None if database.width() == self.recipe.width() => return Ok(()),
+                stored => stored_recipe(stored.as_deref(), path)?.with(parts)?,
+            },
+            None if is_default && parts.len() == 0 => default.parse()?,
+            None if is_default => Recipe::of_parts(parts)?,
+            _ => self.recipe.with(parts)?,
+        };
+        match stored.map(|(path, database)| (path.to_path_buf(), database.width())) {
+            Some((path, width)) if width != self.recipe.width() => {
+                let recipe = Box::new(self.recipe.clone());
+                Err(DatabaseProblem::OtherWidth { path, width, recipe }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that at most one option says what is near, and that it is for the recipe.
+    pub(crate) fn check_near(&self, recipe: &Recipe) -> Result<()> {
+        match (self.k, self.similarity, recipe.bands()) {
+            (Some(_), Some(_), _) => Err(Error::setting("k and similarity", "only one of them can be given")),
+            (None, Some(_), None) => {
+                Err(Error::setting("similarity", "needs MinHash fingerprints; others have k"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The recipe of a new database.
     pub(crate) fn new_recipe(&self) -> Recipe {
         let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some());

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dedup::decide::{Compared, Original};
 use crate::documents::Written;
 use crate::recipe::Comparable;
 
@@ -93,6 +94,17 @@ impl DocumentCounts {
     pub(crate) fn push_comparable(&mut self, comparable: Comparable) {
         self.empty += u64::from(comparable == Comparable::Nothing);
         self.featureless += u64::from(comparable == Comparable::Tokens);
+    }
+
+    /// Counts a document that is kept although fingerprints are near. Returns what it is a duplicate of otherwise.
+    pub(crate) fn push_compared(&mut self, compared: Compared) -> Option<Original> {
+        match compared {
+            Compared::Near(original) => Some(original),
+            Compared::New { is_unconfirmed } => {
+                self.unconfirmed += u64::from(is_unconfirmed);
+                None
+            }
+        }
     }
 
     /// Counts a document that is a near-duplicate.

@@ -1,5 +1,7 @@
 //! What a deduplication of files reads, writes and keeps.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -8,11 +10,13 @@ use super::shards::{self, Shards};
 use crate::dedup::decide::{DedupOptions, Judge, Measure};
 use crate::dedup::order::Keep;
 use crate::dedup::unit::{Unit, UnitRules};
+use crate::dedup::values::{self, Setter};
 use crate::documents::{
     Fields, Format, InputFile, Missing, Reader, ReaderOptions, is_database, refuse_device,
 };
-use crate::error::{InputSetProblem, OutputProblem, Result};
+use crate::error::{Error, InputSetProblem, OutputProblem, Result};
 use crate::recipe::Recipe;
+use nearprint::Options;
 
 /// The field of the size of a cluster, and the option that adds it.
 pub(crate) const CLUSTER_SIZE: &str = "cluster_size";
@@ -114,9 +118,119 @@ pub struct FileJob {
     pub unit_rules: UnitRules,
     /// How documents are compared.
     pub dedup: DedupOptions,
+    /// The options that were set by name.
+    given: BTreeSet<&'static str>,
 }
 
+/// The options that are set by name, besides those that [say how documents are compared](DedupOptions::set).
+const OPTIONS: &[(&str, Setter<FileJob>)] = &[
+    ("database", |job, it| values::path(it).map(|path| job.database = Some(path))),
+    ("against", |job, it| {
+        job.against = values::paths(it)?;
+        job.within = job.against.is_empty() || job.is_given("within");
+        Ok(())
+    }),
+    ("within", |job, it| values::flag(it).map(|is_on| job.within = is_on)),
+    ("duplicates", |job, it| values::path(it).map(|path| job.duplicates = Some(path))),
+    ("duplicates_header", |job, it| values::flag(it).map(|is_on| job.duplicates_header = is_on)),
+    ("rejects", |job, it| values::path(it).map(|path| job.rejects = Some(path))),
+    ("shards", |job, it| {
+        if job.output == Path::new("-") {
+            return Err("the output has to be a folder, not standard output".into());
+        }
+        job.shards = Some(Shards::Into(values::within(1..=256, "1 to 256", it)?));
+        Ok(())
+    }),
+    ("annotate", |job, it| values::flag(it).map(|is_on| job.annotate = is_on)),
+    ("cluster_size", |job, it| values::flag(it).map(|is_on| job.cluster_size = is_on)),
+    ("add_fingerprint", |job, it| values::parsed(it).map(|field| job.add_fingerprint = Some(field))),
+    ("keep_fields", |job, it| values::texts(it).map(|fields| job.keep_fields = fields)),
+    ("old_id", |job, it| values::parsed(it).map(|field| job.old_id = Some(field))),
+    ("cleaned", |job, it| values::parsed(it).map(|field| job.cleaned = Some(field))),
+    ("null", |job, it| values::flag(it).map(|is_on| job.nul_ended = is_on)),
+    ("dry_run", |job, it| values::flag(it).map(|is_on| job.dry_run = is_on)),
+    ("restart", |job, it| values::flag(it).map(|is_on| job.restart = is_on)),
+    ("again", |job, it| values::flag(it).map(|is_on| job.again = is_on)),
+    ("keep", |job, it| values::parsed(it).map(|keep| job.keep = Some(keep))),
+    ("unit", |job, it| {
+        job.units = Some(values::parsed(it)?);
+        if !job.is_given("min_tokens") {
+            job.dedup.min_tokens = Unit::DEFAULT_MIN_TOKENS;
+        }
+        Ok(())
+    }),
+    ("min_repeats", |job, it| {
+        values::within(2.., "at least 2", it).map(|least| job.unit_rules.min_repeats = least)
+    }),
+    ("min_words", |job, it| {
+        values::within(2..=10_000, "2 to 10000", it).map(|least| job.unit_rules.min_words = least)
+    }),
+    ("min_left", |job, it| values::share(it).map(|share| job.unit_rules.min_left = share)),
+    ("keep_hollow", |job, it| values::flag(it).map(|is_on| job.unit_rules.keeps_hollow = is_on)),
+    ("input_format", |job, it| values::parsed(it).map(|format| job.reader.format = Some(format))),
+    ("text_field", |job, it| values::parsed(it).map(|field| job.reader.fields.text = field)),
+    ("key_field", |job, it| values::parsed(it).map(|field| job.reader.fields.key = Some(field))),
+    ("missing", |job, it| values::parsed(it).map(|missing| job.reader.fields.missing = missing)),
+    ("cut_after", |job, it| values::parsed(it).map(|marker| job.reader.cut_after = Some(marker))),
+    ("exclude", |job, it| values::texts(it).map(|globs| job.reader.folder.exclude = globs)),
+    ("ext", |job, it| values::texts(it).map(|all| job.reader.folder.extensions = all)),
+    ("ignore", |job, it| values::parsed(it).map(|names| job.reader.folder.ignored_names = names)),
+    ("no_ignore", |job, it| values::flag(it).map(|is_on| job.reader.folder.no_ignore = is_on)),
+];
+
 impl FileJob {
+    /// A job whose options are then [set](Self::set) by name. Each has the default of `nearprint dedup`.
+    ///
+    /// # Errors
+    /// None: the defaults are valid.
+    pub fn with_defaults(inputs: Vec<PathBuf>, output: PathBuf, engine: Options) -> Result<Self> {
+        let shards = Shards::of(&output);
+        let mut dedup = DedupOptions::with_default_recipe()?;
+        dedup.engine = engine;
+        Ok(Self { shards, ..Self::new(inputs, output, dedup) })
+    }
+
+    /// The names of the options that [`set`](Self::set) sets.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let own = OPTIONS.iter().map(|(name, _)| *name);
+        own.chain(DedupOptions::names().filter(|name| *name != "cut_after"))
+    }
+
+    /// Sets an option by its name, that of `nearprint dedup` with `_` for `-`, or of a part of the recipe. A switch has
+    /// no values. What it has replaces what it had. All options that depend on others are checked when the job runs.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if there is no such option, or for a value that it cannot have; [`Error::Recipe`] for a
+    /// recipe.
+    pub fn set(&mut self, name: &str, values: &[OsString]) -> Result<()> {
+        let own = values::set(self, OPTIONS, name, values)?;
+        match own {
+            Some(_) => {}
+            None => self.dedup.set(name, values)?,
+        }
+        self.given.extend(own.or(DedupOptions::names().find(|known| *known == name)));
+        Ok(())
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        self.given.contains(name)
+    }
+
+    /// Chooses the recipe. That of a database takes precedence over one that is not required, and so do databases to
+    /// compare with over the default. Units are compared exactly, unless an option says how.
+    pub(crate) fn choose_recipe(&mut self) -> Result<()> {
+        let mut stored = self.database.as_deref().filter(|path| path.exists());
+        let by_name = self.dedup.has_default() || self.is_given("recipe");
+        for path in self.against.iter().filter(|_| by_name) {
+            if stored.is_none() && path.is_dir() && is_database(path)? {
+                stored = Some(path);
+            }
+        }
+        let says_near = self.dedup.k.is_some() || self.dedup.similarity.is_some();
+        let default = if self.units.is_some() && !says_near { "exact" } else { Recipe::DEFAULT };
+        self.dedup.choose_recipe(default, stored)
+    }
+
     /// A job without a database that keeps the first of several near-duplicates.
     #[must_use]
     pub fn new(inputs: Vec<PathBuf>, output: PathBuf, dedup: DedupOptions) -> Self {
@@ -146,6 +260,7 @@ impl FileJob {
             units: None,
             unit_rules: UnitRules::default(),
             dedup,
+            given: BTreeSet::new(),
         }
     }
 
@@ -167,7 +282,17 @@ impl FileJob {
         if self.cluster_size && self.database.is_some() {
             return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
         }
-        if self.units == Some(Unit::Passage) {
+        let is_passage = self.units == Some(Unit::Passage);
+        if self.is_given("min_words") && !is_passage {
+            return Err(Error::setting("min_words", "is for unit passage"));
+        }
+        if is_passage {
+            let compares = ["recipe", "k", "similarity", "confirm", "min_tokens"];
+            let refused = compares.into_iter().find(|name| self.is_given(name));
+            if let Some(name) = refused.or(self.dedup.recipe_part()) {
+                let why = "is not for passages, which have equal words: min_words of them";
+                return Err(Error::setting(name, why));
+            }
             let refused = [
                 (self.restart && self.database.is_some(), "restart"),
                 (self.unit_rules.min_repeats > 2, "min_repeats"),
@@ -197,13 +322,10 @@ impl FileJob {
         if self.units == Some(Unit::Passage) {
             self.unit_rules.min_words = self.unit_rules.min_words.max(2);
             let recipe = format!("exact width=128 shingle={}", self.unit_rules.min_words);
-            let engine = self.dedup.engine.clone();
-            self.dedup = DedupOptions {
-                k: Some(0),
-                require_recipe: true,
-                engine,
-                ..DedupOptions::new(recipe.parse()?)
-            };
+            let mut dedup = DedupOptions::new(recipe.parse()?);
+            (dedup.k, dedup.require_recipe) = (Some(0), true);
+            dedup.engine = self.dedup.engine.clone();
+            self.dedup = dedup;
         }
         Ok(())
     }

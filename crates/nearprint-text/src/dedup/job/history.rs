@@ -13,7 +13,7 @@ use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, JobIdentity, Rec
 use super::file_job::FileJob;
 use super::report::{FileReport, Report, report_progress};
 use super::shards::digest_of_all;
-use crate::dedup::decide::DocumentsNear;
+use crate::dedup::decide::Measure;
 use crate::documents::{LeftOut, OutputFile, Reader, digest_of};
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
@@ -94,9 +94,10 @@ impl FinishedJob {
     }
 
     /// The report of a job that had read the same inputs, and was not run.
-    pub(crate) fn report(&self, near: DocumentsNear, counts_copies: bool) -> FileReport {
+    pub(crate) fn report(&self, measure: &Measure, counts_copies: bool) -> FileReport {
         FileReport {
-            near,
+            near: measure.near(),
+            recipe: measure.recipe.clone(),
             counts: self.counts,
             resumed_after: self.counts.records,
             completed: Some(self.completed),

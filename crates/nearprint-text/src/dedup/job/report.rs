@@ -10,6 +10,7 @@ use super::groups::Group;
 use crate::dedup::decide::DocumentsNear;
 use crate::documents::{FileStamp, LeftOut, Position};
 use crate::error::{Error, Result};
+use crate::recipe::Recipe;
 use crate::time::UtcTime;
 
 /// Reports progress; may cancel the run.
@@ -57,6 +58,8 @@ pub struct FileReport {
     pub largest: Vec<Group>,
     /// When documents are near-duplicates.
     pub near: DocumentsNear,
+    /// The recipe of the fingerprints.
+    pub recipe: Recipe,
     /// Whether [`copies`](DocumentCounts::copies) are counted.
     pub counts_copies: bool,
     /// What was found in folders, and is no document.

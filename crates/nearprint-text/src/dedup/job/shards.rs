@@ -22,12 +22,12 @@ pub enum Shards {
 }
 
 impl Shards {
-    /// How an output is split: into so many files; without a number one for each input, if it is a folder or its
-    /// name ends with `/`; otherwise it is one file.
+    /// How an output is split: into a file for each input, if it is a folder or its name ends with `/`; otherwise it is
+    /// one file.
     #[must_use]
-    pub fn of(output: &Path, count: Option<u32>) -> Option<Self> {
+    pub fn of(output: &Path) -> Option<Self> {
         let is_folder = output.as_os_str().as_encoded_bytes().ends_with(b"/") || output.is_dir();
-        count.map(Self::Into).or(is_folder.then_some(Self::ByInput))
+        is_folder.then_some(Self::ByInput)
     }
 }
 

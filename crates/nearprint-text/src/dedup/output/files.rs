@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::plan::OutputPlan;
 use super::sharded::ShardedOutput;
-use crate::dedup::decide::Deduplicator;
+use crate::dedup::decide::{DeduplicatorOf, Original};
 use crate::dedup::job::{CLUSTER_SIZE, Checkpoint, FileDigest, FileJob};
 use crate::documents::{
     DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
@@ -16,17 +16,6 @@ use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
 const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact";
-
-/// What a near-duplicate is a duplicate of.
-#[derive(Clone, Debug)]
-pub(crate) struct Original {
-    /// The key of the kept document.
-    pub(crate) key: String,
-    pub(crate) distance: u32,
-    pub(crate) similarity: f64,
-    /// Whether both have the same tokens.
-    pub(crate) is_copy: bool,
-}
 
 /// The output, the duplicates and the rejects of a job. A dry run has none.
 pub(crate) struct JobOutputs<'a, F: Fingerprint> {
@@ -50,7 +39,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     pub(crate) fn open(
         (job, plan): (&'a FileJob, Option<OutputPlan>),
         reader: &Reader,
-        deduplicator: &Deduplicator<F>,
+        deduplicator: &DeduplicatorOf<F>,
         unfinished: Option<&Checkpoint>,
     ) -> Result<Self> {
         let mut outputs = Self {

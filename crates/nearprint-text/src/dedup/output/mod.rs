@@ -6,6 +6,6 @@ mod files;
 mod plan;
 mod sharded;
 
-pub(crate) use files::{JobOutputs, Original, cannot_resume};
+pub(crate) use files::{JobOutputs, cannot_resume};
 pub(crate) use plan::{OutputPlan, check_names};
 pub(crate) use sharded::ShardedOutput;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::fingerprinting::{Prepared, bad_record, preparing_documents};
-use crate::dedup::decide::{Candidate, Deduplicator, Document, Measure, Verdict};
+use crate::dedup::decide::{DeduplicatorOf, Document, Measure};
 use crate::dedup::job::{DocumentCounts, FileJob, Report, report_progress};
 use crate::documents::{InputFile, Reader, each, is_database};
 use crate::error::Result;
@@ -11,19 +11,13 @@ use nearprint::Fingerprint;
 
 /// The databases and documents of [`FileJob::against`].
 pub(crate) struct Against<F: Fingerprint> {
-    collections: Vec<Deduplicator<F>>,
+    pub(crate) collections: Vec<DeduplicatorOf<F>>,
     /// The databases among them, and the files of the others. No output may overwrite them.
     pub(crate) databases: Vec<PathBuf>,
     pub(crate) files: Vec<InputFile>,
 }
 
 impl<F: Fingerprint> Against<F> {
-    /// Moves the collections out, and still knows their files.
-    pub(crate) fn take_collections(&mut self) -> Self {
-        let collections = std::mem::take(&mut self.collections);
-        Self { collections, databases: Vec::new(), files: Vec::new() }
-    }
-
     /// Opens the databases, and reads all documents of the others. `measure` is of the job.
     pub(crate) fn open(job: &FileJob, measure: &Measure, report: Report<'_>) -> Result<Self> {
         let mut against = Self { collections: Vec::new(), databases: Vec::new(), files: Vec::new() };
@@ -33,30 +27,21 @@ impl<F: Fingerprint> Against<F> {
         options.cut_after.clone_from(&job.reader.cut_after);
         for path in &job.against {
             if path.is_dir() && is_database(path)? {
-                against.collections.push(Deduplicator::read_only(path, options.clone())?);
+                against.collections.push(DeduplicatorOf::read_only(path, options.clone())?);
                 against.databases.push(path.clone());
             } else {
-                let mut collection = Deduplicator::temporary(options.clone())?;
+                let mut collection = DeduplicatorOf::temporary(options.clone())?;
                 against.files.extend(read_all(&mut collection, job, path, report)?);
                 against.collections.push(collection);
             }
         }
         Ok(against)
     }
-
-    /// The nearest document of all collections; of equally near ones, the one of the first collection.
-    pub(crate) fn nearest(&mut self, document: Document<'_, F>, measure: &Measure) -> Result<Verdict> {
-        let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        self.collections.iter_mut().try_fold(Verdict::New, |verdict, collection| {
-            let found = collection.nearest(document, text_of)?;
-            Ok(verdict.or_nearer(found, measure, |candidate| candidate.distance))
-        })
-    }
 }
 
 /// Remembers all documents of a file or folder, and returns its files.
 fn read_all<F: Fingerprint>(
-    collection: &mut Deduplicator<F>,
+    collection: &mut DeduplicatorOf<F>,
     job: &FileJob,
     path: &Path,
     report: Report<'_>,

@@ -5,9 +5,8 @@ use std::ops::Range;
 use super::fingerprinting::{preparing, with_valid_key};
 use super::recent::RecentTexts;
 use super::writing::WritingJob;
-use crate::dedup::decide::Document;
+use crate::dedup::decide::{Document, Original};
 use crate::dedup::job::Report;
-use crate::dedup::output::Original;
 use crate::dedup::unit::Unit;
 use crate::documents::{self, Reader, Record};
 use crate::error::Result;
@@ -105,7 +104,7 @@ fn original_of<F: Fingerprint>(
     own: &str,
 ) -> Result<(Option<Original>, bool)> {
     match run.job.unit_rules.min_repeats {
-        0..=2 => Ok((run.nearest(document)?, false)),
+        0..=2 => Ok((run.original_of(document)?, false)),
         min_repeats => run.often_repeated(document, own, min_repeats),
     }
 }

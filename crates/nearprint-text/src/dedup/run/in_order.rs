@@ -94,7 +94,7 @@ fn take<F: Fingerprint>(
         return run.set_aside(record.raw());
     }
     let document = Document::new(&record.key, &record.text, &fingerprinted);
-    match run.nearest(document)? {
+    match run.original_of(document)? {
         Some(original) => run.leave_out(document.fingerprint, record, &original, None),
         None => run.keep(document, record, None),
     }

@@ -76,6 +76,7 @@ impl FileJob {
         }
         self.reader.fields.value = self.keep.as_ref().and_then(Keep::field).map(String::from);
         self.read_once()?;
+        self.choose_recipe()?;
         let width = self.dedup.recipe.width();
         width.visit(Run { job: self, report })
     }
@@ -103,7 +104,7 @@ impl WidthVisitor for Run<'_> {
         if let Some(finished) = opened.finished_before(&mut input, report)? {
             finished.check_files(&job, &input.reader)?;
             let deduplicator = &opened.deduplicator;
-            return Ok(finished.report(deduplicator.measure().near(), deduplicator.counts_copies()));
+            return Ok(finished.report(deduplicator.measure(), deduplicator.counts_copies()));
         }
         input.stop_recording();
         let reader = &mut input.reader;

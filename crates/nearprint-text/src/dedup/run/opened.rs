@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::against::Against;
 use super::input::JobInput;
 use super::writing::WritingJob;
-use crate::dedup::decide::Deduplicator;
+use crate::dedup::decide::DeduplicatorOf;
 use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report};
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
@@ -16,7 +16,7 @@ use nearprint::Fingerprint;
 /// A job whose database is open, and that has written nothing yet.
 pub(crate) struct OpenedJob<'a, F: Fingerprint> {
     job: &'a FileJob,
-    pub(crate) deduplicator: Deduplicator<F>,
+    pub(crate) deduplicator: DeduplicatorOf<F>,
     identity: JobIdentity,
     /// The jobs that the database has seen to their end.
     history: History,
@@ -124,9 +124,15 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             let history = self.history.encode(self.job)?;
             self.deduplicator.forget_with(&rows, Some(&history))?;
         }
-        let Self { job, deduplicator, identity, history, unfinished, .. } = self;
+        let Self { job, mut deduplicator, identity, history, unfinished, .. } = self;
+        deduplicator.compare_with(against.collections, job.within || job.database.is_some());
         let outputs = JobOutputs::open((job, plan), reader, &deduplicator, unfinished.as_ref())?;
-        Ok(WritingJob::new((job, groups), (deduplicator, against), outputs, (identity, history, unfinished)))
+        Ok(WritingJob::new(
+            (job, groups),
+            (deduplicator, against.files),
+            outputs,
+            (identity, history, unfinished),
+        ))
     }
 }
 
@@ -137,12 +143,12 @@ struct Restart {
 }
 
 /// Opens the deduplicator of a job. A dry run does not create its database.
-fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
+fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<DeduplicatorOf<F>> {
     let mut options = job.dedup.clone();
     options.cut_after.clone_from(&job.reader.cut_after);
     match &job.database {
-        Some(path) if !job.dry_run => Deduplicator::open(path, options),
-        Some(path) if path.exists() => Deduplicator::read_only(path, options),
-        _ => Deduplicator::temporary(options),
+        Some(path) if !job.dry_run => DeduplicatorOf::open(path, options),
+        Some(path) if path.exists() => DeduplicatorOf::read_only(path, options),
+        _ => DeduplicatorOf::temporary(options),
     }
 }

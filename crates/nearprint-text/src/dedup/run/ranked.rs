@@ -6,16 +6,15 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::against::Against;
 use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
 use super::ranked_record::{Outcome, RankedRecord};
 use super::writing::WritingJob;
 use crate::dedup::decide::{
-    Candidate, Document, Judge, KeptDocuments, KnownDocuments, Measure, Outlines, Stored, Verdict,
+    Candidate, Compared, DeduplicatorOf, Document, Judge, KeptDocuments, KnownDocuments, Measure, Original,
+    Outlines, Stored, Verdict, nearest_of,
 };
 use crate::dedup::job::{FileJob, Report, report_progress};
 use crate::dedup::order::{Keep, Ranking};
-use crate::dedup::output::Original;
 use crate::dedup::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use crate::documents::{self, BadRecord, Format, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
@@ -53,8 +52,8 @@ pub(crate) fn run<F: Fingerprint>(
         run.counts.invalid_utf8 += first.invalid_utf8;
         options.listed = Some(sources.into());
     }
-    let against = run.take_against();
-    let mut records = first.decide(run, against, &mut || report(&run.counts, at))?;
+    let others = run.deduplicator.take_others();
+    let mut records = first.decide(run, others, &mut || report(&run.counts, at))?;
     let mut second = reader.again(options)?;
     write(run, &mut second, &mut records, report)
 }
@@ -215,18 +214,18 @@ impl FirstPass {
     fn decide<F: Fingerprint>(
         self,
         run: &WritingJob<'_, F>,
-        against: Against<F>,
+        others: Vec<DeduplicatorOf<F>>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Records> {
         let Self { records, ranking, folder, .. } = self;
         let measure = run.deduplicator.measure();
         let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
-        let mut decider = Decider {
+        let mut ranked = RankedDocuments {
             measure,
             fingerprinter: run.deduplicator.fingerprinter(),
             known: run.deduplicator.known_before(run.first_sequence())?,
-            against,
-            compares_inputs: run.compares_inputs(),
+            others,
+            compares_own: run.deduplicator.compares_own(),
             kept: BestDocuments {
                 writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
                 records,
@@ -234,12 +233,12 @@ impl FirstPass {
             },
         };
         ranking.for_each_block(|block| {
-            block.iter().try_for_each(|&position| decider.decide(position))?;
+            block.iter().try_for_each(|&position| ranked.decide(position))?;
             // Commits bound the memory. This database is never opened again.
-            decider.kept.writer.commit()?;
+            ranked.kept.writer.commit()?;
             if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
         })?;
-        Ok(decider.kept.records)
+        Ok(ranked.kept.records)
     }
 }
 
@@ -268,6 +267,7 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
             distance: row.distance,
             has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
             sequence: row.id,
+            position: Some(row.id),
             key: self.records.keys.get(row.id)?,
             stored: Stored::hash(self.records.get::<F>(row.id)?.text_hash),
         }])
@@ -283,18 +283,19 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
 }
 
 /// Decides documents in the order of their ranks.
-struct Decider<'a, F: Fingerprint> {
+struct RankedDocuments<'a, F: Fingerprint> {
     measure: &'a Measure,
     fingerprinter: Fingerprinter<F>,
     /// The documents of earlier runs.
     known: Option<KnownDocuments<F>>,
-    /// The documents of other collections.
-    against: Against<F>,
-    compares_inputs: bool,
+    /// Other collections.
+    others: Vec<DeduplicatorOf<F>>,
+    /// Whether documents are compared with each other.
+    compares_own: bool,
     kept: BestDocuments<F>,
 }
 
-impl<F: Fingerprint> Decider<'_, F> {
+impl<F: Fingerprint> RankedDocuments<'_, F> {
     fn decide(&mut self, position: u64) -> Result<()> {
         let records = &mut self.kept.records;
         let mut record = records.get(position)?;
@@ -303,25 +304,24 @@ impl<F: Fingerprint> Decider<'_, F> {
         let document = record.document(&key, &text, &features);
         let Self { measure, fingerprinter, .. } = self;
         let known = match &mut self.known {
-            Some(known) => known.nearest(document, measure, fingerprinter)?.map(|near| (near, true)),
+            Some(known) => known.nearest(document, measure, fingerprinter)?,
             None => Verdict::New,
         };
-        let others = self.against.nearest(document, measure)?.map(|near| (near, true));
-        let known = others.or_nearer(known, measure, |(near, _)| near.distance);
-        let fresh = match self.compares_inputs {
-            true => self.kept.nearest(document, measure, fingerprinter)?.map(|near| (near, false)),
+        let known = nearest_of(&mut self.others, document, measure)?.or_nearer(known, measure);
+        let fresh = match self.compares_own {
+            true => self.kept.nearest(document, measure, fingerprinter)?,
             false => Verdict::New,
         };
-        record.outcome = match known.or_nearer(fresh, measure, |(near, _)| near.distance) {
-            Verdict::Near((near, is_known), similarity) => {
-                let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
-                let of = if is_known { self.kept.records.keys.push(&near.key)? } else { near.sequence };
+        record.outcome = match known.or_nearer(fresh, measure).compared(document, fingerprinter)? {
+            Compared::Near(Original { key, distance, similarity, is_copy, position }) => {
+                let of = position.map_or_else(|| self.kept.records.keys.push(&key), Ok)?;
                 self.kept.records.add_follower(of)?;
-                Outcome::Duplicate { of, distance: near.distance, similarity, is_copy }
+                Outcome::Duplicate { of, distance, similarity, is_copy }
             }
-            verdict => {
+            compared => {
                 self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
-                Outcome::Kept { is_unconfirmed: matches!(verdict, Verdict::Unconfirmed) }
+                let is_unconfirmed = matches!(compared, Compared::New { is_unconfirmed: true });
+                Outcome::Kept { is_unconfirmed }
             }
         };
         self.kept.records.records.set(position, &record.to_bytes())
@@ -374,7 +374,8 @@ fn write_document<F: Fingerprint>(
     run.counts.push_comparable(ranked.comparable);
     match ranked.outcome {
         Outcome::Duplicate { of, distance, similarity, is_copy } => {
-            let original = Original { key: records.keys.get(of)?, distance, similarity, is_copy };
+            let original =
+                Original { key: records.keys.get(of)?, distance, similarity, is_copy, position: None };
             run.leave_out(ranked.fingerprint, record, &original, records.cluster_size(of)?)
         }
         outcome => {

@@ -5,14 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::against::Against;
 use super::fingerprinting::{Prepared, bad_record};
-use crate::dedup::decide::{Candidate, Deduplicator, Document, Stored, Verdict};
+use crate::dedup::decide::{Candidate, DeduplicatorOf, Document, Original, Stored};
 use crate::dedup::job::{
     BandCounts, Checkpoint, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, FinishedJob,
     GroupSizes, History, JobIdentity, Progress, RecordHash, Report, Rows, report_progress,
 };
-use crate::dedup::output::{JobOutputs, Original, ShardedOutput};
+use crate::dedup::output::{JobOutputs, ShardedOutput};
 use crate::dedup::unit::Unit;
 use crate::documents::{BadRecord, InputFile, OutputFile, Position, Reader, Record, path_of_line};
 use crate::error::{Result, ResumeProblem};
@@ -29,8 +28,9 @@ const GROUP_NAME_CHARS: usize = 80;
 /// A job that reads records, decides them, and writes what it keeps.
 pub(crate) struct WritingJob<'a, F: Fingerprint> {
     pub(crate) job: &'a FileJob,
-    pub(crate) deduplicator: Deduplicator<F>,
-    against: Against<F>,
+    pub(crate) deduplicator: DeduplicatorOf<F>,
+    /// The files that documents are compared with, besides the inputs.
+    against: Vec<InputFile>,
     /// The near-duplicates among files, if they are collected.
     duplicate_files: Vec<DuplicateFile>,
     pub(crate) counts: DocumentCounts,
@@ -67,7 +67,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
 
     pub(crate) fn new(
         (job, groups): (&'a FileJob, GroupSizes),
-        (deduplicator, against): (Deduplicator<F>, Against<F>),
+        (deduplicator, against): (DeduplicatorOf<F>, Vec<InputFile>),
         outputs: JobOutputs<'a, F>,
         (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
     ) -> Self {
@@ -95,11 +95,6 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             hash: RecordHash { value, ..RecordHash::default() },
             state,
         }
-    }
-
-    /// The collections that documents are compared with, for whoever decides them. Their files stay known.
-    pub(crate) fn take_against(&mut self) -> Against<F> {
-        self.against.take_collections()
     }
 
     /// The sequence number of the first row that the job has stored, or will store.
@@ -211,31 +206,16 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// What a document or a unit is a duplicate of. `None` if nothing kept is near it.
-    pub(crate) fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Original>> {
+    pub(crate) fn original_of(&mut self, document: Document<'_, F>) -> Result<Option<Original>> {
         self.counts.push_comparable(document.comparable);
-        let compares_inputs = self.compares_inputs();
         let outputs = &mut self.outputs;
         // Where nothing is written, the temporary database stores the texts.
         let text_of = |candidate: &Candidate| {
             let written = candidate.stored.span().and_then(|span| outputs.read_back(span));
             written.unwrap_or_else(|| candidate.stored.decompress(&candidate.key))
         };
-        let measure = self.deduplicator.measure().clone();
-        let known = self.against.nearest(document, &measure)?;
-        let own = match compares_inputs {
-            true => self.deduplicator.nearest(document, text_of)?,
-            false => Verdict::New,
-        };
-        match known.or_nearer(own, &measure, |candidate| candidate.distance) {
-            Verdict::Near(near, similarity) => {
-                let is_copy = self.deduplicator.is_copy(document, &near)?;
-                Ok(Some(Original { key: near.key, distance: near.distance, similarity, is_copy }))
-            }
-            verdict => {
-                self.counts.unconfirmed += u64::from(verdict == Verdict::Unconfirmed);
-                Ok(None)
-            }
-        }
+        let compared = self.deduplicator.compare(document, text_of)?;
+        Ok(self.counts.push_compared(compared))
     }
 
     /// What a unit repeats: the first of its kept occurrences in other documents, if there are enough of them.
@@ -253,11 +233,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let documents: BTreeSet<&str> =
             others.iter().map(|candidate| Unit::document_of(&candidate.key)).collect();
         let first = others.first().filter(|_| documents.len() as u64 + 1 >= min_repeats);
-        let original = first.map(|first| -> Result<Original> {
-            let similarity = self.deduplicator.recipe().similarity(first.distance);
-            let is_copy = self.deduplicator.is_copy(unit, first)?;
-            Ok(Original { key: first.key.clone(), distance: first.distance, similarity, is_copy })
-        });
+        let original = first.map(|first| self.deduplicator.original((*first).clone(), unit));
         Ok((original.transpose()?, !own_ones.is_empty()))
     }
 
@@ -270,7 +246,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     ) -> Result<()> {
         self.counts.kept += 1;
         let span = self.outputs.write(record, None, Some(document.fingerprint), None, cluster_size)?;
-        if !self.compares_inputs() {
+        if !self.deduplicator.compares_own() {
             return Ok(());
         }
         let confirms_by_output = self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some();
@@ -284,11 +260,6 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     pub(crate) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
         let stored = self.deduplicator.stored(unit)?;
         self.remember(unit, &stored)
-    }
-
-    /// Whether documents of the inputs are compared with each other.
-    pub(crate) fn compares_inputs(&self) -> bool {
-        self.job.within || self.job.database.is_some()
     }
 
     /// Remembers a document or unit, and counts its bands. Without features it has none.
@@ -360,7 +331,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.groups.push(&of, &text[..shown])?;
         self.outputs.list_duplicate(
             key,
-            &Original { key: of, distance: 0, similarity: 1.0, is_copy: true },
+            &Original { key: of, distance: 0, similarity: 1.0, is_copy: true, position: None },
             None,
         )
     }
@@ -407,7 +378,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let mut history = self.state.history;
         let unlisted = self.outputs.unlisted();
         let files = (self.job.collects_files && self.outputs.lists_files).then(|| {
-            let all: Vec<_> = reader.inputs().iter().chain(&self.against.files).collect();
+            let all: Vec<_> = reader.inputs().iter().chain(&self.against).collect();
             let stamps = all.iter().filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
             let mut duplicates = std::mem::take(&mut self.duplicate_files);
             let paths = paths_of_keys(&all);
@@ -434,6 +405,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             completed: None,
             largest: self.groups.largest()?,
             near: self.deduplicator.measure().near(),
+            recipe: self.deduplicator.recipe().clone(),
             counts_copies: self.deduplicator.counts_copies(),
             left_out: reader.left_out().clone(),
             files,
@@ -457,7 +429,7 @@ fn paths_of_keys<'a>(files: &[&'a InputFile]) -> HashMap<String, &'a Path> {
 
 /// A job that has written all. If it is killed now, the next run completes it.
 pub(crate) struct WrittenJob<F: Fingerprint> {
-    deduplicator: Deduplicator<F>,
+    deduplicator: DeduplicatorOf<F>,
     /// The files, which are to get their names.
     outputs: [Option<OutputFile>; 3],
     /// All finished jobs, this one included.

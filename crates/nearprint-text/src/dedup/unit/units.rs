@@ -1,6 +1,7 @@
 //! The units of a text that can be removed from it.
 
 use std::ops::Range;
+use std::str::FromStr;
 
 /// What is compared in the place of whole documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,19 @@ pub struct UnitRules {
 impl Default for UnitRules {
     fn default() -> Self {
         Self { min_repeats: 2, min_left: 0.0, min_words: 50, keeps_hollow: false }
+    }
+}
+
+impl FromStr for Unit {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "paragraph" => Ok(Self::Paragraph),
+            "line" => Ok(Self::Line),
+            "passage" => Ok(Self::Passage),
+            _ => Err("not paragraph, line or passage"),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Decides about candidates on all threads.
+//! Compares the documents of candidate pairs, on all threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +24,8 @@ pub(super) fn rows_of(pair: &AnyRow<'_>) -> (Row<AnyFingerprint>, Row<AnyFingerp
     (pair.row(), pair.other_row())
 }
 
-/// Decides about pairs of rows. Each thread has readers of its own.
-pub(super) struct Decider {
+/// Compares the documents of pairs of rows. Each thread has readers of its own.
+pub(super) struct PairComparer {
     workers: Vec<Worker>,
     near: Candidates,
     undecided: Arc<AtomicU64>,
@@ -38,7 +38,7 @@ struct Worker {
     other: Option<EvidenceReader>,
 }
 
-impl Decider {
+impl PairComparer {
     /// `other` reads the second rows, if they are of another database. Candidates that are passed over are
     /// added to `undecided`.
     pub(super) fn new(

@@ -1,0 +1,100 @@
+//! What becomes of a document.
+
+use super::candidates::{Candidate, Document, Verdict};
+use crate::error::Result;
+use crate::recipe::Fingerprinter;
+use nearprint::Fingerprint;
+
+/// What becomes of a document.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// Nothing near it was kept before. It is kept, and remembered.
+    Kept,
+    /// It is a near-duplicate of a kept document: the nearest one, the earliest of equally near
+    /// ones.
+    Duplicate {
+        /// The key of the kept document.
+        of: String,
+        /// The distance of the fingerprints in bits.
+        distance: u32,
+        /// The similarity of the two, from 0 to 1: exact where [sets of features](DedupOptions::evidence) or
+        /// texts decide, otherwise estimated.
+        similarity: f64,
+    },
+    /// It is near a kept document with the same key. Occurs only with
+    /// [unique keys](DedupOptions::unique_keys).
+    Known,
+    /// Nothing near it was kept before, but another document was, under the same key. It is not
+    /// kept. Occurs only with [unique keys](DedupOptions::unique_keys).
+    KeyTaken,
+    /// It has fewer [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features) than
+    /// required. It is not kept.
+    TooShort,
+}
+
+/// A document that a deduplicator has decided.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Decided {
+    /// The words of its fingerprint, the least significant one first.
+    pub fingerprint: Vec<u64>,
+    /// The number of its features: shingles, or keywords.
+    pub num_features: usize,
+    /// What becomes of it.
+    pub decision: Decision,
+}
+
+/// What a comparison with kept documents has found.
+#[derive(Clone, Debug)]
+pub(crate) enum Compared {
+    /// Nothing is near.
+    New {
+        /// Fingerprints are near, but no text confirms it.
+        is_unconfirmed: bool,
+    },
+    /// The nearest document.
+    Near(Original),
+}
+
+/// The kept document of which another one is a near-duplicate.
+#[derive(Clone, Debug)]
+pub(crate) struct Original {
+    pub(crate) key: String,
+    pub(crate) distance: u32,
+    pub(crate) similarity: f64,
+    /// Whether both have the same tokens.
+    pub(crate) is_copy: bool,
+    /// See [`Candidate::position`].
+    pub(crate) position: Option<u64>,
+}
+
+impl Original {
+    pub(crate) fn of<F: Fingerprint>(
+        kept: Candidate,
+        similarity: f64,
+        document: Document<'_, F>,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Self> {
+        let is_copy = kept.is_copied_by(document, fingerprinter)?;
+        let Candidate { key, distance, position, .. } = kept;
+        Ok(Self { key, distance, similarity, is_copy, position })
+    }
+}
+
+impl Verdict {
+    /// The same for all collections, with what is reported of the nearest document.
+    pub(crate) fn compared<F: Fingerprint>(
+        self,
+        document: Document<'_, F>,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Compared> {
+        Ok(match self {
+            Self::New => Compared::New { is_unconfirmed: false },
+            Self::Unconfirmed => Compared::New { is_unconfirmed: true },
+            Self::Near(near, similarity) => {
+                Compared::Near(Original::of(near, similarity, document, fingerprinter)?)
+            }
+        })
+    }
+}

@@ -1,0 +1,580 @@
+//! Decides document by document what is new, and remembers it: the part that knows the width of fingerprints.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::candidates::{
+    Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Outlines, Verdict,
+};
+use super::database::{allowed_recipe, check_bands, open_database};
+use super::decision::{Compared, Decided, Decision, Original};
+use super::kept_keys::KeptKeys;
+use super::measure::{Judge, Measure, key_storage};
+use super::options::DedupOptions;
+use super::stored::{Origin, Stored};
+use crate::dedup::temporary::{KEPT, TemporaryBytes, WorkFolder};
+use crate::error::{Error, Result};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
+use nearprint::internal::{ordered, words};
+use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// A [`Deduplicator`](super::Deduplicator) of one width.
+pub(crate) struct DeduplicatorOf<F: Fingerprint> {
+    options: DedupOptions,
+    measure: Measure,
+    fingerprinter: Fingerprinter<F>,
+    /// The documents of a database that is only read.
+    known: Option<KnownDocuments<F>>,
+    writer: Writer<F>,
+    is_temporary: bool,
+    /// What is stored of kept documents.
+    stores: KeyStorage,
+    kept_keys: KeptKeys<F>,
+    /// The sets of features of documents that are remembered temporarily.
+    sets: TemporaryBytes,
+    /// Of the documents that the writer has.
+    outlines: Outlines<F>,
+    /// Documents kept since the last flush of a temporary database.
+    since_flush: u64,
+    /// Whether documents have too many near ones to look them up together.
+    is_crowded: bool,
+    /// Collections that documents are compared with, too, and whether they are compared with those of this one.
+    others: Vec<Self>,
+    compares_own: bool,
+    /// Removed after everything else is dropped.
+    _folder: Option<WorkFolder>,
+}
+
+/// A temporary database writes a run after this many documents, to bound its memory.
+const FLUSH_KEPT: u64 = 1 << 18;
+/// Documents of one block of work on a thread.
+const BLOCK: usize = 64;
+/// The most documents that are decided together. More cost less each.
+pub(crate) const TOGETHER: usize = 1 << 15;
+
+impl<F: Fingerprint> DeduplicatorOf<F> {
+    /// Opens a database for writing, or creates one with keys and, if the options
+    /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
+    pub(crate) fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (writer, recipe) = open_database::<F>(path, &options)?;
+        let stores = writer.key_storage();
+        let measure = Measure::new(&options, recipe, Some((stores, writer.default_k(), path)))?;
+        Ok(Self {
+            fingerprinter: fingerprinter(&measure, &options)?,
+            measure,
+            known: None,
+            writer,
+            is_temporary: false,
+            stores,
+            kept_keys: KeptKeys::default(),
+            sets: TemporaryBytes::new(),
+            outlines: Outlines::new(),
+            since_flush: 0,
+            is_crowded: false,
+            others: Vec::new(),
+            compares_own: true,
+            options,
+            _folder: None,
+        })
+    }
+
+    /// Remembers kept documents in a temporary folder, until the value is dropped.
+    pub(crate) fn temporary(options: DedupOptions) -> Result<Self> {
+        let measure = Measure::new(&options, options.new_recipe(), None)?;
+        Self::above(None, measure, options)
+    }
+
+    /// Compares with the documents of a database without changing it. Kept documents are remembered
+    /// temporarily.
+    pub(crate) fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let snapshot = options.engine.open::<F>(path)?.snapshot()?;
+        let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
+        check_bands(snapshot.bands(), &recipe, path)?;
+        let stored = (snapshot.key_storage(), snapshot.default_k(), path);
+        let measure = Measure::new(&options, recipe, Some(stored))?;
+        let known = KnownDocuments { snapshot, ignored: Vec::new(), outlines: Outlines::new() };
+        Self::above(Some(known), measure, options)
+    }
+
+    /// A temporary deduplicator, above the documents of a database.
+    fn above(known: Option<KnownDocuments<F>>, measure: Measure, options: DedupOptions) -> Result<Self> {
+        let folder = WorkFolder::new()?;
+        let schema = measure.recipe.schema().k(measure.k).keys(KeyStorage::KeysAndTexts);
+        let writer = options.engine.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
+        Ok(Self {
+            fingerprinter: fingerprinter(&measure, &options)?,
+            stores: key_storage(&options, &measure.recipe),
+            measure,
+            known,
+            writer,
+            is_temporary: true,
+            kept_keys: KeptKeys::default(),
+            sets: TemporaryBytes::new(),
+            outlines: Outlines::new(),
+            since_flush: 0,
+            is_crowded: false,
+            others: Vec::new(),
+            compares_own: true,
+            options,
+            _folder: Some(folder),
+        })
+    }
+
+    /// The recipe of the fingerprints, from the options or the database.
+    pub(crate) fn recipe(&self) -> &Recipe {
+        self.fingerprinter.recipe()
+    }
+
+    /// The largest distance, in bits, of fingerprints of near-duplicates. Where [sets of
+    /// features](DedupOptions::evidence) decide, candidates are looked up within it.
+    pub(crate) fn k(&self) -> u32 {
+        self.measure.k
+    }
+
+    /// A fingerprinter by [`recipe`](Self::recipe), which makes what is compared.
+    pub(crate) fn fingerprinter(&self) -> Fingerprinter<F> {
+        self.fingerprinter.clone()
+    }
+
+    /// Decides many documents in order, with fingerprints made on all threads of the options, and passes each decision
+    /// on.
+    pub(crate) fn decide_batch(
+        &mut self,
+        documents: &[(&str, &str)],
+        visit: &mut (dyn FnMut(Decided) -> Result<()> + '_),
+    ) -> Result<()> {
+        let blocks: Vec<&[(&str, &str)]> = documents.chunks(BLOCK).collect();
+        let (threads, fingerprinter) = (self.options.engine.get_threads(), self.fingerprinter());
+        let (mut made, mut undecided) = (Vec::new(), documents.iter());
+        ordered(
+            threads,
+            blocks.len(),
+            || fingerprinter.clone(),
+            |block, fingerprinter, sink| {
+                let texts = blocks[block].iter().map(|(_, text)| fingerprinter.fingerprint(text));
+                // A closed channel means that an error has ended the call.
+                let _ = sink(texts.collect::<Vec<_>>());
+                Ok(())
+            },
+            |block| {
+                made.extend(block);
+                if made.len() < TOGETHER.min(undecided.len()) {
+                    return Ok(());
+                }
+                self.look_ahead(made.iter())?;
+                for (fingerprinted, (key, text)) in made.drain(..).zip(&mut undecided) {
+                    visit(self.decide(key, text, &fingerprinted)?)?;
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Decides a document, and remembers it if it is kept.
+    pub(crate) fn decide_text(&mut self, key: &str, text: &str) -> Result<Decision> {
+        let fingerprinted = self.fingerprinter.fingerprint(text);
+        Ok(self.decide(key, text, &fingerprinted)?.decision)
+    }
+
+    fn decide(&mut self, key: &str, text: &str, fingerprinted: &Fingerprinted<F>) -> Result<Decided> {
+        if key.len() > MAX_KEY_BYTES {
+            return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
+        }
+        let document = Document::new(key, text, fingerprinted);
+        let decision = match self.is_too_short(fingerprinted) {
+            true => Decision::TooShort,
+            false => self.decide_with_key(document)?,
+        };
+        if decision == Decision::Kept {
+            let stored = self.stored(document)?;
+            self.remember(document, &stored)?;
+        }
+        let fingerprint = words(fingerprinted.value).collect();
+        Ok(Decided { fingerprint, num_features: fingerprinted.num_features, decision })
+    }
+
+    /// What becomes of a document that is long enough, which is not remembered yet.
+    fn decide_with_key(&mut self, document: Document<'_, F>) -> Result<Decision> {
+        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        let compared = self.compare(document, read)?;
+        let has_key = self.options.unique_keys;
+        Ok(match compared {
+            Compared::Near(_) if has_key && self.is_known(document)? => Decision::Known,
+            Compared::Near(Original { key: of, distance, similarity, .. }) => {
+                Decision::Duplicate { of, distance, similarity }
+            }
+            Compared::New { .. } if has_key && self.is_stored_without_tokens(document)? => Decision::Known,
+            Compared::New { .. } if has_key && self.is_key_taken(document.key)? => Decision::KeyTaken,
+            Compared::New { .. } => Decision::Kept,
+        })
+    }
+
+    /// Compares a document with all that are kept. `read` reads the text of a document of this run, to confirm it.
+    pub(crate) fn compare(
+        &mut self,
+        document: Document<'_, F>,
+        read: impl FnMut(&Candidate) -> Result<String>,
+    ) -> Result<Compared> {
+        let others = nearest_of(&mut self.others, document, &self.measure)?;
+        let own = if self.compares_own { self.nearest(document, read)? } else { Verdict::New };
+        others.or_nearer(own, &self.measure).compared(document, &mut self.fingerprinter)
+    }
+
+    /// The caller's progress at the last checkpoint, if the run that made it has not been
+    /// [finished](Self::finish).
+    pub(crate) fn unfinished(&self) -> Option<&[u8]> {
+        match &self.known {
+            Some(known) => known.snapshot.checkpoint(),
+            None => self.writer.checkpoint(),
+        }
+    }
+
+    /// The records of finished jobs.
+    pub(crate) fn history(&self) -> Option<&[u8]> {
+        match &self.known {
+            Some(known) => known.snapshot.history(),
+            None => self.writer.history(),
+        }
+    }
+
+    /// Replaces the records of finished jobs, by the next commit.
+    pub(crate) fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        Ok(self.writer.set_history(history)?)
+    }
+
+    /// Makes all kept documents durable, and the caller's progress with them, by one commit.
+    pub(crate) fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
+        Ok(self.commit_with(progress)?)
+    }
+
+    fn commit_with(&mut self, progress: &[u8]) -> nearprint::Result<()> {
+        if self.is_temporary {
+            return Ok(());
+        }
+        self.writer.set_checkpoint(progress)?;
+        self.writer.commit()?;
+        self.kept_keys = KeptKeys::default();
+        Ok(())
+    }
+
+    /// The sequence number of the next kept document.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.writer.next_sequence()
+    }
+
+    /// Forgets the documents with these [sequence numbers](Self::next_sequence), and the unfinished progress. Replaces
+    /// the records of finished jobs by the same commit.
+    pub(crate) fn forget_with(&mut self, sequences: &[Range<u64>], history: Option<&[u8]>) -> Result<()> {
+        if self.is_temporary {
+            return Ok(());
+        }
+        // Before it deletes, it may write what is committed as a run. The history is set after that.
+        self.writer.delete_keys_between(sequences)?;
+        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
+        self.writer.set_checkpoint(b"")?;
+        self.writer.commit()?;
+        self.kept_keys = KeptKeys::default();
+        Ok(())
+    }
+
+    /// Makes all kept documents durable, removes the progress, and waits for merges. Replaces the records of finished
+    /// jobs by the same commit.
+    pub(crate) fn finish_with(&mut self, history: Option<&[u8]>) -> Result<()> {
+        if self.is_temporary {
+            return Ok(());
+        }
+        self.writer.wait_for_merges()?;
+        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
+        self.writer.set_checkpoint(b"")?;
+        Ok(self.writer.finish()?)
+    }
+
+    /// Compares documents with other collections, too, and with those of this one only if `compares_own`.
+    pub(crate) fn compare_with(&mut self, others: Vec<Self>, compares_own: bool) {
+        (self.others, self.compares_own) = (others, compares_own);
+    }
+
+    /// Takes the other collections, for whoever decides documents.
+    pub(crate) fn take_others(&mut self) -> Vec<Self> {
+        std::mem::take(&mut self.others)
+    }
+
+    /// Whether documents are compared with those of this run.
+    pub(crate) fn compares_own(&self) -> bool {
+        self.compares_own
+    }
+
+    /// Whether kept documents are remembered temporarily.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.is_temporary
+    }
+
+    /// Ignores the documents of a read-only database with these sequence numbers.
+    pub(crate) fn ignore(&mut self, sequences: Vec<Range<u64>>) {
+        if let Some(known) = &mut self.known {
+            known.ignored = sequences;
+        }
+    }
+
+    /// The documents that were kept before `sequence`; `None` if kept documents are only temporary.
+    pub(crate) fn known_before(&self, sequence: u64) -> Result<Option<KnownDocuments<F>>> {
+        if self.is_temporary {
+            return Ok(self.known.clone());
+        }
+        let ignored = std::iter::once(sequence..u64::MAX).collect();
+        let snapshot = self.writer.snapshot()?;
+        Ok(Some(KnownDocuments { snapshot, ignored, outlines: Outlines::new() }))
+    }
+
+    /// Whether a document has too few tokens or features.
+    pub(crate) fn is_too_short(&self, fingerprinted: &Fingerprinted<F>) -> bool {
+        self.options.sets_aside(fingerprinted)
+    }
+
+    /// The nearest kept document, the earliest of equally near ones. A read-only database precedes
+    /// the documents of this run. `text_of` reads the text of a candidate of this run, to confirm
+    /// it.
+    fn nearest(
+        &mut self,
+        document: Document<'_, F>,
+        text_of: impl FnMut(&Candidate) -> Result<String>,
+    ) -> Result<Verdict> {
+        let origin = self.origin();
+        let Self { measure, fingerprinter, .. } = self;
+        let known = match &mut self.known {
+            Some(known) => known.nearest(document, measure, fingerprinter)?,
+            None => Verdict::New,
+        };
+        let Self { writer, sets, outlines, .. } = self;
+        let mut fresh = FreshDocuments { writer, origin, read: text_of, sets, outlines };
+        let fresh = fresh.nearest(document, measure, fingerprinter)?;
+        Ok(known.or_nearer(fresh, measure))
+    }
+
+    /// Whether [`look_ahead`](Self::look_ahead) is worth waiting for documents.
+    pub(crate) fn looks_ahead(&self) -> bool {
+        !self.is_crowded && self.writer.has_runs()
+    }
+
+    /// Looks the documents of this run near some others up together, which [`nearest`](Self::nearest) then takes
+    /// from there.
+    pub(crate) fn look_ahead<'a>(&mut self, some: impl Iterator<Item = &'a Fingerprinted<F>>) -> Result<()> {
+        if !self.looks_ahead() {
+            return Ok(());
+        }
+        let looked_up = |made: &&Fingerprinted<F>| {
+            made.comparable() == Comparable::Features && !self.options.sets_aside(made)
+        };
+        let fingerprints: Vec<F> = some.filter(looked_up).map(|made| made.value).collect();
+        let is_complete = match &self.measure.candidates {
+            Some(candidates) => self.writer.look_ahead_by_bands(&fingerprints, candidates.distances()),
+            None => self.writer.look_ahead(&fingerprints, self.measure.k),
+        };
+        self.is_crowded = !is_complete?;
+        Ok(())
+    }
+
+    /// All kept documents within the distance of near ones, the earliest first. A read-only database precedes
+    /// the documents of this run.
+    pub(crate) fn all_near(&mut self, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
+        let origin = self.origin();
+        let Self { known, writer, sets, outlines, .. } = self;
+        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        let mut fresh = FreshDocuments { writer, origin, read, sets, outlines };
+        let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments<F>);
+        let mut found = Vec::new();
+        for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments<F>]) {
+            let start = found.len();
+            for row in kept.query(fingerprint, k)? {
+                found.extend(kept.candidates(row, document)?);
+            }
+            found[start..].sort_by_key(|candidate| candidate.sequence);
+        }
+        Ok(found)
+    }
+
+    /// The kept document of a candidate, of which a document is a duplicate.
+    pub(crate) fn original(&mut self, of: Candidate, document: Document<'_, F>) -> Result<Original> {
+        let similarity = self.measure.recipe.similarity(of.distance);
+        Original::of(of, similarity, document, &mut self.fingerprinter)
+    }
+
+    /// Whether exact copies are recognized. With databases that have keys alone, they are not.
+    pub(crate) fn counts_copies(&self) -> bool {
+        let known = self.known.as_ref();
+        self.stores.has_values() && known.is_none_or(|known| known.snapshot.key_storage().has_values())
+    }
+
+    /// When documents are near-duplicates.
+    pub(crate) fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// Whether it stores or compares the texts of documents themselves.
+    pub(crate) fn reads_texts(&self) -> bool {
+        self.stores == KeyStorage::KeysAndTexts || matches!(self.measure.judge, Judge::Texts(_))
+    }
+
+    /// What to remember of a kept document.
+    pub(crate) fn stored(&mut self, document: Document<'_, F>) -> Result<Stored> {
+        if self.is_temporary && self.measure.compares_features() {
+            let span = self.sets.push(&document.features.to_listed_bytes())?;
+            return Ok(Stored::place(span, document.text_hash));
+        }
+        Stored::of(self.stores, document.text, document.text_hash, document.features)
+    }
+
+    /// Remembers a kept document, and what a later verdict needs of it.
+    pub(crate) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+        if self.is_stored_without_tokens(document)? {
+            // Nothing is near it, and so nobody has looked. A job never inserts what others have.
+            return Ok(());
+        }
+        self.writer.insert(NewRow {
+            text: stored.bytes(),
+            ..NewRow::keyed(document.stored_fingerprint(), document.key)
+        })?;
+        if self.options.unique_keys {
+            self.kept_keys.push(document.key);
+        }
+        self.since_flush += 1;
+        if self.is_temporary && self.since_flush == FLUSH_KEPT {
+            self.since_flush = 0;
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+
+    /// The id of the document that keeps a window of words, if one does.
+    pub(crate) fn id_with_passage(&mut self, window: u128) -> Result<Option<u64>> {
+        let (window, query) = (window_fingerprint(window), Query::within(0).limit(1));
+        if let Some(known) = &self.known
+            && let Some(found) = known.snapshot.query(window, query)?.first()
+        {
+            return Ok(Some(found.id));
+        }
+        Ok(self.writer.query(window, query)?.first().map(|found| found.id))
+    }
+
+    /// The key of a document that keeps windows.
+    pub(crate) fn key_with_passages(&self, id: u64) -> Result<Option<String>> {
+        let row = Row { fingerprint: passages_of(id), id };
+        let known = self.known.as_ref().map(|known| known.snapshot.keys_of(row)).transpose()?;
+        let keys = known.unwrap_or_default().into_iter().chain(self.writer.keys_of(row)?);
+        Ok(keys.map(|key| key.key).next())
+    }
+
+    /// Remembers the windows that a document keeps: a row for each, and one for its key.
+    pub(crate) fn remember_passages(&mut self, key: &str, windows: &[u128]) -> Result<()> {
+        if windows.is_empty() {
+            return Ok(());
+        }
+        let id = xxh3_64(key.as_bytes());
+        self.writer.insert(NewRow { id: Some(id), ..NewRow::keyed(passages_of(id), key) })?;
+        for &window in windows {
+            self.writer.insert(Row { fingerprint: window_fingerprint(window), id })?;
+        }
+        self.since_flush += windows.len() as u64;
+        if self.is_temporary && self.since_flush >= FLUSH_KEPT {
+            self.since_flush = 0;
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Whose values stand beside the keys of kept documents.
+    fn origin(&self) -> Origin {
+        match self.is_temporary {
+            true => Origin::Temporary,
+            false => Origin::Database(self.writer.key_storage()),
+        }
+    }
+
+    /// Whether a document without tokens is stored with the same key.
+    fn is_stored_without_tokens(&mut self, document: Document<'_, F>) -> Result<bool> {
+        let is_stored = |kept: &mut dyn KeptDocuments<F>| kept.has_key(document.row(), document);
+        Ok(document.comparable == Comparable::Nothing && self.has_kept(is_stored)?)
+    }
+
+    /// Whether a document with the same key is near.
+    fn is_known(&mut self, document: Document<'_, F>) -> Result<bool> {
+        let k = self.k();
+        self.has_kept(|kept| kept.has_key_near(document, k))
+    }
+
+    /// Whether the documents of this run, or those before it, have something.
+    fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
+        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        let origin = self.origin();
+        let Self { writer, sets, outlines, .. } = self;
+        let is_fresh = has(&mut FreshDocuments { writer, origin, read, sets, outlines })?;
+        Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
+    }
+
+    /// Whether any document was kept under a key.
+    fn is_key_taken(&mut self, key: &str) -> Result<bool> {
+        let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key)).transpose()?;
+        Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
+    }
+}
+
+impl<F: Fingerprint> Commit for DeduplicatorOf<F> {
+    fn commit(&mut self) -> nearprint::Result<()> {
+        self.commit_with(b"")
+    }
+
+    fn begin_call(&mut self) {
+        self.writer.begin_call();
+    }
+
+    fn end_call(&mut self) {
+        self.writer.end_call();
+    }
+
+    fn take_back(&mut self) -> nearprint::Result<()> {
+        self.writer.take_back()?;
+        self.kept_keys = KeptKeys::default();
+        self.outlines = Outlines::new();
+        Ok(())
+    }
+}
+
+/// The nearest document of some collections; of equally near ones, the one of the first collection.
+pub(crate) fn nearest_of<F: Fingerprint>(
+    collections: &mut [DeduplicatorOf<F>],
+    document: Document<'_, F>,
+    measure: &Measure,
+) -> Result<Verdict> {
+    let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+    collections.iter_mut().try_fold(Verdict::New, |verdict, collection| {
+        Ok(verdict.or_nearer(collection.nearest(document, read)?, measure))
+    })
+}
+
+/// The fingerprint of a window of words.
+fn window_fingerprint<F: Fingerprint>(hash: u128) -> F {
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
+    let words = [hash as u64, (hash >> 64) as u64, 0, 0];
+    F::from_le_words(&words[..F::WIDTH.words()])
+}
+
+/// The fingerprint of the row that has the key of a document with passages.
+fn passages_of<F: Fingerprint>(id: u64) -> F {
+    let words = [0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&id.to_le_bytes(), seed));
+    F::from_le_words(&words[..F::WIDTH.words()])
+}
+
+/// Makes what a measure compares.
+fn fingerprinter<F: Fingerprint>(measure: &Measure, options: &DedupOptions) -> Result<Fingerprinter<F>> {
+    let fingerprinter = measure.recipe.fingerprinter()?.cut_after(options.cut_after.clone());
+    Ok(if measure.makes_features { fingerprinter.with_features() } else { fingerprinter })
+}
+
+/// Why a key does not fit a database.
+pub(crate) fn too_long(key: &str, most: usize) -> String {
+    format!("a key of {} bytes, where {most} fit", key.len())
+}
