@@ -35,6 +35,7 @@ def dedup_files(
     missing: Missing = "raise",
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
+    encoding: Optional[str] = None,
     cut_after: Optional[str] = None,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -99,6 +100,10 @@ def dedup_files(
     with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
     are set aside, too.
 
+    Each file tells its encoding by a byte order mark, valid UTF-8, what HTML and XML declare, or else a guess;
+    ``encoding``, such as ``"windows-1251"``, is that of all. Files that are no text, such as PDF, are left out and
+    counted. ``InputError`` is raised if that leaves nothing.
+
     Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
     they are written as documents that nothing is near, and with ``"drop"`` they are set aside.
 
@@ -146,6 +151,7 @@ def dedup_files(
         missing=missing,
         key_field=key_field,
         input_format=input_format,
+        encoding=encoding,
         cut_after=cut_after,
         min_tokens=min_tokens,
         min_features=min_features,
@@ -192,6 +198,7 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
             "evidence",
             "key_field",
             "input_format",
+            "encoding",
         )
     )
     defaults |= dict.fromkeys(

@@ -1,5 +1,6 @@
 //! Deduplication of files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,6 +49,7 @@ pub(crate) struct Description {
     missing: String,
     key_field: Option<String>,
     input_format: Option<String>,
+    encoding: Option<String>,
     cut_after: Option<String>,
     min_tokens: Option<usize>,
     min_features: usize,
@@ -99,6 +101,8 @@ impl Description {
             self.missing.parse().map_err(|why| format!("missing = {:?}: {why}", self.missing))?;
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
+        let encoding = |name: &String| name.parse().map_err(|why| format!("encoding = {name:?}: {why}"));
+        job.reader.encoding = self.encoding.as_ref().map(encoding).transpose()?;
         job.reader.cut_after = self.cut_after;
         job.reader.folder.exclude = self.exclude;
         job.reader.folder.extensions = self.ext;
@@ -232,7 +236,9 @@ pub(crate) fn dedup_files<'py>(
             Ok(done)
         }))
     })?;
-    dict_of(py, done.or_raise(py)?)
+    let done = done.or_raise(py)?;
+    done.left_out.check_compared(done.counts.records + done.counts.bad).or_raise(py)?;
+    dict_of(py, done)
 }
 
 /// The outcome of a job.
@@ -253,6 +259,10 @@ fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
     ] {
         dict.set_item(name, count)?;
     }
+    let left_out: BTreeMap<&str, u64> =
+        report.left_out.files().into_iter().map(|(count, name)| (name, count)).collect();
+    dict.set_item("left_out", left_out)?;
+    dict.set_item("encodings", report.left_out.encodings)?;
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
     let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } =

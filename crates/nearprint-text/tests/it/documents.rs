@@ -202,11 +202,43 @@ fn what_is_not_utf8_is_replaced_and_its_bytes_kept() {
     assert_eq!(both(&records), [("k", "a\u{fffd}\u{fffd}b")]);
     assert!(records[0].invalid_utf8);
     assert_eq!(records[0].raw(), line);
+}
+
+#[test]
+fn regression_tables_and_texts_are_never_compared_as_replacement_characters() {
     let (records, _) = read("d.csv", b"key,text,x\n1,a\xff,\n2,b,\xff\n", keyed());
-    assert_eq!(both(&records), [("1", "a\u{fffd}"), ("2", "b")]);
-    assert!(records[0].invalid_utf8 && !records[1].invalid_utf8);
+    assert_eq!(both(&records), [("1", "a\u{ff}"), ("2", "b")]);
+    assert!(!records[0].invalid_utf8 && records[1].raw() == b"2,b,\xff\n", "records stay as they are");
     let (records, _) = read("d.txt", b"a\xff", ReaderOptions::default());
-    assert!(records[0].invalid_utf8);
+    assert_eq!(records[0].text, "a\u{ff}");
+    let words = "\u{432}\u{440}\u{435}\u{43c}\u{44f} \u{433}\u{43e}\u{434} ".repeat(20);
+    let table = format!("key;text\n1;{words}\n").replace(';', ",");
+    let json = format!("{{\"key\": 1, \"text\": \"{words}\"}}\n");
+    let given = |label: &str| with(keyed(), |options| options.encoding = label.parse().ok());
+    for label in ["windows-1251", "koi8-u", "utf-16le"] {
+        let bytes = |text: &str| match label {
+            "utf-16le" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            label => encoding_rs::Encoding::for_label(label.as_bytes()).unwrap().encode(text).0.into_owned(),
+        };
+        let files = [("d.txt", &*words), ("d.csv", &*table), ("d.jsonl", &*json)];
+        for (name, content) in files {
+            let options = if name == "d.txt" {
+                with(given(label), |options| options.fields.key = None)
+            } else {
+                given(label)
+            };
+            let (records, bad) = read(name, bytes(content), options);
+            assert!(bad.is_empty() && records[0].text.trim() == words.trim(), "{label} {name}: {records:?}");
+        }
+        let marked = [b"\xff\xfe".to_vec(), bytes(&json)].concat();
+        if label == "utf-16le" {
+            assert_eq!(read("d.jsonl", marked, keyed()).0[0].text, words);
+        } else {
+            assert_eq!(read("d.csv", bytes(&table), keyed()).0[0].text, words, "{label}");
+        }
+    }
+    let why = error("d.csv", b"\xff\xfe\0\0k\0\0\0", keyed()).to_string();
+    assert!(why.contains("iconv -f UTF-32LE"), "{why}");
 }
 
 #[test]
