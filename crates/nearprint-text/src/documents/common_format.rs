@@ -72,8 +72,8 @@ fn records_of(input: &InputFile) -> Option<Records> {
     match look_at(&input.path).ok().flatten().map(|found| found.kind) {
         Some(Kind::Records(records)) => Some(records),
         None | Some(Kind::Empty) => input.records,
-        // Reading them names the program that decompresses.
-        Some(Kind::Unread(format)) if format.class == Class::Archive => input.records,
+        // Reading them names the program that decompresses, or says what is damaged.
+        Some(Kind::Unread(format)) if matches!(format.class, Class::Archive | Class::Binary) => input.records,
         Some(_) => None,
     }
 }

@@ -37,7 +37,7 @@ fn regression_bzip2_and_xz_are_read() {
         let (records, _) = read("d.jsonl", &bytes, keyed());
         assert_eq!(both(&records), expected);
         let (records, _) = read(&format!("d.txt.{extension}"), &bytes, ReaderOptions::default());
-        assert!(records[0].text.starts_with("{\"key\":\"a\""), "{}", records[0].text);
+        assert_eq!(records[0].text, "one", "records, whatever the name");
 
         let name = format!("d.jsonl.{extension}");
         for len in [bytes.len() - 1, bytes.len() / 2] {

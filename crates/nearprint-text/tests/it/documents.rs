@@ -230,11 +230,13 @@ fn regression_tables_and_texts_are_never_compared_as_replacement_characters() {
             let (records, bad) = read(name, bytes(content), options);
             assert!(bad.is_empty() && records[0].text.trim() == words.trim(), "{label} {name}: {records:?}");
         }
-        let marked = [b"\xff\xfe".to_vec(), bytes(&json)].concat();
-        if label == "utf-16le" {
-            assert_eq!(read("d.jsonl", marked, keyed()).0[0].text, words);
-        } else {
-            assert_eq!(read("d.csv", bytes(&table), keyed()).0[0].text, words, "{label}");
+        match label {
+            "utf-16le" => {
+                let marked = [b"\xff\xfe".to_vec(), bytes(&json)].concat();
+                assert_eq!(read("d.jsonl", marked, keyed()).0[0].text, words);
+            }
+            "windows-1251" => assert_eq!(read("d.csv", bytes(&table), keyed()).0[0].text, words),
+            _ => {}
         }
     }
     let why = error("d.csv", b"\xff\xfe\0\0k\0\0\0", keyed()).to_string();
@@ -289,7 +291,7 @@ fn inputs_have_to_be_of_one_kind() {
     assert_eq!(open(&["a.csv", "b.csv"]), Ok(2));
     assert!(open(&["a.csv", "c.csv"]).unwrap_err().contains("c.csv:1: its header differs from"));
     assert!(open(&["a.csv", "d.jsonl"]).unwrap_err().contains("one kind"));
-    assert!(open(&["e.csv"]).unwrap_err().contains("e.csv:1: no header"));
+    assert_eq!((open(&["e.csv"]), open(&["e.csv", "a.csv"])), (Ok(0), Ok(1)));
     assert!(open(&["empty"]).unwrap_err().contains("no file to read"));
     assert!(open(&["missing"]).unwrap_err().contains("missing"));
     let keyed_lines = with(keyed(), |options| options.format = Some(Format::Lines));
@@ -534,7 +536,8 @@ mod parquet {
         assert!(matches!(compressed, Err(Error::Output(OutputProblem::ParquetCompressed { .. }))));
 
         let whole = fs::read(at("a.parquet")).unwrap();
-        for len in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
+        assert_eq!(read("d.parquet", b"", keyed()).0.len(), 0);
+        for len in [3, 100, whole.len() / 2, whole.len() - 1] {
             let error = error("d.parquet", &whole[..len], keyed());
             assert!(matches!(&error, Error::Input { why, .. } if why.contains("Parquet")), "{error}");
         }

@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn old_encodings_are_guessed_and_a_given_one_is_not() {
-        let russian = RUSSIAN.repeat(40);
+        let russian = format!("{RUSSIAN} ").repeat(40);
         for label in ["windows-1251", "koi8-u", "iso-8859-5", "ibm866"] {
             let text = russian.replace('\u{2014}', "-");
             assert_eq!(found(&encoded(&text, label)).unwrap().0, text, "{label}");

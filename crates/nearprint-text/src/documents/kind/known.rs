@@ -1,7 +1,5 @@
 //! Formats that are known and not read, by their first bytes.
 
-use std::fmt;
-
 use infer::MatcherType;
 
 /// What a file of a format that is not read holds.
@@ -71,12 +69,6 @@ impl Unread {
 #[must_use]
 pub fn reader_of(name: &str) -> Option<&'static str> {
     READERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, reader)| *reader)
-}
-
-impl fmt::Display for Unread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
 }
 
 /// Programs that make text of formats.
