@@ -230,7 +230,7 @@ fn refuse_lines(inputs: &[PathBuf; 2]) -> Result<(), Failure> {
     }
     let [a, b] = inputs.each_ref().map(|path| path.display());
     Err(Failure::Usage(format!(
-        "{a} and {b} are JSON lines, and `compare` compares two texts; `nearprint dedup {a} {b} -o OUT` compares records"
+        "{a} and {b} are JSON lines, and `compare` compares texts; `nearprint dedup {a} {b} -o OUT` compares records"
     )))
 }
 

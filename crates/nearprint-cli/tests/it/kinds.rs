@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::cli::{fails, nearprint, succeeds};
 
-const QUESTION: &str = "A farmer has fifteen sheep and all but eight of them die during the winter; how many are left in spring?";
+const QUESTION: &str =
+    "A farmer has fifteen sheep and all but eight of them die in winter; how many are left in spring?";
 const FRENCH: &str =
     "Le garçon était très fatigué après la fête, mais le café a été fermé à l'été, et la forêt brûlait";
 

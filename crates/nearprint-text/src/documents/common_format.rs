@@ -24,8 +24,9 @@ pub fn names_beside_records() -> String {
 
 /// Looks at the inputs for which this is needed, and sets what records they hold.
 ///
-/// A file that is named itself is looked at. The files of a folder are records if all of them are, apart from those that
-/// usually stand beside records, which are then left out. Otherwise each is one document: a table among texts is a text.
+/// A file that is named itself is looked at. The files of a folder are records if all of them are, apart from those
+/// that usually stand beside records, which are then left out. Otherwise each is one document: a table among texts is a
+/// text.
 pub(super) fn settle_records(inputs: &mut Vec<InputFile>, left_out: &mut LeftOut) {
     for input in inputs.iter_mut().filter(|input| !input.in_folder && input.stamp.is_some()) {
         input.records = records_of(input);

@@ -122,8 +122,8 @@ impl LeftOut {
         self.kinds.entry(kind).or_default().push(path.to_path_buf());
     }
 
-    /// Fails if files with content were left out, and none is of a kind that is compared: a job that finds nothing because
-    /// it has read nothing looks like one without duplicates.
+    /// Fails if files with content were left out, and none is of a kind that is compared: a job that finds nothing
+    /// because it has read nothing looks like one without duplicates.
     ///
     /// # Errors
     /// [`InputSetProblem::NothingCompared`].

@@ -94,9 +94,9 @@ impl InputBytes {
         Ok(head)
     }
 
-    /// The same bytes, and their encoding if it is not UTF-8: that of a byte order mark, the `given` one, or, if `guesses`,
-    /// a guess by the first 64 KiB. Without a guess, no more bytes are read than a mark has. What has no bytes of ASCII is
-    /// read as UTF-8.
+    /// The same bytes, and their encoding if it is not UTF-8: that of a byte order mark, the `given` one, or, if
+    /// `guesses`, a guess by the first 64 KiB. Without a guess, no more bytes are read than a mark has. What has no
+    /// bytes of ASCII is read as UTF-8.
     pub(super) fn with_encoding(
         mut self,
         given: Option<Encoding>,

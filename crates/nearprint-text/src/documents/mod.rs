@@ -22,11 +22,10 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `system`, `escape`, `kind` with `format`, `compression`, `output_file`,
-//! `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`; `fields`, `lines`,
-//! `json_values`, `text`, `csv`, `json`,
-//! `parquet`; `file_content`, `common_format`, `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
-//! `outputs` stands alone.
+//! Each of the modules uses only those before it: `system`, `escape`, `kind` with `format`, `compression`,
+//! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`;
+//! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `parquet`; `outputs`, `file_content`, `common_format`,
+//! `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
 
 mod added;
 mod common_format;

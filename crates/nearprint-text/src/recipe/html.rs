@@ -49,9 +49,9 @@ pub(super) fn text_of(html: &str, marker: Option<&str>) -> String {
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Whether a text begins as an HTML document does: with `<!doctype html` or `<html`, behind white space, comments and an
-/// XML declaration. Fragments, components of web frameworks and templates begin with other tags; in them, more than what
-/// a reader sees is to be compared.
+/// Whether a text begins as an HTML document does: with `<!doctype html` or `<html`, behind white space, comments and
+/// an XML declaration. Fragments, components of web frameworks and templates begin with other tags; in them, more than
+/// what a reader sees is to be compared.
 pub(crate) fn begins_as_html(text: &str) -> bool {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     while let Some((_, after)) = [("<!--", "-->"), ("<?xml", "?>")]

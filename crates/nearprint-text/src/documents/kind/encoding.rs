@@ -1,7 +1,7 @@
 //! Encodings of texts: which one the bytes are in, and the text that they are.
 //!
-//! No byte is replaced. A byte that an encoding does not have becomes the character that Windows-1252 has for it, so that
-//! different bytes stay different texts.
+//! No byte is replaced. A byte that an encoding does not have becomes the character that Windows-1252 has for it, so
+//! that different bytes stay different texts.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -97,8 +97,8 @@ impl Recognized {
     }
 }
 
-/// Recognizes a file by its first bytes, decompressed, and its name. `is_whole`: there are no more bytes. 8,192 bytes are
-/// enough. `given` is the encoding of texts, where it is known.
+/// Recognizes a file by its first bytes, decompressed, and its name. `is_whole`: there are no more bytes. 8,192 bytes
+/// are enough. `given` is the encoding of texts, where it is known.
 ///
 /// ```
 /// use nearprint_text::documents::{Kind, recognize};
