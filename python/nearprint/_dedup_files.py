@@ -36,6 +36,7 @@ def dedup_files(
     missing: Missing = "raise",
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
+    encoding: Optional[str] = None,
     cut_after: Optional[str] = None,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -100,6 +101,10 @@ def dedup_files(
     A text without features, which are the shingles or keywords that the recipe compares, is a duplicate only of a text
     with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
     are set aside, too.
+
+    Each file tells its encoding by a byte order mark, valid UTF-8, what HTML and XML declare, or else a guess;
+    ``encoding``, such as ``"windows-1251"``, is that of all. Files that are no text, such as PDF, are left out and
+    counted. ``InputError`` is raised if that leaves nothing.
 
     Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
     they are written as documents that nothing is near, and with ``"drop"`` they are set aside.

@@ -155,8 +155,12 @@ class Deduplication:
     empty: int
     #: Documents or units with tokens, but without a feature of the recipe: only copies of them are found.
     featureless: int
-    #: Documents with invalid UTF-8, which was replaced.
+    #: Records with invalid UTF-8, which was replaced.
     invalid_utf8: int
+    #: Files that were not compared, by the reason, such as ``{"pdf": 2, "empty": 1}``.
+    left_out: dict[str, int]
+    #: Texts that are not UTF-8, by their encodings.
+    encodings: dict[str, int]
     #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with
     #: units, the beginnings of the most repeated ones, and how often each occurs.
     largest: list[tuple[str, int]]

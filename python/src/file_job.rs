@@ -1,5 +1,6 @@
 //! Deduplication of files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,7 +44,9 @@ pub(crate) fn dedup_files<'py>(
             Ok(done)
         }))
     })?;
-    dict_of(py, done.or_raise(py)?)
+    let done = done.or_raise(py)?;
+    done.left_out.check_compared(done.counts.records + done.counts.bad).or_raise(py)?;
+    dict_of(py, done)
 }
 
 /// The outcome of a job.
@@ -64,6 +67,10 @@ fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
     ] {
         dict.set_item(name, count)?;
     }
+    let left_out: BTreeMap<&str, u64> =
+        report.left_out.files().into_iter().map(|(count, name)| (name, count)).collect();
+    dict.set_item("left_out", left_out)?;
+    dict.set_item("encodings", report.left_out.encodings)?;
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
     let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } =

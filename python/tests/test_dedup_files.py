@@ -233,3 +233,22 @@ def test_folders_have_the_files_that_the_command_sees(tmp_path: Path) -> None:
     assert kept(no_ignore=True)[0] == "LICENSE"
     with pytest.raises(TypeError, match="ext: one text"):
         kept(ext="md")
+
+
+def test_regression_texts_are_decoded_and_what_is_no_text_is_left_out(tmp_path: Path) -> None:
+    text = "Le garçon était fatigué après la fête, mais le café a été fermé à l'été"
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    (inputs / "a.txt").write_text(text, encoding="utf-8")
+    (inputs / "b.txt").write_bytes(text.encode("utf-16"))
+    (inputs / "c.txt").write_bytes(text.encode("latin-1"))
+    (inputs / "d.pdf").write_bytes(b"%PDF-1.4\n" + text.encode())
+    report = nearprint.dedup_files(inputs, tmp_path / "kept.txt")
+    assert (report.documents, report.kept, report.left_out) == (3, 1, {"pdf": 1})
+    assert report.encodings["UTF-16LE"] == 1
+    report = nearprint.dedup_files(inputs / "c.txt", tmp_path / "other.txt", encoding="latin-1")
+    assert report.encodings == {"windows-1252": 1}
+    with pytest.raises(nearprint.InputError, match="nothing to compare among the inputs: 1 pdf"):
+        nearprint.dedup_files(inputs / "d.pdf", tmp_path / "none.txt")
+    with pytest.raises(nearprint.InputError, match="encoding = 'none'"):
+        nearprint.dedup_files(inputs / "c.txt", tmp_path / "none.txt", encoding="none")

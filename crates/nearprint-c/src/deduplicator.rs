@@ -201,12 +201,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("seen.np");
         let options = || DedupOptions::new("minhash".parse().unwrap());
-        let mut job = Deduplicator::open(&path, options()).unwrap();
+        let job = Deduplicator::open(&path, options()).unwrap();
         job.checkpoint(b"half of it").unwrap();
         drop(job);
         let (status, opened) = open(&path);
         assert!(status == NEARPRINT_MISMATCH && opened.is_null(), "{status}");
-        let mut job = Deduplicator::open(&path, options()).unwrap();
+        let job = Deduplicator::open(&path, options()).unwrap();
         assert_eq!(job.unfinished(), Some(&b"half of it"[..]));
         job.finish().unwrap();
         let (status, opened) = open(&path);

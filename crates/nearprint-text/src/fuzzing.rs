@@ -1,8 +1,11 @@
-//! The fuzz target of documents and fingerprints.
+//! The fuzz targets of documents and fingerprints, and of what a file is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record, looks_compressed};
+use crate::documents::{
+    BadRecord, Format, Item, Kind, Reader, ReaderOptions, Record, decode, looks_compressed, recognize,
+    text_of_file,
+};
 use crate::recipe::Recipe;
 use nearprint::U256;
 use nearprint::testing::fuzzing::input::Input;
@@ -10,10 +13,66 @@ use nearprint::testing::fuzzing::replay::Target;
 
 pub const TARGET: Target = Target { name: "documents", call: documents, inputs: 2000, seeds };
 
+pub const RECOGNIZER: Target =
+    Target { name: "recognizer", call: recognizer, inputs: 20_000, seeds: recognizer_seeds };
+
+const NAMES: [&str; 7] = ["a", "a.txt", "a.jsonl", "a.json.gz", "a.csv", "a.html", "a.parquet"];
+const ENCODINGS: [Option<&str>; 5] =
+    [None, Some("windows-1251"), Some("shift_jis"), Some("utf-16le"), Some("utf-32be")];
+
+/// Recognizes bytes as a file. What is taken for a text is one: it can be decoded, and has no U+FFFD that the bytes do
+/// not have. Valid UTF-8 is never changed.
+fn recognizer(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let (name, label) = (Path::new(input.pick(&NAMES)), input.pick(&ENCODINGS));
+    let given = label.map(|label| label.parse().expect("an encoding"));
+    let content = input.rest();
+    let found = recognize(name, content, true, given);
+    assert_eq!(found.kind == Kind::Empty, content.is_empty());
+    let cut = recognize(name, &content[..content.len() / 2], false, given);
+    assert!(cut.kind != Kind::Empty || content.len() < 2);
+    let Some(decoded) = decode(content, given) else { return assert!(!found.is_text(), "{found:?}") };
+    let text = text_of_file(name, content, given).expect("a text");
+    assert!(text.text.ends_with(&*decoded.text), "{text:?}");
+    let plain = std::str::from_utf8(content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content));
+    if given.is_none() {
+        assert!(decoded.counted_as().is_some() || plain == Ok(&decoded.text), "{decoded:?}");
+        assert!(
+            plain.is_ok() || !decoded.text.contains('\u{fffd}') || is_wide(decoded.counted_as()),
+            "{decoded:?}"
+        );
+    }
+}
+
+/// Whether an encoding has U+FFFD itself.
+fn is_wide(name: Option<&str>) -> bool {
+    name.is_some_and(|name| name.starts_with("UTF-") || name == "gb18030")
+}
+
+fn recognizer_seeds() -> Vec<Vec<u8>> {
+    let starts: [&[u8]; 12] = [
+        b"%PDF-1.4 one",
+        b"PK\x03\x04\x14\0[Content_Types].xml word/document.xml",
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        b"\x89NPS\r\n\x1a\n",
+        b"{\"text\": \"one\"}\n{\"text\": \"two\"}\n",
+        b"[{\"text\": \"one\"}]",
+        b"\xff\xfeo\0n\0e\0",
+        b"\0\0\xfe\xff\0\0\0o",
+        b"<?xml version='1.0' encoding='koi8-r'?><a>\xd7\xd2\xc5\xcd\xd1</a>",
+        b"\xe2\xf0\xe5\xec\xff \xe4\xe5\xed\xfc\xe3\xe8",
+        b"\x93\xfa\x96{\x8c\xea \x82\xcc",
+        b"\x1b$B%F%9%H\x1b(B",
+    ];
+    let each = starts.iter().flat_map(|start| (0..5).map(|at| [&[at, at], *start].concat()));
+    each.collect()
+}
+
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
     ["simhash", "simhash clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook hash=md5:64", "cjk"];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const MARKS: [&[u8]; 4] = [BYTE_ORDER_MARK, b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"];
 
 /// Reads bytes as a file of documents. The lines are unchanged, JSON has the text that another
 /// parser finds, and each fingerprint equals the sum of its explanation.
@@ -24,7 +83,7 @@ fn documents(bytes: &[u8]) {
     let items = read(content, format);
     if matches!(format, Format::Jsonl | Format::Lines)
         && !looks_compressed(content)
-        && !content.starts_with(BYTE_ORDER_MARK)
+        && !MARKS.iter().any(|mark| content.starts_with(mark))
     {
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let blank = |line: &[u8]| format == Format::Jsonl && line.trim_ascii().is_empty();
@@ -110,8 +169,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_target_passes() {
+    fn the_targets_pass() {
         TARGET.replay();
+        RECOGNIZER.replay();
     }
 
     #[test]

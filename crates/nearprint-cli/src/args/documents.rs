@@ -74,6 +74,7 @@ impl DocumentArgs {
         options.fields.text.clone_from(&self.text_field);
         options.fields.key.clone_from(&self.key_field);
         options.format = self.input_format.map(Format::from);
+        options.encoding = self.folder.encoding;
         options.cut_after.clone_from(&self.cut_after);
         options.folder = self.folder.rules();
         options

@@ -1,8 +1,9 @@
 //! Which files of folders are read: options of every command that reads folders.
 
-use nearprint_text::documents::{FolderRules, LeftOut};
+use nearprint_text::documents::{Encoding, FolderRules, LeftOut, Reader, escape};
 
 use super::GlobalArgs;
+use crate::terminal::failure::Failure;
 use crate::terminal::plural;
 use serde_json::{Map, Value, json};
 
@@ -22,6 +23,10 @@ pub(crate) struct FolderArgs {
     /// Include files that --ignore, .gitignore or .ignore name [default names: licences, lock files]
     #[arg(long, conflicts_with = "ignore")]
     no_ignore: bool,
+    /// Encoding of all texts, such as windows-1251 or shift_jis [default: by a byte order mark, valid UTF-8, what HTML
+    /// and XML declare, or else a guess]
+    #[arg(long, value_name = "NAME", help_heading = "Input options")]
+    pub(crate) encoding: Option<Encoding>,
 }
 
 impl FolderArgs {
@@ -42,9 +47,22 @@ pub(crate) fn left_out_object(left_out: &LeftOut) -> Value {
     Value::Object(counts.collect::<Map<_, _>>())
 }
 
+/// Tells what was left out of the inputs that a reader has read, and fails if that is everything.
+pub(crate) fn check_read(global: GlobalArgs, reader: &Reader) -> Result<(), Failure> {
+    let (left_out, num_records) = (reader.left_out(), reader.position().records);
+    let num_left_out: u64 = left_out.files().iter().map(|(count, _)| count).sum();
+    note_left_out(global, left_out, num_records + num_left_out, &[]);
+    Ok(left_out.check_compared(num_records)?)
+}
+
 /// Prints what was found in folders and not compared. `further` are numbers of the `num_files` files, and why they
 /// are left out.
 pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u64, further: &[(u64, &str)]) {
+    for (name, paths) in left_out.kinds.iter().filter(|_| global.verbose) {
+        for path in paths {
+            global.note(format_args!("left out, {name}: {}", escape(&path.to_string_lossy())));
+        }
+    }
     for why in &left_out.unreadable {
         global.note(format_args!("warning: {why}"));
     }
@@ -52,6 +70,7 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
     if !unread.is_empty() {
         global.note(format_args!("warning: not read, for want of a decoder: {}", unread.join(", ")));
     }
+    note_encodings(global, left_out);
     let mut counts = left_out.files();
     counts.extend(further.iter().filter(|(count, _)| *count > 0));
     let num_compared = num_files - counts.iter().map(|(count, _)| count).sum::<u64>();
@@ -66,5 +85,14 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
     let others = left_out.others();
     if !others.is_empty() {
         global.note(format_args!("not counted: {}", others.join(", ")));
+    }
+}
+
+/// Prints how many texts were read in which encodings other than UTF-8.
+pub(crate) fn note_encodings(global: GlobalArgs, left_out: &LeftOut) {
+    let encodings: Vec<String> =
+        left_out.encodings.iter().map(|(encoding, count)| format!("{count} {encoding}")).collect();
+    if !encodings.is_empty() {
+        global.note(format_args!("read as other than UTF-8: {}", encodings.join(", ")));
     }
 }

@@ -15,6 +15,9 @@ pub(crate) struct GlobalArgs {
     /// Print only results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    /// Name each file that is left out, with what it is
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
     /// Use N threads [default: all cores]; results do not depend on it
     #[arg(short = 'j', long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,

@@ -13,6 +13,7 @@ use crate::terminal::without_controls;
 use crate::words::{Change, Folded, differences, folded};
 use nearprint::Width;
 use nearprint::any::AnyFingerprint;
+use nearprint_text::documents::{Encoding, Kind, Records, look_at};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 
 /// Compare two texts: the distance of their fingerprints, and the words that differ
@@ -38,6 +39,9 @@ pub(super) struct Args {
     /// The other text or fingerprint
     #[arg(value_name = "B")]
     b: PathBuf,
+    /// Encoding of the texts, such as windows-1251 [default: what each of them tells]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Print the words in which the texts differ, also if standard output is no terminal
     #[arg(long, conflicts_with = "format")]
     words: bool,
@@ -184,14 +188,15 @@ impl Args {
             let folder = folder.display();
             return Err(Failure::Usage(format!("`compare` needs two texts, and {folder} is a folder")));
         }
-        let num_replaced = for_each_text(&inputs, &mut |record| {
+        refuse_lines(&inputs)?;
+        for_each_text(&inputs, self.encoding, global, &mut |record| {
             found.push((fingerprinter.fingerprint(&record.text), record.text.clone()));
         })?;
         let count = found.len();
         let Ok([(a, text_a), (b, text_b)]) = <[_; 2]>::try_from(found) else {
             return Err(Failure::Usage(format!("`compare` needs two texts, but the inputs have {count}")));
         };
-        let mut unusual = UnusualDocuments { num_replaced, ..UnusualDocuments::default() };
+        let mut unusual = UnusualDocuments::default();
         [&a, &b].iter().for_each(|found| unusual.push(found.comparable()));
         unusual.warn(global);
         let distance = recipe.distance(a.stored("a"), b.stored("b"));
@@ -213,6 +218,20 @@ impl Args {
             texts: Some([text_a, text_b]),
         })
     }
+}
+
+/// Refuses two files of JSON lines, which are records and no texts.
+fn refuse_lines(inputs: &[PathBuf; 2]) -> Result<(), Failure> {
+    for input in inputs {
+        let is_stdin = input.as_os_str() == "-";
+        if is_stdin || look_at(input)?.is_none_or(|found| found.kind != Kind::Records(Records::JsonLines)) {
+            return Ok(());
+        }
+    }
+    let [a, b] = inputs.each_ref().map(|path| path.display());
+    Err(Failure::Usage(format!(
+        "{a} and {b} are JSON lines, and `compare` compares texts; `nearprint dedup {a} {b} -o OUT` compares records"
+    )))
 }
 
 /// What was found about two texts or fingerprints.

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs};
+use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs, check_read, left_out_object};
 use crate::input::documents::Rejects;
 use crate::terminal::failure::Failure;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
-    self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Reader, Record, WriterOptions,
-    check_outputs, escape,
+    self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Missing, Reader, Record,
+    WriterOptions, check_outputs, escape,
 };
 use nearprint_text::internal::WrittenFormat;
 use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
@@ -99,7 +99,7 @@ enum Checked {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> std::result::Result<(), Failure> {
         let started = Instant::now();
-        let evaluation = self.evaluation()?;
+        let evaluation = self.evaluation(global)?;
         let mut reader = Reader::open(&self.inputs, self.documents.options())?;
         let mut job = Job::create(&self, &evaluation, &reader)?;
         let mut bar = PositionBar::new(global);
@@ -138,7 +138,7 @@ impl Args {
         if num_bad > 0 {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
         }
-        Ok(self.summary.write(|| {
+        self.summary.write(|| {
             json!({
                 "documents": num_documents,
                 "without_passages": kept,
@@ -147,29 +147,39 @@ impl Args {
                 "evaluation_texts": all,
                 "evaluation_texts_found": num_evaluations,
                 "evaluation_texts_too_short": evaluation.num_short,
+                "left_out_files": left_out_object(reader.left_out()),
                 "seconds": seconds,
             })
-        })?)
+        })?;
+        check_read(global, &reader)
     }
 
-    /// Reads the evaluation texts. A bad one ends the command.
-    fn evaluation(&self) -> std::result::Result<Evaluation, Failure> {
+    /// Reads the evaluation texts. A bad one ends the command, one without a text does not.
+    fn evaluation(&self, global: GlobalArgs) -> std::result::Result<Evaluation, Failure> {
         let mut options = documents::ReaderOptions::default();
         options.fields.text.clone_from(&self.against_field);
         options.fields.key.clone_from(&self.against_key_field);
+        options.fields.missing = Missing::Drop;
+        options.encoding = self.documents.options().encoding;
         let mut reader = Reader::open(&self.against, options)?;
-        let (mut keys, mut builder, mut num_short) = (Vec::new(), PassageIndex::builder(self.ngram), 0);
+        let (mut keys, mut builder) = (Vec::new(), PassageIndex::builder(self.ngram));
+        let (mut num_short, mut num_missing) = (0, 0_u64);
         while let Some(item) = reader.next_item()? {
             match item {
                 Item::Record(record) => {
                     num_short += usize::from(!builder.push(&record.text));
                     keys.push(record.key);
                 }
+                Item::Bad(bad) if bad.is_dropped => num_missing += 1,
                 Item::Bad(bad) => {
                     return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason });
                 }
             }
         }
+        if num_missing > 0 {
+            global.note(format_args!("warning: {num_missing} evaluation records without a text"));
+        }
+        check_read(global, &reader)?;
         let inputs = reader.inputs().iter().map(|input| input.path.clone()).collect();
         Ok(Evaluation { keys, index: builder.finish(), num_short, inputs })
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::args::{BaseArgs, DocumentArgs, GlobalArgs, InBase, RecipeArgs};
+use crate::args::{BaseArgs, DocumentArgs, GlobalArgs, InBase, RecipeArgs, check_read};
 use crate::input::documents::{Rejects, UnusualDocuments, open};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::row_header::RowHeader;
@@ -135,7 +135,8 @@ impl Args {
         // The documents before a bad record are printed.
         printer.out.flush()?;
         read?;
-        printer.finish(self, global)
+        printer.finish(self, global)?;
+        check_read(global, &reader)
     }
 
     fn print_header(

@@ -12,6 +12,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{escape, json_of};
 use nearprint::any::AnyFingerprint;
+use nearprint_text::documents::Encoding;
 use nearprint_text::recipe::Recipe;
 
 /// Print the distances between all given texts as a table
@@ -31,6 +32,9 @@ pub(super) struct Args {
     /// Format of the table
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: TableFormat,
+    /// Encoding of the texts, such as windows-1251 [default: what each of them tells]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
@@ -51,7 +55,7 @@ impl Args {
         let mut fingerprinter = recipe.any_fingerprinter();
         let mut table = DistanceTable { recipe: &recipe, files: Vec::new(), values: Vec::new() };
         let mut unusual = UnusualDocuments::default();
-        unusual.num_replaced = for_each_text(&self.inputs, &mut |record| {
+        for_each_text(&self.inputs, self.encoding, global, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
             unusual.push(found.comparable());
             table.files.push(record.key.clone());

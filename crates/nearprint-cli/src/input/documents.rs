@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::args::{DocumentArgs, GlobalArgs};
+use crate::args::{DocumentArgs, GlobalArgs, note_encodings};
 use crate::terminal::failure::Failure;
 use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
-    BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs,
+    BadRecord, Encoding, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs, reader_of,
 };
 use nearprint_text::internal::check_rejects;
 use nearprint_text::recipe::Comparable;
@@ -36,26 +36,34 @@ fn open_with(inputs: &[PathBuf], options: ReaderOptions) -> Result<Reader> {
     Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
 }
 
-/// Visits files that are one text each, and returns how many of them are not valid UTF-8.
+/// Visits files that are one text each, in this encoding or in those that they tell. Fails for what is no text.
 pub(crate) fn for_each_text(
     inputs: &[PathBuf],
+    encoding: Option<Encoding>,
+    global: GlobalArgs,
     visit: &mut dyn FnMut(&Record),
-) -> std::result::Result<u64, Failure> {
+) -> std::result::Result<(), Failure> {
     let mut options = ReaderOptions::default();
     options.format = Some(Format::Text);
+    options.encoding = encoding;
     options.repeats = true;
-    let mut num_replaced = 0;
     let mut reader = Reader::open(inputs, options)?;
     while let Some(item) = reader.next_item()? {
         match item {
-            Item::Record(record) => {
-                num_replaced += u64::from(record.invalid_utf8);
-                visit(&record);
-            }
+            Item::Record(record) => visit(&record),
             Item::Bad(bad) => return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
         }
     }
-    Ok(num_replaced)
+    if let Some((name, paths)) = reader.left_out().kinds.iter().next() {
+        let why = match (*name, reader_of(name)) {
+            ("pictures", _) => "is a picture; `nearprint scan` compares pictures".into(),
+            (name, Some(program)) => format!("is {name}, and no text; `{program}` writes its text"),
+            (name, None) => format!("is no text: {name}"),
+        };
+        return Err(Failure::Input { place: paths[0].to_string_lossy().into_owned(), why });
+    }
+    note_encodings(global, reader.left_out());
+    Ok(())
 }
 
 /// The number of documents whose fingerprints mean little.

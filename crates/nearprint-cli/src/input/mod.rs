@@ -2,3 +2,4 @@
 
 pub(crate) mod documents;
 pub(crate) mod fingerprints;
+pub(crate) mod refused;

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
+use nearprint_text::documents::decode;
 use nearprint_text::internal::open_regular_decompressed;
 use serde::Serialize;
 
@@ -17,14 +18,14 @@ const MAX_GROUP_BYTES: u64 = 1 << 20;
 /// How long two texts of [`MAX_CHARS`] are compared.
 const TIME_LIMIT: Duration = Duration::from_millis(25);
 
-/// What the page may show of the text in a file, without reading more. Bytes that are no UTF-8 are
-/// replaced.
+/// What the page may show of the text in a file, without reading more.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     // A character has at most four bytes. One more shows that the end was cut off.
     let mut bytes = Vec::new();
     let input = open_regular_decompressed(path).map_err(io::Error::other)?;
     input.take(4 * (MAX_CHARS as u64 + 1)).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let decoded = decode(&bytes, None).map(|decoded| decoded.text.into_owned());
+    Ok(decoded.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The texts of a group.

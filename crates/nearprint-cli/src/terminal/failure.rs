@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{STDOUT, interrupt, plural, print_message};
 use nearprint::{Error, ErrorKind};
+use nearprint_text::documents::reader_of;
 use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
@@ -82,7 +83,9 @@ fn with_options(problem: OutputProblem) -> OutputProblem {
 /// What has changed since it was read or written is no fault of the command line.
 fn exit_code_of(error: &TextError) -> u8 {
     match error {
-        TextError::Compressed { .. } => BAD_INPUT,
+        TextError::Compressed { .. } | TextError::InputSet(InputSetProblem::NothingCompared { .. }) => {
+            BAD_INPUT
+        }
         TextError::InputSet(InputSetProblem::ChangedBetweenPasses)
         | TextError::Output(
             OutputProblem::Truncated { .. }
@@ -254,6 +257,13 @@ impl Failure {
             Self::Text(TextError::Compressed { program, .. }) => {
                 Some(format!("`{program} FILE | nearprint … -` reads it").into())
             }
+            Self::Text(TextError::InputSet(InputSetProblem::NothingCompared { first, .. })) => match *first {
+                "pictures" => Some(
+                    "`scan` and `dedup --images` compare pictures, `fingerprint --recipe pdq` prints their fingerprints"
+                        .into(),
+                ),
+                name => reader_of(name).map(|reader| format!("`{reader}` writes the text of a {name}").into()),
+            },
             Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
                 Some(format!("`nearprint create NEW.np --recipe {} --texts` makes a database that does", Recipe::DEFAULT).into())
             }

@@ -23,6 +23,7 @@ mod hostile;
 mod identity;
 mod ingest;
 mod keys;
+mod kinds;
 mod living;
 mod minhash;
 mod other_programs;

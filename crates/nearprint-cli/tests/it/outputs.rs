@@ -266,7 +266,7 @@ fn regression_a_foreign_file_with_the_name_of_an_unfinished_output_stays() {
         "dedup in.jsonl -o other --duplicates out",
         "dedup in.jsonl -o other --duplicates more --report out",
         "export rows.np -o out",
-        "scan in.jsonl --report out",
+        "scan in.jsonl in.jsonl --report out",
     ];
     let partial = at.join("out.partial");
     for content in ["", "a thesis"] {

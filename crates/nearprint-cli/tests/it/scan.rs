@@ -168,7 +168,7 @@ fn what_is_no_text_is_left_out_and_counted() {
     }
     write(at, "b/latin", &[text.as_bytes(), b"caf\xe9"].concat());
     write(at, "bin/1", b"\0binary");
-    write(at, "bin/2", &[text.as_bytes(), &[0]].concat());
+    write(at, "bin/2", &[text.as_bytes(), &[0, 1]].concat());
     write(at, "none/1", b"");
     write(at, "none/2", b"");
     write(at, "short/1", b"few words");
@@ -379,7 +379,7 @@ fn scan_and_dedup_see_the_same_files() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let others = mixed_folder(at);
-    let mut left_out = "left out: 1 binary, 1 unreadable; 5 of 7 files compared\n".to_string();
+    let mut left_out = "left out: 1 Parquet, 1 unreadable; 5 of 7 files compared\n".to_string();
     if !others.is_empty() {
         left_out += &format!("not counted: {}\n", others.join(", "));
     }

@@ -1,24 +1,22 @@
 //! Reads whole files of folders.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::input_bytes::InputBytes;
+use super::kind::{Encoding, HEAD_BYTES, Kind, Recognized, Unread, recognize};
+use super::outputs::is_database;
 use super::regular::open_regular;
 use super::stamp::FileStamp;
-use super::text::looks_binary;
 use crate::error::{Error, Result};
 
-/// The first bytes, which decide whether a file is binary.
-const HEAD_BYTES: usize = 8192;
 /// Bytes that are compared at once.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// What a file of a folder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FileContent {
     /// A text.
     Text {
@@ -29,8 +27,8 @@ pub enum FileContent {
         /// The state of the file before it was read.
         stamp: FileStamp,
     },
-    /// It has a zero byte near its start, or is compressed in a format that is not read.
-    Binary,
+    /// It is no text.
+    Other(Kind),
     /// It has no bytes, or none when decompressed.
     Empty,
     /// It has too many bytes.
@@ -78,7 +76,8 @@ pub(crate) fn have_same_content(
     }
 }
 
-/// Reads a regular file, decompressed, if it is a text of at most `max_bytes`.
+/// Reads a regular file, decompressed, if it is a text of at most `max_bytes`. `encoding` is that of texts, where it is
+/// known.
 ///
 /// ```
 /// use nearprint_text::documents::{FileContent, read_file};
@@ -86,37 +85,103 @@ pub(crate) fn have_same_content(
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("a.txt");
 /// std::fs::write(&path, "one two")?;
-/// assert!(matches!(read_file(&path, 7)?, FileContent::Text { bytes, .. } if bytes == b"one two"));
-/// assert_eq!(read_file(&path, 6)?, FileContent::Large);
-/// std::fs::write(&path, "one\0two")?;
-/// assert_eq!(read_file(&path, 7)?, FileContent::Binary);
+/// assert!(matches!(read_file(&path, 7, None)?, FileContent::Text { bytes, .. } if bytes == b"one two"));
+/// assert_eq!(read_file(&path, 6, None)?, FileContent::Large);
+/// std::fs::write(&path, "%PDF-1.4 one two")?;
+/// assert!(matches!(read_file(&path, 7, None)?, FileContent::Other(kind) if kind.name() == "pdf"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// [`Error::Engine`] with an I/O error; [`Error::Input`] if compressed data are damaged.
-pub fn read_file(path: &Path, max_bytes: usize) -> Result<FileContent> {
-    let opened = open_regular(path).and_then(|file: File| Ok((FileStamp::of_open(&file)?, file)));
-    let (stamp, file) = opened.map_err(Error::io("read", path))?;
-    let inner: Box<dyn Read + Send> = Box::new(file);
-    let mut input = match InputBytes::of_open(inner, path, path.to_string_lossy().into(), &Arc::default()) {
-        Err(Error::Compressed { .. }) => return Ok(FileContent::Binary),
-        opened => opened?,
+pub fn read_file(path: &Path, max_bytes: usize, encoding: Option<Encoding>) -> Result<FileContent> {
+    let mut opened = match Opened::open(path, encoding)? {
+        Ok(opened) if opened.found.is_text() => opened,
+        Ok(Opened { found: Recognized { kind, .. }, .. }) | Err(kind) => {
+            return Ok(if kind == Kind::Empty { FileContent::Empty } else { FileContent::Other(kind) });
+        }
     };
-    let mut bytes = Vec::new();
-    input.read_up_to(HEAD_BYTES, &mut bytes)?;
-    if bytes.is_empty() {
-        return Ok(FileContent::Empty);
-    }
-    if looks_binary(&bytes) {
-        return Ok(FileContent::Binary);
-    }
+    let (mut bytes, stamp) = (opened.head, opened.stamp);
     if stamp.size_bytes > max_bytes as u64 {
         return Ok(FileContent::Large);
     }
-    input.read_up_to(max_bytes.saturating_add(1), &mut bytes)?;
+    opened.input.read_up_to(max_bytes.saturating_add(1), &mut bytes)?;
     if bytes.len() > max_bytes {
         return Ok(FileContent::Large);
     }
-    Ok(FileContent::Text { bytes, is_compressed: input.is_compressed(), stamp })
+    Ok(FileContent::Text { bytes, is_compressed: opened.input.is_compressed(), stamp })
+}
+
+/// What a path leads to. `None` for a folder that is no database. Named pipes and devices are not opened.
+///
+/// ```
+/// use nearprint_text::documents::look_at;
+///
+/// # let home = tempfile::tempdir()?;
+/// let path = home.path().join("a.txt");
+/// std::fs::write(&path, "%PDF-1.4")?;
+/// assert_eq!(look_at(&path)?.map(|found| found.kind.name()), Some("pdf"));
+/// assert!(look_at(home.path())?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`read_file`].
+pub fn look_at(path: &Path) -> Result<Option<Recognized>> {
+    let metadata = path.metadata().map_err(Error::io("open", path))?;
+    if metadata.is_dir() {
+        return Ok(is_database(path)?.then_some(Recognized::DATABASE));
+    }
+    if !metadata.is_file() {
+        return Ok(Some(Recognized::SPECIAL));
+    }
+    Ok(Some(match Opened::open(path, None)? {
+        Ok(opened) => Recognized { compression: opened.input.compression(), ..opened.found },
+        Err(kind) => Recognized { kind, ..Recognized::SPECIAL },
+    }))
+}
+
+/// A regular file whose first bytes were read.
+struct Opened {
+    /// Its content behind the head.
+    input: InputBytes,
+    /// Its first bytes, decompressed.
+    head: Vec<u8>,
+    /// Its state before it was read.
+    stamp: FileStamp,
+    found: Recognized,
+}
+
+impl Opened {
+    /// `Err` if it is compressed in a format that is not read, or has no bytes.
+    fn open(path: &Path, encoding: Option<Encoding>) -> Result<std::result::Result<Self, Kind>> {
+        let mut head = Vec::new();
+        let opened = open_regular(path).and_then(|mut file: File| {
+            let stamp = FileStamp::of_open(&file)?;
+            file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+            Ok((stamp, file))
+        });
+        let (stamp, file) = opened.map_err(Error::io("read", path))?;
+        if head.is_empty() {
+            return Ok(Err(Kind::Empty));
+        }
+        let inner = Box::new(Cursor::new(head.clone()).chain(file));
+        let mut input = match InputBytes::of_open(inner, path, path.to_string_lossy().into(), &Arc::default())
+        {
+            Err(Error::Compressed { format, .. }) => return Ok(Err(unread(path, &head, format))),
+            opened => opened?,
+        };
+        head.clear();
+        input.read_up_to(HEAD_BYTES, &mut head)?;
+        let found = recognize(path, &head, head.len() < HEAD_BYTES, encoding);
+        Ok(Ok(Self { input, head, stamp, found }))
+    }
+}
+
+/// What a file is that is compressed in this format: office documents are zip archives.
+fn unread(path: &Path, head: &[u8], format: &'static str) -> Kind {
+    match recognize(path, head, false, None).kind {
+        Kind::Unread(known) if known != Unread::BINARY => Kind::Unread(known),
+        _ => Kind::Unread(Unread::archive(format)),
+    }
 }

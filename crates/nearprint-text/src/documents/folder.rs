@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::compression::Compression;
+use super::kind::{Compression, reader_of};
 use super::output_file::is_unfinished;
 use super::system::{self, identity_of_listed, is_special};
 use crate::aside::is_aside;
@@ -61,8 +61,12 @@ impl FolderRules {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// Files with zero bytes near their start, and those compressed in a format that is not read.
-    pub num_binary: u64,
+    /// Files of kinds that are not compared, such as PDF: by the name of the kind.
+    pub kinds: BTreeMap<&'static str, Vec<PathBuf>>,
+    /// Files that stand beside the records of a folder, such as `README.md` and `_SUCCESS`.
+    pub beside: Vec<PathBuf>,
+    /// Texts that are not UTF-8, by their encodings. They are not left out.
+    pub encodings: BTreeMap<&'static str, u64>,
     /// Files without a byte.
     pub num_empty: u64,
     /// Files of more bytes than a document may have.
@@ -93,6 +97,11 @@ pub struct LeftOut {
 const SHOWN_PATHS: usize = 5;
 
 impl LeftOut {
+    /// The kind under which files are counted that are texts in no encoding.
+    pub const UNKNOWN_ENCODING: &str = "of an unknown encoding";
+    /// The kind under which files are counted where only pictures are compared.
+    pub const NO_PICTURE: &str = "no pictures";
+
     /// Adds what could not be read.
     ///
     /// # Errors
@@ -108,6 +117,37 @@ impl LeftOut {
         }
     }
 
+    /// Adds a file of a kind that is not compared.
+    pub fn add_kind(&mut self, kind: &'static str, path: &Path) {
+        self.kinds.entry(kind).or_default().push(path.to_path_buf());
+    }
+
+    /// Fails if files with content were left out, and none is of a kind that is compared: a job that finds nothing
+    /// because it has read nothing looks like one without duplicates.
+    ///
+    /// # Errors
+    /// [`InputSetProblem::NothingCompared`].
+    pub fn check_compared(&self, num_compared: u64) -> Result<()> {
+        if num_compared > 0 || self.kinds.is_empty() {
+            return Ok(());
+        }
+        let kinds: Vec<String> =
+            self.kinds.iter().map(|(name, paths)| format!("{} {name}", paths.len())).collect();
+        let first = self.kinds.keys().find(|name| reader_of(name).is_some()).or(self.kinds.keys().next());
+        Err(InputSetProblem::NothingCompared {
+            kinds: kinds.join(", "),
+            first: first.copied().unwrap_or_default(),
+        }
+        .into())
+    }
+
+    /// Counts a text that is compared, by the [name](super::Decoded::counted_as) of its encoding.
+    pub fn count_encoding(&mut self, name: Option<&'static str>) {
+        if let Some(name) = name {
+            *self.encodings.entry(name).or_default() += 1;
+        }
+    }
+
     /// Adds a file of a format that is not read.
     pub fn add_unread(&mut self, format: &'static str, path: &Path) {
         self.unread_formats.entry(format).or_default().push(path.to_path_buf());
@@ -117,15 +157,15 @@ impl LeftOut {
     #[must_use]
     pub fn files(&self) -> Vec<(u64, &'static str)> {
         let counts = [
-            (self.num_binary, "binary"),
             (self.num_empty, "empty"),
             (self.num_large, "too large"),
             (self.num_ignored, "on the list of ignored names"),
             (self.num_further_names, "further names of files"),
             (self.unreadable.len() as u64, "unreadable"),
         ];
-        let formats = self.unread_formats.iter().map(|(format, paths)| (paths.len() as u64, *format));
-        counts.into_iter().chain(formats).filter(|(count, _)| *count > 0).collect()
+        let count = |(name, paths): (&&'static str, &Vec<PathBuf>)| (paths.len() as u64, *name);
+        let (kinds, formats) = (self.kinds.iter().map(count), self.unread_formats.iter().map(count));
+        kinds.chain(counts).chain(formats).filter(|(count, _)| *count > 0).collect()
     }
 
     /// The formats that are not read: the number of files of each, and the first paths.
@@ -141,6 +181,7 @@ impl LeftOut {
     pub fn others(&self) -> Vec<String> {
         let excluded = (self.num_excluded > 0).then(|| format!("{} excluded", self.num_excluded));
         let named = [
+            (&self.beside, ["file beside the records", "files beside the records"]),
             (&self.links, ["link", "links"]),
             (&self.special, ["pipe, socket or device", "pipes, sockets and devices"]),
             (

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::compression::Compression;
+use super::kind::Records;
 
 /// How a file holds documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,15 +43,7 @@ impl FromStr for Format {
 impl Format {
     /// The format that the extension of a file name denotes; an extension of a compression is skipped.
     pub(crate) fn of(path: &Path) -> Self {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let bare = Compression::strip(name);
-        match bare.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
-            Some("jsonl" | "ndjson" | "json") => Self::Jsonl,
-            Some("csv") => Self::Csv,
-            Some("tsv") => Self::Tsv,
-            Some("parquet") => Self::Parquet,
-            _ => Self::Text,
-        }
+        Records::of_name(path).map_or(Self::Text, Records::format)
     }
 
     /// The byte between the cells of CSV and TSV.
@@ -104,6 +96,9 @@ mod tests {
             ("a.jsonl", Format::Jsonl),
             ("a.NDJSON.gz", Format::Jsonl),
             ("x/a.json.zst", Format::Jsonl),
+            ("a.jl", Format::Jsonl),
+            ("a.jsonlines.bz2", Format::Jsonl),
+            ("a.ldjson", Format::Jsonl),
             ("a.csv.zstd", Format::Csv),
             ("a.b.tsv", Format::Tsv),
             ("a.parquet", Format::Parquet),

@@ -9,15 +9,20 @@ use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
-use super::compression::{Compression, HEAD_BYTES, is_undecided, unread_format};
 use super::input_file::InputFile;
+use super::kind::{
+    Compression, Encoding, START_BYTES, decode, is_undecided, unread_format, whole_characters,
+};
 use super::regular::open_regular;
+use super::transcoder::Transcoder;
 use crate::error::{Error, Result};
 
 /// The largest window of Zstandard and xz, as a power of two: 128 MiB, which the decoder allocates.
 const MAX_WINDOW_LOG: u32 = 27;
 /// What the decoder of xz takes besides, in KiB.
 const XZ_OVERHEAD_KIB: u32 = 1024;
+/// The first bytes of a table by which its encoding is guessed.
+const GUESSED_BYTES: usize = 1 << 16;
 /// What the decoder of Zstandard says of a larger one.
 const WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 
@@ -51,7 +56,8 @@ impl InputBytes {
             return Err(Error::Compressed { place, format, program });
         }
         bytes.compression = Compression::of_bytes(&head);
-        if let Some(named) = Compression::of(path).filter(|_| bytes.compression.is_none()) {
+        if let Some(named) = Compression::of(path).filter(|_| bytes.compression.is_none() && !head.is_empty())
+        {
             return Err(Error::input(&*bytes.name, format!("named as {} data, and is none", named.name())));
         }
         let inner = Counting { inner: io::Cursor::new(head).chain(bytes.inner), count: count.clone() };
@@ -79,13 +85,75 @@ impl InputBytes {
     fn read_head(&mut self) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         while is_undecided(&head) {
-            let mut more = [0; HEAD_BYTES];
+            let mut more = [0; START_BYTES];
             match self.read(&mut more[head.len()..])? {
                 0 => break,
                 len => head.extend_from_slice(&more[head.len()..][..len]),
             }
         }
         Ok(head)
+    }
+
+    /// The same bytes, and their encoding if it is not UTF-8: that of a byte order mark, the `given` one, or, if
+    /// `guesses`, a guess by the first 64 KiB. Without a guess, no more bytes are read than a mark has. What has no
+    /// bytes of ASCII is read as UTF-8.
+    pub(super) fn with_encoding(
+        mut self,
+        given: Option<Encoding>,
+        guesses: bool,
+    ) -> Result<(Self, Option<Encoding>)> {
+        let mut head = Vec::new();
+        let mut failed = None;
+        while failed.is_none() && Encoding::may_be_mark(&head) {
+            if !self.read_more(1, &mut head, &mut failed) {
+                break;
+            }
+        }
+        let mark = Encoding::of_mark(&head);
+        let mut encoding = mark.map(|(encoding, _)| encoding).or(given);
+        if encoding.is_none() && guesses {
+            while head.len() < GUESSED_BYTES
+                && self.read_more(GUESSED_BYTES - head.len(), &mut head, &mut failed)
+            {}
+            let found = decode(whole_characters(&head, head.len() < GUESSED_BYTES), None);
+            encoding = found.map(|found| found.encoding);
+        }
+        let encoding = encoding.filter(|encoding| *encoding != Encoding::UTF_8);
+        let is_read = encoding.filter(|encoding| !encoding.is_ascii_compatible());
+        let mark_len = mark.filter(|_| is_read.is_some()).map_or(0, |(_, len)| len);
+        let rest = io::Cursor::new(head.split_off(mark_len)).chain(Failing(failed)).chain(self.inner);
+        self.inner = match is_read {
+            None => Box::new(rest),
+            Some(encoding) => match encoding.decoder() {
+                Some(decoder) => Box::new(Transcoder::new(rest, decoder)),
+                None => {
+                    let how = format!("`iconv -f {encoding} -t UTF-8` converts it");
+                    return Err(Error::input(
+                        &*self.name,
+                        format!("{encoding} is not read in records; {how}"),
+                    ));
+                }
+            },
+        };
+        Ok((self, encoding))
+    }
+
+    /// Appends up to `len_bytes`. Returns whether there were any; an error is kept for who reads on.
+    fn read_more(&mut self, len_bytes: usize, bytes: &mut Vec<u8>, failed: &mut Option<io::Error>) -> bool {
+        let before = bytes.len();
+        bytes.resize(before + len_bytes, 0);
+        let read = loop {
+            match self.inner.read(&mut bytes[before..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        let len = read.unwrap_or_else(|error| {
+            *failed = Some(error);
+            0
+        });
+        bytes.truncate(before + len);
+        len > 0
     }
 
     #[cfg(test)]
@@ -95,6 +163,10 @@ impl InputBytes {
 
     pub(super) fn is_compressed(&self) -> bool {
         self.compression.is_some()
+    }
+
+    pub(super) fn compression(&self) -> Option<Compression> {
+        self.compression
     }
 
     /// Reads bytes; 0 only at the end.
@@ -175,6 +247,15 @@ struct StdRead(InputBytes);
 impl Read for StdRead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(io::Error::other)
+    }
+}
+
+/// Returns an error, once.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files to read, and their common format.
+//! The files to read.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::{FolderRules, LeftOut, Walker};
-use super::format::Format;
+use super::kind::Records;
 use super::regular::open_regular;
 use super::stamp::FileStamp;
 use super::stdin::StdinSource;
@@ -29,7 +29,10 @@ pub struct InputFile {
     pub in_folder: bool,
     /// Its path below the folder that was named, or its name.
     pub(crate) name_in_folder: PathBuf,
-    format: Format,
+    /// The place of the path that was named among all of them.
+    pub(super) named: usize,
+    /// What records it holds; by its name until it is looked at.
+    pub(super) records: Option<Records>,
     pub(crate) stdin: StdinSource,
 }
 
@@ -48,7 +51,8 @@ impl InputFile {
             stamp: None,
             in_folder: false,
             name_in_folder: path.file_name().unwrap_or_default().into(),
-            format: Format::of(path),
+            named: 0,
+            records: Records::of_name(path),
             stdin: StdinSource::Stream,
         }
     }
@@ -92,7 +96,7 @@ pub(super) fn list(
     let (mut found, mut left_out) = (Vec::new(), LeftOut::default());
     let mut walker = Walker::new(rules);
     rules.read_elsewhere.iter().for_each(|path| walker.mark(path));
-    for path in paths {
+    for (named, path) in paths.iter().enumerate() {
         if path == Path::new("-") {
             if found.iter().any(InputFile::is_stdin) {
                 return Err(InputSetProblem::StdinTwice.into());
@@ -106,13 +110,11 @@ pub(super) fn list(
             walker.walk(path, &mut left_out, |file, metadata| {
                 let name_in_folder = file.strip_prefix(path).unwrap_or(&file).to_path_buf();
                 let file = InputFile::with_metadata(file, metadata);
-                found.push(InputFile { in_folder: true, name_in_folder, ..file });
+                found.push(InputFile { in_folder: true, name_in_folder, named, ..file });
             })?;
-            let walked = &mut found[before..];
-            walked.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-            unify_formats(walked);
+            found[before..].sort_unstable_by(|a, b| a.path.cmp(&b.path));
         } else if walker.is_new(path, &metadata) || repeats || !metadata.is_file() {
-            found.push(InputFile::with_metadata(path.clone(), &metadata));
+            found.push(InputFile { named, ..InputFile::with_metadata(path.clone(), &metadata) });
         } else {
             left_out.num_further_names += 1;
         }
@@ -146,32 +148,6 @@ pub fn list_files(paths: &[PathBuf], rules: &FolderRules) -> Result<(Vec<InputFi
     Ok((files, left_out))
 }
 
-/// The files of a folder are records of one format if all of them are, and otherwise one document
-/// each: a table among texts is a text.
-fn unify_formats(files: &mut [InputFile]) {
-    let is_text = files.windows(2).any(|pair| pair[0].format != pair[1].format);
-    for file in files.iter_mut().filter(|_| is_text) {
-        file.format = Format::Text;
-    }
-}
-
-/// The format of all inputs, [`Format::Text`] if there are none. `given` overrides what extensions denote.
-pub(super) fn common_format(inputs: &[InputFile], given: Option<Format>, stdin: Format) -> Result<Format> {
-    let of = |input: &InputFile| given.unwrap_or(if input.is_stdin() { stdin } else { input.format });
-    let Some(first) = inputs.first() else { return Ok(given.unwrap_or(Format::Text)) };
-    let format = of(first);
-    match inputs.iter().find(|input| of(input) != format) {
-        None => Ok(format),
-        Some(other) => Err(InputSetProblem::MixedFormats {
-            first: first.name().to_string(),
-            first_format: format.name(),
-            other: other.name().to_string(),
-            other_format: of(other).name(),
-        }
-        .into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,32 +177,5 @@ mod tests {
         assert!(list(&[at("missing")]).unwrap_err().to_string().starts_with("cannot open"));
         let twice = list(&["-".into(), "-".into()]).unwrap_err();
         assert!(matches!(twice, Error::InputSet(InputSetProblem::StdinTwice)), "{twice}");
-    }
-
-    #[test]
-    fn folders_are_records_if_all_files_are() {
-        let home = tempfile::tempdir().unwrap();
-        let at = |name: &str| home.path().join(name);
-        let format = || {
-            let (found, _) = list_files(&[home.path().into()], &FolderRules::default()).unwrap();
-            common_format(&found, None, Format::Csv).unwrap()
-        };
-        for (name, expected) in
-            [("a.json", Format::Jsonl), ("b.jsonl.gz", Format::Jsonl), ("c.md", Format::Text)]
-        {
-            fs::write(at(name), "1").unwrap();
-            assert_eq!(format(), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn inputs_have_one_format() {
-        let inputs = ["a.csv", "-", "b.tsv"].map(|name| InputFile::new(Path::new(name)));
-        let common = |inputs: &[InputFile], given| common_format(inputs, given, Format::Csv);
-        assert_eq!(common(&inputs[..2], None).unwrap(), Format::Csv);
-        assert_eq!(common(&inputs, Some(Format::Lines)).unwrap(), Format::Lines);
-        let expected = "a.csv is CSV, and b.tsv is TSV: all inputs of one run have to be of one kind";
-        assert_eq!(common(&inputs, None).unwrap_err().to_string(), expected);
-        assert_eq!(common(&[], None).unwrap(), Format::Text);
     }
 }

@@ -1,9 +1,6 @@
 //! Splits JSON that is not one object a line into records: the elements of an array, or objects of several
 //! lines.
 
-use std::path::Path;
-
-use super::compression::Compression;
 use super::input_bytes::InputBytes;
 use super::lines::{Piece, without_mark};
 use crate::error::Result;
@@ -47,12 +44,6 @@ pub(super) struct JsonValues {
 }
 
 impl JsonHead {
-    /// Whether the values of a file may be laid out in any way: its name ends in `.json`.
-    pub(super) fn is_of(path: &Path) -> bool {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        Compression::strip(name).to_ascii_lowercase().ends_with(".json")
-    }
-
     pub(super) fn read(mut source: InputBytes) -> Result<Self> {
         let mut bytes = vec![0; CHUNK_BYTES];
         let mut len = 0;

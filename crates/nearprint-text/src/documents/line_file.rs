@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use nearprint::internal::file::read_exact_at;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::compression::{Compression, Encoder, decoder};
+use super::compression::{Encoder, decoder};
+use super::kind::Compression;
 use super::output_file::{OutputFile, Written};
 use crate::error::{Error, OutputProblem, Result};
 

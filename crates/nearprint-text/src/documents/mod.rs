@@ -22,13 +22,13 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `system`, `escape`, `compression`, `format`, `output_file`,
-//! `regular`, `stamp`, `stdin`, `folder`, `input_file`, `input_bytes`, `line_file`; `fields`, `lines`,
-//! `json_values`, `text`, `csv`, `json`,
-//! `parquet`; `file_content`, `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
-//! `outputs` stands alone.
+//! Each of the modules uses only those before it: `system`, `escape`, `kind` with `format`, `compression`,
+//! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`;
+//! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `parquet`; `outputs`, `file_content`, `common_format`,
+//! `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
 
 mod added;
+mod common_format;
 mod compression;
 mod copies;
 mod csv;
@@ -42,6 +42,7 @@ mod input_bytes;
 mod input_file;
 mod json;
 mod json_values;
+mod kind;
 mod line_file;
 mod lines;
 mod output_file;
@@ -57,20 +58,24 @@ mod stamp;
 mod stdin;
 mod system;
 mod text;
+mod transcoder;
 mod writer;
 
 pub use added::{AddedField, FieldKind, FieldValue};
-pub use compression::{Compression, looks_compressed};
 pub use copies::find_copies;
 pub use each::each;
 pub use escape::{escape, unescape};
 pub(crate) use escape::{escape_bytes, unescape_bytes};
 pub use fields::{Fields, Missing, RankValue};
 pub(crate) use file_content::have_same_content;
-pub use file_content::{FileContent, have_same_bytes, read_file};
+pub use file_content::{FileContent, have_same_bytes, look_at, read_file};
 pub use folder::{FolderRules, LeftOut};
 pub use format::Format;
 pub use input_file::{InputFile, list_files};
+pub use kind::{
+    Class, Compression, Decoded, Encoding, Kind, Recognized, Records, Unread, decode, looks_compressed,
+    reader_of, recognize,
+};
 pub(crate) use line_file::read_span;
 pub use line_file::{LineFile, Span};
 pub use output_file::{OutputFile, Written};
@@ -93,8 +98,10 @@ pub use writer::{DocumentWriter, WriterOptions};
 
 /// What the command line shares with this module.
 pub(crate) mod internal {
+    pub use super::common_format::names_beside_records;
     pub use super::input_bytes::{open_decompressed, open_regular_decompressed};
     pub use super::json::key_in;
+    pub use super::kind::{names_of_compressions, table_of_kinds, table_of_readers};
     pub use super::output_name::{Written as WrittenFormat, check_rejects};
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};

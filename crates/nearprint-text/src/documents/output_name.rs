@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::compression::Compression;
 use super::format::Format;
+use super::kind::Compression;
 use super::reader::Reader;
 use crate::error::{OutputProblem, Result};
 

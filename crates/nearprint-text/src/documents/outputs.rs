@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint::internal::file::Identity;
 
-use super::compression::Compression;
+use super::kind::Compression;
 use super::output_file::{refuse_device, target_of};
 use super::system::{identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file};
 use crate::error::{Error, OutputProblem, Result};

@@ -9,9 +9,10 @@ use super::fields::{
 };
 use super::format::Format;
 use super::json;
+use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
-use super::record::{BadRecord, Content, Item, Place, Record, path_of_line};
-use super::text::{cut_after, text_of_file};
+use super::record::{BadRecord, Content, Item, Place, Record};
+use super::text::cut_after;
 
 /// How records are parsed. All threads share one parser.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Parser {
     pub(super) fields: Fields,
     /// Ends the text.
     pub(super) marker: Option<String>,
+    /// The encoding of the current input, if it is not UTF-8 and has bytes of ASCII.
+    pub(super) encoding: Option<Encoding>,
     /// Of CSV, after the first header.
     pub(super) columns: Option<CsvColumns>,
 }
@@ -55,8 +58,8 @@ impl RawRecord {
 
 impl Parser {
     fn parse(&self, raw: RawRecord) -> Item {
-        let RawRecord { content, place, number, input, source, .. } = raw;
-        match self.values(&content) {
+        let RawRecord { mut content, place, number, input, source, .. } = raw;
+        match self.values(&mut content) {
             Ok(values) if values.is_missing && self.fields.missing == Missing::Drop => {
                 bad(&content, place, no_text(&self.fields.text), true)
             }
@@ -73,8 +76,10 @@ impl Parser {
     /// The text of a record from its line in an output, with an added fingerprint or without.
     pub(super) fn text_of_line(&self, line: Vec<u8>) -> Result<String, String> {
         let mut text = match &self.columns {
-            Some(columns) => columns.text(&line).map(|cell| lossy(&cell).0.into_owned()).unwrap_or_default(),
-            None => self.values(&Content::Bytes(line))?.text,
+            Some(columns) => {
+                columns.text(&line).map(|cell| self.decoded(&cell).0.into_owned()).unwrap_or_default()
+            }
+            None => self.values(&mut Content::Bytes(line))?.text,
         };
         self.cut(&mut text);
         Ok(text)
@@ -83,11 +88,23 @@ impl Parser {
     /// Appends a record of JSON lines or CSV to `out`, with another text. Invalid UTF-8 of JSON lines is
     /// replaced.
     pub(super) fn with_text(&self, record: &[u8], text: &str, out: &mut Vec<u8>) {
-        match &self.columns {
-            Some(columns) => columns.with_text(record, text, out),
+        match (&self.columns, self.encoding) {
+            (Some(columns), None) => columns.with_text(record, text, out),
+            (Some(columns), Some(encoding)) => {
+                let mut changed = Vec::new();
+                columns.with_text(encoding.text_of(record).as_bytes(), text, &mut changed);
+                out.extend_from_slice(&encoding.bytes_of(&String::from_utf8_lossy(&changed)));
+            }
             // The record was parsed and has lost a part of its text, so it has the field.
-            None => drop(json::with_text(&lossy(without_mark(record)).0, &self.fields.text, text, out)),
+            (None, _) => {
+                let _ = json::with_text(&self.decoded(without_mark(record)).0, &self.fields.text, text, out);
+            }
         }
+    }
+
+    /// The text of a part of a record, and whether it has invalid UTF-8, which is replaced.
+    fn decoded<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, str>, bool) {
+        self.encoding.map_or_else(|| lossy(bytes), |encoding| (encoding.text_of(bytes), false))
     }
 
     fn cut(&self, text: &mut String) {
@@ -101,16 +118,16 @@ impl Parser {
         if self.format == Format::Text { input.to_string() } else { format!("{input}:{number}") }
     }
 
-    fn values(&self, content: &Content) -> Result<FieldValues, String> {
+    /// The values of a record. The text of a file is moved.
+    fn values(&self, content: &mut Content) -> Result<FieldValues, String> {
         match content {
             Content::Bytes(bytes) if self.format == Format::Jsonl => self.json(bytes),
             Content::Bytes(bytes) => match &self.columns {
                 Some(columns) => self.cells(columns.cells(bytes)?),
-                None => Ok(whole(without_line_end(bytes))),
+                None => Ok(self.whole(without_line_end(bytes))),
             },
-            Content::File { line, bytes } => {
-                let (text, invalid_utf8) = text_of_file(path_of_line(line), bytes);
-                Ok(FieldValues { text, invalid_utf8, ..FieldValues::default() })
+            Content::File { text, .. } => {
+                Ok(FieldValues { text: std::mem::take(text), ..FieldValues::default() })
             }
             #[cfg(feature = "parquet")]
             Content::Row(row) => row.values(&self.fields),
@@ -118,8 +135,13 @@ impl Parser {
         }
     }
 
+    fn whole(&self, bytes: &[u8]) -> FieldValues {
+        let (text, invalid_utf8) = self.decoded(without_mark(bytes));
+        FieldValues { text: text.into_owned(), invalid_utf8, ..FieldValues::default() }
+    }
+
     fn json(&self, bytes: &[u8]) -> Result<FieldValues, String> {
-        let (line, invalid_utf8) = lossy(without_mark(bytes));
+        let (line, invalid_utf8) = self.decoded(without_mark(bytes));
         let Fields { text, key, value, key_is_optional, missing: absent } = &self.fields;
         let [text_found, key_found, value_found] =
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;
@@ -150,7 +172,7 @@ impl Parser {
         let mut invalid_utf8 = false;
         let mut string = |cell: Option<Cow<'_, [u8]>>| {
             cell.map(|cell| {
-                let (text, invalid) = lossy(&cell);
+                let (text, invalid) = self.decoded(&cell);
                 invalid_utf8 |= invalid;
                 text.into_owned()
             })
@@ -169,9 +191,4 @@ fn bad(content: &Content, place: Place, reason: String, is_dropped: bool) -> Ite
         content => content.line().to_vec(),
     };
     Item::Bad(BadRecord { place, reason, raw, is_dropped })
-}
-
-fn whole(bytes: &[u8]) -> FieldValues {
-    let (text, invalid_utf8) = lossy(without_mark(bytes));
-    FieldValues { text: text.into_owned(), invalid_utf8, ..FieldValues::default() }
 }

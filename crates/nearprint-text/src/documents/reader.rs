@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nearprint::internal::file;
 
+use super::common_format::{common_format, settle_records};
 use super::csv::CsvColumns;
 use super::fields::Fields;
 use super::folder::{FolderRules, LeftOut};
@@ -14,6 +15,7 @@ use super::format::Format;
 use super::input_bytes::InputBytes;
 use super::input_file::{self, InputFile};
 use super::json_values::{JsonHead, JsonValues};
+use super::kind::{Encoding, Records};
 use super::lines::{Piece, Splitter, without_line_end, without_mark};
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetReader;
@@ -32,6 +34,8 @@ pub struct ReaderOptions {
     pub format: Option<Format>,
     /// The format of standard input without `format`. By default JSON lines.
     pub stdin_format: Format,
+    /// The encoding of all inputs; by default, each file tells its own one.
+    pub encoding: Option<Encoding>,
     /// Ends the text at the first occurrence of this marker. A deduplication looks for it in the
     /// [visible](crate::recipe::Fingerprinter::cut_after) text as well.
     pub cut_after: Option<String>,
@@ -55,6 +59,7 @@ impl Default for ReaderOptions {
             fields: Fields::default(),
             format: None,
             stdin_format: Format::Jsonl,
+            encoding: None,
             cut_after: None,
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
@@ -80,14 +85,16 @@ pub struct Position {
 /// Reads the records of files, folders and standard input in order.
 ///
 /// A path is a file, a folder, or `-` for standard input. A folder denotes the files below it that its
-/// [rules](FolderRules) choose, in the order of their paths; links in it are not followed. All inputs
-/// have one format: JSON lines (`.jsonl`, `.ndjson`, `.json`; a `.json` may also be an array, or have
-/// objects of several lines), CSV or TSV with equal headers (`.csv`,
-/// `.tsv`), Parquet with equal columns (`.parquet`), or, with any other extension, files that are one
-/// document each. In a folder with files of several formats, each file is one document. Any input except
-/// Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the compression.
+/// [rules](FolderRules) choose, in the order of their paths; links in it are not followed. All inputs have one format,
+/// which [`look_at`](super::look_at) finds: JSON lines or an array, CSV or TSV with equal headers, Parquet with equal
+/// columns; any other file is one document. A folder is records if all its files are, apart from hidden ones, those
+/// that begin with `_`, and README or the like, which are left out. In a folder with other files, each is one document.
+/// Any input except Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the
+/// compression.
 ///
-/// In folders, files that are empty, binary, too large or unreadable are [left out](Self::left_out).
+/// Files that are no text are [left out](Self::left_out), and in folders also those that are empty, too large or
+/// unreadable. Texts are decoded as [`decode`](super::decode) says, records of texts as UTF-8 unless they begin with a
+/// byte order mark, or a table is in another encoding.
 ///
 /// A record ends with a line feed, or a carriage return and a line feed. CSV and TSV are quoted as
 /// in RFC 4180. Empty lines are skipped, except in [`Format::Lines`]. The last of several JSON
@@ -111,6 +118,7 @@ pub struct Reader {
     #[cfg(feature = "parquet")]
     schema: Option<arrow_schema::SchemaRef>,
     max_record_bytes: usize,
+    encoding: Option<Encoding>,
     /// See [`ReaderOptions::listed`].
     listed: Option<Arc<[usize]>>,
     records: u64,
@@ -147,7 +155,11 @@ impl Reader {
     /// file, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let (inputs, left_out) = input_file::list(paths, &options.folder, &options.stdin, options.repeats)?;
+        let (mut inputs, mut left_out) =
+            input_file::list(paths, &options.folder, &options.stdin, options.repeats)?;
+        if options.format.is_none() {
+            settle_records(&mut inputs, &mut left_out);
+        }
         Self::of_files(inputs, left_out, options)
     }
 
@@ -165,14 +177,23 @@ impl Reader {
 
     fn of_files(inputs: Vec<InputFile>, left_out: LeftOut, options: ReaderOptions) -> Result<Self> {
         let ReaderOptions {
-            fields, format, stdin_format, cut_after: marker, max_record_bytes, listed, ..
+            fields,
+            format,
+            stdin_format,
+            encoding,
+            cut_after: marker,
+            max_record_bytes,
+            listed,
+            ..
         } = options;
         let is_format_given = format.is_some();
         if inputs.is_empty() && left_out.num_further_names == 0 {
             return Err(InputSetProblem::Empty.into());
         }
-        let format = input_file::common_format(&inputs, format, stdin_format)?;
-        if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
+        let format = common_format(&inputs, format, stdin_format)?;
+        let text = Some(&fields.text).filter(|text| **text != Fields::default().text);
+        let field = text.or(fields.key.as_ref()).or(fields.value.as_ref());
+        if let Some(field) = field.filter(|_| !format.has_fields() && !inputs.is_empty()) {
             let field = field.clone();
             return Err(InputSetProblem::NoFields { format: format.name(), field }.into());
         }
@@ -182,12 +203,13 @@ impl Reader {
             listed_without: left_out.clone(),
             left_out,
             current: None,
-            parser: Arc::new(Parser { format, fields, marker, columns: None }),
+            parser: Arc::new(Parser { format, fields, marker, encoding: None, columns: None }),
             is_format_given,
             header: Vec::new(),
             #[cfg(feature = "parquet")]
             schema: None,
             max_record_bytes,
+            encoding,
             listed,
             records: 0,
             bytes: Arc::default(),
@@ -212,9 +234,11 @@ impl Reader {
     /// As [`next_item`](Self::next_item).
     pub fn next_raw(&mut self) -> Result<Option<RawRecord>> {
         while let Some(current) = &mut self.current {
-            if let Some((line, content)) =
-                current.records.next(self.max_record_bytes, &self.bytes, &mut self.left_out)?
-            {
+            if let Some((line, content)) = current.records.next(
+                (self.max_record_bytes, self.encoding),
+                &self.bytes,
+                &mut self.left_out,
+            )? {
                 if is_blank(&content, self.parser.format) {
                     continue;
                 }
@@ -294,35 +318,60 @@ impl Reader {
         }
     }
 
+    /// Opens the next input that has a record or a header.
     fn open_next(&mut self) -> Result<()> {
         self.current = None;
-        let Some(input) = self.waiting.pop_front() else { return Ok(()) };
-        let (name, in_keys) = (input.name(), input.in_keys());
-        let source = self.inputs.len() - self.waiting.len() - 1;
-        let records = match self.parser.format {
+        while let Some(input) = self.waiting.pop_front() {
+            let (name, in_keys) = (input.name(), input.in_keys());
+            let source = self.inputs.len() - self.waiting.len() - 1;
+            if let Some(records) = self.records(input, source)? {
+                self.current = Some(Current { records, name, in_keys, source, number: 0 });
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The records of an input. `None` for a table without a byte, as exports write of a part without rows.
+    fn records(&mut self, input: InputFile, source: usize) -> Result<Option<RecordSource>> {
+        Ok(Some(match self.parser.format {
             Format::Text => match &self.listed {
                 Some(listed) => RecordSource::Path(listed.binary_search(&source).is_ok().then_some(input)),
                 None => RecordSource::File(Some(input)),
             },
+            Format::Parquet if input.size_bytes == Some(0) => return Ok(None),
             Format::Parquet => self.open_parquet(&input)?,
-            Format::Jsonl if !self.is_format_given && JsonHead::is_of(&input.path) => {
-                let head = JsonHead::read(InputBytes::open(&input, &self.bytes)?)?;
+            Format::Jsonl if !self.is_format_given && input.records == Some(Records::Json) => {
+                let head = JsonHead::read(self.open_text(&input)?)?;
                 let max = self.max_record_bytes;
                 let lines = |(read, source)| RecordSource::Split(Splitter::after(read, source, None, max));
                 head.values(max).map_or_else(lines, RecordSource::Values)
             }
             format => {
                 let delimiter = matches!(format, Format::Csv | Format::Tsv).then(|| format.delimiter());
-                let bytes = InputBytes::open(&input, &self.bytes)?;
+                let bytes = self.open_text(&input)?;
                 let mut splitter = Splitter::new(bytes, delimiter, self.max_record_bytes);
-                if let Some(delimiter) = delimiter {
-                    self.read_header(&mut splitter, delimiter, &name)?;
+                if let Some(delimiter) = delimiter
+                    && !self.read_header(&mut splitter, delimiter, &input.name())?
+                {
+                    return Ok(None);
                 }
                 RecordSource::Split(splitter)
             }
-        };
-        self.current = Some(Current { records, name, in_keys, source, number: 0 });
-        Ok(())
+        }))
+    }
+
+    /// Opens an input of records that are texts. JSON is UTF-8 unless something says otherwise.
+    fn open_text(&mut self, input: &InputFile) -> Result<InputBytes> {
+        let guesses = self.parser.format != Format::Jsonl && input.size_bytes.is_some();
+        let (bytes, encoding) =
+            InputBytes::open(input, &self.bytes)?.with_encoding(self.encoding, guesses)?;
+        self.left_out.count_encoding(encoding.map(Encoding::name));
+        let encoding = encoding.filter(|encoding| encoding.is_ascii_compatible());
+        if self.parser.encoding != encoding {
+            self.parser = Arc::new(Parser { encoding, ..(*self.parser).clone() });
+        }
+        Ok(bytes)
     }
 
     #[cfg(feature = "parquet")]
@@ -341,10 +390,11 @@ impl Reader {
         Err(Error::input(&*input.name(), "this program was built without Parquet"))
     }
 
-    fn read_header(&mut self, splitter: &mut Splitter, delimiter: u8, name: &str) -> Result<()> {
+    /// Reads the header of a table. Returns whether there is one; an empty table has none.
+    fn read_header(&mut self, splitter: &mut Splitter, delimiter: u8, name: &str) -> Result<bool> {
         let place = || format!("{name}:1");
         let header = match splitter.next()? {
-            None => return Err(Error::input(place(), "no header")),
+            None => return Ok(false),
             Some(Piece::Broken(_, why)) => return Err(Error::input(place(), why)),
             Some(Piece::Record(header)) => header,
         };
@@ -357,7 +407,7 @@ impl Reader {
             let first = self.inputs[0].name();
             return Err(Error::input(place(), format!("its header differs from {first}")));
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -365,7 +415,7 @@ impl RecordSource {
     /// The next record and its line.
     fn next(
         &mut self,
-        max_bytes: usize,
+        limits: (usize, Option<Encoding>),
         count: &Arc<AtomicU64>,
         left_out: &mut LeftOut,
     ) -> Result<Option<(u64, Content)>> {
@@ -375,14 +425,11 @@ impl RecordSource {
                 Ok(splitter.next()?.map(|piece| (line, piece.into())))
             }
             Self::Values(values) => Ok(values.next()?.map(|(line, piece)| (line, piece.into()))),
-            Self::File(input) => match input.take() {
-                Some(input) if input.in_folder => {
-                    let found = Content::of_file_in_folder(&input, max_bytes, count, left_out)?;
-                    Ok(found.map(|content| (1, content)))
-                }
-                Some(input) => Ok(Some((1, Content::of_file(&input, max_bytes, count)?))),
-                None => Ok(None),
-            },
+            Self::File(input) => {
+                let Some(input) = input.take() else { return Ok(None) };
+                let found = Content::of_file(&input, limits, count, left_out)?;
+                Ok(found.map(|content| (1, content)))
+            }
             Self::Path(input) => Ok(input.take().map(|input| (1, Content::of_path(&input)))),
             #[cfg(feature = "parquet")]
             Self::Rows(rows) => {

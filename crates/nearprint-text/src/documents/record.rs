@@ -10,9 +10,11 @@ use super::file_content::{FileContent, read_file};
 use super::folder::LeftOut;
 use super::input_bytes::InputBytes;
 use super::input_file::InputFile;
+use super::kind::{Encoding, HEAD_BYTES, Kind, recognize};
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetRow;
 use super::system;
+use super::text::text_of_file;
 use crate::error::{Error, Result};
 
 /// The place of a record: `file:line`, lines counted from 1. For Parquet the line is the row.
@@ -36,8 +38,8 @@ impl fmt::Display for Place {
 pub(crate) enum Content {
     /// The bytes of the record, including its line end.
     Bytes(Vec<u8>),
-    /// A whole file: its path with a line feed, and its bytes.
-    File { line: Vec<u8>, bytes: Vec<u8> },
+    /// A whole file: its path with a line feed, and its text.
+    File { line: Vec<u8>, text: String },
     /// A row of a batch.
     #[cfg(feature = "parquet")]
     Row(ParquetRow),
@@ -46,43 +48,90 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Reads a file that is one document.
-    pub(super) fn of_file(input: &InputFile, max_bytes: usize, count: &Arc<AtomicU64>) -> Result<Self> {
-        let read = InputBytes::open(input, count).and_then(|bytes| bytes.read_all(max_bytes));
-        let reason = match read {
-            Ok(Some(bytes)) => return Ok(Self::File { line: line_of(input), bytes }),
-            Ok(None) => format!("a document of more than {max_bytes} bytes"),
-            // One file among many does not end the others.
-            Err(Error::Input { why, .. }) => why,
-            Err(Error::Compressed { format, .. }) => format!("compressed as {format}, which is not read"),
-            Err(error) => return Err(error),
+    /// Reads a file, or a stream, that is one document. `None` if it is not compared.
+    pub(super) fn of_file(
+        input: &InputFile,
+        limits: (usize, Option<Encoding>),
+        count: &Arc<AtomicU64>,
+        left_out: &mut LeftOut,
+    ) -> Result<Option<Self>> {
+        let read = match input.size_bytes {
+            Some(size_bytes) => {
+                count.fetch_add(size_bytes, Ordering::Relaxed);
+                Self::of_regular(input, limits, left_out)
+            }
+            None => InputBytes::open(input, count)
+                .and_then(|bytes| Self::of_stream(input, bytes, limits, left_out)),
         };
-        Ok(Self::Broken { bytes: line_of(input), reason })
+        match read {
+            Err(error) if input.in_folder => left_out.add_unreadable(error).map(|()| None),
+            // One file among many does not end the others.
+            Err(Error::Input { why, .. }) => Ok(Some(Self::broken(input, why))),
+            read => read,
+        }
+    }
+
+    fn of_regular(
+        input: &InputFile,
+        (max_bytes, encoding): (usize, Option<Encoding>),
+        left_out: &mut LeftOut,
+    ) -> Result<Option<Self>> {
+        match read_file(&input.path, max_bytes, encoding)? {
+            FileContent::Text { bytes, .. } => return Ok(Self::of_bytes(input, &bytes, encoding, left_out)),
+            FileContent::Other(kind) => left_out.add_kind(kind.name(), &input.path),
+            FileContent::Empty if input.in_folder => left_out.num_empty += 1,
+            FileContent::Large if input.in_folder => left_out.num_large += 1,
+            FileContent::Empty => return Ok(Some(Self::of_path(input))),
+            FileContent::Large => return Ok(Some(Self::too_large(input, max_bytes))),
+        }
+        Ok(None)
+    }
+
+    fn of_stream(
+        input: &InputFile,
+        stream: InputBytes,
+        (max_bytes, encoding): (usize, Option<Encoding>),
+        left_out: &mut LeftOut,
+    ) -> Result<Option<Self>> {
+        let Some(bytes) = stream.read_all(max_bytes)? else {
+            return Ok(Some(Self::too_large(input, max_bytes)));
+        };
+        let found = recognize(&input.path, &bytes, bytes.len() < HEAD_BYTES, encoding);
+        match found.kind {
+            Kind::Empty => Ok(Some(Self::of_path(input))),
+            kind if !found.is_text() => {
+                left_out.add_kind(kind.name(), &input.path);
+                Ok(None)
+            }
+            _ => Ok(Self::of_bytes(input, &bytes, encoding, left_out)),
+        }
+    }
+
+    fn too_large(input: &InputFile, max_bytes: usize) -> Self {
+        Self::broken(input, format!("a document of more than {max_bytes} bytes"))
+    }
+
+    fn broken(input: &InputFile, reason: String) -> Self {
+        Self::Broken { bytes: line_of(input), reason }
+    }
+
+    fn of_bytes(
+        input: &InputFile,
+        bytes: &[u8],
+        encoding: Option<Encoding>,
+        left_out: &mut LeftOut,
+    ) -> Option<Self> {
+        let Some(decoded) = text_of_file(&input.path, bytes, encoding) else {
+            left_out.add_kind(LeftOut::UNKNOWN_ENCODING, &input.path);
+            return None;
+        };
+        left_out.count_encoding(decoded.counted_as());
+        Some(Self::File { line: line_of(input), text: decoded.text.into_owned() })
     }
 
     /// The path of a file that is one document, and is not read.
     pub(super) fn of_path(input: &InputFile) -> Self {
-        Self::File { line: line_of(input), bytes: Vec::new() }
-    }
-
-    /// Reads a file of a folder. `None` if it is no document.
-    pub(super) fn of_file_in_folder(
-        input: &InputFile,
-        max_bytes: usize,
-        count: &Arc<AtomicU64>,
-        left_out: &mut LeftOut,
-    ) -> Result<Option<Self>> {
-        count.fetch_add(input.size_bytes.unwrap_or_default(), Ordering::Relaxed);
-        match read_file(&input.path, max_bytes) {
-            Ok(FileContent::Text { bytes, .. }) => {
-                return Ok(Some(Self::File { line: line_of(input), bytes }));
-            }
-            Ok(FileContent::Binary) => left_out.num_binary += 1,
-            Ok(FileContent::Empty) => left_out.num_empty += 1,
-            Ok(FileContent::Large) => left_out.num_large += 1,
-            Err(error) => left_out.add_unreadable(error)?,
-        }
-        Ok(None)
+        Self::File { line: line_of(input), text: String::new() }
     }
 
     /// The line of the record in an output of lines.
@@ -99,7 +148,7 @@ impl Content {
     pub(super) fn len_bytes(&self) -> usize {
         match self {
             Self::Bytes(bytes) | Self::Broken { bytes, .. } => bytes.len(),
-            Self::File { bytes, .. } => bytes.len(),
+            Self::File { text, .. } => text.len(),
             #[cfg(feature = "parquet")]
             Self::Row(row) => row.len_bytes(),
         }
@@ -144,7 +193,7 @@ impl Item {
 pub struct Record {
     /// Its key: see [`Fields::key`](super::Fields::key).
     pub key: String,
-    /// Its text, with U+FFFD for invalid UTF-8.
+    /// Its text. In records of lines, U+FFFD stands for invalid UTF-8.
     pub text: String,
     /// What ranks it, if [`Fields::value`](super::Fields::value) names a field.
     pub value: RankValue,

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::fields::lossy;
-use super::lines::without_mark;
+use super::kind::{Decoded, Encoding, decode, has_name_of_html};
 use crate::recipe::begins_as_html;
 
 /// The part of a text before the first occurrence of a marker; the whole text without one.
@@ -19,37 +18,25 @@ pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
     }
 }
 
-/// Whether bytes are unlikely to be text: whether one of the first 8,192 is zero.
-///
-/// Executables, images and archives have zero bytes near their start; text files have none.
-pub(super) fn looks_binary(bytes: &[u8]) -> bool {
-    memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some()
-}
-
-/// The text of a file as it is compared, and whether it has invalid UTF-8, which is replaced. A file
-/// with the name of an HTML page begins with a document type, its own or this one, so that everything
-/// takes it for HTML.
+/// The text of a file as it is compared, and its encoding: `given`, or the one that [`decode`] finds. A file with the
+/// name of an HTML page begins with a document type, its own or this one, so that everything takes it for HTML. `None`
+/// if the bytes are no text.
 ///
 /// ```
 /// use nearprint_text::documents::text_of_file;
 ///
-/// assert_eq!(text_of_file("a.htm".as_ref(), b"One <b>two").0, "<!doctype html>One <b>two");
-/// assert_eq!(text_of_file("a.txt".as_ref(), b"One <b>two\xff"), ("One <b>two\u{fffd}".into(), true));
+/// let page = text_of_file("a.htm".as_ref(), b"One <b>two", None).unwrap();
+/// assert_eq!(page.text, "<!doctype html>One <b>two");
+/// let note = text_of_file("a.txt".as_ref(), b"caf\xe9", "latin1".parse().ok()).unwrap();
+/// assert_eq!((&*note.text, note.counted_as()), ("caf\u{e9}", Some("windows-1252")));
 /// ```
 #[must_use]
-pub fn text_of_file(path: &Path, bytes: &[u8]) -> (String, bool) {
-    let is = |path: &Path, names: &[&str]| {
-        path.extension()
-            .is_some_and(|extension| names.iter().any(|name| extension.eq_ignore_ascii_case(name)))
-    };
-    let stem = path.file_stem().filter(|_| is(path, &["gz", "zst", "bz2", "xz"]));
-    let is_html = is(stem.map_or(path, Path::new), &["html", "htm", "xhtml"]);
-    let (text, invalid_utf8) = lossy(without_mark(bytes));
-    let text = match is_html && !begins_as_html(&text) {
-        true => format!("<!doctype html>{text}"),
-        false => text.into_owned(),
-    };
-    (text, invalid_utf8)
+pub fn text_of_file<'a>(path: &Path, bytes: &'a [u8], given: Option<Encoding>) -> Option<Decoded<'a>> {
+    let mut decoded = decode(bytes, given)?;
+    if has_name_of_html(path) && !begins_as_html(&decoded.text) {
+        decoded.text.to_mut().insert_str(0, "<!doctype html>");
+    }
+    Some(decoded)
 }
 
 #[cfg(test)]
@@ -64,23 +51,16 @@ mod tests {
 
     #[test]
     fn files_with_names_of_pages_are_html() {
-        let is_html =
-            |path: &str, text: &str| begins_as_html(&text_of_file(Path::new(path), text.as_bytes()).0);
+        let is_html = |path: &str, text: &str| {
+            begins_as_html(&text_of_file(Path::new(path), text.as_bytes(), None).unwrap().text)
+        };
         for path in ["a.html", "b/c.HTM", "d.xhtml.gz"] {
             assert!(is_html(path, "{% extends %}"), "{path}");
         }
         for path in ["a.txt", "html", "a.html.txt", "a.gz", ".html"] {
             assert!(!is_html(path, "{% extends %}"), "{path}");
         }
-        assert_eq!(text_of_file(Path::new("a.html"), b"<p>x").0, "<p>x");
-    }
-
-    #[test]
-    fn zero_bytes_near_the_start_are_binary() {
-        assert!(looks_binary(b"\x7fELF\0"));
-        assert!(!looks_binary("plain text".as_bytes()));
-        let mut late = vec![b'x'; 8192];
-        late.push(0);
-        assert!(!looks_binary(&late));
+        let page = "<!DOCTYPE html><p>x";
+        assert_eq!(text_of_file(Path::new("a.html"), page.as_bytes(), None).unwrap().text, page);
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use nearprint::internal::file;
 
 use super::added::{AddedField, FieldValue, with_fields};
-use super::compression::Compression;
 use super::csv::{self, only_cells, with_cells};
 use super::format::Format;
 use super::json::only_members;
+use super::kind::Compression;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
 use super::output_file::{OutputFile, Written, rows_path};

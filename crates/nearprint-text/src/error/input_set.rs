@@ -46,6 +46,13 @@ pub enum InputSetProblem {
         /// What is wrong with it.
         why: String,
     },
+    /// There are files with content, and none of a kind that is compared.
+    NothingCompared {
+        /// The number of files of each kind.
+        kinds: String,
+        /// The name of a kind.
+        first: &'static str,
+    },
     /// The second pass found other records than the first one.
     ChangedBetweenPasses,
 }
@@ -79,6 +86,9 @@ impl fmt::Display for InputSetProblem {
                 write!(f, "keep {order} is for files; among records, first, longest or max:FIELD is kept")
             }
             Self::BadPattern { why } => write!(f, "a pattern of names: {why}"),
+            Self::NothingCompared { kinds, .. } => {
+                write!(f, "nothing to compare among the inputs: {kinds}")
+            }
             Self::ChangedBetweenPasses => {
                 f.write_str("the inputs have changed between the two passes over them")
             }

@@ -35,7 +35,7 @@ const PARTS: [&str; 10] =
 ///
 /// | part | values |
 /// |---|---|
-/// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins as HTML does), `nfc` (Unicode normalization), `lower`, separated by commas |
+/// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins with `<!doctype html` or `<html`), `nfc` (Unicode normalization), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words; or `list:` and words with commas between them, up to 3,800 bytes. They are dropped before shingling |
 /// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; `A,B-C` for all numbers from B to C from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |

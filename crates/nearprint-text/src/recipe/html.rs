@@ -49,10 +49,9 @@ pub(super) fn text_of(html: &str, marker: Option<&str>) -> String {
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Whether a text begins as an HTML document or fragment does: with `<!doctype html`, or with the tag of an
-/// element that is frequent at the start, behind white space, comments and an XML declaration. The
-/// elements are those by which browsers recognize HTML (WHATWG, "MIME Sniffing", section 7.1), and some
-/// more that fragments begin with.
+/// Whether a text begins as an HTML document does: with `<!doctype html` or `<html`, behind white space, comments and
+/// an XML declaration. Fragments, components of web frameworks and templates begin with other tags; in them, more than
+/// what a reader sees is to be compared.
 pub(crate) fn begins_as_html(text: &str) -> bool {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     while let Some((_, after)) = [("<!--", "-->"), ("<?xml", "?>")]
@@ -65,19 +64,9 @@ pub(crate) fn begins_as_html(text: &str) -> bool {
     let Some(tag) = rest.strip_prefix('<').filter(|tag| tag.contains('>')) else { return false };
     let name = &tag[..tag.find([' ', '\t', '\n', '\r', '\u{c}', '/', '>']).unwrap_or(0)];
     let second = || tag[name.len()..].trim_start().get(..4).unwrap_or_default();
-    if name.eq_ignore_ascii_case("!doctype") {
-        return second().eq_ignore_ascii_case("html");
-    }
-    FIRST.iter().any(|first| name.eq_ignore_ascii_case(first))
+    name.eq_ignore_ascii_case("html")
+        || name.eq_ignore_ascii_case("!doctype") && second().eq_ignore_ascii_case("html")
 }
-
-/// Elements that documents and fragments begin with.
-#[rustfmt::skip]
-const FIRST: [&str; 33] = [
-    "html", "head", "script", "iframe", "h1", "div", "font", "table", "a", "style", "title", "b", "body", "br", "p",
-    "article", "blockquote", "center", "dl", "h2", "h3", "header", "hr", "img", "link", "main", "meta", "nav", "ol",
-    "pre", "section", "span", "ul",
-];
 
 #[derive(Default)]
 struct Text {
@@ -198,12 +187,10 @@ mod tests {
         for html in [
             "<!DOCTYPE html><p>x",
             "\u{feff}\n <!doctype HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\">",
-            "<p>x",
-            "<P\nid=x>",
-            "<br/>",
+            "<HTML\nlang=de>x",
+            "<html/>",
             "<!-- a --> <!-- > --><html>",
             "<?xml version=\"1.0\"?>\n<!DOCTYPE html>",
-            "<ul><li>x",
         ] {
             assert!(begins_as_html(html), "{html}");
         }
@@ -211,9 +198,11 @@ mod tests {
             "",
             "<",
             "text <p>",
-            "<a word and more",
-            "<p",
-            "<pp>",
+            "<html and more",
+            "<html",
+            "<htmlx>",
+            "<p>a fragment",
+            "<script>let x</script>",
             "<!doctype svg>",
             "<?xml version=\"1.0\"?><rss>",
             "<svg>",

@@ -214,7 +214,7 @@ fn html_is_compared_by_its_text() {
     for (name, text) in [
         ("a.txt", words.to_string()),
         ("b.txt", format!("<!doctype html><p class=a>one <i>{rest}</i><script>var x = 1</script>")),
-        ("c.txt", format!("<div><b>one</b> {rest}</div>")),
+        ("c.txt", format!("<HTML><div><b>one</b> {rest}</div>")),
         ("d.html", format!("{{{{ one }}}} <td title=\"a b c\">{rest}")),
         ("e.txt", format!("{{{{ one }}}} <td title=\"a b c\">{rest}")),
     ] {

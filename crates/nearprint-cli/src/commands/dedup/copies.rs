@@ -105,8 +105,8 @@ impl Args {
         rules.read_elsewhere = stays;
         let (mut files, mut left_out) = list_files(&self.inputs, &rules)?;
         if self.images.is_some() {
-            let others = files.extract_if(.., |file| !is_any_picture(&file.path)).count();
-            left_out.num_binary += others as u64;
+            let others = files.extract_if(.., |file| !is_any_picture(&file.path));
+            others.for_each(|file| left_out.add_kind(LeftOut::NO_PICTURE, &file.path));
             kept.retain(|file| is_any_picture(&file.path));
         }
         let is_left_out: u64 = left_out.files().iter().map(|(count, _)| count).sum();

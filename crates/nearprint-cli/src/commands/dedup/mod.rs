@@ -15,6 +15,7 @@ use crate::args::{
     SummaryArgs, WriterArgs,
 };
 use crate::commands::action::{ActCounts, ActionArgs, Plan, refuse_inside_database};
+use crate::input::refused::refuse_databases;
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -238,6 +239,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 impl Args {
     pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
+        refuse_databases("dedup", &self.inputs)?;
         if self.action.compares_bytes() {
             return self.run_copies(global);
         }
@@ -283,7 +285,8 @@ impl Args {
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
                 let acted = plan.map(|plan| act(&plan, &done, is_dry, global)).transpose()?;
                 self.summary.write(|| summary::object(&done, (self.unit, acted), started))?;
-                acted.filter(|_| !is_dry).map_or(Ok(()), ActCounts::check)
+                acted.filter(|_| !is_dry).map_or(Ok(()), ActCounts::check)?;
+                Ok(done.left_out.check_compared(done.counts.records + done.counts.bad)?)
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 let partial = Some(partial).filter(|partial| partial.exists());

@@ -312,7 +312,9 @@ impl Finder<'_> {
                     Ok((Candidate::Undecoded(format), _)) => {
                         found.left_out.add_unread(format, &files[done].path)
                     }
-                    Ok((Candidate::Other, _)) => found.left_out.num_binary += 1,
+                    Ok((Candidate::Other, _)) => {
+                        found.left_out.add_kind(LeftOut::NO_PICTURE, &files[done].path)
+                    }
                     Err(error) => found.left_out.add_unreadable(error)?,
                 }
                 done += 1;

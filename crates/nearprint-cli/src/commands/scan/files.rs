@@ -8,7 +8,8 @@ use nearprint::internal as parallel;
 use nearprint_text::Result;
 use nearprint_text::dedup::{Confirm, Keep};
 use nearprint_text::documents::{
-    FileContent, FileStamp, FolderRules, InputFile, LeftOut, list_files, read_file, text_of_file,
+    Encoding, FileContent, FileStamp, FolderRules, InputFile, Kind, LeftOut, list_files, read_file,
+    text_of_file,
 };
 use nearprint_text::recipe::AnyFingerprinter;
 use xxhash_rust::xxh3::xxh3_128;
@@ -40,6 +41,8 @@ pub(super) struct ScannedFiles {
     pub(super) num_featureless: usize,
     /// What is neither.
     pub(super) left_out: LeftOut,
+    /// The encoding of all texts, if it was given.
+    pub(super) encoding: Option<Encoding>,
     /// The size of the texts and pictures on disk.
     pub(super) len_bytes: u64,
 }
@@ -172,7 +175,7 @@ pub(super) fn scan_all(
         let _ = sink(chunks[chunk].iter().map(|file| reader.read(&file.path)).collect::<Vec<_>>());
         Ok::<(), nearprint_text::Error>(())
     };
-    let mut scanned = ScannedFiles { left_out, ..ScannedFiles::default() };
+    let mut scanned = ScannedFiles { left_out, encoding: reader.encoding, ..ScannedFiles::default() };
     let mut rest = files.iter();
     parallel::ordered(
         threads,
@@ -192,7 +195,16 @@ pub(super) fn scan_all(
 impl ScannedFiles {
     fn add(&mut self, file: &InputFile, kind: Result<FileKind>) -> Result<()> {
         match kind {
-            Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens, features }) => {
+            Ok(FileKind::Text {
+                fingerprint,
+                content,
+                stamp,
+                has_features,
+                num_tokens,
+                features,
+                encoding,
+            }) => {
+                self.left_out.count_encoding(encoding);
                 self.num_featureless += usize::from(!has_features);
                 self.features.push(&features)?;
                 self.len_bytes += content.len_bytes;
@@ -211,14 +223,14 @@ impl ScannedFiles {
                 return Ok(());
             }
             Ok(FileKind::Unwanted) => {
-                self.left_out.num_binary += 1;
+                self.left_out.add_kind("pictures", &file.path);
                 return Ok(());
             }
             Err(error @ nearprint_text::Error::Engine(_)) => return self.left_out.add_unreadable(error),
             Err(damaged) => self.left_out.add_unreadable(damaged)?,
             Ok(FileKind::Plain) => self.num_plain += 1,
             Ok(FileKind::Short) => self.num_short += 1,
-            Ok(FileKind::Binary) => self.left_out.num_binary += 1,
+            Ok(FileKind::Other(kind)) => self.left_out.add_kind(kind, &file.path),
             Ok(FileKind::Large) => self.left_out.num_large += 1,
             Ok(FileKind::Undecoded(format)) => self.left_out.add_unread(format, &file.path),
         }
@@ -237,12 +249,15 @@ enum FileKind {
         num_tokens: usize,
         /// As they are stored; empty if they are not compared.
         features: Vec<u8>,
+        /// The name under which its encoding is counted.
+        encoding: Option<&'static str>,
     },
     Picture(Box<PictureFile>),
     /// A picture with too little to see.
     Plain,
     Short,
-    Binary,
+    /// It is of this kind, which is not compared.
+    Other(&'static str),
     /// A picture, where pictures are left out.
     Unwanted,
     Empty,
@@ -265,6 +280,8 @@ pub(super) struct FileReader {
     fingerprinter: AnyFingerprinter,
     limits: Limits,
     confirm: Option<Confirm>,
+    /// That of all texts.
+    encoding: Option<Encoding>,
     /// Reads pictures, of this quality at least.
     pictures: Option<(PictureReader, u8)>,
 }
@@ -275,24 +292,28 @@ impl FileReader {
         fingerprinter: AnyFingerprinter,
         limits: Limits,
         confirm: Option<Confirm>,
+        encoding: Option<Encoding>,
         pictures: Option<(PictureReader, u8)>,
     ) -> Self {
-        Self { fingerprinter, limits, confirm, pictures }
+        Self { fingerprinter, limits, confirm, encoding, pictures }
     }
 
     fn read(&mut self, path: &Path) -> Result<FileKind> {
         let Limits { min_tokens, min_features, max_bytes } = self.limits;
-        let (bytes, is_compressed, stamp) = match read_file(path, max_bytes)? {
+        let (bytes, is_compressed, stamp) = match read_file(path, max_bytes, self.encoding)? {
             FileContent::Text { bytes, is_compressed, stamp } => (bytes, is_compressed, stamp),
             FileContent::Empty => return Ok(FileKind::Empty),
             FileContent::Large => return Ok(FileKind::Large),
-            _ => return self.read_picture(path),
+            FileContent::Other(kind) => return self.read_picture(path, kind),
         };
-        let (text, _) = text_of_file(path, &bytes);
-        if self.confirm.is_some_and(|confirm| !confirm.accepts(&text)) {
+        let Some(decoded) = text_of_file(path, &bytes, self.encoding) else {
+            return Ok(FileKind::Other(LeftOut::UNKNOWN_ENCODING));
+        };
+        let (text, encoding) = (&*decoded.text, decoded.counted_as());
+        if self.confirm.is_some_and(|confirm| !confirm.accepts(text)) {
             return Ok(FileKind::Large);
         }
-        let found = self.fingerprinter.fingerprint(&text);
+        let found = self.fingerprinter.fingerprint(text);
         // Nothing is near a text without tokens.
         if found.num_tokens < min_tokens.max(1) || found.num_features < min_features {
             return Ok(FileKind::Short);
@@ -301,20 +322,20 @@ impl FileReader {
         let content = Content { len_bytes: stamp.size_bytes, hash };
         let (fingerprint, has_features) = (found.stored(""), found.num_features > 0);
         let (num_tokens, features) = (found.num_tokens, found.features.to_bytes());
-        Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens, features })
+        Ok(FileKind::Text { fingerprint, content, stamp, has_features, num_tokens, features, encoding })
     }
 
     /// The kind of a file that is no text.
-    fn read_picture(&self, path: &Path) -> Result<FileKind> {
+    fn read_picture(&self, path: &Path, kind: Kind) -> Result<FileKind> {
         let Some((reader, least)) = &self.pictures else {
-            return Ok(if is_any_picture(path) { FileKind::Unwanted } else { FileKind::Binary });
+            return Ok(if is_any_picture(path) { FileKind::Unwanted } else { FileKind::Other(kind.name()) });
         };
         Ok(match reader.read(path)? {
             Candidate::Picture(picture) if picture.quality < *least => FileKind::Plain,
             Candidate::Picture(picture) => FileKind::Picture(picture),
             Candidate::Large => FileKind::Large,
             Candidate::Undecoded(format) => FileKind::Undecoded(format),
-            Candidate::Other => FileKind::Binary,
+            Candidate::Other => FileKind::Other(kind.name()),
         })
     }
 }

@@ -16,6 +16,7 @@ use crate::args::{
     left_out_object, limit, note_left_out,
 };
 use crate::commands::fingerprint::fewer_than;
+use crate::input::refused::{refuse_databases, refuse_lone_records};
 use crate::pictures::{PictureReader, num_several, with_several};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -144,6 +145,8 @@ impl Args {
     }
 
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        refuse_databases("scan", &self.paths)?;
+        refuse_lone_records(&self.paths)?;
         let recipe = self.near.chosen(self.recipe.recipe()?);
         let (k, decides) = self.decides(&recipe)?;
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
@@ -162,7 +165,8 @@ impl Args {
         }
         let pictures = PictureReader::new(self.max_size as u64, self.pictures.rotated);
         let with_pictures = (!self.no_images).then(|| (pictures.clone(), self.pictures.quality));
-        let reader = FileReader::new(fingerprinter, limits, self.confirm, with_pictures);
+        let reader =
+            FileReader::new(fingerprinter, limits, self.confirm, self.folder.encoding, with_pictures);
         let rules = self.folder.rules();
         let scanned = files::scan_all(&self.paths, &rules, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;

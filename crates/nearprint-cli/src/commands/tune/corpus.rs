@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::args::Args;
 use super::candidates::Candidate;
+use crate::args::{GlobalArgs, check_read};
 use crate::input::documents::{Rejects, UnusualDocuments, open_with_keys};
 use crate::terminal::failure::Failure;
 use nearprint::any::AnyFingerprint;
@@ -119,7 +120,7 @@ impl Corpus {
     }
 
     /// Reads the inputs.
-    pub(super) fn read(&mut self, args: &Args) -> Result<(), Failure> {
+    pub(super) fn read(&mut self, args: &Args, global: GlobalArgs) -> Result<(), Failure> {
         let Args { inputs, known, plot, report, summary, .. } = args;
         let mut documents = args.documents.clone();
         if let Some(field) = &known.group_field {
@@ -152,7 +153,8 @@ impl Corpus {
                 })
             },
         )?;
-        Ok(rejects.finish()?)
+        rejects.finish()?;
+        check_read(global, &reader)
     }
 
     fn push(&mut self, document: FingerprintedDocument) {

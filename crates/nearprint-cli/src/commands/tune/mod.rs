@@ -26,7 +26,7 @@ impl Args {
         let threads = global.options().get_threads();
         let exact = similarity_limit::recipes(&self, &candidates);
         let mut corpus = Corpus::new(&candidates, &exact, threads, self.needs(&confirms));
-        corpus.read(&self)?;
+        corpus.read(&self, global)?;
         corpus.unusual.warn(global);
         let study = labels::study(&self, &corpus, threads)?;
         let exact = similarity_limit::choose(&self, &exact, &corpus, &study, threads);

@@ -171,6 +171,7 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("text_field", |job, it| values::parsed(it).map(|field| job.reader.fields.text = field)),
     ("key_field", |job, it| values::parsed(it).map(|field| job.reader.fields.key = Some(field))),
     ("missing", |job, it| values::parsed(it).map(|missing| job.reader.fields.missing = missing)),
+    ("encoding", |job, it| values::parsed(it).map(|encoding| job.reader.encoding = Some(encoding))),
     ("cut_after", |job, it| values::parsed(it).map(|marker| job.reader.cut_after = Some(marker))),
     ("exclude", |job, it| values::texts(it).map(|globs| job.reader.folder.exclude = globs)),
     ("ext", |job, it| values::texts(it).map(|all| job.reader.folder.extensions = all)),

@@ -13,7 +13,8 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_select::coalesce::BatchCoalescer;
 use parquet::errors::ParquetError;
 
-use super::super::compression::{Compression, decoder};
+use super::super::compression::decoder;
+use super::super::kind::Compression;
 use super::super::line_file::LineFile;
 use super::super::output_file::{OutputFile, Written, rows_path};
 use super::row::BATCH_ROWS;

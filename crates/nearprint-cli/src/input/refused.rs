@@ -1,0 +1,36 @@
+//! Inputs that another command is for.
+
+use std::path::PathBuf;
+
+use nearprint_text::documents::{Kind, Records, look_at};
+
+use crate::terminal::failure::Failure;
+
+/// Refuses databases among paths of documents.
+pub(crate) fn refuse_databases(command: &str, paths: &[PathBuf]) -> Result<(), Failure> {
+    for path in paths.iter().filter(|path| path.is_dir()) {
+        if look_at(path)?.is_some_and(|found| found.kind == Kind::Database) {
+            let path = path.display();
+            return Err(Failure::Usage(format!(
+                "{path} is a database, and `{command}` reads documents; `nearprint clusters {path}` groups what is in \
+                 it, and `nearprint dedup INPUT --db {path} -o OUT` compares documents with it"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses one file of records alone, where files are compared.
+pub(crate) fn refuse_lone_records(paths: &[PathBuf]) -> Result<(), Failure> {
+    let [path] = paths else { return Ok(()) };
+    match look_at(path)?.map(|found| found.kind) {
+        Some(Kind::Records(records)) if records != Records::Json => {
+            let (path, name) = (path.display(), records.name());
+            Err(Failure::Usage(format!(
+                "{path} is one file of {name}, and `scan` compares files; `nearprint dedup {path} -o OUT` compares its \
+                 records"
+            )))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,358 @@
+//! What each kind of file is for the commands: read, refused with the right command, or left out and counted.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cli::{fails, nearprint, succeeds};
+
+const QUESTION: &str =
+    "A farmer has fifteen sheep and all but eight of them die in winter; how many are left in spring?";
+const FRENCH: &str =
+    "Le garçon était très fatigué après la fête, mais le café a été fermé à l'été, et la forêt brûlait";
+
+fn write(at: &Path, name: &str, content: impl AsRef<[u8]>) {
+    let path = at.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+/// A text of words that a number makes.
+fn words(of: &[&str], seed: usize, count: usize) -> String {
+    (0..count).map(|at| format!("{} ", of[(seed + at * at * 7 + at * seed * 3) % of.len()])).collect()
+}
+
+fn latin(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect()
+}
+
+/// Russian letters of Windows-1251.
+fn cp1251(text: &str) -> Vec<u8> {
+    let byte = |c: char| match u32::from(c) {
+        code @ 0x410..=0x44f => u8::try_from(code - 0x350).unwrap(),
+        code => u8::try_from(code).unwrap(),
+    };
+    text.chars().map(byte).collect()
+}
+
+fn utf_16(text: &str) -> Vec<u8> {
+    [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+/// A letter as programs write it: the text is compressed, everything around it is the same.
+fn pdf(seed: usize) -> Vec<u8> {
+    let objects: String =
+        (0..30).map(|at| format!("{at} 0 obj <</Type /Font /Name /F{at}>> endobj\n")).collect();
+    format!("%PDF-1.4\n{objects}stream\n{:x}\nendstream\n%%EOF\n", seed * 0x9e37_79b9).into_bytes()
+}
+
+const RUSSIAN: [&str; 12] = [
+    "время",
+    "человек",
+    "дело",
+    "жизнь",
+    "день",
+    "рука",
+    "работа",
+    "слово",
+    "место",
+    "вопрос",
+    "лицо",
+    "друг",
+];
+
+#[test]
+fn regression_different_texts_in_an_old_encoding_are_not_near() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for seed in [1, 2] {
+        let times = |line: usize| format!("{line}\n00:00:{line:02},000 --> 00:00:{line:02},900\n");
+        let subtitles: String =
+            (0..40).map(|line| times(line) + &words(&RUSSIAN, seed * 31 + line * 17, 9) + "\n\n").collect();
+        write(at, &format!("films/{seed}.srt"), cp1251(&subtitles));
+    }
+    let scanned = nearprint(at, "scan films", b"");
+    assert_eq!(scanned.out, "", "{}", scanned.err);
+    assert!(scanned.err.contains("read as other than UTF-8: 2 windows-1251"), "{}", scanned.err);
+    let given = nearprint(at, "scan films --encoding koi8-r", b"");
+    assert!(given.err.contains("2 KOI8-R"), "{}", given.err);
+    fails(at, "scan films --encoding nothing", b"", 2, &["not the name of an encoding"]);
+    succeeds(at, "dedup films --delete --undo-list undo.tsv", b"");
+    assert_eq!(fs::read_dir(at.join("films")).unwrap().count(), 2);
+}
+
+#[test]
+fn regression_a_text_is_near_itself_in_another_encoding_and_no_copy() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "t/a.txt", FRENCH);
+    write(at, "t/b.txt", latin(FRENCH));
+    write(at, "t/c.txt", utf_16(FRENCH));
+    let scanned = nearprint(at, "scan t", b"");
+    assert!(scanned.out.starts_with("3 files\t"), "{}{}", scanned.out, scanned.err);
+    assert_eq!(scanned.out.matches("100.0%").count(), 3, "{}", scanned.out);
+    assert!(scanned.err.contains("0 of them of exact copies"), "{}", scanned.err);
+    for other in ["b", "c"] {
+        let compared = succeeds(at, &format!("compare t/a.txt t/{other}.txt --format json"), b"");
+        assert!(compared.contains("\"distance\":0"), "{compared}");
+        let given = format!("compare t/{other}.txt - --encoding latin1");
+        succeeds(at, &given, &fs::read(at.join(format!("t/{other}.txt"))).unwrap());
+        // A passage of it is found, too.
+        let line = format!("decontaminate t/{other}.txt --against t/a.txt -o clean-{other}.txt");
+        let cleaned = nearprint(at, &line, b"");
+        assert!(cleaned.err.contains("1 documents, 0 without a passage"), "{}", cleaned.err);
+    }
+    let done = nearprint(at, "dedup t -o kept.txt --summary counts.json", b"");
+    assert!(done.err.contains("3 documents, 1 kept, 2 duplicates"), "{}", done.err);
+    succeeds(at, "build seen.np --recipe minhash --texts t/a.txt", b"");
+}
+
+#[test]
+fn regression_different_pdfs_are_not_near_and_copies_of_them_are_found() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    (0..5).for_each(|seed| write(at, &format!("d/{seed}.pdf"), pdf(seed)));
+    write(at, "d/copy.pdf", pdf(0));
+    let scanned = nearprint(at, "scan d --verbose", b"");
+    assert!(scanned.out.starts_with("2 copies\t") && scanned.out.lines().count() == 1, "{}", scanned.out);
+    assert!(scanned.err.contains("left out: 6 pdf; 0 of 6 files compared"), "{}", scanned.err);
+    assert!(scanned.err.contains("left out, pdf: d"), "{}", scanned.err);
+    fails(at, "dedup d -o kept.txt", b"", 5, &["nothing to compare", "6 pdf", "pdftotext FILE -"]);
+    fails(at, "dedup d/1.pdf d/2.pdf -o kept.txt", b"", 5, &["2 pdf"]);
+    fails(at, "fingerprint d/1.pdf", b"", 5, &["1 pdf"]);
+    fails(at, "compare d/1.pdf d/2.pdf", b"", 5, &["d/1.pdf", "is pdf, and no text", "pdftotext"]);
+    write(at, "note.txt", "one two three");
+    fails(at, "decontaminate note.txt --against d/1.pdf -o x.txt", b"", 5, &["1 pdf"]);
+    let both = nearprint(at, "dedup d note.txt -o kept.txt", b"");
+    assert!(both.code == 0 && both.err.contains("left out: 6 pdf"), "{}", both.err);
+    // Nothing to read is no error.
+    write(at, "empty/1.txt", "");
+    assert_eq!(nearprint(at, "dedup empty -o kept-2.txt", b"").code, 0);
+}
+
+#[test]
+fn regression_texts_that_begin_with_a_tag_are_no_pages() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rest = "</script>\n<h1>Hello to all of you</h1>\n<p>This is the page</p>\n";
+    write(at, "c/a.svelte", format!("<script>\nlet id = 1;\nfor (let i = 0; i < 9; i++) open(i);\n{rest}"));
+    write(
+        at,
+        "c/b.svelte",
+        format!("<script>\nlet total = 0;\nfunction pay(x) {{ return total + x * 1.19 }}\n{rest}"),
+    );
+    assert_eq!(succeeds(at, "scan c", b""), "");
+    let component = "<script>\nlet id = 1;\nfor (let i = 0; i < 9; i++) open(i);\n</script>\n";
+    ["1", "2"].iter().for_each(|name| write(at, &format!("e/{name}.vue"), component));
+    assert!(succeeds(at, "scan e", b"").starts_with("2 copies\t"));
+    let page =
+        |script: &str| format!("<!doctype html><script>{script}</script><p>one two three four five six");
+    write(at, "p/1.txt", page("let a"));
+    write(at, "p/2.txt", page("open()"));
+    assert!(succeeds(at, "scan p", b"").starts_with("2 files\t"));
+}
+
+#[test]
+fn regression_files_beside_records_are_left_out() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "ev/test.csv", format!("id,text\n1,\"{QUESTION}\"\n"));
+    write(at, "ev/README.md", "# Data card");
+    write(at, "ev/_SUCCESS", "");
+    write(at, "train.jsonl", format!("{{\"text\": \"Some words before. {QUESTION} And after.\"}}\n"));
+    let cleaned = nearprint(at, "decontaminate train.jsonl --against ev -o clean.jsonl", b"");
+    assert!(cleaned.err.contains("1 documents, 0 without a passage"), "{}", cleaned.err);
+    assert!(cleaned.err.contains("2 files beside the records (ev"), "{}", cleaned.err);
+    let done = nearprint(at, "dedup ev ev/test.csv -o out.csv --key-field id", b"");
+    assert!(done.code == 0 && done.err.contains("1 documents, 1 kept"), "{}", done.err);
+    write(at, "ev/more.jsonl", "{\"text\": \"one\"}\n");
+    fails(at, "dedup ev -o out.jsonl", b"", 2, &["more.jsonl is JSON lines", "test.csv is CSV"]);
+    succeeds(at, "dedup ev -o out.jsonl --ext jsonl", b"");
+}
+
+#[test]
+fn regression_json_lines_are_known_under_any_name() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let lines = format!("{{\"text\": \"{QUESTION}\"}}\n").repeat(2);
+    for name in ["items.jl", "items.jsonlines", "items.ldjson", "part-00000", "log.json.1", "items.txt"] {
+        write(at, name, &lines);
+        let done = nearprint(at, &format!("dedup {name} -o {name}.out"), b"");
+        assert!(done.err.contains("2 documents, 1 kept"), "{name}: {}", done.err);
+        assert_eq!(fs::read_to_string(at.join(format!("{name}.out"))).unwrap(), lines[..lines.len() / 2]);
+    }
+    write(at, "notes.txt", "no records");
+    fails(at, "dedup notes.txt -o x.txt --text-field body", b"", 2, &["plain text has no fields", "body"]);
+    #[cfg(target_os = "linux")]
+    {
+        let done = nearprint(at, "dedup /dev/stdin -o stdin.out", lines.as_bytes());
+        assert!(done.err.contains("2 documents, 1 kept"), "{}", done.err);
+    }
+}
+
+#[test]
+fn regression_empty_shards_have_no_records() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (name, content) in
+        [("jsonl", "{\"text\": \"one two\"}\n"), ("csv", "text\none two\n"), ("tsv", "text\none two\n")]
+    {
+        for end in ["", ".gz", ".zst"] {
+            let folder = format!("{name}{end}");
+            write(at, &format!("{folder}/a.{name}{end}"), "");
+            write(at, &format!("{folder}/b.{name}"), content);
+            let out = format!("{folder}.out.{name}");
+            let done = nearprint(at, &format!("dedup {folder} -o {out}"), b"");
+            assert!(done.code == 0 && done.err.contains("1 documents, 1 kept"), "{folder}: {}", done.err);
+            assert_eq!(fs::read_to_string(at.join(out)).unwrap(), content, "{folder}");
+        }
+    }
+    write(at, "none.parquet", "");
+    let done = nearprint(at, "dedup none.parquet -o out.parquet", b"");
+    assert!(done.code == 0 && done.err.contains("0 documents"), "{}", done.err);
+}
+
+#[test]
+fn regression_an_evaluation_record_without_a_text_does_not_end_the_others() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "ev.jsonl", format!("{{\"text\": null}}\n{{\"text\": \"{QUESTION}\"}}\n"));
+    write(at, "train.jsonl", format!("{{\"text\": \"{QUESTION}\"}}\n"));
+    let cleaned = nearprint(at, "decontaminate train.jsonl --against ev.jsonl -o clean.jsonl", b"");
+    assert_eq!(cleaned.code, 0, "{}", cleaned.err);
+    assert!(cleaned.err.contains("1 evaluation records without a text"), "{}", cleaned.err);
+    assert!(cleaned.err.contains("0 without a passage"), "{}", cleaned.err);
+}
+
+#[test]
+fn regression_what_another_command_is_for_is_refused_with_it() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let lines = "{\"text\": \"one two\"}\n".repeat(2);
+    ["one.jsonl", "two.jsonl"].iter().for_each(|name| write(at, name, &lines));
+    fails(
+        at,
+        "scan one.jsonl",
+        b"",
+        2,
+        &["one.jsonl is one file of JSON lines", "nearprint dedup one.jsonl -o OUT"],
+    );
+    assert!(succeeds(at, "scan one.jsonl two.jsonl", b"").starts_with("2 copies\t"));
+    fails(at, "compare one.jsonl two.jsonl", b"", 2, &["nearprint dedup one.jsonl two.jsonl -o OUT"]);
+    succeeds(at, "create seen.np --recipe minhash --keys", b"");
+    for command in ["scan seen.np", "dedup seen.np -o out.txt"] {
+        fails(at, command, b"", 2, &["seen.np is a database", "nearprint clusters seen.np"]);
+    }
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0";
+    ["photos/1.png", "photos/2.png"].iter().for_each(|name| write(at, name, png));
+    fails(at, "compare photos/1.png photos/2.png", b"", 5, &["is a picture", "nearprint scan"]);
+    fails(at, "dedup photos --move-to gone", b"", 5, &["2 pictures", "dedup --images"]);
+    fails(at, "fingerprint photos", b"", 5, &["2 pictures", "fingerprint --recipe pdq"]);
+}
+
+/// The text between two marks of docs/inputs.md.
+fn documented(name: &str) -> String {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/inputs.md")).unwrap();
+    let (_, rest) = page.split_once(&format!("<!-- {name} -->\n")).unwrap();
+    rest.split_once(&format!("<!-- end of {name} -->")).unwrap().0.to_string()
+}
+
+#[test]
+fn the_documentation_has_the_kinds_of_the_code() {
+    use nearprint_text::internal as code;
+    for (name, expected) in [
+        ("kinds", code::table_of_kinds()),
+        ("readers", code::table_of_readers()),
+        ("beside", code::names_beside_records() + "\n"),
+        ("compressions", code::names_of_compressions() + "\n"),
+    ] {
+        assert_eq!(documented(name), expected, "{name}: docs/inputs.md should have\n{expected}");
+    }
+}
+
+/// What commands do with two different files of a kind.
+struct Walk {
+    extension: &'static str,
+    contents: [Vec<u8>; 2],
+    /// The documents that `dedup` reads of them in a folder; none if it refuses with exit code 5.
+    documents: Option<u32>,
+    /// The exit code of `compare`.
+    compared: i32,
+    /// How many of the files `scan` compares as texts.
+    scanned: u32,
+}
+
+fn walks() -> Vec<Walk> {
+    let walk = |extension, contents: [&[u8]; 2], documents, compared, scanned| Walk {
+        extension,
+        contents: contents.map(<[u8]>::to_vec),
+        documents,
+        compared,
+        scanned,
+    };
+    let text =
+        |number: usize| words(&["one", "two", "three", "four", "five", "six", "seven"], number * 5, 40);
+    let [a, b] = [1, 2].map(text);
+    let [json_a, json_b] =
+        [&a, &b].map(|text| format!("{{\"text\": \"{text}\"}}\n{{\"text\": \"x {text}\"}}\n"));
+    let array = |json: &str| format!("[{}]", json.trim().replace('\n', ","));
+    let [csv_a, csv_b] = [&a, &b].map(|text| format!("id,text\n1,{text}\n2,x {text}\n"));
+    let [html_a, html_b] = [&a, &b].map(|text| format!("<!doctype html><p>{text}"));
+    let [tsv_a, tsv_b] = [&csv_a, &csv_b].map(|table| table.replace(',', "\t"));
+    let (pdf_a, pdf_b) = (pdf(1), pdf(2));
+    let zip = |number: u8| [&b"PK\x03\x04\x14\0\0\0\0\0"[..], &[number, 0, 1, 2, 3]].concat();
+    vec![
+        walk("jsonl", [json_a.as_bytes(), json_b.as_bytes()], Some(4), 2, 2),
+        walk("json", [array(&json_a).as_bytes(), array(&json_b).as_bytes()], Some(4), 6, 2),
+        walk("csv", [csv_a.as_bytes(), csv_b.as_bytes()], Some(4), 6, 2),
+        walk("tsv", [tsv_a.as_bytes(), tsv_b.as_bytes()], Some(4), 6, 2),
+        walk("txt", [a.as_bytes(), b.as_bytes()], Some(2), 6, 2),
+        walk("utf16", [&utf_16(&a), &utf_16(&b)], Some(2), 6, 2),
+        walk("html", [html_a.as_bytes(), html_b.as_bytes()], Some(2), 6, 2),
+        walk("pdf", [&pdf_a, &pdf_b], None, 5, 0),
+        walk("zip", [&zip(1), &zip(2)], None, 5, 0),
+        walk("bin", [b"\0\x01", b"\0\x02"], None, 5, 0),
+        walk("rtf", [b"{\\rtf1 one}", b"{\\rtf1 two}"], None, 5, 0),
+        walk("empty", [b"", b""], Some(0), 6, 0),
+    ]
+}
+
+#[test]
+fn each_kind_is_read_refused_or_counted_by_each_command() {
+    for Walk { extension, contents, documents, compared, scanned } in walks() {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        let [a, b] = ["a", "b"].map(|name| format!("d/{name}.{extension}"));
+        [&a, &b].iter().zip(&contents).for_each(|(name, content)| write(at, name, content));
+        let done = nearprint(at, "dedup d -o out", b"");
+        match documents {
+            Some(count) => {
+                assert!(
+                    done.code == 0 && done.err.starts_with(&format!("{count} documents, ")),
+                    "{extension}: {}",
+                    done.err
+                );
+            }
+            None => assert!(
+                done.code == 5 && done.err.contains("nothing to compare"),
+                "{extension}: {}",
+                done.err
+            ),
+        }
+        let both = nearprint(at, &format!("compare {a} {b}"), b"");
+        assert_eq!(both.code, compared, "{extension}: {}", both.err);
+        let counts = nearprint(at, "scan d --summary counts.json", b"");
+        let counted: serde_json::Value =
+            serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+        assert_eq!(
+            (counts.code, &counted["compared_texts"]),
+            (0, &scanned.into()),
+            "{extension}: {}",
+            counts.err
+        );
+        // Copies are found whatever they are.
+        fs::copy(at.join(&a), at.join("d/copy")).unwrap();
+        let copies = succeeds(at, "scan d", b"");
+        assert_eq!(copies.starts_with("2 copies\t"), extension != "empty", "{extension}: {copies}");
+    }
+}

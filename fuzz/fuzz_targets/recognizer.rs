@@ -1,0 +1,2 @@
+#![no_main]
+nearprint_fuzz::target!(nearprint_text::fuzzing::RECOGNIZER);
