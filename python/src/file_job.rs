@@ -10,7 +10,7 @@ use nearprint_text::Result;
 use nearprint_text::dedup::{
     self, Confirm, DedupOptions, Evidence, FileJob, FileReport, Keep, Shards, Unit, UnitCounts, UtcTime,
 };
-use nearprint_text::documents::Format;
+use nearprint_text::documents::{Encoding, Format};
 use nearprint_text::recipe::Recipe;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -101,7 +101,8 @@ impl Description {
             self.missing.parse().map_err(|why| format!("missing = {:?}: {why}", self.missing))?;
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
-        let encoding = |name: &String| name.parse().map_err(|why| format!("encoding = {name:?}: {why}"));
+        let encoding =
+            |name: &String| name.parse::<Encoding>().map_err(|why| format!("encoding = {name:?}: {why}"));
         job.reader.encoding = self.encoding.as_ref().map(encoding).transpose()?;
         job.reader.cut_after = self.cut_after;
         job.reader.folder.exclude = self.exclude;
