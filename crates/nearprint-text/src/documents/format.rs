@@ -1,10 +1,7 @@
 //! The formats of documents.
 
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
-
-use super::kind::Records;
 
 /// How a file holds documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +38,6 @@ impl FromStr for Format {
 }
 
 impl Format {
-    /// The format that the extension of a file name denotes; an extension of a compression is skipped.
-    pub(crate) fn of(path: &Path) -> Self {
-        Records::of_name(path).map_or(Self::Text, Records::format)
-    }
-
     /// The byte between the cells of CSV and TSV.
     pub(super) fn delimiter(self) -> u8 {
         if self == Self::Tsv { b'\t' } else { b',' }
@@ -83,31 +75,5 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extensions_denote_formats() {
-        for (name, format) in [
-            ("a.jsonl", Format::Jsonl),
-            ("a.NDJSON.gz", Format::Jsonl),
-            ("x/a.json.zst", Format::Jsonl),
-            ("a.jl", Format::Jsonl),
-            ("a.jsonlines.bz2", Format::Jsonl),
-            ("a.ldjson", Format::Jsonl),
-            ("a.csv.zstd", Format::Csv),
-            ("a.b.tsv", Format::Tsv),
-            ("a.parquet", Format::Parquet),
-            ("a.txt", Format::Text),
-            ("csv", Format::Text),
-            ("a.gz", Format::Text),
-            ("", Format::Text),
-        ] {
-            assert_eq!(Format::of(Path::new(name)), format, "{name}");
-        }
     }
 }

@@ -22,7 +22,7 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `system`, `escape`, `kind` with `format`, `compression`,
+//! Each of the modules uses only those before it: `system`, `escape`, `format`, `kind`, `compression`,
 //! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`;
 //! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `parquet`; `outputs`, `file_content`, `common_format`,
 //! `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
@@ -72,6 +72,7 @@ pub use file_content::{FileContent, have_same_bytes, look_at, read_file};
 pub use folder::{FolderRules, LeftOut};
 pub use format::Format;
 pub use input_file::{InputFile, list_files};
+pub(crate) use kind::format_of_name;
 pub use kind::{
     Class, Compression, Decoded, Encoding, Kind, Recognized, Records, Unread, decode, looks_compressed,
     reader_of, recognize,

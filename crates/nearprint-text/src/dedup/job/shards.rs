@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::checkpoint::FileDigest;
-use crate::documents::{Compression, Format, InputFile, Written};
+use crate::documents::{Compression, Format, InputFile, Written, format_of_name};
 use crate::error::{OutputProblem, Result};
 
 /// How an output is split into files of one folder.
@@ -92,7 +92,9 @@ fn extensions(path: &Path, format: Format) -> String {
     let compression = Compression::of(path).filter(|compression| compression.is_written());
     let bare = Compression::strip(&name);
     let own = match Path::new(bare).extension() {
-        Some(extension) if Format::of(Path::new(bare)) == format => extension.to_string_lossy().into_owned(),
+        Some(extension) if format_of_name(Path::new(bare)) == format => {
+            extension.to_string_lossy().into_owned()
+        }
         _ => format.extension().to_string(),
     };
     let compressed = compression.map_or("", |_| name.strip_prefix(bare).unwrap_or_default());

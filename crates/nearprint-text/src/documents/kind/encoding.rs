@@ -10,8 +10,8 @@ use std::str::FromStr;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-use super::HEAD_BYTES;
-
+/// The first bytes by which a kind is recognized.
+pub(in super::super) const HEAD_BYTES: usize = 8192;
 /// The bytes behind the first one beyond ASCII by which an encoding is guessed.
 const GUESSED_BYTES: usize = 1 << 16;
 /// The first bytes, in which a document declares its encoding.

@@ -13,21 +13,20 @@ use std::path::Path;
 
 pub use compression::{Compression, looks_compressed};
 pub(super) use compression::{START_BYTES, is_undecided, unread_format};
+pub(super) use encoding::HEAD_BYTES;
 pub use encoding::{Decoded, Encoding, decode};
 pub use known::{Class, Unread, reader_of};
 pub use records::Records;
+pub(crate) use records::format_of_name;
+pub(super) use records::has_name_of_html;
 pub use table::{names_of_compressions, table_of_kinds, table_of_readers};
 
 use known::Known;
 
-/// The first bytes by which a kind is recognized.
-pub(super) const HEAD_BYTES: usize = 8192;
 /// The most bytes of a character that the end of a head may have cut.
 const CUT_BYTES: usize = 4;
 /// The first bytes of the files of a database, around the letter that tells which one it is.
 const DATABASE: [&[u8]; 2] = [b"\x89NP", b"\r\n\x1a\n"];
-/// The extensions of HTML pages, in lower case.
-const HTML_EXTENSIONS: [&str; 3] = ["html", "htm", "xhtml"];
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,15 +163,6 @@ fn binary(head: &[u8]) -> Kind {
         Known::Picture(extension) => Kind::Picture(extension),
         Known::Unread(format) => Kind::Unread(format),
     }
-}
-
-/// Whether the name of a file, compressed or not, is that of an HTML page.
-pub(super) fn has_name_of_html(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let bare = Path::new(Compression::strip(name));
-    let is =
-        |extension: &std::ffi::OsStr| HTML_EXTENSIONS.iter().any(|html| extension.eq_ignore_ascii_case(html));
-    bare.extension().is_some_and(is)
 }
 
 #[cfg(test)]

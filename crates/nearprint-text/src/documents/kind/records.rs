@@ -1,9 +1,13 @@
-//! Files of records: by their content first, then by their names.
+//! Files of records, by their content first and then by their names, and the names of pages.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::super::format::Format;
 use super::compression::Compression;
+
+/// The extensions of HTML pages, in lower case.
+pub(super) const HTML_EXTENSIONS: [&str; 3] = ["html", "htm", "xhtml"];
 
 /// How a file holds records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +82,19 @@ impl Records {
     }
 }
 
+/// The format that a file name denotes.
+pub(crate) fn format_of_name(path: &Path) -> Format {
+    Records::of_name(path).map_or(Format::Text, Records::format)
+}
+
+/// Whether the name of a file, compressed or not, is that of an HTML page.
+pub(in super::super) fn has_name_of_html(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let bare = Path::new(Compression::strip(name));
+    let is = |extension: &OsStr| HTML_EXTENSIONS.iter().any(|html| extension.eq_ignore_ascii_case(html));
+    bare.extension().is_some_and(is)
+}
+
 /// The stem and the extension, in lower case, of a file name without the extension of a compression.
 fn parts_of(path: &Path) -> (String, Option<String>) {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -138,6 +155,32 @@ impl Extent {
                 Self::Whole
             }
             Err(_) => Self::Not,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_denote_formats() {
+        for (name, format) in [
+            ("a.jsonl", Format::Jsonl),
+            ("a.NDJSON.gz", Format::Jsonl),
+            ("x/a.json.zst", Format::Jsonl),
+            ("a.jl", Format::Jsonl),
+            ("a.jsonlines.bz2", Format::Jsonl),
+            ("a.ldjson", Format::Jsonl),
+            ("a.csv.zstd", Format::Csv),
+            ("a.b.tsv", Format::Tsv),
+            ("a.parquet", Format::Parquet),
+            ("a.txt", Format::Text),
+            ("csv", Format::Text),
+            ("a.gz", Format::Text),
+            ("", Format::Text),
+        ] {
+            assert_eq!(format_of_name(Path::new(name)), format, "{name}");
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The table of kinds in docs/inputs.md.
 
 use super::compression::Compression;
-use super::known::{PRINTABLE, READERS};
-use super::records::Records;
-use super::{Class, HTML_EXTENSIONS, Unread};
+use super::known::{Class, PRINTABLE, READERS, Unread};
+use super::records::{HTML_EXTENSIONS, Records};
 
 /// A row: the kind, how it is recognized, and what is done with it by commands that read documents, by commands that
 /// compare files, and by commands that compare two texts.
