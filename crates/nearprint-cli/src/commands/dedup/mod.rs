@@ -399,7 +399,7 @@ impl Args {
         }
         let databases = self.db.iter().chain(&self.against);
         let mut databases = databases.filter(|path| path.is_dir() && width_of(path).is_ok());
-        let Some(path) = self.db.as_ref().filter(|path| path.exists()).or(databases.next()) else {
+        let Some(path) = self.db.as_ref().filter(|path| path.exists()).or_else(|| databases.next()) else {
             // Paragraphs are compared exactly, unless another option says how.
             return match self.unit.is_some() && !self.near.is_given() && !self.recipe.is_anything_given() {
                 true => Ok("exact".parse()?),
