@@ -10,6 +10,9 @@ use crate::query::search::Searcher;
 use crate::query::{Match, Query, RowKey, batch};
 use crate::util::visitor::CallerError;
 
+/// Receives the number of each query, in their order, and its matches.
+pub(super) type VisitAnswers<'a, F> = &'a mut dyn FnMut(usize, &[Match<F>]) -> Result<()>;
+
 thread_local! {
     static SEARCHER: RefCell<Option<Searcher<'static>>> = const { RefCell::new(None) };
 }
@@ -117,7 +120,7 @@ impl<F: Fingerprint> Snapshot<F> {
         fingerprints: &[F],
         query: Query,
         progress: ProgressFn<'_>,
-        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Result<()>,
+        visit: VisitAnswers<'_, F>,
     ) -> Result<()> {
         let workers = self.workers(progress);
         if query.grows() {

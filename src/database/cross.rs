@@ -129,12 +129,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Visits the rows of each fingerprint of the smaller database that has matches in the larger
     /// one, with these matches.
-    fn cross_groups(
-        &self,
-        other: &Self,
-        k: u32,
-        visit: &mut dyn FnMut(Side, &[Row<F>], &[Match<F>]) -> Result<()>,
-    ) -> Result<()> {
+    fn cross_groups(&self, other: &Self, k: u32, visit: VisitGroups<'_, F>) -> Result<()> {
         self.check_comparable(other)?;
         let (smaller, larger, side) = match self.stats().fingerprints <= other.stats().fingerprints {
             true => (self, other, Side::First),
@@ -153,6 +148,9 @@ impl<F: Fingerprint> Snapshot<F> {
         batch.answer(larger, k, &progress, &mut visit)
     }
 }
+
+/// Receives rows of equal fingerprints, and what they match.
+type VisitGroups<'a, F> = &'a mut dyn FnMut(Side, &[Row<F>], &[Match<F>]) -> Result<()>;
 
 /// The database whose fingerprints are the queries.
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
+use super::answers::VisitAnswers;
 use super::bulk::Builder;
 use super::explain::Explanation;
 use super::follow::{Follower, Update};
@@ -95,7 +96,7 @@ engine! {
         snapshot: &Snapshot<Self>,
         fingerprints: &[Self],
         query: Query,
-        visit: &mut dyn FnMut(usize, &[Match<Self>]) -> Result<()>
+        visit: VisitAnswers<'_, Self>
     ) -> Result<()> {
         let progress = snapshot.options().counter(Stage::Answering, fingerprints.len() as u64);
         snapshot.answer_batch(fingerprints, query, &progress, visit)

@@ -201,7 +201,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("seen.np");
         let options = || DedupOptions::new("minhash".parse().unwrap());
-        let job = Deduplicator::open(&path, options()).unwrap();
+        let mut job = Deduplicator::open(&path, options()).unwrap();
         job.checkpoint(b"half of it").unwrap();
         drop(job);
         let (status, opened) = open(&path);

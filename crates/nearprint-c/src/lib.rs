@@ -5,10 +5,10 @@
 //!
 //! - [`status`] and [`error`]: codes, the caller's error object, and the border that no panic
 //!   crosses.
-//! - [`call`]: pointers of the caller to checked references. `unsafe` is there, in [`growing`],
-//!   [`structures`] and [`handle`], and once in each function.
-//! - [`growing`], [`structures`]: structures that later versions may add fields to.
-//! - [`handle`]: the life of handles.
+//! - `call`: pointers of the caller to checked references. `unsafe` is there, in `growing`,
+//!   `structures` and `handle`, and once in each function.
+//! - `growing`, `structures`: structures that later versions may add fields to.
+//! - `handle`: the life of handles.
 //! - [`columns`]: where results go.
 //! - The other modules are the functions, by handle, on [`nearprint::any`].
 

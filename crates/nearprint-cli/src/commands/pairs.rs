@@ -108,12 +108,15 @@ impl Args {
             let words = list.fingerprints()?;
             check(&words)?;
             self.results.print_header(out, &columns)?;
-            return Ok(print_pairs(find_all(width, &words, k.into(), options, BLOCK_ROWS)?, format, out)?);
+            let pairs = find_all(width, &words, k.into(), options, BLOCK_ROWS)?;
+            drop(words);
+            return Ok(print_pairs(pairs, format, out)?);
         }
         let (words, ids) = list.rows()?;
         check(&words)?;
         self.results.print_header(out, &columns)?;
         let pairs = find_row_pairs(width, (&words, &ids), k.into(), options, BLOCK_ROWS)?;
+        drop((words, ids));
         Ok(print_row_pairs(pairs, None, format, out)?)
     }
 }
