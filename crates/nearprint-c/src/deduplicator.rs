@@ -206,7 +206,7 @@ mod tests {
         drop(job);
         let (status, opened) = open(&path);
         assert!(status == NEARPRINT_MISMATCH && opened.is_null(), "{status}");
-        let mut job = Deduplicator::open(&path, options()).unwrap();
+        let job = Deduplicator::open(&path, options()).unwrap();
         assert_eq!(job.unfinished(), Some(&b"half of it"[..]));
         job.finish().unwrap();
         let (status, opened) = open(&path);
