@@ -14,7 +14,7 @@ else
   export DATASKETCH="$work/datasketch" THREATEXCHANGE="$work/pdq" IMAGEDEDUP="$work/imagededup"
 fi
 # Spark needs Java.
-tools/setup.sh python java || NEARPRINT_MAY_SKIP+=" java"
+tools/setup.sh python java || export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} java"
 tools/ci/python-packages.sh
 export PATH="$tools/python/bin:$PATH"
 tools/readme.sh python .
