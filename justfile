@@ -89,7 +89,7 @@ fuzz:
 mutants:
     tools/setup.sh mutants && tests/mutants.sh changed HEAD~1
 
-# Other projects' tests of what is compatible with them, and Python compiled as for a release
+# Other projects' tests of what is compatible with them
 peers:
     PEERS=yes tools/ci/c.sh && PEERS=yes tools/ci/python.sh
 

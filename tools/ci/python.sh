@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# The Python package: the command of README.md, its tests, types and style. The library is compiled as tests are. With
-# PEERS=yes, it is compiled as for a release, and the tests of datasketch and the published pictures of others run, too.
+# The Python package: the command of README.md, its tests, types and style. With PEERS=yes, the tests of datasketch and
+# the published pictures of others run, too.
 source "$(dirname "$0")/common.sh"
 if [ "${PEERS:-}" != yes ]; then
-  export MATURIN_PEP517_ARGS="--profile test"
   export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} datasketch pictures"
 else
   folder datasketch
@@ -15,7 +14,7 @@ else
   export DATASKETCH="$work/datasketch" THREATEXCHANGE="$work/pdq" IMAGEDEDUP="$work/imagededup"
 fi
 # Spark needs Java.
-tools/setup.sh python java || NEARPRINT_MAY_SKIP+=" java"
+tools/setup.sh python java || export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} java"
 tools/ci/python-packages.sh
 export PATH="$tools/python/bin:$PATH"
 tools/readme.sh python .
