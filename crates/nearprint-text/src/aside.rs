@@ -311,6 +311,8 @@ mod tests {
             fs::write(other.join("own"), "somebody's").unwrap();
             assert!(!is_aside(&other), "{name}");
             assert_eq!(recover(&other, same).unwrap(), None, "{name}");
+            fs::write(other.join(MARKER), "somebody's").unwrap();
+            assert!(!is_aside(&other), "{name}");
         }
         assert_eq!(asides_in(home.path()).unwrap(), [&*folder]);
         // A copy of a temporary folder is read by nobody, and is not recovered either.

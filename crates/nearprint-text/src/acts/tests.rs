@@ -58,6 +58,31 @@ fn what_is_no_copy_is_not_planned_as_one() {
 }
 
 #[test]
+fn a_plan_says_whether_bytes_are_freed() {
+    let (home, [kept, copy]) = folder(["kept", "copy"]);
+    let is_only_name = || plan(ActKind::DeleteCopy, true, &copy, &kept).unwrap().unwrap().is_only_name;
+    assert!(is_only_name());
+    fs::hard_link(&copy, home.path().join("further")).unwrap();
+    assert!(!is_only_name());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_leads_nowhere_is_an_error() {
+    let (home, []) = folder([]);
+    let path = home.path().join("loop");
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    assert!(resolved(&path.join("file")).is_err());
+    let inside = resolved(&home.path().join("missing/../file")).unwrap();
+    assert_eq!(inside, home.path().canonicalize().unwrap().join("file"));
+}
+
+#[cfg(windows)]
+#[test]
+#[ignore = "few may make links there"]
+fn a_path_that_leads_nowhere_is_an_error() {}
+
+#[test]
 fn another_file_at_the_name_is_noticed() {
     let (_home, [file, other]) = folder(["file", "other"]);
     let judged = Judged::open_now(&file).unwrap();
@@ -205,6 +230,36 @@ fn links_are_parted_until_one_name_is_left() {
     let mut undoer = Undoer::new(&acts, &bounds, HashSet::new(), go_on);
     assert_eq!(undoer.undo(&acts[1]).unwrap(), Undone::Yes(Vec::new()));
     assert_eq!(undoer.undo(&acts[0]).unwrap(), Undone::Nothing, "it is a file of its own");
+}
+
+#[test]
+fn what_an_interrupted_move_has_left_twice_is_removed_once() {
+    let (home, [path, other]) = folder(["path", "other"]);
+    let act = FileAct::of(ActKind::Move, &path, &other, &Judged::open_now(&path).unwrap()).unwrap();
+    let bounds = Bounds::new(&home.path().join("list"), &[], false).unwrap();
+    for (content, stays) in [("contend", true), ("content", false)] {
+        fs::write(&other, content).unwrap();
+        let (recovered, go_on) = (HashSet::from([path.clone()]), &mut GO_ON.clone());
+        let undone = Undoer::new(std::slice::from_ref(&act), &bounds, recovered, go_on).undo(&act).unwrap();
+        assert_eq!(undone, Undone::Yes(Vec::new()));
+        assert_eq!((path.exists(), other.exists()), (true, stays));
+    }
+}
+
+#[test]
+fn a_move_replaces_nothing() {
+    let (_home, [path, kept, target]) = folder(["path", "kept", "target"]);
+    fs::remove_file(&target).unwrap();
+    let rules = Rules { kind: ActKind::Move, only_copies: true, any_owner: true };
+    let [stamp, kept_stamp] = [&path, &kept].map(|path| FileStamp::of(path).unwrap());
+    let candidate = Candidate { path: &path, stamp, kept: &kept, kept_stamp, may_be_copy: true };
+    let step = Step::plan(rules, candidate, Some(&target), &mut GO_ON.clone()).unwrap().unwrap();
+    fs::write(&target, "somebody's").unwrap();
+    let error = Actor::new(&mut GO_ON.clone()).act(&step).unwrap_err();
+    assert!(error.to_string().ends_with("target exists"), "{error}");
+    assert_eq!([&path, &target].map(|path| fs::read(path).unwrap()), [&b"content"[..], b"somebody's"]);
+    let planned = Step::plan(rules, candidate, Some(&target), &mut GO_ON.clone());
+    assert!(matches!(planned, Err(Unplanned::Failed(why)) if why.ends_with("target exists")));
 }
 
 #[test]
