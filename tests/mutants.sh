@@ -33,7 +33,7 @@ declare -A fast=(
   [run]='run:: golden fuzzing::tests::damaged ingest'
   [build]='build:: bulk:: golden'
   [query]='query:: memtable:: fuzzing::tests::queries'
-  [acts]='identity:: copies:: actions:: apply::'
+  [acts]='acts:: aside:: identity:: copies:: actions:: apply::'
   [dedup]='dedup:: restart:: units:: outcomes::'
 )
 
@@ -48,8 +48,8 @@ try() {
     cmp --quiet "$file" "$tree/$file" || cp --no-dereference --parents "$file" "$tree"
   done
   # 2 is a change that was not noticed, and 3 a test that ran too long: the lists have them.
-  cargo mutants --dir "$tree" --in-place --profile mutants --baseline skip --timeout 600 --no-times --colors never --iterate \
-    --output "$out" "$@" || [[ $? =~ ^[23]$ ]]
+  cargo mutants --dir "$tree" --in-place --output "$out" --profile mutants --baseline skip --timeout 600 --no-times \
+    --colors never --iterate "$@" || [[ $? =~ ^[23]$ ]]
 }
 
 # The changes of a list, as one regular expression.
@@ -74,10 +74,11 @@ room() {
   local chosen=(--package nearprint --file "${files[$room]}" "$@")
   local first=(--cargo-test-arg=--lib) all=(--cargo-test-arg=--lib --cargo-test-arg=--test --cargo-test-arg=it)
   case $room in
+    storage) all+=(--test-package nearprint --test-package nearprint-cli --cargo-test-arg=--test --cargo-test-arg=faults) ;;
     acts | dedup)
       chosen[1]=nearprint-text
-      first=(--test-package nearprint-cli --cargo-test-arg=--test --cargo-test-arg=it)
-      all=(--test-package nearprint-text,nearprint-cli)
+      first=(--test-package nearprint-text --test-package nearprint-cli "${all[@]}")
+      all=("${first[@]:0:4}")
       ;;
   esac
   # shellcheck disable=SC2086 # Several filters.
