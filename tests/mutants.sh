@@ -74,7 +74,9 @@ room() {
   local chosen=(--package nearprint --file "${files[$room]}" "$@")
   local first=(--cargo-test-arg=--lib) all=(--cargo-test-arg=--lib --cargo-test-arg=--test --cargo-test-arg=it)
   case $room in
-    storage) all+=(--test-package nearprint --test-package nearprint-cli --cargo-test-arg=--test --cargo-test-arg=faults) ;;
+    storage)
+      all+=(--cargo-test-arg=--test --cargo-test-arg=faults --test-package nearprint --test-package nearprint-cli)
+      ;;
     acts | dedup)
       chosen[1]=nearprint-text
       first=(--test-package nearprint-text --test-package nearprint-cli "${all[@]}")
