@@ -33,18 +33,23 @@ declare -A fast=(
   [run]='run:: golden fuzzing::tests::damaged ingest'
   [build]='build:: bulk:: golden'
   [query]='query:: memtable:: fuzzing::tests::queries'
-  [acts]='identity:: copies:: actions:: apply::'
+  [acts]='acts:: aside:: identity:: copies:: actions:: apply::'
   [dedup]='dedup:: restart:: units:: outcomes::'
 )
 
 # Tries changes that were not noticed before. Takes the folder for outcomes, and options of cargo-mutants.
+# A copy of the files is changed in place, and keeps what was compiled: each change compiles one crate.
 try() {
-  local out=$1
+  local out=$PWD/$1 tree=target/mutants/tree
   shift
-  mkdir -p "$out"
+  mkdir -p "$out" "$tree"
+  git ls-files | while IFS= read -r file; do
+    # What is equal keeps its time, so that it is not compiled again.
+    cmp --quiet "$file" "$tree/$file" || cp --no-dereference --parents "$file" "$tree"
+  done
   # 2 is a change that was not noticed, and 3 a test that ran too long: the lists have them.
-  cargo mutants --profile mutants --baseline skip --timeout 600 --no-times --colors never --iterate \
-    --output "$out" "$@" || [[ $? =~ ^[23]$ ]]
+  cargo mutants --dir "$tree" --in-place --output "$out" --profile mutants --baseline skip --timeout 600 --no-times \
+    --colors never --iterate "$@" || [[ $? =~ ^[23]$ ]]
 }
 
 # The changes of a list, as one regular expression.
@@ -69,10 +74,13 @@ room() {
   local chosen=(--package nearprint --file "${files[$room]}" "$@")
   local first=(--cargo-test-arg=--lib) all=(--cargo-test-arg=--lib --cargo-test-arg=--test --cargo-test-arg=it)
   case $room in
+    storage)
+      all+=(--cargo-test-arg=--test --cargo-test-arg=faults --test-package nearprint --test-package nearprint-cli)
+      ;;
     acts | dedup)
       chosen[1]=nearprint-text
-      first=(--test-package nearprint-cli --cargo-test-arg=--test --cargo-test-arg=it)
-      all=(--test-package nearprint-text,nearprint-cli)
+      first=(--test-package nearprint-text --test-package nearprint-cli "${all[@]}")
+      all=("${first[@]:0:4}")
       ;;
   esac
   # shellcheck disable=SC2086 # Several filters.

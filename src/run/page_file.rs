@@ -18,7 +18,6 @@ use crate::format::{Flaw, check_crc};
 use crate::kernel::prefetch;
 use crate::storage::{Access, Bytes, ReadFile, Storage};
 use crate::util::cast::to_usize;
-use crate::util::sabotage;
 
 /// The name of a file and the expected content of its header.
 #[derive(Clone, Debug)]
@@ -256,9 +255,6 @@ impl PageFile {
             .bytes
             .get(start..start + PAGE_BYTES)
             .ok_or_else(|| self.out_of_bounds(start..start + PAGE_BYTES))?;
-        if sabotage::skips("page-check") {
-            return Ok(());
-        }
         let (section, offset) = (self.section_at(start as u64), start as u64);
         let number = page as u64;
         let checked = if number == 0 || offset == self.footer_offset() {

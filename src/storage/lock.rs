@@ -208,7 +208,10 @@ mod tests {
         let own = String::from_utf8(text_of_this_process()).unwrap();
         let holder = parse(&own).unwrap();
         assert_eq!(holder.pid, std::process::id());
-        assert!(holder.place.is_some());
+        let host = holder.place.unwrap().host;
+        if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
+            assert_eq!(host, name.trim_end());
+        }
         let place = Some(HolderPlace { host: "web-3".into(), since: "2026-11-24 23:50 UTC".into() });
         assert_eq!(parse("17\nweb-3\n2026-11-24 23:50 UTC\n"), Some(Holder { pid: 17, place }));
         assert_eq!(parse("17"), Some(Holder { pid: 17, place: None }), "of older versions");

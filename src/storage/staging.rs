@@ -189,3 +189,38 @@ fn parent(path: &Path) -> &Path {
         _ => Path::new("."),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_begins_the_name_of_its_staging_folder() {
+        let name_of = |name: &str| staging_name(name.as_ref()).into_string().unwrap();
+        assert_eq!(name_of("db"), "db.building");
+        let longest = "x".repeat(MAX_NAME_BYTES - names::BUILDING.len());
+        assert_eq!(name_of(&longest), format!("{longest}.building"));
+        let longer = [format!("{longest}y"), format!("{longest}z"), "é".repeat(127) + "é"];
+        let made = longer.each_ref().map(|name| name_of(name));
+        for (name, made) in longer.iter().zip(&made) {
+            let (start, _) = made.rsplit_once('-').unwrap();
+            assert!(name.starts_with(start) && start.len() > 220, "{made}");
+            assert!(made.len() <= MAX_NAME_BYTES && made.ends_with(names::BUILDING));
+        }
+        assert_ne!(made[0], made[1]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_long_name_that_is_no_text_does_too() {
+        use std::os::unix::ffi::OsStrExt;
+        let made = staging_name(OsStr::from_bytes(&[255; MAX_NAME_BYTES]));
+        assert_eq!(made.as_bytes().iter().filter(|byte| **byte == 255).count(), 229);
+        assert_eq!(made.len(), MAX_NAME_BYTES);
+    }
+
+    #[cfg(windows)]
+    #[test]
+    #[ignore = "such a name has no start there"]
+    fn a_long_name_that_is_no_text_does_too() {}
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::testing::files::{can_link, mode, set_mode, symlink};
@@ -317,6 +318,17 @@ fn a_database_has_the_permissions_of_its_source_and_its_owner_can_use_it() {
     }
 }
 
+#[test]
+#[cfg_attr(windows, ignore = "Windows has no mode bits")]
+fn a_new_database_has_the_permissions_of_new_folders_and_files() {
+    let home = tempfile::tempdir().unwrap();
+    let [target, folder, file] = ["target", "folder", "file"].map(|name| home.path().join(name));
+    Staging::begin(&target).unwrap().publish().unwrap();
+    fs::create_dir(&folder).unwrap();
+    fs::write(&file, "").unwrap();
+    assert_eq!((mode(&target), mode(&target.join(names::LOCK))), (mode(&folder), mode(&file)));
+}
+
 fn work_folder(home: &Path) -> WorkFolder {
     WorkFolder::make(home, &["stdin"], &["kept.np"]).unwrap()
 }
@@ -424,4 +436,73 @@ fn regression_a_folder_in_a_removed_folder_is_an_error() {
     let made = own_folder::OwnFolder::make(&parent, "mine".as_ref(), contents, None);
     let Err(Error::Io { source, .. }) = made else { panic!("{made:?}") };
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[test]
+fn a_file_at_the_name_of_a_database_is_an_occupant() {
+    let home = tempfile::tempdir().unwrap();
+    let left = full(home.path());
+    left.folder.leave();
+    let occupant = left.path().join("kept.np");
+    fs::remove_dir_all(&occupant).unwrap();
+    fs::write(&occupant, "mine").unwrap();
+    let before = tree(home.path());
+    drop(work_folder(home.path()));
+    assert_eq!(tree(home.path()), before);
+    assert!(take_occupants().contains(&occupant));
+}
+
+#[test]
+fn a_file_in_memory_is_a_file() {
+    let storage = Memory::default();
+    let mut file = storage.create("a").unwrap();
+    assert!(storage.create("b").is_ok() && storage.create("b").is_err());
+    file.write_all_at(b"abcdef", 2).unwrap();
+    let (open, mut found) = (storage.open("a").unwrap(), [7; 4]);
+    open.read_exact_at(&mut found, 1).unwrap();
+    assert_eq!(found, *b"\0abc");
+    assert_eq!(open.read_exact_at(&mut found, 5).unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+    file.truncate(3).unwrap();
+    file.write_all_at(b"z", 4).unwrap();
+    assert_eq!(storage.map("a", Access::Random).unwrap()[..], *b"\0\0a\0z");
+    assert_eq!(open.len_bytes().unwrap(), 5);
+}
+
+#[test]
+fn a_lock_file_is_empty_once_the_lock_is_free_and_a_foreign_one_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, path) = (Folder::open(home.path()).unwrap(), home.path().join(names::LOCK));
+    let lock = folder.lock().unwrap();
+    assert!(matches!(folder.lock(), Err(Error::Locked { holder: Some(_), .. })));
+    drop(lock);
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    fs::write(&path, "somebody's").unwrap();
+    drop(folder.lock().unwrap());
+    assert_eq!(fs::read(&path).unwrap(), b"somebody's");
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "Windows does not remove a folder in use")]
+fn a_writer_without_its_lock_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("db");
+    fs::create_dir(&folder).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(Folder::open(&folder).unwrap());
+    let lock: Arc<dyn Lock> = storage.lock().unwrap().into();
+    let guarded = Guarded::new(storage, &lock).unwrap();
+    let mut file = guarded.create("a").unwrap();
+    file.write_all_at(b"a", 0).unwrap();
+    fs::remove_file(folder.join(names::LOCK)).unwrap();
+    let is_lost = |lock: &dyn Lock| {
+        let error = lock.check().unwrap_err();
+        error.get_ref().is_some_and(|error| error.is::<crate::error::Replaced>())
+    };
+    assert!(is_lost(&*lock));
+    let before = tree(&folder);
+    assert!(file.write_all_at(b"b", 0).is_err() && guarded.create("b").is_err());
+    assert!(guarded.rename("a", "b").is_err() && guarded.remove("a").is_err());
+    assert_eq!(tree(&folder), before);
+    assert!(!guarded.is_poisoned(), "nothing that was written is uncertain");
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(is_lost(&*lock));
 }

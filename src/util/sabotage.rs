@@ -1,11 +1,10 @@
-//! Tests of the tests: in unit tests, and in programs under `--cfg sabotage`, one safety measure can
+//! Tests of the tests: in unit tests, and in programs under `--cfg sabotage`, the syncs of one kind of file can
 //! be disabled by name, and the test suite must fail. Ordinary builds contain none of this. See
 //! `tests/sabotage.sh`.
 
 /// The measures that `NEARPRINT_SABOTAGE=NAME` can disable, one at a time.
 #[cfg(any(test, sabotage))]
-pub(crate) const MEASURES: [&str; 6] =
-    ["wal-sync", "run-sync", "manifest-sync", "folder-sync", "page-check", "table"];
+pub(crate) const MEASURES: [&str; 3] = ["wal-sync", "run-sync", "manifest-sync"];
 
 /// Whether a measure is disabled.
 #[cfg(any(test, sabotage))]

@@ -295,6 +295,9 @@ fn a_writer_finds_what_equal_bands_admit<F: Fingerprint>() {
                 writer.flush().unwrap();
                 assert!(writer.look_ahead_by_bands(&asked, &distances).unwrap());
             }
+            if step % 400 == 150 {
+                assert!(writer.look_ahead(&asked, distances.largest()).unwrap());
+            }
             if step % 9 == 0 {
                 let (query, all) = (asked[step], model.iter().copied().collect::<Vec<_>>());
                 let within = matches(bands, &all, query, distances.largest());

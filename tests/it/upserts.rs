@@ -257,3 +257,33 @@ fn regression_a_key_is_not_replaced_by_another_one_with_its_hash() {
         assert_eq!(writer.snapshot().unwrap().verify().unwrap().damage, []);
     }
 }
+
+#[test]
+fn an_id_that_is_replaced_takes_its_keys_along() {
+    let home = folder_in_memory();
+    let schema = Schema::new().keys(KeyStorage::Keys);
+    let mut writer = Database::<u64>::create(home.path().join("db"), &schema).unwrap().writer().unwrap();
+    for (key, fingerprint) in [("a", 1), ("b", 2)] {
+        let row = NewRow { key: Some(key), ..NewRow::from(Row { fingerprint, id: 7 }) };
+        writer.upsert(row).unwrap();
+    }
+    assert_eq!(all_rows(&writer.snapshot().unwrap()), [Row { fingerprint: 2, id: 7 }]);
+    assert_eq!(["a", "b"].map(|key| writer.delete_keys(&[key]).unwrap()), [0, 1]);
+}
+
+#[test]
+fn a_checkpoint_and_a_history_take_at_most_1_mib() {
+    const MOST: usize = 1 << 20;
+    let home = folder_in_memory();
+    let database = Database::<u64>::create(home.path().join("db"), &Schema::new()).unwrap();
+    let mut writer = database.writer().unwrap();
+    let most = vec![7; MOST];
+    writer.set_checkpoint(&most).and_then(|()| writer.set_history(&most)).unwrap();
+    for len in [MOST + 1, MOST + 2] {
+        let more = vec![8; len];
+        assert!(matches!(writer.set_checkpoint(&more), Err(Error::Limit(_))));
+        assert!(matches!(writer.set_history(&more), Err(Error::Limit(_))));
+    }
+    assert_eq!((writer.checkpoint(), writer.history()), (Some(&*most), Some(&*most)));
+    writer.commit().unwrap();
+}

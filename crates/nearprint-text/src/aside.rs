@@ -283,6 +283,22 @@ mod tests {
         assert!(folder.join("own").exists(), "a folder with something in it is not removed");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_marker_that_cannot_be_opened_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = left(home.path(), Purpose::Old, "own");
+        fs::remove_file(folder.join(MARKER)).unwrap();
+        std::os::unix::fs::symlink(MARKER, folder.join(MARKER)).unwrap();
+        assert!(recover(&folder, same).is_err());
+        assert!(folder.join("own").exists());
+    }
+
+    #[cfg(windows)]
+    #[test]
+    #[ignore = "few may make links there"]
+    fn a_marker_that_cannot_be_opened_is_an_error() {}
+
     #[test]
     fn folders_of_others_are_no_temporary_ones() {
         let home = tempfile::tempdir().unwrap();
@@ -295,7 +311,10 @@ mod tests {
             fs::write(other.join("own"), "somebody's").unwrap();
             assert!(!is_aside(&other), "{name}");
             assert_eq!(recover(&other, same).unwrap(), None, "{name}");
+            fs::write(other.join(MARKER), "somebody's").unwrap();
+            assert!(!is_aside(&other), "{name}");
         }
+        assert_eq!(asides_in(home.path()).unwrap(), [&*folder]);
         // A copy of a temporary folder is read by nobody, and is not recovered either.
         let (moved, name) = (home.path().join("moved"), folder.file_name().unwrap());
         fs::create_dir(&moved).unwrap();
@@ -303,6 +322,17 @@ mod tests {
         assert!(is_aside(&moved.join(name)));
         assert_eq!(recover(&moved.join(name), same).unwrap(), None);
         assert!(moved.join(name).join("own").exists());
+    }
+
+    #[test]
+    fn names_are_chosen_at_random() {
+        let home = tempfile::tempdir().unwrap();
+        let [one, other] = [(), ()].map(|()| Aside::make(home.path(), Purpose::Old).unwrap());
+        assert_ne!(one.folder, other.folder);
+        let missing = Aside::make(&home.path().join("missing"), Purpose::Old);
+        assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
+        // Each five bits are one more than those below.
+        assert_eq!(characters((0..8).map(|at| at << (5 * at)).sum()), "abcdefgh");
     }
 
     #[test]

@@ -150,6 +150,24 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_writer_waits_for_all_removals() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let home = tempfile::tempdir().unwrap();
+        let database = Database::<u64>::create(home.path().join("rows.np"), &Schema::new()).unwrap();
+        let mut writer = database.writer().unwrap();
+        let done = Arc::new(AtomicUsize::new(0));
+        for pause in [200, 0] {
+            let done = done.clone();
+            writer.remove_later((), move |_| {
+                std::thread::sleep(std::time::Duration::from_millis(pause));
+                done.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        drop(writer);
+        assert_eq!(done.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
     fn what_lacks_room_waits_for_removals_and_is_done_again() {
         let home = tempfile::tempdir().unwrap();
         let database = Database::<u64>::create(home.path().join("rows.np"), &Schema::new()).unwrap();

@@ -14,6 +14,8 @@ mod judged;
 mod list;
 mod perform;
 mod places;
+#[cfg(test)]
+mod tests;
 mod undo;
 
 use std::collections::BTreeSet;

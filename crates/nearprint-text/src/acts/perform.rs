@@ -333,3 +333,23 @@ impl Step {
         Ok(Some(Self { act, stamp, kept, kept_stamp, is_copy, is_only_name, needs_trust }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_set_aside_beside_its_place() {
+        let home = tempfile::tempdir().unwrap();
+        let go_on: KeepGoing<'_> = &mut || ControlFlow::Continue(());
+        let mut actor = Actor::new(go_on);
+        let [one, other] = ["one", "other"].map(|name| home.path().join(name));
+        [&one, &other].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        let held = actor.held_path(&one.join("a")).unwrap();
+        assert_eq!(held.ancestors().nth(2), Some(&*one));
+        assert_eq!(actor.held_path(&one.join("b")).unwrap().parent(), held.parent());
+        assert_eq!(actor.held_path(&other.join("a")).unwrap().ancestors().nth(2), Some(&*other));
+    }
+}

@@ -106,3 +106,19 @@ impl Attributes {
         (self.mode, self.owner) == (other.mode, other.owner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_before_1970_are_times() {
+        let time = |seconds, nanoseconds| {
+            let modified = (seconds, nanoseconds);
+            Attributes { mode: 0, owner: (0, 0), modified, extended: Vec::new() }.time().unwrap()
+        };
+        let half = Duration::from_millis(500);
+        assert_eq!(time(-1, 500_000_000), SystemTime::UNIX_EPOCH - half);
+        assert_eq!(time(0, 500_000_000), SystemTime::UNIX_EPOCH + half);
+    }
+}
