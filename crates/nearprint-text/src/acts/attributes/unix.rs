@@ -98,6 +98,7 @@ pub(in super::super) fn share_blocks(_: &File, from: &Path, to: &Path) -> io::Re
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Attributes, may_own};
     use super::*;
 
     #[test]
@@ -110,12 +111,12 @@ mod tests {
         }
         // Only root can set it.
         let _ = set("trusted.c", b"three");
-        let mut attributes = attributes_of(&from).unwrap();
+        let mut attributes = Attributes::of(&from).unwrap();
         attributes.mode = 0o741;
         let extended = [(&b"user.a"[..], &b"one"[..]), (b"user.b", b"two")];
         assert_eq!(attributes.extended, extended.map(|(name, value)| (name.to_vec(), value.to_vec())));
         assert_eq!(attributes.give(&to).unwrap(), [""; 0]);
-        assert_eq!(attributes_of(&to).unwrap(), attributes);
+        assert_eq!(Attributes::of(&to).unwrap(), attributes);
         attributes.extended.push((b"trusted.d".to_vec(), b"four".to_vec()));
         assert_eq!(attributes.give(&to).unwrap(), ["attribute trusted.d"]);
     }
@@ -128,7 +129,7 @@ mod tests {
             return;
         }
         for owner in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            let attributes = Attributes { owner, ..attributes_of(&file).unwrap() };
+            let attributes = Attributes { owner, ..Attributes::of(&file).unwrap() };
             assert_eq!(attributes.give(&file).unwrap(), [""; 0]);
             assert_eq!(owner_of(&file).unwrap(), owner);
             assert!(set_owner(&file, (2, 2)));
@@ -138,20 +139,20 @@ mod tests {
     #[test]
     fn an_undo_may_give_files_to_its_own_user() {
         let (user, group) = owner_of(&tempfile::tempfile().unwrap()).unwrap();
-        assert!(super::super::may_own((user, group), (user + 1, group)));
-        assert!(super::super::may_own((user + 1, group), (user + 1, group)));
-        assert!(!super::super::may_own((user + 1, group), (user, group)));
+        assert!(may_own((user, group), (user + 1, group)));
+        assert!(may_own((user + 1, group), (user + 1, group)));
+        assert!(!may_own((user + 1, group), (user, group)));
     }
 
     #[test]
     fn a_file_with_capabilities_is_privileged() {
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(attributes_of(&file).unwrap().privilege(&file), None);
+        assert_eq!(Attributes::of(&file).unwrap().privilege(&file), None);
         // Version 2, and the right to use any network port.
         let value: Vec<u8> = [0x0200_0000_u32, 1 << 10, 0, 0, 0].map(u32::to_le_bytes).concat();
         match fsetxattr(&file, CAPABILITIES, &value, XattrFlags::empty()) {
             Ok(()) => {
-                let why = attributes_of(&file).unwrap().privilege(&file);
+                let why = Attributes::of(&file).unwrap().privilege(&file);
                 assert_eq!(why, Some("it has capabilities"));
             }
             Err(error) => eprintln!("skipped: no capabilities of files here: {error}"),
