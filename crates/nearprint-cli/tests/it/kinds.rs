@@ -103,7 +103,8 @@ fn regression_a_text_is_near_itself_in_another_encoding_and_no_copy() {
     }
     let done = nearprint(at, "dedup t -o kept.txt --summary counts.json", b"");
     assert!(done.err.contains("3 documents, 1 kept, 2 duplicates"), "{}", done.err);
-    succeeds(at, "build seen.np --recipe minhash --texts t/a.txt", b"");
+    succeeds(at, "dedup t/a.txt -o kept-2.txt --db seen.np", b"");
+    assert!(succeeds(at, "query seen.np --text t/b.txt", b"").ends_with("\tt/a.txt\t100.00%\n"));
 }
 
 #[test]
