@@ -43,6 +43,8 @@ try() {
   local out=$PWD/$1 tree=target/mutants/tree
   shift
   mkdir -p "$out" "$tree"
+  comm -13 <(git ls-files | sort) <(find "$tree" -path "$tree/target" -prune -o ! -type d -printf '%P\n' | sort) |
+    sed "s|^|$tree/|" | xargs --no-run-if-empty --delimiter '\n' rm
   git ls-files | while IFS= read -r file; do
     # What is equal keeps its time, so that it is not compiled again.
     cmp --quiet "$file" "$tree/$file" || cp --no-dereference --parents "$file" "$tree"
@@ -72,7 +74,8 @@ room() {
   local room=$1 out=target/mutants/$1$2
   shift 2
   local chosen=(--package nearprint --file "${files[$room]}" "$@")
-  local first=(--cargo-test-arg=--lib) all=(--cargo-test-arg=--lib --cargo-test-arg=--test --cargo-test-arg=it)
+  # For what compiles and for what runs: otherwise all examples and benchmarks are compiled with each change.
+  local first=(--cargo-arg=--lib) all=(--cargo-arg=--lib --cargo-arg=--test --cargo-arg=it)
   case $room in
     storage)
       all+=(--cargo-test-arg=--test --cargo-test-arg=faults --test-package nearprint --test-package nearprint-cli)
