@@ -402,7 +402,9 @@ fn scan_and_dedup_see_the_same_files() {
     assert_eq!(read(at, "kept.txt"), "d/a.md\n");
     assert_eq!(read(at, "gone.tsv").lines().count(), 4);
     for options in ["--ext json,csv", "--exclude *.md --exclude *.gz --exclude line*"] {
-        succeeds(at, &format!("dedup d -o few.txt {options}"), b"");
+        // Files of records are documents only if something else is beside them, or if that is said.
+        fails(at, &format!("dedup d -o few.txt {options}"), b"", 2, &["have to be of one kind"]);
+        succeeds(at, &format!("dedup d -o few.txt --input-format text {options}"), b"");
         assert_eq!(read(at, "few.txt"), "d/c.csv\n", "{options}");
         assert!(succeeds(at, &format!("scan d {options}"), b"").starts_with("2 copies\t"));
     }
