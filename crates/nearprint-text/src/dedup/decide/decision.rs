@@ -18,18 +18,18 @@ pub enum Decision {
         of: String,
         /// The distance of the fingerprints in bits.
         distance: u32,
-        /// The similarity of the two, from 0 to 1: exact where [sets of features](DedupOptions::evidence) or
-        /// texts decide, otherwise estimated.
+        /// The similarity of the two, from 0 to 1: exact where [sets of
+        /// features](crate::dedup::DedupOptions::evidence) or texts decide, otherwise estimated.
         similarity: f64,
     },
     /// It is near a kept document with the same key. Occurs only with
-    /// [unique keys](DedupOptions::unique_keys).
+    /// [unique keys](crate::dedup::DedupOptions::unique_keys).
     Known,
     /// Nothing near it was kept before, but another document was, under the same key. It is not
-    /// kept. Occurs only with [unique keys](DedupOptions::unique_keys).
+    /// kept. Occurs only with [unique keys](crate::dedup::DedupOptions::unique_keys).
     KeyTaken,
-    /// It has fewer [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features) than
-    /// required. It is not kept.
+    /// It has fewer [tokens](crate::dedup::DedupOptions::min_tokens) or
+    /// [features](crate::dedup::DedupOptions::min_features) than required. It is not kept.
     TooShort,
 }
 

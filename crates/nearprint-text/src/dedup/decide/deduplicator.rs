@@ -108,10 +108,10 @@ impl Deduplicator {
     /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
     ///
     /// # Errors
-    /// [`Error::Database`] if the database has no keys, no recipe, another one that the options do
-    /// not allow, or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of
-    /// another width than `F`; [`Error::Engine`] if another process is writing, and with I/O
-    /// errors.
+    /// [`Error::Database`](crate::Error::Database) if the database has no keys, no recipe, another one that the
+    /// options do not allow, or no texts to confirm with; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes
+    /// fingerprints of another width than the database; [`Error::Engine`](crate::Error::Engine) if another process is writing,
+    /// and with I/O errors.
     pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         options.choose_recipe(Recipe::DEFAULT, Some(path).filter(|path| path.exists()))?;
@@ -121,8 +121,8 @@ impl Deduplicator {
     /// Remembers kept documents in a temporary folder, until the value is dropped.
     ///
     /// # Errors
-    /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
-    /// [`Error::Engine`] with I/O errors.
+    /// [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints of another width than the database;
+    /// [`Error::Engine`](crate::Error::Engine) with I/O errors.
     pub fn temporary(mut options: DedupOptions) -> Result<Self> {
         options.choose_recipe(Recipe::DEFAULT, None)?;
         Ok(Self(open_of_width!(options, temporary())))
@@ -132,9 +132,9 @@ impl Deduplicator {
     /// temporarily.
     ///
     /// # Errors
-    /// [`Error::Database`] if the database has no recipe, another one that the options do not allow,
-    /// or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width
-    /// than `F`; [`Error::Engine`] with I/O errors.
+    /// [`Error::Database`](crate::Error::Database) if the database has no recipe, another one that the options do not
+    /// allow, or no texts to confirm with; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints
+    /// of another width than the database; [`Error::Engine`](crate::Error::Engine) with I/O errors.
     pub fn read_only(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         options.choose_recipe(Recipe::DEFAULT, Some(path))?;
@@ -157,8 +157,8 @@ impl Deduplicator {
     /// Decides a document, and remembers it if it is kept.
     ///
     /// # Errors
-    /// [`Error::Input`] for a key of more than 65,536 bytes; [`Error::Engine`] if the database is
-    /// damaged or cannot be read.
+    /// [`Error::Input`](crate::Error::Input) for a key of more than 65,536 bytes;
+    /// [`Error::Engine`](crate::Error::Engine) if the database is damaged or cannot be read.
     pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
         of_width!(&mut self.0, dedup => dedup.decide_text(key, text))
     }
@@ -191,7 +191,7 @@ impl Deduplicator {
     /// an empty one counts as none. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
-    /// [`Error::Engine`] if the commit fails.
+    /// [`Error::Engine`](crate::Error::Engine) if the commit fails.
     pub fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
         of_width!(&mut self.0, dedup => dedup.checkpoint(progress))
     }
@@ -209,7 +209,7 @@ impl Deduplicator {
     /// progress. Durable on return. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
-    /// [`Error::Engine`] if the commit fails.
+    /// [`Error::Engine`](crate::Error::Engine) if the commit fails.
     pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
         of_width!(&mut self.0, dedup => dedup.forget_with(sequences, None))
     }
@@ -220,7 +220,7 @@ impl Deduplicator {
     /// The progress is removed last, so that a run that is interrupted earlier still resumes.
     ///
     /// # Errors
-    /// [`Error::Engine`] if a commit or a merge fails.
+    /// [`Error::Engine`](crate::Error::Engine) if a commit or a merge fails.
     pub fn finish(mut self) -> Result<()> {
         self.try_finish()
     }
