@@ -110,8 +110,8 @@ impl Deduplicator {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database) if the database has no keys, no recipe, another one that the
     /// options do not allow, or no texts to confirm with; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes
-    /// fingerprints of another width than the database; [`Error::Engine`](crate::Error::Engine) if another process is writing,
-    /// and with I/O errors.
+    /// fingerprints of another width than the database; [`Error::Engine`](crate::Error::Engine) if another process is
+    /// writing, and with I/O errors.
     pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         options.choose_recipe(Recipe::DEFAULT, Some(path).filter(|path| path.exists()))?;
