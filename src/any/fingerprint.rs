@@ -167,8 +167,9 @@ mod tests {
     #[test]
     fn any_width_behaves_as_its_type() {
         for seed in 0..100 {
-            let [a, b] = [0, 1]
-                .map(|at| U256::from_words([0, 1, 2, 3].map(|word| mix64(seed * 8 + at * 4 + word) >> (seed % 64))));
+            let [a, b] = [0, 1].map(|at| {
+                U256::from_words([0, 1, 2, 3].map(|word| mix64(seed * 8 + at * 4 + word) >> (seed % 64)))
+            });
             let words = |of: U256| of.to_words();
             agrees(a, b, "4x8");
             agrees(u128::from_le_words(&words(a)), u128::from_le_words(&words(b)), "4x8");
