@@ -33,9 +33,10 @@ api:
 packages:
     DIST="${NEARPRINT_WORK:-target}/crates" tools/apart.sh tools/release.sh crates --allow-dirty
 
-# The first command of README.md
+# The first command of README.md, and that its program has the engine once
 main:
     tools/readme.sh main .
+    python3 tools/copies.py 32768 --release --no-default-features --locked --bin nearprint
 
 # The Python package and its tests
 python:

@@ -630,7 +630,7 @@ fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() 
     let help = succeeds(&root, "dedup --help", b"");
     // What acts on files, compares pictures or bytes, or is of the program.
     let others = "output help report summary reference wait move_to hardlink reflink delete only_exact any_owner \
-                  undo_list images quality rotated quiet threads no_progress log";
+                  undo_list images quality rotated quiet verbose threads no_progress log";
     let others = others.split_whitespace().chain(Recipe::part_names()).map(str::to_string).collect();
     let in_help: BTreeSet<String> =
         options_in(&help).into_iter().map(|name| name.replace("db", "database")).collect();
