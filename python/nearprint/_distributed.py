@@ -237,7 +237,7 @@ def source_of_texts(
     text: str, recipe: str, k: Optional[int], similarity: Optional[float], confirm: Optional[str]
 ) -> tuple[Source, dict[str, Any]]:
     """A column of texts, and the settings of those that decide about them."""
-    settings = settings_of(None, recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
+    settings = settings_of(recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
     line, distance = _nearprint.Deduplicator.open(None, settings).candidates()
     _, width, bands = _nearprint.recipe_line(line)
     return Source(Near(distance, bands, width), text, line), settings

@@ -25,7 +25,7 @@ PROGRAM = """
         database.commit()
     kept = partition.Kept(3)
     kept.decide([1, 1 << 40])
-    settings = kept_settings(None, recipe="simhash", k=3)
+    settings = kept_settings(recipe="simhash", k=3)
     deciders = [_nearprint.Deduplicator.open(where, settings) for where in (None, path + ".seen")]
     for decider in deciders:
         decider.decide(["a"], ["one text of some words"])

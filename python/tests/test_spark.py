@@ -327,7 +327,7 @@ def shingles(text: str) -> set[tuple[str, ...]]:
 
 def similar(texts: list[str], order: list[int], least: float) -> list[tuple[int, float]]:
     """What each text duplicates, and their similarity, by comparing candidates with all kept ones."""
-    line, k = _nearprint.Deduplicator.open(None, kept_settings(None, similarity=least)).candidates()
+    line, k = _nearprint.Deduplicator.open(None, kept_settings(similarity=least)).candidates()
     prints = numbers_of(nearprint.fingerprint(texts, line))
     pairs = nearprint.find_all(prints, k, width=256, bands=_nearprint.recipe_line(line)[2])
     near_prints = set(zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]))) | {(one, one) for one in prints}

@@ -76,6 +76,8 @@ impl Records {
                 let array = Extent::of(head, b'[');
                 (array == Extent::Whole || array == Extent::Open && !is_whole).then_some(Self::Json)
             }
+            // Nothing else begins so that has such a name.
+            Some(b'{') if Self::of_name(path) == Some(Self::JsonLines) => Some(Self::JsonLines),
             Some(b'{') => is_json_lines(path, head, is_whole).then_some(Self::JsonLines),
             _ => None,
         }
