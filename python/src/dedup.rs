@@ -1,4 +1,4 @@
-//! The class behind `nearprint.documents` and `nearprint.spark.dedup`: decides documents in batches, and
+//! The class behind `nearprint.mongodb` and `nearprint.spark.dedup`: decides documents in batches, and
 //! remembers what is kept.
 
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Optional
 
-from nearprint.documents import dedup_collection
+from nearprint.mongodb import dedup_collection
 
 
 class DuplicateIds(Exception):

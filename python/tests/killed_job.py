@@ -9,7 +9,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from nearprint.documents import dedup_collection
+from nearprint.mongodb import dedup_collection
 
 
 class Killing:

@@ -41,7 +41,7 @@ LONG = {
     "query_batch": "d = nearprint.build(path + '/a.np', near()); print('ready', flush=True); d.query_batch(near(), 20)",
     "find_all": "near = near(); print('ready', flush=True); nearprint.find_all(near, 20)",
     "dedup_collection": """
-from nearprint.documents import dedup_collection
+from nearprint.mongodb import dedup_collection
 class Source:
     def find(self, *_):
         text = "a b c " * 9999

@@ -16,9 +16,9 @@ from typing import Any, Optional
 import pytest
 
 import nearprint
-from nearprint.documents import Counts, dedup_collection
+from nearprint.mongodb import Counts, dedup_collection
 
-from .test_documents import HTML, first_ones, pages
+from .test_mongodb import HTML, first_ones, pages
 
 pymongo: Any = pytest.importorskip("pymongo")
 

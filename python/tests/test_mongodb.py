@@ -19,7 +19,7 @@ import pytest
 import nearprint
 from nearprint._html import text_of_html
 from nearprint._identifiers import Place, from_json, key_of, to_json
-from nearprint.documents import Counts, dedup_collection
+from nearprint.mongodb import Counts, dedup_collection
 
 from .conftest import distance
 from .file_collection import FileCollection

@@ -1,7 +1,7 @@
 """Deduplicates collections of MongoDB::
 
     from pymongo import MongoClient
-    from nearprint.documents import dedup_collection
+    from nearprint.mongodb import dedup_collection
 
     crawl = MongoClient().crawl
     counts = dedup_collection(crawl.pages, crawl.unique, "content", database="seen.np", progress=True)
