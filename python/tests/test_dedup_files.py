@@ -250,5 +250,5 @@ def test_regression_texts_are_decoded_and_what_is_no_text_is_left_out(tmp_path: 
     assert report.encodings == {"windows-1252": 1}
     with pytest.raises(nearprint.InputError, match="nothing to compare among the inputs: 1 pdf"):
         nearprint.dedup_files(inputs / "d.pdf", tmp_path / "none.txt")
-    with pytest.raises(nearprint.InputError, match="encoding = 'none'"):
+    with pytest.raises(nearprint.InputError, match='encoding: "none"'):
         nearprint.dedup_files(inputs / "c.txt", tmp_path / "none.txt", encoding="none")

@@ -137,7 +137,11 @@ impl FromStr for Encoding {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::of_label(name.as_bytes())
+        // Python writes latin-1 and koi8_r.
+        let spellings = [name.to_string(), name.replace('_', "-"), name.replace(['-', '_'], "")];
+        spellings
+            .iter()
+            .find_map(|name| Self::of_label(name.as_bytes()))
             .ok_or("not the name of an encoding, such as windows-1251 or shift_jis")
     }
 }
@@ -378,6 +382,9 @@ mod tests {
         let koi = decode(&bytes, "koi8-r".parse().ok()).unwrap();
         assert!(koi.encoding.name() == "KOI8-R" && koi.text != RUSSIAN);
         assert!("no encoding".parse::<Encoding>().is_err() && "replacement".parse::<Encoding>().is_err());
+        for (name, as_whatwg) in [("latin-1", "windows-1252"), ("koi8_r", "KOI8-R"), ("utf_16", "UTF-16LE")] {
+            assert_eq!(name.parse::<Encoding>().map(Encoding::name), Ok(as_whatwg), "{name}");
+        }
         assert!(decode(&bytes, "utf-8".parse().ok()).is_none());
     }
 
