@@ -1,11 +1,13 @@
 //! How a text becomes a fingerprint, as a value with a stable text form.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use super::candidates::Candidates;
 use super::clean::{Clean, Html};
 use super::error::RecipeError;
+use super::html::html_text;
 use super::named::NAMED;
 use super::parts::{
     HashFunction, JOINS, SHORT, TOKENIZERS, WIDTHS, Weights, choice, millionths, name_of, parse_clean,
@@ -84,6 +86,11 @@ pub struct Recipe {
 const DEFAULT_NEAR: u32 = 700_000;
 
 impl Recipe {
+    /// What a reader sees of a text, if the recipe takes all texts for HTML; otherwise the text.
+    pub(crate) fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.clean.html == Html::All { html_text(text).into() } else { text.into() }
+    }
+
     /// The name of the default recipe.
     pub const DEFAULT: &'static str = NAMED[0].0;
 
@@ -420,6 +427,14 @@ impl fmt::Display for Recipe {
 #[cfg(not(feature = "chinese"))]
 mod tests_without_features {
     use super::*;
+
+    #[test]
+    fn regression_a_fragment_is_confirmed_as_the_recipe_reads_it() {
+        let visible =
+            |recipe: &str| recipe.parse::<Recipe>().unwrap().visible("<p>one two").trim().to_string();
+        assert_eq!(visible("minhash clean=html,lower"), "one two");
+        assert_eq!(visible("minhash clean=lower"), "<p>one two");
+    }
 
     #[test]
     fn recipes_name_the_feature_that_they_need() {

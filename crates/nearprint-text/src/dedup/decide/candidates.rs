@@ -227,7 +227,11 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
                 let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
                 let similarity = match measure.judge {
                     _ if is_same => Some(1.0),
-                    Judge::Texts(confirm) => confirm.similarity(document.text, &self.text_of(&candidate)?),
+                    Judge::Texts(confirm) => {
+                        let kept = self.text_of(&candidate)?;
+                        let [new, kept] = [document.text, &*kept].map(|text| measure.recipe.visible(text));
+                        confirm.similarity(&new, &kept)
+                    }
                     _ => Some(measure.recipe.similarity(candidate.distance)),
                 };
                 match similarity {
