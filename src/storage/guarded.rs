@@ -64,6 +64,12 @@ impl Guarded {
     pub(crate) fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }
+
+    /// As after a failed sync.
+    #[cfg(test)]
+    pub(crate) fn poison(&self) {
+        self.poisoned.store(true, Ordering::Release);
+    }
 }
 
 /// Checks that the lock is still held.

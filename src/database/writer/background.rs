@@ -101,12 +101,15 @@ impl<F: Fingerprint> Writer<F> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::spawn;
+    use std::time::Duration;
 
     use super::*;
     use crate::database::compaction::MergeJob;
     use crate::database::handle::Database;
     use crate::format::schema::Schema;
+    use crate::progress::Stage;
 
     /// A panic in `Drop` would abort a process that unwinds.
     #[test]
@@ -128,5 +131,28 @@ mod tests {
             begin(&mut writer);
             assert!(catch_unwind(AssertUnwindSafe(|| drop(writer))).is_ok(), "thread {nth}");
         }
+    }
+
+    /// A thread that went on would write into a folder that another writer has.
+    #[test]
+    fn the_end_of_a_writer_cancels_and_waits_for_its_flush() {
+        let home = tempfile::tempdir().unwrap();
+        let database = Database::<u64>::create(home.path().join("db"), &Schema::new()).unwrap();
+        let mut writer = database.writer().unwrap();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let ended = has_ended.clone();
+        let job = RunJob::spawn("a job", &Options::new(), move |options| {
+            let progress = options.progress.clone().unwrap();
+            while progress.report(Stage::Merging, 0, None).is_continue() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            ended.store(true, Ordering::SeqCst);
+            Ok(None)
+        });
+        let memtable = Arc::new(Memtable::of(&writer.manifest, &writer.options).unwrap());
+        writer.sealed = Some(Sealed { memtable, job });
+        drop(writer);
+        assert!(has_ended.load(Ordering::SeqCst));
     }
 }

@@ -230,3 +230,40 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::mix64;
+    use crate::format::schema::Schema;
+    use crate::options::Options;
+
+    /// A writer with a run for each number of rows.
+    fn with_runs(home: &tempfile::TempDir, rows_of_runs: &[u64]) -> Writer<u64> {
+        let options = Options::new().merges(false).background_merges(false);
+        let database = options.create::<u64>(home.path().join("rows.np"), &Schema::new()).unwrap();
+        let mut writer = database.writer().unwrap();
+        let mut id = 0;
+        for &rows in rows_of_runs {
+            for _ in 0..rows {
+                writer.insert(mix64(id)).unwrap();
+                id += 1;
+            }
+            writer.flush().unwrap();
+        }
+        writer
+    }
+
+    #[test]
+    fn a_merge_beside_a_larger_run_gets_its_layout() {
+        let home = tempfile::tempdir().unwrap();
+        let mut writer = with_runs(&home, &[100_000, 10, 10]);
+        let (small, large) =
+            (writer.manifest.layout_for(20).unwrap(), writer.manifest.runs[0].layout.clone());
+        assert_ne!(small, large, "the layout depends on the rows");
+        let layout = |plan: MergePlan<u64>| (plan.layout)(20).unwrap();
+        assert_eq!(layout(writer.plan(1..3).unwrap()), large);
+        assert_eq!(layout(writer.plan(0..3).unwrap()), small, "as many rows as the merged run has");
+        assert_eq!(layout(writer.plan(0..1).unwrap()), small);
+    }
+}

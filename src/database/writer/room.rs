@@ -100,6 +100,7 @@ mod tests {
     use crate::database::handle::Database;
     use crate::format::schema::Schema;
     use crate::options::Options;
+    use crate::storage::{Storage, names};
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -183,5 +184,28 @@ mod tests {
         assert!(matches!(attempt(&mut writer), Err(Error::DiskFull { .. })));
         writer.removals.push(std::thread::spawn(|| ()));
         attempt(&mut writer).unwrap();
+    }
+
+    /// After a failed sync nothing is tried again, and the reserve stays.
+    #[test]
+    fn a_poisoned_writer_makes_no_room() {
+        let home = tempfile::tempdir().unwrap();
+        let database = Database::<u64>::create(home.path().join("rows.np"), &Schema::new()).unwrap();
+        for is_poisoned in [false, true] {
+            let mut writer = database.writer().unwrap();
+            reserve::keep(&writer.storage, 1 << 30);
+            let has_reserve = |writer: &Writer<u64>| writer.storage.open(names::RESERVE).is_ok();
+            assert!(has_reserve(&writer));
+            let mut attempts = 0;
+            let result = writer.with_reserve(|writer| {
+                attempts += 1;
+                if is_poisoned {
+                    writer.storage.poison();
+                }
+                Err::<(), _>(Error::DiskFull { action: "sync", path: writer.path.clone() })
+            });
+            assert!(matches!(result, Err(Error::DiskFull { .. })));
+            assert_eq!((attempts, has_reserve(&writer)), if is_poisoned { (1, true) } else { (2, false) });
+        }
     }
 }

@@ -11,7 +11,7 @@
 mod group;
 mod history;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +24,7 @@ use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Row, mix64};
 use crate::format::schema::{KeyStorage, Schema};
+use crate::format::wal::WalHeader;
 use crate::layout::LayoutChoice;
 use crate::layout::cost::ALWAYS_PROBES;
 use crate::log::manifest;
@@ -109,6 +110,8 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
             Step::Reopen | Step::Abandon => (Ok(()), false),
         };
         reached.lock().unwrap().begun = index + 1;
+        let is_sound = opened.check_poison().is_ok();
+        assert!(is_sound || !is_durable || result.is_err(), "{step:?} hides a failed sync");
         match result {
             Ok(()) if is_durable => reached.lock().unwrap().acknowledged = index + 1,
             Ok(()) => {}
@@ -366,6 +369,19 @@ fn the_same_writer_survives_a_full_disk() {
     println!("{cases} moments at which the disk was full");
 }
 
+/// The salts of the logs that have had a number.
+fn salts_of_logs(disk: &SimulatedDisk) -> Arc<Mutex<BTreeMap<String, BTreeSet<u64>>>> {
+    let all: Arc<Mutex<BTreeMap<String, BTreeSet<u64>>>> = Arc::default();
+    let seen = all.clone();
+    disk.on_call(move |frozen, _| {
+        for name in frozen.names().into_iter().filter(|name| name.starts_with("wal-")) {
+            let salt = WalHeader::parse(&frozen.file_bytes(&name).unwrap()).map(|header| header.salt);
+            seen.lock().unwrap().entry(name).or_default().extend(salt);
+        }
+    });
+    all
+}
+
 /// Once there is room again, the same writer continues without loss.
 #[test]
 fn a_full_disk_that_is_freed_takes_everything() {
@@ -374,6 +390,7 @@ fn a_full_disk_that_is_freed_takes_everything() {
         let disk = fresh();
         let mut writer = open(&disk, 0).unwrap();
         disk.fail_from(disk.calls() + call, ErrorKind::StorageFull);
+        let salts = salts_of_logs(&disk);
         let mut failures = 0;
         for &Row { fingerprint, id } in &rows {
             insert(&mut writer, Row { fingerprint, id }).unwrap();
@@ -384,6 +401,10 @@ fn a_full_disk_that_is_freed_takes_everything() {
         }
         disk.heal();
         writer.commit().unwrap();
+        assert!(
+            salts.lock().unwrap().values().all(|salts| salts.len() == 1),
+            "a log has a number of its own"
+        );
         assert_eq!(read(&disk.crash(&mut |_| false)), rows.iter().copied().collect::<State>());
         writer.close().unwrap();
         check_tables(
