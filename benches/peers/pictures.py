@@ -171,10 +171,12 @@ def twice(command, home):
 
 
 def nearprint(tools, folder, home):
-    database, gone = home / "pictures.np", home / "gone.tsv"
-    report = twice([tools.nearprint, "dedup", "--images", folder, "--db", database, "--duplicates", gone], home)
-    lines = [line.split("\t")[:2] for line in gone.read_text().splitlines()]
-    pairs = [[relative(path, folder) for path in paths] for paths in lines]
+    database = home / "pictures.np"
+    report = twice([tools.nearprint, "scan", folder, "--db", database], home)
+    listed = [tools.nearprint, "prune", folder, "--db", database, "--move-to", home / "gone", "--dry-run"]
+    lines = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.splitlines()
+    cells = [line.split("\t") for line in lines]
+    pairs = [[relative(path, folder) for path in (cell[1], cell[5])] for cell in cells]
     return {**report, "disk": disk_bytes(database), "pairs": pairs}
 
 

@@ -12,16 +12,16 @@ use serde_json::{Map, Value, json};
 pub(crate) struct FolderArgs {
     /// Leave out files and folders that match GLOB, a pattern as in a .gitignore of each folder that
     /// is read; give it several times for several patterns
-    #[arg(long, value_name = "GLOB")]
+    #[arg(short = 'E', long, value_name = "GLOB")]
     exclude: Vec<String>,
     /// Read only files with one of these extensions, such as md,txt; a.md.gz has the extension md, too
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',')]
     ext: Vec<String>,
     /// Leave out files of folders with these names: patterns as in .gitignore, between commas
     #[arg(long, value_name = "PATTERNS", default_value = FolderRules::IGNORED_NAMES, hide_default_value = true)]
     ignore: String,
     /// Include files that --ignore, .gitignore or .ignore name [default names: licences, lock files]
-    #[arg(long, conflicts_with = "ignore")]
+    #[arg(short = 'I', long, conflicts_with = "ignore")]
     no_ignore: bool,
     /// Encoding of all texts, such as windows-1251 or shift_jis [default: by a byte order mark, valid UTF-8, what HTML
     /// and XML declare, or else a guess]

@@ -3,40 +3,39 @@
 use std::path::{Path, PathBuf};
 
 use super::values;
+use crate::terminal::failure::Failure;
 use nearprint::Width;
 
 /// A database, or a list of fingerprints of a given width.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JoinArgs {
-    #[command(flatten)]
-    source: DatabaseOrList,
-    /// With --input: width of a fingerprint in bits [default: by its header or its digits, else 64]
-    #[arg(long, value_name = "BITS", value_parser = values::width(), conflicts_with = "database")]
+    /// The database, or a file of fingerprints, which is held in memory; - for a list on standard input
+    #[arg(value_name = "DB|FILE")]
+    source: PathBuf,
+    /// Of a file: width of a fingerprint in bits [default: by its header or its digits, else 64]
+    #[arg(long, value_name = "BITS", value_parser = values::width())]
     pub(crate) width: Option<Width>,
     /// Stop with an error once there are more than N lines of results
     #[arg(long, value_name = "N")]
     pub(crate) max_output: Option<u64>,
 }
 
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-struct DatabaseOrList {
-    /// The database
-    #[arg(value_name = "DB")]
-    database: Option<PathBuf>,
-    /// A file of fingerprints instead of a database (- for standard input); held in memory
-    #[arg(long = "input", value_name = "FILE")]
-    list: Option<PathBuf>,
-}
-
 impl JoinArgs {
-    /// The database, if one is given.
-    pub(crate) fn database(&self) -> Option<&Path> {
-        self.source.database.as_deref()
+    /// The database, if it is one: a folder. What is not there was meant as one.
+    pub(crate) fn database(&self) -> Result<Option<&Path>, Failure> {
+        if self.source.as_os_str() == "-" || self.source.exists() && !self.source.is_dir() {
+            return Ok(None);
+        }
+        match self.width {
+            None => Ok(Some(&self.source)),
+            Some(_) => {
+                Err(Failure::Usage("--width is of a file of fingerprints; a database has its own".into()))
+            }
+        }
     }
 
-    /// The file of the list, if one is given.
+    /// The file of the list.
     pub(crate) fn list(&self) -> &[PathBuf] {
-        self.source.list.as_slice()
+        std::slice::from_ref(&self.source)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct NearArgs {
     /// The minimum similarity of near texts, such as 0.7 or 70%, instead of -k: the share of their
     /// shingles in common (Jaccard). Exact where texts are compared, or a database keeps features or texts;
     /// elsewhere MinHash fingerprints estimate it
-    #[arg(long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]
     similarity: Option<f64>,
 }
 

@@ -34,8 +34,8 @@ Examples:
   nearprint clusters corpus.np -k 6 > clusters.tsv
   nearprint clusters corpus.np --report clusters.html > clusters.tsv
   nearprint clusters documents.np --similarity 0.5
-  nearprint clusters --input fingerprints.txt
-  nearprint clusters --input pdq-hashes.txt --width 256 -k 31")]
+  nearprint clusters fingerprints.txt
+  nearprint clusters pdq-hashes.txt --width 256 -k 31")]
 pub(super) struct Args {
     #[command(flatten)]
     source: JoinArgs,
@@ -52,9 +52,10 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let list = list_of(&self.source, &self.input)?;
-        let database = self.source.database();
+        let database = self.source.database()?;
         let inputs: Vec<&Path> = self.source.list().iter().map(PathBuf::as_path).collect();
-        self.report.check(&inputs, database.as_slice())?;
+        let inputs = if list.is_some() { &inputs[..] } else { &[] };
+        self.report.check(inputs, database.as_slice())?;
         if let Some(list) = &list {
             note_open_kind(global, list.width(), list.k().is_some() || self.near.is_given());
         }
@@ -142,11 +143,9 @@ impl Args {
     /// The page without its groups.
     fn head(&self, near: String, sizes: &[usize]) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
-        let inputs = self.source.database().map(Path::to_path_buf).into_iter();
-        let inputs = inputs.chain(self.source.list().iter().cloned());
-        let inputs: Vec<String> = inputs.map(|path| path.to_string_lossy().into_owned()).collect();
+        let source = self.source.list().iter().map(|path| path.to_string_lossy());
         let facts = vec![
-            fact("Fingerprints of", inputs.join(", ")),
+            fact("Fingerprints of", source.collect()),
             fact("Near", near),
             fact("Clusters", format!("{} of {} rows", sizes.len(), sizes.iter().sum::<usize>())),
         ];

@@ -1,8 +1,6 @@
 //! The command line: global options, and one file per command.
 
-mod action;
 mod add;
-mod apply;
 mod backup;
 mod build;
 mod clusters;
@@ -10,17 +8,18 @@ mod compact;
 mod compare;
 mod completions;
 mod create;
-mod cross;
 mod decontaminate;
 mod dedup;
 mod delete;
 mod explain;
 mod export;
+mod files;
 mod fingerprint;
 mod ingest;
 mod man;
 mod matrix;
 mod pairs;
+mod prune;
 mod query;
 mod repair;
 mod scan;
@@ -74,7 +73,6 @@ enum Command {
     Query(query::Args),
     Pairs(pairs::Args),
     Clusters(clusters::Args),
-    Cross(cross::Args),
     Export(export::Args),
     Explain(explain::Args),
     Stats(stats::Args),
@@ -88,9 +86,9 @@ enum Command {
     Matrix(matrix::Args),
     Dedup(Box<dedup::Args>),
     Decontaminate(decontaminate::Args),
-    Tune(tune::Args),
-    Scan(scan::Args),
-    Apply(apply::Args),
+    Tune(Box<tune::Args>),
+    Scan(Box<scan::Args>),
+    Prune(Box<prune::Args>),
     Undo(undo::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -108,7 +106,6 @@ impl Cli {
             Command::Query(args) => args.run(global),
             Command::Pairs(args) => args.run(global),
             Command::Clusters(args) => args.run(global),
-            Command::Cross(args) => args.run(global),
             Command::Export(args) => args.run(global),
             Command::Explain(args) => args.run(),
             Command::Stats(args) => args.run(global),
@@ -124,7 +121,7 @@ impl Cli {
             Command::Decontaminate(args) => args.run(global),
             Command::Tune(args) => args.run(global),
             Command::Scan(args) => args.run(global),
-            Command::Apply(args) => args.run(global),
+            Command::Prune(args) => args.run(global),
             Command::Undo(args) => args.run(global),
             Command::Completions(args) => args.run(Self::command()),
             Command::Man(args) => args.run(Self::command()),

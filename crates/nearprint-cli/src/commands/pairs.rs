@@ -1,7 +1,10 @@
 //! `nearprint pairs`
 
+use std::path::PathBuf;
+
 use crate::args::values::DEFAULT_K;
-use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, note_open_kind};
+use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, agree, note_open_kind};
+use crate::commands::snapshots::{check_one_width, snapshots};
 use crate::input::fingerprints::List;
 use crate::output_estimate::OutputEstimate;
 use crate::similar_documents::{SimilarDocuments, pair_columns};
@@ -11,9 +14,9 @@ use crate::terminal::results::{ResultFormat, each_key};
 use nearprint::any::{AnySnapshot, AnyStream, find_all, find_row_pairs};
 use nearprint::{Error, Options};
 
-/// Find all pairs of fingerprints within K bits, or of similar documents
+/// Find all near pairs in a database, or between two
 ///
-/// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
+/// Pairs are near within K bits, or by the similarity of documents. In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
 /// near nothing. Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids,
 /// prints
 /// `id_a id_b distance` for every pair of rows, including rows with equal fingerprints; the id of
@@ -23,16 +26,22 @@ use nearprint::{Error, Options};
 /// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
 /// exact similarities decide: pairs of at least --similarity, by default the limit of the database. The
 /// last column is then the similarity; of two fingerprints it is the largest of their documents.
+///
+/// With OTHER, prints every pair of a row of DB and a row of OTHER, each once, including equal fingerprints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint pairs corpus.np -k 3 > pairs.tsv
   nearprint pairs documents.np --ids --similarity 0.5
-  nearprint pairs --input fingerprints.txt -k 6 --format json
-  nearprint pairs --input fingerprints.u128 --width 128 -k 6")]
+  nearprint pairs monday.np tuesday.np -k 3 > again.tsv
+  nearprint pairs fingerprints.txt -k 6 --format json
+  nearprint pairs fingerprints.u128 --width 128 -k 6")]
 pub(super) struct Args {
     #[command(flatten)]
     source: JoinArgs,
+    /// A second database: the pairs between both
+    #[arg(value_name = "OTHER")]
+    other: Option<PathBuf>,
     #[command(flatten)]
     near: NearArgs,
     /// Print ids instead of fingerprints
@@ -50,16 +59,60 @@ impl Args {
         if let Some(list) = &list {
             note_open_kind(global, list.width(), list.k().is_some() || self.near.is_given());
         }
+        let database = self.source.database()?;
+        if list.is_some() && self.other.is_some() {
+            return Err(Failure::Usage(
+                "pairs of two need two databases; `build` makes one of a file".into(),
+            ));
+        }
         global.print_results(|out, options| {
             out.limit(self.source.max_output);
-            match (list, self.source.database()) {
-                (Some(list), _) => self.print_pairs_of_list(list, options, out),
-                (None, Some(path)) => {
+            match (list, database, &self.other) {
+                (Some(list), ..) => self.print_pairs_of_list(list, options, out),
+                (None, Some(path), None) => {
                     self.print_pairs_of_database(&options.open_any(path)?.snapshot()?, global, out)
                 }
-                (None, None) => Ok(()),
+                (None, Some(path), Some(other)) => {
+                    self.print_pairs_between(&[path.to_path_buf(), other.clone()], &options, global, out)
+                }
+                (None, None, _) => Ok(()),
             }
         })
+    }
+
+    fn print_pairs_between(
+        &self,
+        folders: &[PathBuf],
+        options: &Options,
+        global: GlobalArgs,
+        out: &mut OutputStream,
+    ) -> Result<(), Failure> {
+        let both = snapshots(options, folders)?;
+        check_one_width(folders, &both)?;
+        let [first, second] = &both[..] else { return Ok(()) };
+        if let Some((a, b)) = first.recipe().zip(second.recipe()).filter(|(a, b)| !agree(a, b)) {
+            global.note(format_args!(
+                "warning: distances between fingerprints of different recipes are meaningless: {a}; {b}"
+            ));
+        }
+        let similar = |of| SimilarDocuments::of(of, self.near);
+        let similar = similar(first)?.zip(similar(second)?);
+        if let Some((similar, others)) = similar.filter(|(one, other)| one.has_recipe_of(other)) {
+            let (documents, least) = (&similar.documents, similar.least);
+            let pairs = match self.ids {
+                true => documents.cross_row_pairs(&others.documents, least)?,
+                false => documents.cross(&others.documents, least)?,
+            };
+            return similar.print_pairs(pairs, self.results, global, out);
+        }
+        let k = self.near.k(first.bands(), first.width())?.unwrap_or(first.default_k());
+        let has_keys = first.key_storage().has_keys() || second.key_storage().has_keys();
+        self.results.print_header(out, &pair_columns(self.ids, has_keys, false))?;
+        let format = self.results.format;
+        if !self.ids {
+            return Ok(print_pairs(first.cross(second, k)?, format, out)?);
+        }
+        Ok(print_row_pairs(first.cross_row_pairs(second, k)?, Some([first, second]), format, out)?)
     }
 
     fn print_pairs_of_database(
@@ -126,7 +179,7 @@ pub(super) fn list_of<'a>(
     source: &'a JoinArgs,
     input: &'a FingerprintArgs,
 ) -> Result<Option<List<'a>>, Failure> {
-    match source.database() {
+    match source.database()? {
         Some(_) => Ok(None),
         None => Ok(Some(List::open(input, source.list(), source.width)?)),
     }
@@ -136,17 +189,13 @@ pub(super) fn list_of<'a>(
 pub(super) const BLOCK_ROWS: usize = 4096;
 
 /// Prints pairs of fingerprints.
-pub(super) fn print_pairs(
-    pairs: AnyStream,
-    format: ResultFormat,
-    out: &mut OutputStream,
-) -> Result<(), Error> {
+fn print_pairs(pairs: AnyStream, format: ResultFormat, out: &mut OutputStream) -> Result<(), Error> {
     pairs.visit(|block| out.write(|out| block.rows().try_for_each(|pair| format.pair(out, &pair, None))))
 }
 
 /// Prints pairs of rows: of databases once for each key of one row with each key of the other. If only one of the
 /// databases has keys, the other column is empty.
-pub(super) fn print_row_pairs(
+fn print_row_pairs(
     pairs: AnyStream,
     databases: Option<[&AnySnapshot; 2]>,
     format: ResultFormat,

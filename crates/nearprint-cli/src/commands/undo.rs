@@ -7,14 +7,14 @@ use nearprint::Error;
 use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, escaped, read_list, recover, temporary_beside};
 use serde_json::json;
 
-use super::action::{note_leftovers, note_missing};
+use super::prune::{note_leftovers, note_missing};
 use crate::args::{GlobalArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, plural};
 
-/// Undo what `dedup` has done to files
+/// Reverse what `prune` did
 ///
-/// Reads the undo list of `dedup --move-to`, --hardlink or --delete, from its end to its beginning. Moved
+/// Reads the undo list of `prune` from its end to its beginning. Moved
 /// files are moved back, hard links become files of their own again, and deleted byte-identical copies are copied
 /// from the file that was kept, with their modes, times and extended attributes. Nothing is overwritten. A file is
 /// restored only from the content that the list has. What cannot be undone is named, and the exit code is then 1; the
@@ -25,7 +25,7 @@ use crate::terminal::{interrupt, plural};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  nearprint dedup articles --move-to gone && nearprint undo gone/nearprint-undo.tsv")]
+  nearprint prune articles --move-to gone && nearprint undo gone/nearprint-undo.tsv")]
 pub(super) struct Args {
     /// The undo list
     #[arg(value_name = "FILE")]

@@ -1,7 +1,8 @@
-//! Inputs that another command is for.
+//! Inputs that another command is for, and outputs that belong elsewhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use nearprint_text::acts::database_around;
 use nearprint_text::documents::{Kind, Records, look_at};
 
 use crate::terminal::failure::Failure;
@@ -32,5 +33,16 @@ pub(crate) fn refuse_lone_records(paths: &[PathBuf]) -> Result<(), Failure> {
             )))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses to put a file into a database, whose next writer might remove it.
+pub(crate) fn refuse_inside_database(option: &str, path: &Path) -> Result<(), Failure> {
+    match database_around(path)? {
+        Some(database) => {
+            let (path, database) = (path.display(), database.display());
+            Err(Failure::Usage(format!("{option} {path}: is inside the database {database}")))
+        }
+        None => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nearprint::any::{AnyWriter, NewRows};
 use nearprint::internal::file::{Identity, identity_of};
@@ -22,20 +23,31 @@ pub(crate) struct KnownPictures(HashMap<PathBuf, PictureFile>);
 
 /// Stores pictures in a database. A row has the PDQ fingerprint of a picture; its key is the absolute path, and the
 /// text beside it has the other fields in a line.
-pub(crate) struct PictureStore {
+struct PictureStore {
     writer: AnyWriter,
     num_pending: u64,
 }
 
+/// What a command knows of pictures, and remembers for the next one. By default nothing.
+#[derive(Default)]
+pub(crate) struct PictureMemory {
+    pub(crate) known: Arc<KnownPictures>,
+    store: Option<PictureStore>,
+    /// The absolute paths of the pictures that were found.
+    seen: HashSet<PathBuf>,
+    /// Those that were decoded now.
+    pub(crate) num_decoded: u64,
+}
+
 impl KnownPictures {
     /// Reads a database, which need not exist. Rotations are left out unless they are needed.
-    pub(crate) fn of(path: &Path, options: &Options, is_rotated: bool) -> Result<Self, Failure> {
+    fn of(path: &Path, options: &Options, is_rotated: bool) -> Result<Self, Failure> {
         let mut known = Self::default();
         if !path.exists() {
             return Ok(known);
         }
         let refused = || {
-            let why = format!("{}: is no database of pictures as `dedup --images` makes it", path.display());
+            let why = format!("{}: is no database of pictures as `scan --db` makes it", path.display());
             Failure::Usage(why)
         };
         let database = options.open_any(path)?;
@@ -89,21 +101,49 @@ impl KnownPictures {
         elsewhere
     }
 
-    /// The paths below some folders where there is none of the files any more.
-    pub(crate) fn gone(&self, files: &[PictureFile], folders: &[PathBuf]) -> Vec<&str> {
-        let mut gone: HashSet<&Path> = self.0.keys().map(PathBuf::as_path).collect();
+    /// The paths below some folders that are none of `seen`.
+    fn gone(&self, seen: &HashSet<PathBuf>, folders: &[PathBuf]) -> Vec<&str> {
         let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| absolute(folder)).collect();
-        gone.retain(|path| folders.iter().any(|folder| path.starts_with(folder)));
-        for path in files.iter().filter_map(|file| absolute(&file.path)) {
-            gone.remove(&*path);
+        let is_gone =
+            |path: &&PathBuf| folders.iter().any(|folder| path.starts_with(folder)) && !seen.contains(*path);
+        self.0.keys().filter(is_gone).filter_map(|path| path.to_str()).collect()
+    }
+}
+
+impl PictureMemory {
+    /// That of a database, which need not exist; nothing is stored in a dry run.
+    pub(crate) fn open(
+        db: &Path,
+        options: &Options,
+        is_rotated: bool,
+        is_dry: bool,
+    ) -> Result<Self, Failure> {
+        let store = (!is_dry).then(|| PictureStore::open(db, options)).transpose()?;
+        let known = Arc::new(KnownPictures::of(db, options, is_rotated)?);
+        Ok(Self { known, store, ..Self::default() })
+    }
+
+    /// Takes note of a picture that was found, and stores it if it was decoded now.
+    pub(crate) fn take(&mut self, picture: &PictureFile, is_known: bool) -> Result<(), Error> {
+        self.num_decoded += u64::from(!is_known);
+        if let Some(store) = &mut self.store {
+            self.seen.extend(absolute(&picture.path));
+            if !is_known {
+                store.remember(picture)?;
+            }
         }
-        gone.into_iter().filter_map(Path::to_str).collect()
+        Ok(())
+    }
+
+    /// Forgets what is not below the folders any more, and makes everything durable.
+    pub(crate) fn finish(self, folders: &[PathBuf]) -> Result<(), Error> {
+        self.store.map_or(Ok(()), |store| store.finish(&self.known.gone(&self.seen, folders)))
     }
 }
 
 impl PictureStore {
     /// Opens a database for writing, or creates it.
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Failure> {
+    fn open(path: &Path, options: &Options) -> Result<Self, Failure> {
         if !path.exists() {
             let k = Recipe::Pdq.default_k();
             let schema = Schema::new().k(k).keys(KeyStorage::KeysAndTexts).recipe(Recipe::Pdq.name());
@@ -113,7 +153,7 @@ impl PictureStore {
     }
 
     /// Stores a picture that was decoded now. A path that is no text is not stored.
-    pub(crate) fn remember(&mut self, file: &PictureFile) -> Result<(), Error> {
+    fn remember(&mut self, file: &PictureFile) -> Result<(), Error> {
         let Some(path) = absolute(&file.path) else { return Ok(()) };
         let Some(key) = path.to_str() else { return Ok(()) };
         let line = line(file);
@@ -133,7 +173,7 @@ impl PictureStore {
     }
 
     /// Forgets paths, and makes everything durable.
-    pub(crate) fn finish(mut self, gone: &[&str]) -> Result<(), Error> {
+    fn finish(mut self, gone: &[&str]) -> Result<(), Error> {
         if !gone.is_empty() {
             self.writer.delete_keys(gone)?;
         }

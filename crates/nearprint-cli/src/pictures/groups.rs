@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use nearprint::any::find_row_clusters;
 use nearprint::internal::UnionFind;
 use nearprint::{Error, Options, Result, Width};
+use nearprint_text::dedup::Keep;
 
 use super::file::PictureFile;
 
@@ -23,13 +24,14 @@ pub(crate) struct Grouping<'a> {
     pub(crate) is_kept: &'a dyn Fn(usize) -> bool,
 }
 
-/// The indexes of pictures, the best first: those that are kept, then by pixels, bytes and path.
+/// The indexes of pictures, the best first: those that are kept, then those with the most pixels, the most bytes, the
+/// oldest, and the one with the shortest path.
 pub(crate) fn best_first(files: &[PictureFile], is_kept: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_cached_key(|&at| {
         let file = &files[at];
         let size = (Reverse(file.num_pixels()), Reverse(file.stamp.size_bytes));
-        (!is_kept(at), size, file.path.clone())
+        (!is_kept(at), size, Keep::Best.rank_of_file(0, &file.stamp, &file.path), file.path.clone())
     });
     order
 }

@@ -8,7 +8,7 @@ mod groups;
 mod memory_gate;
 mod shown;
 
-pub(crate) use collection::{KnownPictures, PictureStore};
+pub(crate) use collection::{KnownPictures, PictureMemory};
 pub(crate) use decoder::{HAS_DECODERS, quiet_decoders};
 pub(crate) use each::each_picture;
 pub(crate) use file::{Candidate, PictureFile, PictureReader, is_any_picture, is_picture};

@@ -1,8 +1,8 @@
-// Which files of the groups go: marked by the reader, saved as a list for `nearprint apply`, or as commands.
+// Which files of the groups go: marked by the reader, saved as a list for `nearprint prune --list`, or as commands.
 
 'use strict';
 
-/** The names of the columns of a list. `nearprint apply` expects them. */
+/** The names of the columns of a list. `nearprint prune --list` expects them. */
 const CHOICE_COLUMNS = ['path', 'kept', 'similarity', 'state', 'kept_state'];
 
 /** A path as a cell of a list, as `nearprint` writes it. */
@@ -112,7 +112,7 @@ class Choice {
     const head = [
       '#!/bin/sh',
       '# Moves the marked files to the folder nearprint-gone. Run it in the folder in which the report was made.',
-      '# `nearprint apply` of the saved list does the same, leaves what has changed, and can be undone.',
+      '# `nearprint prune --list` of the saved list does the same, leaves what has changed, and can be undone.',
       'set -e',
     ];
     return [...head, ...lines].map(line => `${line}\n`).join('');

@@ -126,7 +126,7 @@ fn choice() -> Markup {
             }
             p id="choice-note" role="status" {}
             div.tools {
-                button id="save-list" type="button" title="For nearprint apply" { "Save list" }
+                button id="save-list" type="button" title="For nearprint prune --list" { "Save list" }
                 button id="save-commands" type="button" title="For a shell" { "Save commands" }
             }
         }
@@ -144,7 +144,7 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64, has_files: bool) 
             }
             @if has_files {
                 p {
-                    "Marked files go: `nearprint apply nearprint-chosen.tsv --move-to gone` moves those of the saved list, and "
+                    "Marked files go: `nearprint prune --list nearprint-chosen.tsv --move-to gone` moves those of the saved list, and "
                     "`nearprint undo` brings them back."
                 }
             }

@@ -259,7 +259,7 @@ impl Failure {
             }
             Self::Text(TextError::InputSet(InputSetProblem::NothingCompared { first, .. })) => match *first {
                 "pictures" => Some(
-                    "`scan` and `dedup --images` compare pictures, `fingerprint --recipe pdq` prints their fingerprints"
+                    "`nearprint scan` compares pictures, `prune` acts on them, `fingerprint --recipe pdq` prints their fingerprints"
                         .into(),
                 ),
                 name => reader_of(name).map(|reader| format!("`{reader}` writes the text of a {name}").into()),

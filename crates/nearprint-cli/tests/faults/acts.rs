@@ -120,19 +120,13 @@ fn contents(tree: &Tree) -> BTreeSet<&[u8]> {
 }
 
 /// The acts, each with its options. `FAR` is a folder on another file system.
-const ACTS: [&[&str]; 6] = [
+const ACTS: [&[&str]; 5] = [
     &["--move-to", "gone"],
     &["--move-to", "FAR/gone"],
     &["--hardlink", "--any-owner"],
-    &["--delete", "--only-exact"],
-    &["APPLY", "--move-to", "FAR/gone"],
-    &["--images", "--move-to", "FAR/gone"],
+    &["--delete", "--copies"],
+    &["LIST", "--move-to", "FAR/gone"],
 ];
-
-/// Whether the program has what an act needs.
-fn is_offered(options: &[&str]) -> bool {
-    cfg!(feature = "images") || options[0] != "--images"
-}
 
 /// A tree in `home`, its state, and a folder on another file system.
 struct Scene {
@@ -158,11 +152,12 @@ impl Scene {
     }
 
     fn act(&self, options: &[&str]) -> Command {
-        if let ["APPLY", options @ ..] = options {
+        if let ["LIST", options @ ..] = options {
             fs::write(self.home.join("chosen.tsv"), self.chosen()).unwrap();
-            return self.command(&[&["apply", "chosen.tsv", "--undo-list", "list.tsv"], options].concat());
+            return self
+                .command(&[&["prune", "--list", "chosen.tsv", "--undo-list", "list.tsv"], options].concat());
         }
-        self.command(&[&["dedup", "tree", "--undo-list", "list.tsv"], options].concat())
+        self.command(&[&["prune", "tree", "--undo-list", "list.tsv"], options].concat())
     }
 
     /// A list as a report saves it: of all files with equal bytes, the first one stays.
@@ -275,7 +270,7 @@ fn acts_and_undo_survive_kills_and_errors_at_every_call() {
     if !is_possible("acts_and_undo_survive_kills_and_errors_at_every_call") {
         return;
     }
-    for options in ACTS.into_iter().filter(|options| is_offered(options)) {
+    for options in ACTS {
         let copies = options.iter().any(|option| option.starts_with("FAR"));
         let renames_only = options == ["--move-to", "gone"];
         for fault in KILLS.into_iter().chain(ERRORS).chain(COPY_FAULTS) {
@@ -318,7 +313,7 @@ fn acts_and_undo_need_no_rename_that_replaces_nothing() {
     if !is_possible("acts_and_undo_need_no_rename_that_replaces_nothing") {
         return;
     }
-    for options in ACTS.into_iter().filter(|options| is_offered(options)) {
+    for options in ACTS {
         let (home, far) = (folder_in_memory(), another_device());
         let scene = Scene::new(home.path(), far.path(), 1);
         let strace = || Strace::new(for_good("renameat2", "EINVAL"), 1, home.path().join("log"));
@@ -420,7 +415,7 @@ fn regression_new_folders_are_durable_before_a_file_goes() {
         (&["--move-to", "FAR/new/gone"][..], "FAR/new/gone/nearprint-undo.tsv"),
         (&["--delete", "--undo-list", "FAR/newer/lists/list.tsv"], "FAR/newer/lists/list.tsv"),
     ] {
-        let calls = calls_of(&scene.command(&[&["dedup", "tree"], options].concat()), CALLS, &log);
+        let calls = calls_of(&scene.command(&[&["prune", "tree"], options].concat()), CALLS, &log);
         check_durable(&calls);
         // What stays of two copies may have been written a moment ago.
         let stays_are_synced = calls.iter().any(|call| call.contains("syncfs("));
@@ -481,7 +476,7 @@ fn regression_a_file_of_an_overlay_is_no_copy_of_itself() {
         .map(|act| {
             let _ = fs::remove_file(at("list.tsv"));
             let mut command =
-                scene.command(&[&["dedup", "upper", "merged", "--undo-list", "list.tsv"], act].concat());
+                scene.command(&[&["prune", "upper", "merged", "--undo-list", "list.tsv"], act].concat());
             Running::start(&mut command).end()
         })
         .collect();

@@ -1,4 +1,4 @@
-//! Acts of `nearprint dedup` on files, and `nearprint undo`, from outside.
+//! Acts of `nearprint prune`, and `nearprint undo`, from outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -68,7 +68,7 @@ fn what_is_moved_or_deleted_comes_back() {
     let at = home.path();
     folder(at);
     let before = listing(&at.join("d"));
-    let moved = nearprint(at, "dedup d --move-to gone", b"");
+    let moved = nearprint(at, "prune d --move-to gone", b"");
     assert_eq!(moved.code, 0, "{}", moved.err);
     assert!(moved.err.contains("4 files, 2 of them exact copies, "), "{}", moved.err);
     assert!(moved.err.contains("moved; `nearprint undo "), "{}", moved.err);
@@ -76,7 +76,14 @@ fn what_is_moved_or_deleted_comes_back() {
     let odd = format!("d/s/{ODD_NAME}");
     let gone = ["d/s/b copy.txt", &odd, "d/t/d.txt", "d/t/e.txt", "nearprint-undo.tsv"];
     assert_eq!(names(&at.join("gone")), gone);
-    fails(at, "dedup d --move-to gone", b"", 2, &["nearprint-undo.tsv", "exists"]);
+    let list = "gone/nearprint-undo.tsv";
+    fails(
+        at,
+        &format!("prune d --move-to gone --undo-list {list}"),
+        b"",
+        2,
+        &["nearprint-undo.tsv", "exists"],
+    );
     assert!(nearprint(at, "undo gone/nearprint-undo.tsv", b"").err.contains("4 files restored\n"));
     assert_eq!(listing(&at.join("d")), before);
     let again = nearprint(at, "undo gone/nearprint-undo.tsv", b"");
@@ -86,17 +93,17 @@ fn what_is_moved_or_deleted_comes_back() {
         again.err
     );
 
-    succeeds(at, "dedup d --delete --only-exact --undo-list copies.tsv", b"");
+    succeeds(at, "prune d --delete --copies --undo-list copies.tsv", b"");
     assert_eq!(names(&at.join("d")).len(), 5);
     succeeds(at, "undo copies.tsv", b"");
     assert_eq!(listing(&at.join("d")), before);
-    let refused = nearprint(at, "dedup d --delete --undo-list all.tsv", b"");
+    let refused = nearprint(at, "prune d --delete --undo-list all.tsv", b"");
     assert_eq!(refused.code, 2, "{}", refused.err);
-    for words in ["2 files are no byte-identical copy", "--only-exact", "--keep best", "--move-to DIR"] {
+    for words in ["2 files are no byte-identical copy", "--copies", "--keep best", "--move-to DIR"] {
         assert!(refused.err.contains(words), "{}", refused.err);
     }
     assert!(listing(&at.join("d")) == before && !at.join("all.tsv").exists());
-    let deleted = nearprint(at, "dedup d --delete --keep best --undo-list all.tsv", b"");
+    let deleted = nearprint(at, "prune d --delete --keep best --undo-list all.tsv", b"");
     assert!(
         deleted.err.contains("`nearprint undo all.tsv` restores 2 of them, and 2 cannot be"),
         "{}",
@@ -114,7 +121,7 @@ fn copies_become_hard_links_and_files_again() {
     folder(at);
     let before = listing(&at.join("d"));
     let inode = |name: &str| testkit::files::inode(&at.join("d").join(name));
-    succeeds(at, "dedup d --hardlink", b"");
+    succeeds(at, "prune d --hardlink", b"");
     assert_eq!(inode("a.txt"), inode("s/b copy.txt"));
     assert_eq!(inode("t/c.txt"), inode("t/d.txt"));
     assert_ne!(inode("t/c.txt"), inode("t/e.txt"));
@@ -131,7 +138,7 @@ fn a_dry_run_names_what_would_be_done_and_does_nothing() {
     let at = home.path();
     folder(at);
     let before = listing(at);
-    let run = nearprint(at, "dedup d --move-to gone --dry-run", b"");
+    let run = nearprint(at, "prune d --move-to gone --dry-run", b"");
     let out = slashes(&run.out);
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 4, "{}", run.out);
@@ -158,7 +165,7 @@ fn references_are_never_removed() {
     for name in ["y.txt", "x.txt"] {
         fs::copy(at.join("d/z.txt"), at.join("d/u").join(name)).unwrap();
     }
-    succeeds(at, "dedup d --reference d/u --reference d/t --move-to gone", b"");
+    succeeds(at, "prune d --reference d/u --reference d/t --move-to gone", b"");
     let left = ["a.txt", "t/c.txt", "t/d.txt", "t/e.txt", "u/x.txt", "u/y.txt"];
     assert_eq!(names(&at.join("d")), left);
     assert_eq!(names(&at.join("gone")).len(), 4);
@@ -171,7 +178,7 @@ fn nothing_else_is_touched() {
     folder(at);
     fs::create_dir_all(at.join("gone/d/s")).unwrap();
     fs::write(at.join("gone/d/s/b copy.txt"), "somebody's").unwrap();
-    let moved = nearprint(at, "dedup d --move-to gone", b"");
+    let moved = nearprint(at, "prune d --move-to gone", b"");
     let messages = slashes(&moved.err);
     assert!(moved.code == 1 && messages.contains("left as it is: d/s/b copy.txt"), "{messages}");
     assert_eq!(fs::read(at.join("gone/d/s/b copy.txt")).unwrap(), b"somebody's");
@@ -182,18 +189,83 @@ fn nothing_else_is_touched() {
     assert_eq!(fs::read(at.join("d/t/d.txt")).unwrap(), b"new");
     assert!(undone.code == 1 && undone.err.contains("2 files restored\n"), "{}", undone.err);
     assert!(slashes(&undone.err).contains("d/t/d.txt: another content has this name now"), "{}", undone.err);
-    succeeds(at, "dedup d --delete --only-exact --undo-list copies.tsv", b"");
+    succeeds(at, "prune d --delete --copies --undo-list copies.tsv", b"");
     fs::write(at.join("d/a.txt"), "changed").unwrap();
     fails(at, "undo copies.tsv", b"", 1, &["a.txt has changed"]);
     fs::write(at.join("in.jsonl"), "{\"text\":\"one two\"}\n").unwrap();
     for (line, code, why) in [
-        ("dedup d --move-to d/gone", 2, "is inside d"),
-        ("dedup in.jsonl --delete --undo-list u", 2, "files of folders"),
-        ("dedup d --delete --hardlink", 2, "cannot be used with"),
-        ("dedup d --delete --db seen.np", 2, "cannot be used with"),
+        ("prune d --move-to d/gone", 2, "is inside d"),
+        ("prune in.jsonl --delete", 2, "dedup in.jsonl"),
+        ("prune d --delete --hardlink", 2, "cannot be used with"),
         ("undo in.jsonl", 5, "in.jsonl:1: is no line of an undo list"),
         ("undo nowhere", 1, "nowhere"),
     ] {
         fails(at, line, b"", code, &[why]);
     }
+}
+
+/// `scan` and `prune` see the same: groups, files that stay, and files that could go.
+#[test]
+fn what_scan_shows_is_what_prune_acts_on() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    fs::create_dir_all(at.join("d/bin")).unwrap();
+    for name in ["bin/1.pdf", "bin/2.pdf", "t/3.pdf"] {
+        fs::write(at.join("d").join(name), b"%PDF-1.4\0\0 the same").unwrap();
+    }
+    if cfg!(feature = "images") {
+        for (name, width) in [("a.png", 320), ("t/b.png", 640), ("s/c.png", 160)] {
+            crate::pictures::scene(5, width, width * 3 / 4).save(at.join("d").join(name)).unwrap();
+        }
+    }
+    let mut nothing = 0;
+    for options in [
+        "",
+        "--keep newest",
+        "--keep last",
+        "--keep shortest-path",
+        "--keep largest",
+        "--reference d/t",
+        "--reference d/t --reference d/bin --keep first",
+        "-s 0.999",
+        "-k 0",
+        "--copies",
+        "--copies --keep last --reference d/s",
+        "--images none -E bin",
+        "--min-words 1000",
+        "-e png",
+    ] {
+        let shown = succeeds(at, &format!("scan d --json {options}"), b"");
+        let mut expected = Vec::new();
+        for group in shown.lines() {
+            let group: serde_json::Value = serde_json::from_str(group).unwrap();
+            let paths: Vec<String> =
+                group["files"].as_array().unwrap().iter().map(|file| file["path"].to_string()).collect();
+            let named = |path: &String| slashes(&serde_json::from_str::<String>(path).unwrap());
+            let kept = named(&paths[0]);
+            expected.extend(paths[1..].iter().map(|path| (named(path), kept.clone())));
+        }
+        expected.sort();
+        let acts = succeeds(at, &format!("prune d --move-to gone --dry-run {options}"), b"");
+        let mut found: Vec<(String, String)> = Vec::new();
+        for line in acts.lines() {
+            let cells: Vec<&str> = line.split('\t').collect();
+            found.push([cells[1], cells[5]].map(|cell| slashes(&cell.replace("\\n", "\n"))).into());
+        }
+        found.sort();
+        nothing += usize::from(found.is_empty());
+        assert_eq!(found, expected, "{options}");
+        let counts = |command: &str| {
+            succeeds(at, &format!("{command} {options} --summary counts.json"), b"");
+            let counts = fs::read(at.join("counts.json")).unwrap();
+            let mut counts: serde_json::Value = serde_json::from_slice(&counts).unwrap();
+            for name in ["acted", "seconds"] {
+                counts.as_object_mut().unwrap().remove(name);
+            }
+            counts
+        };
+        assert_eq!(counts("scan d"), counts("prune d --move-to gone --dry-run"), "{options}");
+    }
+    assert!(nothing <= 2, "most options find something");
 }

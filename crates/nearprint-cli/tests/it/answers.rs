@@ -51,10 +51,10 @@ fn every_answer_is_that_of_brute_force<F: Fingerprint>() {
         let expected: BTreeSet<String> = pairs(&rows, k).iter().map(line).collect();
         assert!(expected.len() > 10, "near-duplicates are there");
         assert_eq!(set(&succeeds(at, &format!("pairs db -k {k}"), b"")), expected);
-        let listed = succeeds(at, &format!("pairs --input rows.txt --width {width} -k {k}"), b"");
+        let listed = succeeds(at, &format!("pairs rows.txt --width {width} -k {k}"), b"");
         assert_eq!(set(&listed), expected);
         let of_rows = set(&succeeds(at, &format!("pairs db -k {k} --ids"), b""));
-        let listed = succeeds(at, &format!("pairs --input rows.txt --width {width} -k {k} --ids"), b"");
+        let listed = succeeds(at, &format!("pairs rows.txt --width {width} -k {k} --ids"), b"");
         assert_eq!(set(&listed), of_rows);
         let grouped: String = (0..)
             .zip(clusters(&rows, k))
@@ -64,7 +64,7 @@ fn every_answer_is_that_of_brute_force<F: Fingerprint>() {
             })
             .collect();
         assert_eq!(succeeds(at, &format!("clusters db -k {k}"), b""), grouped);
-        let listed = succeeds(at, &format!("clusters --input rows.txt --width {width} -k {k}"), b"");
+        let listed = succeeds(at, &format!("clusters rows.txt --width {width} -k {k}"), b"");
         assert_eq!(listed, grouped);
     }
 }
@@ -113,7 +113,7 @@ fn rows_come_and_go<F: Fingerprint>() {
     assert!(expected.len() > 5, "near-duplicates are there");
     succeeds(at, &format!("build first --width {width}"), text(first).as_bytes());
     succeeds(at, &format!("build more --width {width}"), text(more).as_bytes());
-    assert_eq!(set(&succeeds(at, "cross first more -k 8", b"")), expected);
+    assert_eq!(set(&succeeds(at, "pairs first more -k 8", b"")), expected);
     let query = more[0].fingerprint;
     let both = succeeds(at, &format!("query first more -f {} -k 8", Printed(query)), b"");
     assert_eq!(both.lines().count(), matches(&rows, query, 8).len());

@@ -36,7 +36,7 @@ fn a_database_is_built_and_queried() {
         pairs(&rows, 3).iter().map(|pair| format!("{}\t{}\t{}", pair.a, pair.b, pair.distance)).collect();
     assert_eq!(found, expected);
     let listed: BTreeSet<String> =
-        succeeds(at, "pairs --input rows.txt -k 3", b"").lines().map(str::to_string).collect();
+        succeeds(at, "pairs rows.txt -k 3", b"").lines().map(str::to_string).collect();
     assert_eq!(listed, expected);
 
     let grouped: String = clusters(&rows, 3)
@@ -47,7 +47,7 @@ fn a_database_is_built_and_queried() {
         })
         .collect();
     assert_eq!(succeeds(at, "clusters db", b""), grouped);
-    assert_eq!(succeeds(at, "clusters --input rows.txt -k 3", b""), grouped);
+    assert_eq!(succeeds(at, "clusters rows.txt -k 3", b""), grouped);
 
     let mut sorted = rows.clone();
     sorted.sort_unstable();
@@ -82,7 +82,7 @@ fn id_pairs_of_databases_and_lists_are_the_same() {
     fs::write(at.join("rows.txt"), "8 1\n8 2\n9 7\n9 1\n8 2\n255 3\n").unwrap();
     succeeds(at, "build db rows.txt --layout rotations:4", b"");
     let expected = ["1\t1\t1", "1\t2\t0", "1\t7\t0", "1\t7\t1", "2\t1\t1", "2\t7\t1"];
-    for line in ["pairs db --ids -k 1", "pairs --input rows.txt --ids -k 1"] {
+    for line in ["pairs db --ids -k 1", "pairs rows.txt --ids -k 1"] {
         let out = succeeds(at, line, b"");
         let found: BTreeSet<&str> = out.lines().collect();
         assert_eq!(found, BTreeSet::from(expected), "{line}");
@@ -211,7 +211,7 @@ fn wrong_command_lines_exit_with_2() {
         "query db -f 1 -k -1",
         "query db --frob",
         "pairs",
-        "pairs db --input x",
+        "pairs db --width 64",
         "explain",
         "explain db -n 5",
         "create other --width 63",

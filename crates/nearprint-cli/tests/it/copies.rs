@@ -1,4 +1,4 @@
-//! Byte-identical copies: `nearprint dedup --only-exact`, and those that `scan` shows, from outside.
+//! Byte-identical copies: `nearprint prune --copies`, and those that `scan` shows, from outside.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,14 +27,19 @@ fn words(seed: u64, count: usize) -> String {
     (0..count).map(|_| format!("word{} ", random.below(5000))).collect()
 }
 
-/// The two first columns of a list of duplicates.
-fn pairs(list: &str) -> Vec<(&str, &str)> {
-    let columns = |line: &'_ str| line.split('\t').collect::<Vec<_>>().len();
-    assert!(list.lines().all(|line| columns(line) == 6 && line.ends_with("\ttrue")), "{list}");
-    list.lines()
-        .map(|line| line.split_once('\t').unwrap())
-        .map(|(a, b)| (a, b.split('\t').next().unwrap()))
-        .collect()
+/// The copies that `prune` would delete, each with the file that stays.
+fn copies(at: &Path, options: &str) -> Vec<(String, String)> {
+    let printed = succeeds(at, &format!("prune {options} --copies --delete --dry-run"), b"");
+    let pair = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        assert!(cells.len() == 6 && cells[3..5] == ["1.0000", "true"], "{line}");
+        (cells[1].into(), cells[5].into())
+    };
+    printed.lines().map(pair).collect()
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|&(a, b)| (a.into(), b.into())).collect()
 }
 
 /// A content of one of few sizes, which differs from others in its first, middle or last byte.
@@ -92,10 +97,7 @@ fn the_copies_are_those_that_a_comparison_of_all_contents_finds() {
     expected.sort_unstable();
     assert!(expected.len() > 100);
     for threads in [1, 4] {
-        let line = format!("--threads {threads} dedup d --only-exact");
-        let list = succeeds(home.path(), &line, b"");
-        let expected: Vec<(&str, &str)> = expected.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-        assert_eq!(pairs(&list), expected);
+        assert_eq!(copies(home.path(), &format!("d --threads {threads}")), expected);
     }
 }
 
@@ -114,7 +116,7 @@ fn large_sparse_files_are_compared_in_the_middle() {
     for (name, at) in [("a", 50 << 20), ("b", (50 << 20) + 1), ("c", 50 << 20)] {
         sparse(name, at);
     }
-    assert_eq!(pairs(&succeeds(home.path(), "dedup . --only-exact", b"")), [("./c", "./a")]);
+    assert_eq!(copies(home.path(), "."), owned(&[("./c", "./a")]));
 }
 
 #[test]
@@ -141,29 +143,20 @@ fn regression_copies_are_found_whatever_they_contain_and_whatever_is_near() {
     for name in ["d/LICENSE", "d/s/LICENSE", "d/.git/a.txt"] {
         write(at, name, text.as_bytes(), 0);
     }
-    let list = succeeds(at, "dedup d --only-exact", b"");
     let texts = [("d/b.txt", "d/c.txt"), ("d/d.txt", "d/c.txt")];
     let pictures = [("d/2.avif", "d/1.avif"), ("d/2.pdf", "d/1.pdf"), ("d/2.png", "d/1.png")];
-    assert_eq!(pairs(&list), [&pictures[..], &texts].concat());
-    let list = succeeds(at, "dedup d --only-exact --no-ignore", b"");
-    assert_eq!(pairs(&list).len(), 7);
-    let list = succeeds(at, "dedup d --only-exact --exclude *.avif", b"");
-    assert_eq!(pairs(&list).len(), 4);
-    if cfg!(feature = "images") {
-        let list = succeeds(at, "dedup d --only-exact --images", b"");
-        assert_eq!(pairs(&list), [pictures[0], pictures[2]]);
-    }
-    let done = nearprint(at, "dedup d --only-exact -o kept.txt --duplicates gone.tsv", b"");
-    assert!(done.err.contains("5 byte-identical copies of 4 files"), "{}", done.err);
-    let kept = fs::read_to_string(at.join("kept.txt")).unwrap();
-    assert_eq!(kept.lines().count(), 7, "{kept}");
-    let dry = nearprint(at, "dedup d --only-exact --delete --dry-run --summary s.json", b"");
+    assert_eq!(copies(at, "d"), owned(&[&pictures[..], &texts].concat()));
+    assert_eq!(copies(at, "d --no-ignore").len(), 7);
+    assert_eq!(copies(at, "d --exclude *.avif").len(), 4);
+    let done = nearprint(at, "scan d --copies --report groups.html", b"");
+    assert!(done.err.contains("9 near-duplicates in 4 groups, 4 of them of exact copies"), "{}", done.err);
+    assert!(done.err.contains("near: the same bytes") && at.join("groups.html").exists(), "{}", done.err);
+    let dry = nearprint(at, "prune d --copies --delete --dry-run --summary s.json", b"");
     assert_eq!(dry.out.lines().count(), 5, "{}", dry.out);
     assert!(dry.err.contains("5 files, 5 of them exact copies"), "{}", dry.err);
     let summary = fs::read_to_string(at.join("s.json")).unwrap();
-    assert!(summary.contains("\"exact_copies\":5"), "{summary}");
-    succeeds(at, "dedup d --only-exact --delete --report groups.html", b"");
-    assert!(at.join("groups.html").exists());
+    assert!(summary.contains("\"copies\":5"), "{summary}");
+    succeeds(at, "prune d --copies --delete", b"");
     let stays = ["1.avif", "1.pdf", "1.png", "a.txt", "c.txt", "empty", "empty too", "LICENSE"];
     assert!(stays.iter().all(|name| at.join("d").join(name).exists()));
     assert!(!at.join("d/b.txt").exists() && !at.join("d/2.pdf").exists());
@@ -181,13 +174,11 @@ fn references_stay_and_are_kept() {
     for name in ["in/x", "in/y"] {
         write(at, name, b"\0 others", 1);
     }
-    let list = succeeds(at, "dedup in --only-exact --reference ref --reference in/ref", b"");
     let referred = [("in/a", "ref/c"), ("in/b", "ref/c")];
-    assert_eq!(pairs(&list), [&referred[..], &[("in/y", "in/x")]].concat());
-    let list = succeeds(at, "dedup in --only-exact --against ref --exclude ref", b"");
-    assert_eq!(pairs(&list), referred);
-    let list = succeeds(at, "dedup in --only-exact --keep last --exclude ref", b"");
-    assert_eq!(pairs(&list), [("in/a", "in/b"), ("in/x", "in/y")]);
+    let both = [&referred[..], &[("in/y", "in/x")]].concat();
+    assert_eq!(copies(at, "in --reference ref --reference in/ref"), owned(&both));
+    let last = [("in/a", "in/b"), ("in/x", "in/y")];
+    assert_eq!(copies(at, "in --keep last --exclude ref"), owned(&last));
 }
 
 #[test]
@@ -195,16 +186,18 @@ fn options_for_near_files_are_refused() {
     let home = tempfile::tempdir().unwrap();
     write(home.path(), "d/a", b"1", 0);
     for (options, named) in [
-        ("--db seen.np", "--db"),
-        ("--similarity 0.8", "nearness"),
-        ("--recipe simhash", "recipe"),
-        ("--unit line", "--unit"),
-        ("--keep newest:date", "no fields"),
+        ("--copies --db seen.np", "--db"),
+        ("--copies --similarity 0.8", "--similarity"),
+        ("--hardlink --similarity 0.8", "nearness"),
+        ("--reflink --recipe simhash", "recipe"),
+        ("--copies --keep newest:date", "shortest-path"),
+        ("--copies --keep longest", "shortest-path"),
     ] {
-        fails(home.path(), &format!("dedup d --only-exact {options}"), b"", 2, &[named]);
+        let act = if options.contains("--copies") { "--delete" } else { "" };
+        fails(home.path(), &format!("prune d {act} {options}"), b"", 2, &[named]);
     }
-    fails(home.path(), "dedup - --only-exact", b"", 2, &["standard input"]);
-    fails(home.path(), "dedup d --only-exact -o d/a", b"", 2, &["d/a"]);
+    fails(home.path(), "prune - --copies --delete", b"", 2, &["nearprint dedup -"]);
+    fails(home.path(), "prune d --copies --delete --summary d/a", b"", 2, &["d/a"]);
     let same: PathBuf = home.path().join("d/a");
     assert_eq!(fs::read(same).unwrap(), b"1");
 }
@@ -239,7 +232,7 @@ fn scan_shows_copies_of_files_that_it_does_not_compare_as_near() {
     assert!(scanned.err.contains("4 groups, 4 of them of exact copies"), "{}", scanned.err);
     let plain = succeeds(at, "scan d --max-size 1000 --all", b"");
     assert!(plain.contains("3 files\t16\n100.0%\tb.bin\t8\n100.0%\ta.bin\t8\n"), "{plain}");
-    assert_eq!(succeeds(at, "scan d --max-size 1000 -0", b"").split_terminator('\0').count(), 5);
+    assert_eq!(succeeds(at, "scan d --max-size 1000 --paths -0", b"").split_terminator('\0').count(), 5);
     succeeds(at, "scan d --max-size 1000 --report near.html", b"");
     assert!(fs::read_to_string(at.join("near.html")).unwrap().contains("a.bin"));
 }

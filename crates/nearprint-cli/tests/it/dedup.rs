@@ -628,9 +628,7 @@ fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() 
     let read = |path: &Path| fs::read_to_string(path).unwrap();
     let of_jobs: BTreeSet<String> = FileJob::names().map(str::to_string).collect();
     let help = succeeds(&root, "dedup --help", b"");
-    // What acts on files, compares pictures or bytes, or is of the program.
-    let others = "output help report summary reference wait move_to hardlink reflink delete only_exact any_owner \
-                  undo_list images quality rotated quiet verbose threads no_progress log";
+    let others = "output help report summary wait quiet verbose threads no_progress log";
     let others = others.split_whitespace().chain(Recipe::part_names()).map(str::to_string).collect();
     let in_help: BTreeSet<String> =
         options_in(&help).into_iter().map(|name| name.replace("db", "database")).collect();

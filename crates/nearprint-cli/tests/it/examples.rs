@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray};
 
-use super::apply;
+use super::chosen;
 use super::formats::write_parquet;
 use super::pictures::scene;
 use crate::cli::succeeds;
@@ -44,12 +44,12 @@ fn prepare(at: &Path) {
         write(at, &format!("bin/{name}"), format!("#!/bin/sh\n{script}\n").as_bytes());
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    for (seed, name) in (0..).zip(["new.jpg", "Pictures/a.png", "photos/a.jpg", "photos/b.jpg"]) {
+    for (seed, name) in (0..).zip(["new.jpg", "Photos/a.png", "photos/a.jpg", "photos/b.jpg"]) {
         fs::create_dir_all(at.join(name).parent().unwrap()).unwrap();
         scene(seed, 120, 80).save(at.join(name)).unwrap();
     }
     for line in [
-        "dedup --images photos --db pictures.np",
+        "scan photos --db pictures.np",
         "build corpus.np prints.txt",
         "build monday.np prints.txt",
         "build tuesday.np prints.txt",
@@ -171,8 +171,8 @@ fn the_examples_of_all_commands_run() {
                 let _ = fs::remove_dir_all(folder.join(line.split(' ').nth(1).unwrap()));
             }
             // A list of files is of the files that are there now.
-            if command == "apply" {
-                let list = apply::list(&folder, "articles", &[("b.txt", "a.txt")]);
+            if example.contains("--list") {
+                let list = chosen::list(&folder, "articles", &[("b.txt", "a.txt")]);
                 fs::write(folder.join("Downloads/nearprint-chosen.tsv"), list).unwrap();
             }
             let database = if example.contains("delete") && example.contains("--key") {

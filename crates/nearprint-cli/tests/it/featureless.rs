@@ -59,7 +59,7 @@ fn regression_commands_find_nothing_near_texts_without_features() {
     let outcome = nearprint(at, &format!("compare d/a d/copy {recipe}"), b"");
     assert_eq!((outcome.code, &*outcome.out), (0, "0\n"));
 
-    let scan = format!("scan d {recipe} --min-tokens 0");
+    let scan = format!("scan d {recipe} --min-words 0");
     let outcome = nearprint(at, &scan, b"");
     assert_eq!(outcome.out, "2 copies\t12\ta\n", "{}", outcome.err);
     assert!(outcome.err.contains("4 of the files: without a feature"), "{}", outcome.err);
@@ -123,7 +123,7 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
     let built = nearprint(at, explicit, columns.as_bytes());
     assert!(built.code == 0 && !built.err.contains("bits are compared"), "{}", built.err);
 
-    for line in ["create open.np --width 256", "pairs --input built.tsv --width 256"] {
+    for line in ["create open.np --width 256", "pairs built.tsv --width 256"] {
         write(at, "built.tsv", &prints.lines().map(|line| format!("{}\n", &line[..66])).collect::<String>());
         let outcome = nearprint(at, line, b"");
         assert!(

@@ -360,7 +360,7 @@ fn misfits_are_named() {
     for (name, width, content, words) in cases {
         fs::write(at.join(name), content).unwrap();
         fails(at, &format!("build bad {name} --width {width}"), b"", 5, words);
-        fails(at, &format!("clusters --input {name} --width {width}"), b"", 5, words);
+        fails(at, &format!("clusters {name} --width {width}"), b"", 5, words);
     }
     fs::write(at.join("q.txt.gz"), "7\n").unwrap();
     fails(at, "build bad q.txt.gz", b"", 5, &["q.txt.gz", "named as gzip"]);
@@ -449,7 +449,7 @@ fn lists_say_how_wide_they_are() {
     let minhash = succeeds(at, &format!("{fingerprint} --recipe minhash"), texts);
     for (command, num_lines) in [("pairs", 1), ("clusters", 2)] {
         let run = |options: &str, input: &str| {
-            let found = succeeds(at, &format!("{command} --input - {options}"), input.as_bytes());
+            let found = succeeds(at, &format!("{command} - {options}"), input.as_bytes());
             assert_eq!(found.lines().count(), num_lines, "{command} {options}: {found}");
             found
         };
@@ -459,7 +459,7 @@ fn lists_say_how_wide_they_are() {
         // Without a header, the digits say it. The distance of a header is used.
         run("-k 3", &format!("0x{:032x}\n0x{:032x}\n", 1, 3));
         run("", "# nearprint\twidth=64\tk=1\nfingerprint\tid\n1\t7\n3\t8\n60\t9\n");
-        fails(at, &format!("{command} --input - --width 64"), wide.as_bytes(), 5, &["64"]);
-        fails(at, &format!("{command} --input -"), minhash.as_bytes(), 2, &["nearprint build"]);
+        fails(at, &format!("{command} - --width 64"), wide.as_bytes(), 5, &["64"]);
+        fails(at, &format!("{command} -"), minhash.as_bytes(), 2, &["nearprint build"]);
     }
 }

@@ -388,7 +388,7 @@ fn regression_work_goes_on_where_no_thread_can_be_started() {
         "build db.np rows.txt",
         "pairs db.np > pairs",
         "clusters db.np > clusters",
-        "pairs --input rows.txt > listed",
+        "pairs rows.txt > listed",
         "query db.np rows.txt --limit 1 > found",
         "add db.np rows.txt",
         "verify db.np",

@@ -30,7 +30,7 @@ fn files(at: &Path) -> Vec<Option<Vec<u8>>> {
     ["t/a.txt", "t/b.txt", "t/s/c.txt"].map(|name| fs::read(at.join(name)).ok()).to_vec()
 }
 
-const ACTS: [&str; 4] = ["--delete --keep best", "--delete --only-exact", "--move-to gone", "--hardlink"];
+const ACTS: [&str; 4] = ["--delete --keep best", "--delete --copies", "--move-to gone", "--hardlink"];
 
 #[test]
 fn regression_one_file_under_two_names_is_no_copy_of_itself() {
@@ -52,9 +52,6 @@ fn regression_one_file_under_two_names_is_no_copy_of_itself() {
         "t/a.txt --reference t/a.txt",
         "t/a.txt --reference t",
         "t --reference t/s/hard.txt",
-        "t --against t",
-        "t/a.txt --against t",
-        "t --against t/a.txt --within",
         "t --reference t/s",
         &whole,
     ];
@@ -64,14 +61,14 @@ fn regression_one_file_under_two_names_is_no_copy_of_itself() {
             "L/a.txt t",
             "t t/ln.txt",
             "t --reference L",
-            "L --against t",
+            "L --reference t",
             "L t",
             "t/a.txt L",
         ]);
     }
     for input in inputs {
         for act in ACTS {
-            let line = format!("dedup {input} {act} --undo-list list.tsv");
+            let line = format!("prune {input} {act} --undo-list list.tsv");
             let outcome = nearprint(at, &line, b"");
             assert!(files(at) == before && at.join("t/s/hard.txt").exists(), "{line}: {}", outcome.err);
             assert!(outcome.code == 0 && !at.join("list.tsv").exists(), "{line}: {}", outcome.err);
@@ -87,9 +84,9 @@ fn regression_a_file_of_a_reference_never_goes() {
     folder(at);
     fs::copy(at.join("t/a.txt"), at.join("t/LICENSE")).unwrap();
     fs::copy(at.join("t/a.txt"), at.join("x.txt")).unwrap();
-    succeeds(at, "dedup t/LICENSE x.txt --reference t --delete --only-exact", b"");
+    succeeds(at, "prune t/LICENSE x.txt --reference t --delete --copies", b"");
     assert!(at.join("t/LICENSE").exists() && !at.join("x.txt").exists());
-    fails(at, "dedup t --reference nowhere --delete --only-exact --undo-list l", b"", 1, &["nowhere"]);
+    fails(at, "prune t --reference nowhere --delete --copies --undo-list l", b"", 1, &["nowhere"]);
 }
 
 #[test]
@@ -98,7 +95,7 @@ fn regression_a_list_of_a_report_names_files_not_paths() {
     let at = home.path();
     folder(at);
     fs::write(at.join("t/near.txt"), words(1, 199)).unwrap();
-    let listed = crate::apply::list(at, "t", &[("near.txt", "a.txt")]);
+    let listed = crate::chosen::list(at, "t", &[("near.txt", "a.txt")]);
     let (names, line) = listed.split_once('\n').unwrap();
     let cells: Vec<&str> = line.trim_end().split('\t').collect();
     let (near, a) = (cells[3], cells[4]);
@@ -114,7 +111,8 @@ fn regression_a_list_of_a_report_names_files_not_paths() {
         for list in [itself, circle] {
             fs::write(at.join("list.tsv"), list).unwrap();
             for act in ["--delete", "--move-to gone"] {
-                let outcome = nearprint(at, &format!("apply list.tsv {act} --undo-list undo.tsv"), b"");
+                let outcome =
+                    nearprint(at, &format!("prune --list list.tsv {act} --undo-list undo.tsv"), b"");
                 assert!([1, 5].contains(&outcome.code), "{spelling}: {}", outcome.err);
                 assert!(files(at) == before, "{spelling} {act}: {}", outcome.err);
                 if at.join("undo.tsv").exists() {
@@ -137,27 +135,27 @@ fn regression_files_are_moved_where_a_path_leads() {
     fs::write(at.join("file"), "").unwrap();
     succeeds(at, "create d.np", b"");
     let mut refused = vec![
-        ("dedup t --move-to t/gone", "is inside t"),
-        ("dedup t --move-to none/../t/gone", "is inside t"),
-        ("dedup t --reference reference --move-to reference/gone", "is inside reference"),
-        ("dedup t --move-to d.np", "is inside the database"),
-        ("dedup t --move-to d.np/deep/gone", "is inside the database"),
-        ("dedup t --delete --only-exact --undo-list d.np/l.tsv", "is inside the database"),
+        ("prune t --move-to t/gone", "is inside t"),
+        ("prune t --move-to none/../t/gone", "is inside t"),
+        ("prune t --reference reference --move-to reference/gone", "is inside reference"),
+        ("prune t --move-to d.np", "is inside the database"),
+        ("prune t --move-to d.np/deep/gone", "is inside the database"),
+        ("prune t --delete --copies --undo-list d.np/l.tsv", "is inside the database"),
         ("dedup t -o kept.txt --db d.np/deep.np", "is inside the database"),
-        ("dedup t --move-to file", "is no folder"),
+        ("prune t --move-to file", "is no folder"),
         ("create d.np/inner.np", "lies in the database"),
     ];
     if can_link() {
         symlink("t", at.join("into")).unwrap();
         symlink("d.np", at.join("database")).unwrap();
-        refused.push(("dedup t --move-to into/gone", "is inside t"));
-        refused.push(("dedup t --move-to database/gone", "is inside the database"));
+        refused.push(("prune t --move-to into/gone", "is inside t"));
+        refused.push(("prune t --move-to database/gone", "is inside the database"));
     }
     for (line, why) in refused {
         fails(at, line, b"", 2, &[why]);
     }
     assert!(at.join("t/s/a copy.txt").exists());
-    let moved = nearprint(&at.join("t"), "dedup . --move-to ../gone", b"");
+    let moved = nearprint(&at.join("t"), "prune . --move-to ../gone", b"");
     assert_eq!(moved.code, 0, "{}", moved.err);
     assert!(at.join("gone/s/a copy.txt").exists() && !at.join("t/s/a copy.txt").exists());
 }
@@ -188,7 +186,7 @@ fn regression_the_original_stays_and_its_copies_go() {
             out.lines().filter(|line| line.contains('\t')).map(|line| line.split('\t').nth(column).unwrap());
         cells.map(|cell| slashes(cell).rsplit('/').next().unwrap().to_string()).collect()
     };
-    let dry = succeeds(at, "dedup d --move-to gone --dry-run", b"");
+    let dry = succeeds(at, "prune d --move-to gone --dry-run", b"");
     assert_eq!(paths(&dry, 1), ["a cut.txt", "report (1).txt", "report - Copy.txt"]);
     assert_eq!(paths(&dry, 5), ["whole.txt", "report.txt", "report.txt"]);
     succeeds(at, "dedup d -o kept.txt", b"");
@@ -240,7 +238,7 @@ mod unix {
             fs::copy(path(b"\xfe.txt"), path(name)).unwrap();
         }
         for act in ["--move-to ../gone", "--hardlink", "--delete"] {
-            let done = nearprint(at, &format!("dedup . {act} --undo-list ../list.tsv"), b"");
+            let done = nearprint(at, &format!("prune . {act} --undo-list ../list.tsv"), b"");
             assert!(done.code == 0 && done.err.contains("2 files, 2 of them"), "{act}: {}", done.err);
             succeeds(at, "undo ../list.tsv", b"");
             fs::remove_file(home.path().join("list.tsv")).unwrap();
@@ -270,13 +268,13 @@ mod unix {
         for (act, list) in
             acts.iter().flat_map(|act| [None, Some(&lists[0]), Some(&lists[1])].map(|list| (act, list)))
         {
-            let mut dedup = Command::new(program);
-            dedup
-                .arg("dedup")
+            let mut prune = Command::new(program);
+            prune
+                .arg("prune")
                 .arg(tree.file_name().unwrap())
                 .args(act.iter().map(|word| OsStr::from_bytes(word)));
-            dedup.args(list.map(|_| "--undo-list")).args(list);
-            let done = dedup.current_dir(&here).output().unwrap();
+            prune.args(list.map(|_| "--undo-list")).args(list);
+            let done = prune.current_dir(&here).output().unwrap();
             let said = String::from_utf8(done.stderr).unwrap();
             assert!(done.status.success() && (act[0] == b"--hardlink" || !goes.exists()), "{said}");
             let undo = said.split('`').nth(1).unwrap();
@@ -309,15 +307,15 @@ mod unix {
         three(at);
         let b = at.join("d/b copy.txt");
         fs::set_permissions(&b, fs::Permissions::from_mode(0o4755)).unwrap();
-        let done = nearprint(at, "dedup d --delete --undo-list list.tsv", b"");
+        let done = nearprint(at, "prune d --delete --undo-list list.tsv", b"");
         assert_eq!(done.code, 0, "{}", done.err);
         assert!(done.err.contains("setuid") && done.err.contains("1 skipped") && b.exists(), "{}", done.err);
         succeeds(at, "undo list.tsv", b"");
         set_mode(&b, 0o600);
-        let linked = nearprint(at, "dedup d --hardlink", b"");
+        let linked = nearprint(at, "prune d --hardlink", b"");
         assert!(linked.code == 0 && linked.err.contains("owner or mode"), "{}", linked.err);
         assert_eq!([&b, &at.join("d/c copy.txt")].map(|path| fs::metadata(path).unwrap().nlink()), [1, 2]);
-        succeeds(at, "dedup d --hardlink --any-owner --undo-list all.tsv", b"");
+        succeeds(at, "prune d --hardlink --any-owner --undo-list all.tsv", b"");
         assert_eq!(fs::metadata(&b).unwrap().nlink(), 3);
         succeeds(at, "undo all.tsv", b"");
         assert_eq!((fs::metadata(&b).unwrap().nlink(), mode(&b)), (1, 0o600));
@@ -332,7 +330,7 @@ mod unix {
         if let Err(error) = give_to(&b, 1234) {
             return skip(Need::Root, "owners_come_back_from_a_list_that_is_trusted", &error.to_string());
         }
-        let done = nearprint(at, "dedup d --delete", b"");
+        let done = nearprint(at, "prune d --delete", b"");
         assert!(
             done.err.contains("`nearprint undo --trust nearprint-undo.tsv` restores all"),
             "{}",
@@ -348,7 +346,7 @@ mod unix {
         succeeds(at, "undo --trust nearprint-undo.tsv", b"");
         assert_eq!(fs::metadata(&b).unwrap().uid(), 1234);
         // A move takes its owner along.
-        succeeds(at, "dedup d --move-to gone", b"");
+        succeeds(at, "prune d --move-to gone", b"");
         succeeds(at, "undo gone/nearprint-undo.tsv", b"");
         assert_eq!(fs::metadata(&b).unwrap().uid(), 1234);
     }
@@ -379,7 +377,7 @@ fn regression_an_undo_list_is_bounded() {
     for name in ["a.txt", "b.txt"] {
         fs::write(at.join("d").join(name), words(1, 100)).unwrap();
     }
-    succeeds(&at, "dedup d --delete", b"");
+    succeeds(&at, "prune d --delete", b"");
     let list = fs::read_to_string(at.join("nearprint-undo.tsv")).unwrap();
     let undo = |list: &str, options: &str| -> Outcome {
         fs::write(at.join("list.tsv"), list).unwrap();

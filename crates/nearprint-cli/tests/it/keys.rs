@@ -64,7 +64,7 @@ fn an_export_is_read_back_as_it_was() {
     succeeds(at, "build jsonl --keys --input-format jsonl", objects.as_bytes());
     assert_eq!(succeeds(at, "export jsonl", b""), exported);
     // Files with keys are lists of fingerprints, too.
-    let from_list = succeeds(at, "pairs --input - --input-format tsv -k 1", exported.as_bytes());
+    let from_list = succeeds(at, "pairs - --input-format tsv -k 1", exported.as_bytes());
     assert_eq!(from_list.lines().count(), succeeds(at, "pairs db -k 1", b"").lines().count());
     succeeds(at, "query db - --input-format tsv -k 0", exported.as_bytes());
 }

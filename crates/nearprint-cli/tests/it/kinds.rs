@@ -76,7 +76,7 @@ fn regression_different_texts_in_an_old_encoding_are_not_near() {
     let given = nearprint(at, "scan films --encoding koi8-r", b"");
     assert!(given.err.contains("2 KOI8-R"), "{}", given.err);
     fails(at, "scan films --encoding nothing", b"", 2, &["not the name of an encoding"]);
-    succeeds(at, "dedup films --delete --undo-list undo.tsv", b"");
+    succeeds(at, "prune films --delete --undo-list undo.tsv", b"");
     assert_eq!(fs::read_dir(at.join("films")).unwrap().count(), 2);
 }
 
@@ -246,7 +246,7 @@ fn regression_what_another_command_is_for_is_refused_with_it() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0";
     ["photos/1.png", "photos/2.png"].iter().for_each(|name| write(at, name, png));
     fails(at, "compare photos/1.png photos/2.png", b"", 5, &["is a picture", "nearprint scan"]);
-    fails(at, "dedup photos --move-to gone", b"", 5, &["2 pictures", "dedup --images"]);
+    fails(at, "dedup photos -o kept", b"", 5, &["2 pictures", "nearprint scan"]);
     fails(at, "fingerprint photos", b"", 5, &["2 pictures", "fingerprint --recipe pdq"]);
 }
 

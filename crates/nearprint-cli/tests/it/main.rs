@@ -4,11 +4,10 @@
 
 mod actions;
 mod answers;
-mod apply;
+mod chosen;
 mod cli;
 mod commands;
 mod copies;
-mod cross;
 mod decontaminate;
 mod dedup;
 mod dedup_killed;
@@ -29,6 +28,7 @@ mod minhash;
 mod other_programs;
 mod outcomes;
 mod outputs;
+mod pairs;
 #[cfg(feature = "images")]
 mod pictures;
 mod pipes;

@@ -84,7 +84,7 @@ fn a_database_of_bands_answers_like_its_recipe() {
     fails(at, "query db.np -f 0x00 -k 97", b"", 2, &["96"]);
 
     succeeds(at, "create plain.np --width 256", b"");
-    for line in ["cross db.np plain.np", "query db.np plain.np -f 0x00"] {
+    for line in ["pairs db.np plain.np", "query db.np plain.np -f 0x00"] {
         fails(at, line, b"", 2, &["bands:10x16", "auto"]);
     }
     fails(at, "pairs plain.np --similarity 0.5", b"", 2, &["--similarity", "-k"]);

@@ -6,8 +6,8 @@ use std::path::Path;
 use image::imageops::{self, FilterType};
 use image::{DynamicImage, RgbImage};
 
+use crate::cli::fails;
 use crate::cli::slashed::{nearprint, succeeds};
-use crate::cli::{fails, slashes};
 use testkit::Random;
 
 /// A picture of random colours that run into each other.
@@ -105,13 +105,13 @@ fn rotations_are_asked_for() {
         out.contains("4 pictures\t") && out.contains("sub/turned.png") && out.contains("mirrored"),
         "{out}"
     );
-    let out = succeeds(home.path(), "scan d --no-images", b"");
+    let out = succeeds(home.path(), "scan d --images none", b"");
     assert!(!out.contains(".png"), "{out}");
-    let out = succeeds(home.path(), "scan d --images=loose --quality 0", b"");
+    let out = succeeds(home.path(), "scan d --images=loose --min-detail 0", b"");
     assert!(out.contains("half.jpg"), "{out}");
-    let strict = succeeds(home.path(), "scan d --images=strict --quality 0", b"");
+    let strict = succeeds(home.path(), "scan d --images=strict --min-detail 0", b"");
     assert!(strict.contains("1.png") && strict.len() < out.len(), "{strict}");
-    fails(home.path(), "scan d --quality 101", b"", 2, &["from 0 to 100"]);
+    fails(home.path(), "scan d --min-detail 101", b"", 2, &["from 0 to 100"]);
     fails(home.path(), "scan d --images=often", b"", 2, &["strict, default, loose"]);
 }
 
@@ -148,7 +148,7 @@ fn pictures_are_looked_up() {
     assert_eq!(rest, "d/sub/turned.png\n");
     assert_eq!(succeeds(at, "query p.np d/sub/turned.png --rotated --top 1", b"").lines().count(), 1);
     // All commands for fingerprints serve these databases.
-    for line in ["pairs p.np", "clusters p.np", "cross p.np p.np"] {
+    for line in ["pairs p.np", "clusters p.np", "pairs p.np p.np"] {
         assert!(!succeeds(at, line, b"").is_empty(), "{line}");
     }
     assert!(succeeds(at, "stats p.np", b"").contains("pdq"));
@@ -169,114 +169,84 @@ fn pictures_are_looked_up() {
     }
 }
 
-/// The numbers of pictures, decoded ones and near ones of a summary.
-fn numbers(err: &str) -> [usize; 3] {
-    let line = err.lines().find(|line| line.contains("decoded now")).unwrap_or_else(|| panic!("{err}"));
-    let number =
-        |before: &str| line.split(before).next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
-    [number(" pictures,"), number(" decoded now"), number(" near a kept one")]
-}
-
 #[test]
 fn pictures_are_decoded_once_and_compared_with_all() {
     let home = home();
     let at = home.path();
-    let dedup = |line: &str| {
-        let outcome = nearprint(at, line, b"");
+    // What would be moved, and the numbers of pictures that are compared, decoded and could go.
+    let prune = |line: &str| {
+        let outcome = nearprint(at, &format!("{line} --exclude *.psd --summary counts.json"), b"");
         assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
-        (outcome.out, numbers(&outcome.err))
+        let counts: serde_json::Value =
+            serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+        let names = ["compared_pictures", "decoded_pictures", "spare_files", "too_plain"];
+        (outcome.out, names.map(|name| counts[name].as_u64().unwrap()))
     };
-    let (dry, counts) = dedup("dedup --images d --db p.np --dry-run");
-    assert_eq!((dry, counts, at.join("p.np").exists()), (String::new(), [11, 11, 2], false));
-    let (out, counts) = dedup("dedup --images d --db p.np --summary counts.json");
-    assert_eq!(counts, [11, 11, 2]);
-    let counts: serde_json::Value =
-        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
-    let numbers = ["pictures", "decoded", "near", "exact_copies"].map(|name| counts[name].as_u64().unwrap());
-    assert_eq!(numbers, [11, 11, 2, 1], "{counts}");
-    assert_eq!(counts["left_out_files"]["Photoshop"], 2, "{counts}");
-    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
-    assert_eq!((lines[0][0], lines[0][1], lines[0][2]), ("d/copy.png", "d/1.png", "0"));
-    assert_eq!((lines[0][5], lines[1][5]), ("true", "false"));
-    assert_eq!((lines[1][0], lines[1][1]), ("d/sub/half.jpg", "d/0.png"));
+    const DRY: &str = "prune d --db p.np --move-to gone --dry-run";
+    let (dry, counts) = prune(DRY);
+    assert_eq!((counts, at.join("p.np").exists()), ([10, 11, 2, 1], false));
+    let lines: Vec<Vec<&str>> = dry.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!((lines[0][1], lines[0][4], lines[0][5]), ("d/copy.png", "true", "d/1.png"));
+    assert_eq!((lines[1][1], lines[1][4], lines[1][5]), ("d/sub/half.jpg", "false", "d/0.png"));
+    assert_eq!(prune("scan d --db p.np").1, [10, 11, 2, 1]);
     // The same again, without decoding.
-    assert_eq!(dedup("dedup --images d --db p.np"), (out, [11, 0, 2]));
+    assert_eq!(prune(DRY), (dry, [10, 0, 2, 1]));
     // With rotations, each is decoded once more.
-    let (rotated, counts) = dedup("dedup --images d --db p.np --rotated");
-    assert_eq!(counts, [11, 11, 4], "{rotated}");
-    assert_eq!(dedup("dedup --images d --db p.np --rotated"), (rotated, [11, 0, 4]));
-    assert_eq!(dedup("dedup --images d --db p.np").1, [11, 0, 2]);
+    let (rotated, counts) = prune("scan d --db p.np --rotated");
+    assert_eq!(counts, [10, 11, 4, 1], "{rotated}");
+    assert_eq!(prune("scan d --db p.np --rotated"), (rotated, [10, 0, 4, 1]));
+    assert_eq!(prune("scan d --db p.np").1, [10, 0, 2, 1]);
 
     // Another folder: what is remembered is kept, however good the new ones are.
     fs::create_dir(at.join("new")).unwrap();
     scene(2, 320, 240).resize_exact(640, 480, FilterType::Triangle).save(at.join("new/large.png")).unwrap();
     scene(77, 320, 240).save(at.join("new/other.png")).unwrap();
-    let (out, counts) = dedup("dedup --images new --db p.np -o kept.txt --duplicates gone.tsv");
-    assert_eq!((out.as_str(), counts), ("", [2, 2, 1]));
-    assert_eq!(slashes(&fs::read_to_string(at.join("kept.txt")).unwrap()), "new/other.png\n");
-    let gone = slashes(&fs::read_to_string(at.join("gone.tsv")).unwrap());
-    assert!(gone.starts_with("new/large.png\t") && gone.contains("/d/2.png\t"), "{gone}");
+    let (out, counts) = prune("prune new --db p.np --move-to gone --dry-run");
+    assert_eq!(counts, [2, 2, 1, 0]);
+    assert!(
+        out.starts_with("move\tnew/large.png\tgone/new/large.png\t") && out.ends_with("/d/2.png\n"),
+        "{out}"
+    );
     // Without what is not there any more.
     fs::remove_file(at.join("d/2.png")).unwrap();
-    assert_eq!(dedup("dedup --images d --db p.np").1, [10, 0, 2]);
-    assert_eq!(dedup("dedup --images new --db p.np").1, [2, 0, 0]);
+    assert_eq!(prune("scan d --db p.np").1, [9, 0, 2, 1]);
+    assert_eq!(prune("scan new --db p.np").1, [2, 2, 0, 0]);
     // A changed file is decoded.
     scene(88, 100, 100).save(at.join("d/1.png")).unwrap();
-    assert_eq!(dedup("dedup --images d --db p.np").1, [10, 1, 1]);
+    assert_eq!(prune("scan d --db p.np").1, [9, 1, 1, 1]);
     // The commands for fingerprints show paths as keys.
     let found = succeeds(at, "query p.np d/sub/half.jpg", b"");
     assert!(found.lines().next().unwrap().ends_with("/d/sub/half.jpg"), "{found}");
     let clusters = succeeds(at, "clusters p.np", b"");
     assert!(clusters.contains("/d/0.png") && clusters.contains("/d/sub/half.jpg"), "{clusters}");
     assert!(succeeds(at, "export p.np", b"").contains("/d/0.png"));
-    for line in ["pairs p.np", "cross p.np p.np", "verify p.np"] {
+    for line in ["pairs p.np", "pairs p.np p.np", "verify p.np"] {
         succeeds(at, line, b"");
     }
     fails(at, "dedup d -o x --db p.np", b"", 2, &["p.np"]);
     succeeds(at, "create t.np --recipe minhash --keys", b"");
-    fails(at, "dedup --images d --db t.np", b"", 2, &["no database of pictures"]);
+    fails(at, "scan d --db t.np", b"", 2, &["no database of pictures"]);
 }
 
 #[test]
 fn pictures_are_moved_and_come_back() {
     let home = home();
     let at = home.path();
-    let before = succeeds(at, "dedup --images d --duplicates before.tsv -o kept.txt", b"");
-    assert_eq!(before, "");
-    let planned = succeeds(at, "dedup --images d --move-to gone --dry-run", b"");
-    assert!(planned.starts_with("move\t") && planned.lines().count() == 2, "{planned}");
+    let planned = succeeds(at, "prune d --move-to gone --dry-run", b"");
+    assert!(planned.starts_with("move\t") && planned.lines().count() == 3, "{planned}");
     assert!(at.join("d/copy.png").exists());
-    succeeds(at, "dedup --images d --db p.np --move-to gone", b"");
+    succeeds(at, "prune d --db p.np --move-to gone", b"");
     assert!(at.join("gone/d/copy.png").exists() && !at.join("d/copy.png").exists());
     assert!(at.join("gone/d/sub/half.jpg").exists() && at.join("d/0.png").exists());
     succeeds(at, "undo gone/nearprint-undo.tsv", b"");
     assert!(at.join("d/copy.png").exists());
-    succeeds(at, "dedup --images d --hardlink --undo-list links.tsv", b"");
+    succeeds(at, "prune d --hardlink --undo-list links.tsv", b"");
     let inode = |name: &str| testkit::files::inode(&at.join(name));
     assert!(inode("d/copy.png") == inode("d/1.png") && at.join("d/sub/half.jpg").exists());
     // References stay, also inside an input, and however small they are.
-    let out = succeeds(at, "dedup --images d --reference d/sub", b"");
-    assert!(out.starts_with("d/0.png\td/sub/half.jpg\t"), "{out}");
-    fails(at, "dedup --images d --delete --report x.html --dry-run", b"", 2, &["--dry-run"]);
-    for output in ["-o", "--duplicates", "--report"] {
-        fails(at, &format!("dedup --images d {output} d/0.png"), b"", 2, &["d/0.png", "is also an input"]);
-    }
-    fails(at, "dedup d --delete --db seen.np", b"", 2, &["cannot be used with"]);
-}
-
-#[test]
-fn the_page_shows_what_is_about_to_be_moved() {
-    let home = home();
-    let at = home.path();
-    succeeds(at, "dedup --images d --rotated --move-to gone --report moved.html", b"");
-    assert!(!at.join("d/copy.png").exists());
-    let page = fs::read_to_string(at.join("moved.html")).unwrap();
-    let shown = slashes(&page);
-    assert_eq!(page.matches("data:image/jpeg;base64,").count(), 6, "two groups");
-    for part in ["d/sub/turned.png", "1 are exact copies", "PDQ within 31 of 256 bits, turned"] {
-        assert!(shown.contains(part), "{part}");
-    }
-    keep(&page, "moved.html");
+    let out = succeeds(at, "prune d --reference d/sub --move-to gone --dry-run --undo-list none", b"");
+    assert!(out.starts_with("move\td/0.png\tgone/d/0.png\t") && out.contains("\td/sub/half.jpg\n"), "{out}");
+    fails(at, "prune d --delete --db p.np --images none", b"", 2, &["--images none"]);
 }
 
 /// Keeps a page for the browser.
@@ -326,17 +296,20 @@ fn regression_pictures_of_several_frames_are_only_copies_byte_for_byte() {
         assert!(outcome.out.contains("2 copies\t"), "{}", outcome.out);
     }
     for database in ["", " --db seen.np", " --db seen.np --rotated", " --db seen.np --rotated"] {
-        let outcome = nearprint(at, &format!("dedup --images d{database} --summary counts.json"), b"");
+        succeeds(at, &format!("scan d{database}"), b"");
+        let line = format!("prune d{database} --move-to gone --dry-run --summary counts.json");
+        let outcome = nearprint(at, &line, b"");
         assert_eq!(outcome.code, 0, "{}", outcome.err);
         assert!(outcome.err.contains(note), "{}", outcome.err);
+        let cells = |line: &'_ str| line.split('\t').map(str::to_string).collect::<Vec<_>>();
         let names: Vec<String> =
-            outcome.out.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" ")).collect();
+            outcome.out.lines().map(cells).map(|cells| format!("{} {}", cells[1], cells[5])).collect();
         assert_eq!(names, ["d/c.gif d/a.gif", "d/still.gif d/large.png"], "{}", outcome.out);
         let counts = fs::read_to_string(at.join("counts.json")).unwrap();
         assert!(counts.contains("\"several_frames\":3"), "{counts}");
     }
-    let again = nearprint(at, "dedup --images d --db seen.np", b"");
-    assert!(again.err.contains(" 0 decoded now"), "{}", again.err);
+    succeeds(at, "scan d --db seen.np --summary counts.json", b"");
+    assert!(fs::read_to_string(at.join("counts.json")).unwrap().contains("\"decoded_pictures\":0"));
     assert_eq!(succeeds(at, "query seen.np d/still.gif -k 31", b"").lines().count(), 2);
     for command in ["query seen.np d/a.gif -k 31", "fingerprint d/a.gif"] {
         fails(at, command, b"", 5, &["a.gif", "several frames or pages"]);

@@ -138,7 +138,7 @@ fn tables_have_names_where_they_are_wanted() {
     for (line, names, json) in [
         ("pairs p.np", "a\tb\tdistance", r#"{"a":"1","b":"3","distance":1}"#),
         ("clusters p.np", "cluster\tfingerprint\tid\tkey", r#"{"cluster":0,"fingerprint":"1""#),
-        ("cross p.np p.np --ids", "id_a\tid_b\tdistance\tkey_a\tkey_b", r#"{"id_a":""#),
+        ("pairs p.np p.np --ids", "id_a\tid_b\tdistance\tkey_a\tkey_b", r#"{"id_a":""#),
         ("pairs p.np --ids", "id_a\tid_b\tdistance\tkey_a\tkey_b", r#"{"id_a":""#),
         ("query p.np -f 1", "query\tdistance\tfingerprint\tid\tkey", r#"{"query":"1","distance":0"#),
     ] {

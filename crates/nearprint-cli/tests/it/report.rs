@@ -135,8 +135,8 @@ fn clusters_become_a_page() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("prints.txt"), "0\n1\n3\n0xff00000000000000\n0xff00000000000001\n0xabcdef\n").unwrap();
-    let expected = succeeds(at, "clusters --input prints.txt -k 3", b"");
-    assert_eq!(succeeds(at, "clusters --input prints.txt -k 3 --report list.html", b""), expected);
+    let expected = succeeds(at, "clusters prints.txt -k 3", b"");
+    assert_eq!(succeeds(at, "clusters prints.txt -k 3 --report list.html", b""), expected);
     let list = page(at, "list.html");
     succeeds(at, "build corpus.np prints.txt", b"");
     assert_eq!(succeeds(at, "clusters corpus.np -k 3 --report corpus.html", b""), expected);

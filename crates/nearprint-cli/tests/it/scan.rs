@@ -179,7 +179,7 @@ fn what_is_no_text_is_left_out_and_counted() {
         symlink(at.join("a/one"), at.join("a/link")).unwrap();
         symlink(at.join("a"), at.join("b/loop")).unwrap();
     }
-    let outcome = nearprint(at, "scan . --max-size 100K --min-tokens 30 --summary counts.json", b"");
+    let outcome = nearprint(at, "scan . --max-size 100K --min-words 30 --summary counts.json", b"");
     assert_eq!(outcome.code, 0);
     let (len, latin) = (text.len(), text.len() + 4);
     let expected = format!(
@@ -228,7 +228,7 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fails(at, "scan nowhere", b"", 1, &["cannot open", "nowhere"]);
-    fails(at, "scan", b"", 2, &["<PATH>"]);
+    fails(at, "scan -", b"", 2, &["nearprint dedup -"]);
     fails(at, "scan . --width 512", b"", 2, &["256"]);
     fails(at, "scan . --max-size x", b"", 2, &["512M"]);
     let text = words(1, 300);
@@ -475,11 +475,13 @@ fn paths_are_printed_alone() {
     }
     let printed = |options: &str| succeeds(at, &format!("scan d {options}"), b"").replace('\\', "/");
     let slash = |text: &str| text.replace('\\', "/");
-    assert_eq!(printed("-0"), format!("d/{odd}\0"));
-    assert_eq!(printed("-v"), "d/alone\nd/other\u{e9}\n");
-    assert_eq!(printed("-v0"), "d/alone\0d/other\u{e9}\0");
-    assert_eq!(printed("-0 --limit 0"), "");
+    assert_eq!(printed("--paths -0"), format!("d/{odd}\0"));
+    assert_eq!(printed("--paths"), slash(&format!("d/{shown}\n")));
+    assert_eq!(printed("--unique"), "d/alone\nd/other\u{e9}\n");
+    assert_eq!(printed("--unique -0"), "d/alone\0d/other\u{e9}\0");
+    assert_eq!(printed("--paths -0 --limit 0"), "");
     write(at, &format!("d/{odd}"), words(9, 100).as_bytes());
-    assert_eq!(printed("--invert-match"), slash(&format!("d/a\nd/alone\nd/{shown}\nd/other\u{e9}\n")));
-    fails(at, "scan d -v --json", b"", 2, &["--json"]);
+    assert_eq!(printed("--unique"), slash(&format!("d/a\nd/alone\nd/{shown}\nd/other\u{e9}\n")));
+    fails(at, "scan d --unique --json", b"", 2, &["--json"]);
+    fails(at, "scan d -0", b"", 2, &["--paths or --unique"]);
 }

@@ -133,16 +133,16 @@ fn cross_compares_documents_of_one_recipe_exactly() {
     fs::write(at.join("new.jsonl"), format!("{{\"id\":\"new\",\"text\":\"{}\"}}\n", text(0, 200))).unwrap();
     let line = "dedup new.jsonl -o new --db new.np --key-field id --recipe hash=minhash:10x16,1";
     succeeds(at, line, b"");
-    let found = succeeds(at, "cross new.np seen.np --ids --similarity 0.5", b"");
+    let found = succeeds(at, "pairs new.np seen.np --ids --similarity 0.5", b"");
     assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "100.00%"], ["new", "b", &similarity("a", "b")]]);
-    let prints = succeeds(at, "cross new.np seen.np", b"");
+    let prints = succeeds(at, "pairs new.np seen.np", b"");
     assert_eq!(columns(&prints, &[2, 3]), [["0", "100.00%"]]);
     // Where one of the databases keeps no evidence, fingerprints are compared.
     succeeds(at, &format!("{} --evidence none", line.replace("new.np", "plain.np")), b"");
-    let estimated = succeeds(at, "cross plain.np seen.np --ids", b"");
+    let estimated = succeeds(at, "pairs plain.np seen.np --ids", b"");
     assert_eq!(columns(&estimated, &[3, 4]), [["new", "a"]]);
     succeeds(at, "create other.np --recipe cjk", b"");
-    fails(at, "cross other.np seen.np", b"", 2, &["seen.np", "holds fingerprints of 256 bits"]);
+    fails(at, "pairs other.np seen.np", b"", 2, &["seen.np", "holds fingerprints of 256 bits"]);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn regression_recipes_with_other_limits_make_the_same_fingerprints() {
         let command = format!("dedup - -o out --db {limit}.np --similarity {limit} {options}");
         succeeds(at, &command, line.as_bytes());
     }
-    let outcome = nearprint(at, "cross 0.7.np 0.9.np", b"");
+    let outcome = nearprint(at, "pairs 0.7.np 0.9.np", b"");
     assert_eq!((outcome.out.lines().count(), &*outcome.err), (1, ""));
 }
 

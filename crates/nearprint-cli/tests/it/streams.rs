@@ -36,14 +36,14 @@ const PRINTING: [&str; 18] = [
     "query a.np -f 1",
     "pairs a.np",
     "clusters a.np",
-    "cross a.np a.np",
+    "pairs a.np a.np",
     "stats a.np",
     "explain a.np",
     "fingerprint a.txt",
     "compare a.txt a.txt",
     "compare a.txt b.txt",
     "matrix prints.txt",
-    "scan a.txt a.txt --min-tokens 1",
+    "scan a.txt a.txt --min-words 1",
     "dedup in.jsonl -o -",
     "decontaminate in.jsonl --against b.txt -o -",
     "completions bash",
@@ -143,7 +143,7 @@ fn regression_a_named_pipe_in_a_folder_does_not_block() {
     }
     let pipe = Command::new("mkfifo").arg("d/pipe").arg("pipe").current_dir(at).status().unwrap();
     assert!(pipe.success());
-    for line in ["scan d --min-tokens 1 --report r.html", "dedup d -o k --duplicates g --report r.html"] {
+    for line in ["scan d --min-words 1 --report r.html", "dedup d -o k --duplicates g --report r.html"] {
         succeeds(at, line, b"");
     }
     // A pipe that is named is read, once; what needs two passes says so.
@@ -200,7 +200,7 @@ fn regression_without_file_handles_commands_say_so() {
     let limited = |handles: u32, line: &str| outcome(at, &format!("ulimit -n {handles}; $np {line}"));
     let mut refused = 0;
     for handles in 4..14 {
-        let (code, err) = limited(handles, "scan d --min-tokens 1");
+        let (code, err) = limited(handles, "scan d --min-words 1");
         assert!(code == Some(0) && err.contains("100 files") || code == Some(1), "{handles}: {err}");
         let (code, err) = limited(handles, "-q dedup d -o out");
         assert!(
@@ -258,11 +258,11 @@ fn outputs_have_a_limit() {
     succeeds(at, "dedup in.jsonl -o out --db documents.np --similarity 0.96", b"");
     for line in [
         "pairs dense.np -k 2 --header --max-output 1000",
-        "pairs --input dense.txt -k 2 --header --max-output 1000",
-        "pairs --input dense.txt -k 2 --ids --max-output 1000",
+        "pairs dense.txt -k 2 --header --max-output 1000",
+        "pairs dense.txt -k 2 --ids --max-output 1000",
         "pairs documents.np --ids --similarity 0.9 --max-output 300",
         "clusters dense.np -k 1 --header --max-output 1000",
-        "clusters --input dense.txt -k 1 --max-output 1000",
+        "clusters dense.txt -k 1 --max-output 1000",
         "clusters documents.np --similarity 0.9 --max-output 70",
     ] {
         let outcome = nearprint(at, line, b"");
@@ -279,7 +279,7 @@ fn outputs_have_a_limit() {
     for line in [
         format!("pairs dense.np -k 1 --max-output {}", all - 1),
         format!("pairs dense.np -k 1 --ids --max-output {}", all - 1),
-        format!("pairs --input dense.txt -k 1 --max-output {}", all - 1),
+        format!("pairs dense.txt -k 1 --max-output {}", all - 1),
         "clusters dense.np -k 1 --max-output 4999".to_string(),
     ] {
         let outcome = nearprint(at, &line, b"");

@@ -39,12 +39,12 @@ fn summaries_are_written() {
     for name in ["d/a.txt", "d/b.txt"] {
         fs::write(at.join(name), &text).unwrap();
     }
-    let acted = &counts("dedup d --move-to gone", b"")["acted"];
-    assert_eq!([&acted["files"], &acted["exact_copies"], &acted["bytes"]], [1, 1, text.len()]);
+    let acted = &counts("prune d --move-to gone", b"")["acted"];
+    assert_eq!([&acted["files"], &acted["copies"], &acted["bytes"]], [1, 1, text.len()]);
     let undone = counts("undo gone/nearprint-undo.tsv", b"");
     assert_eq!([&undone["restored"], &undone["nothing_to_undo"], &undone["failed"]], [1, 0, 0]);
-    fs::write(at.join("list.tsv"), crate::apply::list(at, "d", &[("b.txt", "a.txt")])).unwrap();
-    assert_eq!(counts("apply list.tsv --hardlink", b"")["files"], 1);
+    fs::write(at.join("list.tsv"), crate::chosen::list(at, "d", &[("b.txt", "a.txt")])).unwrap();
+    assert_eq!(counts("prune --list list.tsv --hardlink", b"")["files"], 1);
 
     let pages: String = (0..40)
         .map(|page| format!("{{\"text\":\"{}\"}}\n", text.replace("word1", &format!("w{}", page / 2))))

@@ -44,7 +44,7 @@ fn widths_that_contradict_are_refused() {
     }
     fails(at, "query d128 -f 0x00 -k 129", b"", 2, &["128 bits differ by at most 128"]);
     fails(at, "query d64 d128 -f 0", b"", 2, &["d128", "128 bits", "one width"]);
-    fails(at, "cross d256 d64", b"", 2, &["d64", "64 bits", "hint:"]);
+    fails(at, "pairs d256 d64", b"", 2, &["d64", "64 bits", "hint:"]);
     fails(at, "create other --width 96", b"", 2, &["64, 128, 256"]);
     fails(at, "pairs d128 --width 128", b"", 2, &["--width"]);
     fails(at, "clusters d128 --width 128", b"", 2, &["--width"]);

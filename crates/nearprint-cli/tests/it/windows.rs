@@ -61,10 +61,10 @@ fn names_in_another_case_are_the_same_files() {
     for name in ["a.txt", "b.txt"] {
         fs::write(at.join("d").join(name), "one two three four five\n").unwrap();
     }
-    let scan = nearprint(at, "scan d D --min-tokens 1", b"");
+    let scan = nearprint(at, "scan d D --min-words 1", b"");
     assert_eq!((scan.code, slashes(&scan.out).as_str()), (0, "2 copies\t24\td/a.txt\n"), "{}", scan.err);
     assert!(scan.err.contains("2 further names of files"), "{}", scan.err);
-    let one = nearprint(at, r"scan d\a.txt D\A.TXT --min-tokens 1", b"");
+    let one = nearprint(at, r"scan d\a.txt D\A.TXT --min-words 1", b"");
     assert_eq!((one.code, one.out.as_str()), (0, ""), "{}", one.err);
 }
 
@@ -77,7 +77,7 @@ fn reserved_names_are_refused_or_named() {
         // A path in this form has no reserved names.
         fs::write(format!(r"\\?\{}\d\{name}", at.display()), "one two three four five\n").unwrap();
     }
-    let scan = nearprint(at, "scan d --min-tokens 1", b"");
+    let scan = nearprint(at, "scan d --min-words 1", b"");
     assert_eq!(scan.code, 0, "{}", scan.err);
     // Windows 11 reserves names without an extension only.
     match scan.err.contains(r"cannot read d\aux.txt: a device") {
@@ -93,8 +93,8 @@ fn reserved_names_are_refused_or_named() {
         refused(&format!("dedup in.jsonl -o {name}"), name);
         refused(&format!("dedup in.jsonl -o out.jsonl --duplicates {name} --db new.np"), name);
         refused(&format!("dedup in.jsonl --shards 2 -o {name}"), name);
-        refused(&format!("dedup d --move-to {name}"), name);
-        refused(&format!("dedup d --move-to gone --undo-list {name}"), name);
+        refused(&format!("prune d --move-to {name}"), name);
+        refused(&format!("prune d --move-to gone --undo-list {name}"), name);
         refused(&format!("scan d --report {name}"), name);
         refused(&format!("man --dir {name}"), name);
     }

@@ -1,8 +1,5 @@
 //! `nearprint dedup`
 
-mod copies;
-mod picture_report;
-mod pictures;
 mod report;
 mod summary;
 
@@ -11,11 +8,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{
-    DocumentArgs, GivenArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, ReportArgs,
-    SummaryArgs, WriterArgs,
+    DocumentArgs, GivenArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, SummaryArgs, WriterArgs,
 };
-use crate::commands::action::{ActCounts, ActionArgs, Plan, refuse_inside_database};
-use crate::input::refused::refuse_databases;
+use crate::input::refused::{refuse_databases, refuse_inside_database};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
@@ -52,10 +47,6 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 /// written without repeated ones: menus, licences, footers. By default, only paragraphs with the
 /// same words are repeated ones.
 ///
-/// With --images, pictures are compared.
-///
-/// With --only-exact, files are compared byte for byte, whatever they contain.
-///
 /// The summary counts exact copies (the same words in the same order) apart from other
 /// near-duplicates, and all of them by similarity: the exact one, or with --confirm the similarity of the texts.
 /// With -k, simhash or --evidence none, fingerprints estimate it: Jaccard's for MinHash, the cosine
@@ -66,9 +57,6 @@ Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
-  nearprint dedup articles --move-to gone --dry-run
-  nearprint dedup photos --only-exact --hardlink --dry-run
-  nearprint dedup --images photos --db pictures.np --move-to gone --dry-run
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
@@ -86,11 +74,11 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     /// The file for kept documents, or for the paths of kept files of folders; - for standard output. A folder, or
     /// a name that ends in /, gets a file for each input, with the same name and format; no file in it is replaced
-    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["dry_run", "action", "images", "only_exact"])]
+    #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
     /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the
     /// next one in turn
-    #[arg(long, value_name = "N", requires = "output", conflicts_with = "images", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
+    #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
     shards: Option<u32>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
@@ -109,21 +97,6 @@ pub(super) struct Args {
     /// With --against, compare the inputs with each other, too
     #[arg(long, requires = "against", help_heading = "Database options")]
     within: bool,
-    /// Compare the files of folders with those below DIR first, which are never removed; may be given
-    /// several times. DIR may be inside an input
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["unit", "cluster_size"], help_heading = "Duplicate options")]
-    reference: Vec<PathBuf>,
-    #[command(flatten)]
-    action: ActionArgs,
-    /// Compare the pictures of folders instead of texts, by PDQ fingerprints, and keep the best one of several near
-    /// ones: the one with the most pixels, then the most bytes. HOW is strict (15 of 256 bits), default (31) or
-    /// loose (47); -k sets the bits. With --db, pictures are remembered by path, size and time, and decoded once;
-    /// pictures of other folders stay, and are compared first. Without any output, near-duplicates are printed as in
-    /// --duplicates
-    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, default_missing_value = "default", require_equals = true, conflicts_with_all = ["against", "within", "annotate", "cluster_size", "unit", "confirm", "evidence", "similarity", "min_tokens", "min_features", "missing", "add_fingerprint", "keep_fields", "old_id", "cleaned", "restart", "again", "recipe"], help_heading = "Picture options")]
-    images: Option<PictureNear>,
-    #[command(flatten)]
-    pictures: PictureArgs,
     /// Write `key duplicate_of distance similarity cluster exact` for each near-duplicate, in input
     /// order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
     /// files byte for byte, of records the same words in the same order. A key equal to the kept one is followed by #
@@ -170,7 +143,7 @@ pub(super) struct Args {
     /// path), oldest, newest, largest, shortest-path, first, last, longest or shortest [default: best]. Of records:
     /// first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. Values of a
     /// field are numbers, or dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest. All
-    /// but first read records twice. Files of --reference and --against, and documents of earlier runs, always stay
+    /// but first read records twice. Documents of --against and of earlier runs always stay
     #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
     keep: Option<Keep>,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
@@ -212,9 +185,8 @@ pub(super) struct Args {
     /// Add the cleaned text of the recipe to each written document, in a field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     cleaned: Option<String>,
-    /// Write nothing, and print the counts of a real run; with an action, print what it would do: the act,
-    /// the file, where it goes or what is kept, the similarity, and whether both are byte-identical
-    #[arg(long, help_heading = "Output options")]
+    /// Write nothing, and print the counts of a real run
+    #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
     /// Remove what an interrupted run, or an earlier run with the same inputs, kept in the database, and
     /// start again. Rows that others stored stay
@@ -240,22 +212,10 @@ fn share(text: &str) -> Result<f64, String> {
 impl Args {
     pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
         refuse_databases("dedup", &self.inputs)?;
-        if self.action.compares_bytes() {
-            return self.run_copies(global);
-        }
-        if let Some(near) = self.images {
-            return self.run_pictures(near, global);
-        }
         let started = Instant::now();
-        let read = [&self.inputs[..], &self.reference, &self.against].concat();
-        let plan = self.action.plan(&read, self.keep.is_some())?;
         self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
-        if plan.is_some() && self.db.is_some() {
-            let why = "--db cannot be used with an action on files, unless --images is given";
-            return Err(Failure::Usage(why.into()));
-        }
         let mut job = self.job(global)?;
-        job.collects_files = plan.is_some() || self.report.path().is_some();
+        job.collects_files = self.report.path().is_some();
         let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
         stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
@@ -263,7 +223,7 @@ impl Args {
         self.summary.check_scanned(&job.inputs)?;
         self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
         let remembers = job.database.is_some() && !job.dry_run;
-        let (has_rejects, is_dry) = (job.rejects.is_some(), job.dry_run);
+        let has_rejects = job.rejects.is_some();
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
@@ -279,13 +239,8 @@ impl Args {
         match done {
             Ok(done) => {
                 note_outcome(global, &done, self.unit, started);
-                if done.files.is_some() {
-                    global.note(format_args!("stays: {}", stays(self.keep.as_ref())));
-                }
                 report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
-                let acted = plan.map(|plan| act(&plan, &done, is_dry, global)).transpose()?;
-                self.summary.write(|| summary::object(&done, (self.unit, acted), started))?;
-                acted.filter(|_| !is_dry).map_or(Ok(()), ActCounts::check)?;
+                self.summary.write(|| summary::object(&done, self.unit, started))?;
                 Ok(done.left_out.check_compared(done.counts.records + done.counts.bad)?)
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
@@ -314,10 +269,6 @@ impl Args {
         for (part, value) in self.recipe.given_parts() {
             job.set(part, &[value.into()])?;
         }
-        if !self.reference.is_empty() {
-            job.within = true;
-            job.against.splice(0..0, std::mem::take(&mut self.reference));
-        }
         job.nul_ended |= !is_listed;
         Ok(job)
     }
@@ -330,31 +281,6 @@ fn note_outcome(global: GlobalArgs, done: &FileReport, unit: Option<Unit>, start
     global.note(format_args!(
         "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay as they are"
     ));
-}
-
-/// Which file of a group stays, in words.
-fn stays(keep: Option<&Keep>) -> &'static str {
-    match keep {
-        None | Some(Keep::Best) => {
-            "the file with the most words, then the oldest, then the one with the shortest path"
-        }
-        Some(Keep::OldestFile) => "the oldest file",
-        Some(Keep::NewestFile) => "the newest file",
-        Some(Keep::Largest) => "the largest file",
-        Some(Keep::ShortestPath) => "the file with the shortest path",
-        Some(Keep::Longest) => "the file with the longest text",
-        Some(Keep::Shortest) => "the file with the shortest text",
-        Some(Keep::Last) => "the last file in the order of paths",
-        Some(_) => "the first file in the order of paths",
-    }
-}
-
-/// Acts on the near-duplicates, which have to be files.
-fn act(plan: &Plan, done: &FileReport, is_dry: bool, global: GlobalArgs) -> Result<ActCounts, Failure> {
-    match &done.files {
-        Some(files) => plan.run(files, &done.left_out.temporary, is_dry, global),
-        None => Err(Failure::Usage("actions are for files of folders, and the inputs are records".into())),
-    }
 }
 
 /// The report of a job, if one is wanted.

@@ -6,7 +6,6 @@ use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
 use crate::args::{GlobalArgs, exactly, left_out_object, limit, note_left_out};
-use crate::commands::action::ActCounts;
 use crate::terminal::print_message;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileReport, Unit, UnitCounts};
 
@@ -98,11 +97,7 @@ fn note_candidates(global: GlobalArgs, report: &FileReport) {
 }
 
 /// The counts of a summary, as one object.
-pub(super) fn object(
-    report: &FileReport,
-    (unit, acted): (Option<Unit>, Option<ActCounts>),
-    started: Instant,
-) -> Value {
+pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) -> Value {
     let FileReport { counts, resumed_after, completed, largest, near, counts_copies, left_out, .. } = report;
     let DocumentCounts { records, kept, duplicates, copies, bad, aside, empty, featureless, .. } = *counts;
     let DocumentCounts { invalid_utf8, unconfirmed, by_similarity, units, .. } = *counts;
@@ -131,7 +126,6 @@ pub(super) fn object(
             "by_share_left": units.by_left,
         })),
         "left_out_files": left_out_object(left_out),
-        "acted": acted.map(ActCounts::object),
         "resumed_after": resumed_after,
         "completed": completed.map(|completed| completed.to_string()),
         "seconds": started.elapsed().as_secs_f64(),

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use indicatif::DecimalBytes;
 
-use super::files::{GroupKind, ScannedFiles};
-use super::groups::{FileGroup, GroupMember};
+use crate::commands::files::{FileGroup, Found, GroupKind, GroupMember, ScannedFiles};
 use crate::terminal::results::{escape, json, percent};
 
 /// The format of printed groups.
@@ -159,24 +158,25 @@ pub(super) fn paths(out: &mut dyn Write, paths: &[&Path], are_null_ended: bool) 
 }
 
 /// The files of groups that could go.
-pub(super) fn spare<'a>(files: &'a ScannedFiles, groups: &[FileGroup]) -> Vec<&'a Path> {
-    let spare = |group: &FileGroup| {
+pub(super) fn spare<'a>(found: &'a Found, groups: &'a [FileGroup]) -> Vec<&'a Path> {
+    let spare = |group: &'a FileGroup| {
         let spare = group.members.iter().filter(|member| member.is_spare);
-        spare.map(|member| files.file(group.kind, member.file).path()).collect::<Vec<_>>()
+        spare.map(move |member| found.file(group, member).path())
     };
     groups.iter().flat_map(spare).collect()
 }
 
 /// The files of no group.
-pub(super) fn ungrouped<'a>(files: &'a ScannedFiles, groups: &[FileGroup]) -> Vec<&'a Path> {
+pub(super) fn ungrouped(found: &Found) -> Vec<&Path> {
     let members = |group: &FileGroup| {
         let kind = group.kind;
         group.members.iter().map(move |member| (kind, member.file)).collect::<Vec<_>>()
     };
-    let grouped: HashSet<(GroupKind, usize)> = groups.iter().flat_map(members).collect();
-    let texts = (0..files.texts.len()).map(|file| (GroupKind::Texts, file));
-    let all = texts.chain((0..files.pictures.len()).map(|file| (GroupKind::Pictures, file)));
-    all.filter(|place| !grouped.contains(place)).map(|(kind, file)| files.file(kind, file).path()).collect()
+    let grouped: HashSet<(GroupKind, usize)> = found.groups.iter().flat_map(members).collect();
+    let inputs = |kind| found.scanned.inputs(kind).map(move |file| (kind, file));
+    let all = inputs(GroupKind::Texts).chain(inputs(GroupKind::Pictures));
+    let ungrouped = all.filter(|place| !grouped.contains(place));
+    ungrouped.map(|(kind, file)| found.scanned.file(kind, file).path()).collect()
 }
 
 /// What the members of a group are.
@@ -217,8 +217,8 @@ fn printable(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::{Content, TextFile};
     use super::*;
+    use crate::commands::files::{Content, TextFile};
     use nearprint_text::documents::FileStamp;
 
     fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
@@ -233,11 +233,11 @@ mod tests {
                 fingerprint: 0_u64.into(),
                 content: content(0),
                 stamp: FileStamp { size_bytes: 1500, modified: (0, 0), id: (0, 0) },
-                rank: 0,
+                num_words: 1,
                 has_features: true,
             })
             .collect();
-        let files = ScannedFiles { texts, ..ScannedFiles::default() };
+        let files = ScannedFiles::of_texts(texts);
         let mut printer = GroupPrinter::new(style, all, Some(Path::new("d")));
         let mut out = Vec::new();
         for are_exact in groups {

@@ -54,11 +54,7 @@ fn others() -> [Row; 6] {
     [
         row("HTML", &html, ["what a reader sees"; 3]),
         row("text", "an encoding in which hardly any character is a control character", ["one document"; 3]),
-        row(
-            "picture",
-            "its first bytes",
-            ["left out, counted; `--images` compares it", "what it shows", REFUSED],
-        ),
+        row("picture", "its first bytes", ["left out, counted; see `scan`", "what it shows", REFUSED]),
         row("nearprint database", "a folder with its files", [REFUSED; 3]),
         row(
             "empty",

@@ -1,4 +1,4 @@
-//! `nearprint apply`: files that were chosen in a report.
+//! `nearprint prune --list`: files that were chosen in a report.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,8 +54,8 @@ pub fn list(at: &Path, folder: &str, lines: &[(&str, &str)]) -> String {
     COLUMNS.to_string() + &lines.iter().map(line).collect::<String>()
 }
 
-fn apply(at: &Path, options: &str) -> Outcome {
-    nearprint(at, &format!("apply list.tsv {options}"), b"")
+fn prune(at: &Path, options: &str) -> Outcome {
+    nearprint(at, &format!("prune --list list.tsv {options}"), b"")
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn what_was_chosen_is_moved_and_comes_back() {
     let at = home.path();
     folder(at);
     choose(at, &[("a.txt", "c.txt"), ("s/b.txt", "c.txt")]);
-    let dry = apply(at, "--move-to gone --dry-run");
+    let dry = prune(at, "--move-to gone --dry-run");
     assert!(dry.code == 0 && dry.err.contains("2 files, 0 of them exact copies"), "{}", dry.err);
     assert!(dry.out.lines().all(|line| line.contains("\t\tfalse\t")), "no similarity is known: {}", dry.out);
-    let moved = apply(at, "--move-to gone");
+    let moved = prune(at, "--move-to gone");
     assert!(moved.code == 0 && moved.err.contains("2 files"), "{}", moved.err);
     assert!(
         !at.join("d/a.txt").exists() && at.join("gone/d/s/b.txt").exists() && at.join("d/c.txt").exists()
@@ -77,7 +77,7 @@ fn what_was_chosen_is_moved_and_comes_back() {
 
     // Links take the place of equal files only.
     choose(at, &[("c.txt", "a.txt"), ("s/b.txt", "a.txt")]);
-    let linked = apply(at, "--hardlink");
+    let linked = prune(at, "--hardlink");
     assert!(linked.err.contains("1 file, 1 of them exact copies"), "{}", linked.err);
 }
 
@@ -105,13 +105,13 @@ fn what_has_changed_since_the_report_stays() {
     folder(at);
     choose(at, &[("a.txt", "c.txt"), ("s/b.txt", "c.txt")]);
     fs::write(at.join("d/s/b.txt"), "another text").unwrap();
-    let moved = apply(at, "--move-to gone");
+    let moved = prune(at, "--move-to gone");
     assert!(moved.err.contains("left as it is") && moved.err.contains("b.txt has changed"), "{}", moved.err);
     assert!(moved.err.contains("1 file, 0 of them"), "{}", moved.err);
     assert!(at.join("d/s/b.txt").exists() && !at.join("d/a.txt").exists());
     // The kept file, and one that is not there any more.
     fs::write(at.join("d/c.txt"), "another text").unwrap();
-    let nothing = apply(at, "--delete");
+    let nothing = prune(at, "--delete");
     assert!(nothing.code == 1 && nothing.err.contains("0 files"), "{}", nothing.err);
     assert!(at.join("d/c.txt").exists() && !at.join("nearprint-undo.tsv").exists());
 }
@@ -127,20 +127,26 @@ fn lists_that_lose_a_file_are_refused() {
         (&[("a.txt", "c.txt"), ("a.txt", "s/b.txt")], "list.tsv:3: line 2 has d/a.txt, too"),
     ] {
         choose(at, lines);
-        fails(at, "apply list.tsv --delete", b"", 5, &[expected]);
+        fails(at, "prune --list list.tsv --delete", b"", 5, &[expected]);
     }
     fs::write(at.join("list.tsv"), COLUMNS.to_string() + "d/a.txt\td/c.txt\n").unwrap();
-    fails(at, "apply list.tsv --delete", b"", 5, &["list.tsv:2: 2 columns, expected 5"]);
+    fails(at, "prune --list list.tsv --delete", b"", 5, &["list.tsv:2: 2 columns, expected 5"]);
     fs::write(at.join("list.tsv"), COLUMNS.to_string() + "d/a.txt\td/c.txt\tmuch\t\t\n").unwrap();
-    fails(at, "apply list.tsv --delete", b"", 5, &["list.tsv:2: the similarity \"much\" is no number"]);
+    fails(
+        at,
+        "prune --list list.tsv --delete",
+        b"",
+        5,
+        &["list.tsv:2: the similarity \"much\" is no number"],
+    );
     fs::write(at.join("list.tsv"), "d/a.txt\td/c.txt\n").unwrap();
-    fails(at, "apply list.tsv --delete", b"", 5, &["list.tsv:1: expected a line of names: path kept"]);
-    fails(at, "apply list.tsv", b"", 2, &["--move-to DIR"]);
-    fails(at, "apply none.tsv --delete", b"", 1, &["none.tsv"]);
+    fails(at, "prune --list list.tsv --delete", b"", 5, &["list.tsv:1: expected a line of names: path kept"]);
+    fails(at, "prune --list list.tsv", b"", 2, &["--move-to <DIR>|--hardlink|--reflink|--delete"]);
+    fails(at, "prune --list none.tsv --delete", b"", 1, &["none.tsv"]);
     assert!(at.join("d/a.txt").exists() && at.join("d/c.txt").exists());
 }
 
-/// A kept picture that only a database remembers had a state without the identity of its file, and `apply` took it for
+/// A kept picture that only a database remembers had a state without the identity of its file, and `prune --list` took it for
 /// another one.
 #[cfg(feature = "images")]
 #[test]
@@ -151,14 +157,14 @@ fn regression_a_remembered_picture_is_the_one_of_the_report() {
         fs::create_dir(at.join(folder)).unwrap();
         crate::pictures::scene(3, 320, 240).save(at.join(folder).join("a.png")).unwrap();
     }
-    succeeds(at, "dedup --images old --db p.np", b"");
-    succeeds(at, "dedup --images new --db p.np --report page.html", b"");
+    succeeds(at, "scan old --db p.np", b"");
+    succeeds(at, "scan new --db p.np --report page.html", b"");
     let states = states(&at.join("page.html"));
     let of = |end: &str| states.iter().find(|(name, _)| name.ends_with(end)).unwrap();
     let ((new, new_state), (old, old_state)) = (of("new/a.png"), of("old/a.png"));
     let line = format!("{new}\t{old}\t1\t{new_state}\t{old_state}\n");
     fs::write(at.join("list.tsv"), COLUMNS.to_string() + &line).unwrap();
-    let moved = apply(at, "--move-to gone");
+    let moved = prune(at, "--move-to gone");
     assert!(moved.err.contains("1 file, 1 of them exact copies"), "{}", moved.err);
     assert!(at.join("old/a.png").exists() && !at.join("new/a.png").exists());
 }

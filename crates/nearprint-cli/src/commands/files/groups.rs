@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::compare::{Comparer, Nearness};
-use super::files::{Content, GroupKind, GroupedFile, ScannedFiles, TextFile};
+use super::read::{Content, GroupKind, GroupedFile, ScannedFiles, TextFile};
 use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
 use nearprint::any::find_row_clusters;
@@ -12,44 +12,43 @@ use nearprint::internal::file::num_names;
 use nearprint::internal::{self as parallel, UnionFind};
 use nearprint::{Error, Options, Result};
 use nearprint_text::dedup::Keep;
-use nearprint_text::documents::{InputFile, LeftOut, find_copies, open_regular};
+use nearprint_text::documents::{LeftOut, find_copies, open_regular};
 
 /// The texts of clusters that are taken over at once.
 const BLOCK_ROWS: usize = 4096;
 
 /// Near-duplicate files.
-pub(super) struct FileGroup {
-    pub(super) kind: GroupKind,
+pub(crate) struct FileGroup {
+    pub(crate) kind: GroupKind,
     /// The bytes of the members that could go.
-    pub(super) spare_bytes: u64,
+    pub(crate) spare_bytes: u64,
     /// Whether all files have the same content.
-    pub(super) is_exact: bool,
+    pub(crate) is_exact: bool,
     /// Whether features decided, so that similarities are exact.
-    pub(super) is_by_similarity: bool,
-    /// The first one is the best file or picture, which a deduplication keeps. The others are sorted by distance, or by
-    /// similarity if that is exact, then by path.
-    pub(super) members: Vec<GroupMember>,
+    pub(crate) is_by_similarity: bool,
+    /// The first one is kept. The others are sorted by distance, or by similarity if that is exact, then by path.
+    pub(crate) members: Vec<GroupMember>,
 }
 
-pub(super) struct GroupMember {
+pub(crate) struct GroupMember {
     /// The distance from the fingerprint of the first member.
-    pub(super) distance: u32,
+    pub(crate) distance: u32,
     /// The similarity with the first member: exact if features decide, otherwise estimated.
-    pub(super) similarity: f64,
+    pub(crate) similarity: f64,
     /// Whether it has the content of the first one; of the first one, whether another one has it.
-    pub(super) is_exact: bool,
-    /// Whether it could go: it is near the first one, and another file. In a chain, what is near other
+    pub(crate) is_exact: bool,
+    /// Whether it could go: it is near the first one, another file, and no reference. In a chain, what is near other
     /// members only may differ from the first one in everything.
-    pub(super) is_spare: bool,
+    pub(crate) is_spare: bool,
     /// The index of the text or picture.
-    pub(super) file: usize,
+    pub(crate) file: usize,
 }
 
 /// How near files make groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grouping {
-    /// The best file first, a file belongs to the most similar one of the files that are first in a group and near it, or
-    /// is the first in a new group. So a deduplication decides.
+pub(crate) enum Grouping {
+    /// The file to keep first, a file belongs to the most similar one of the files that are first in a group and near
+    /// it, or is the first in a new group. So a deduplication decides. A file that stays is always the first in one.
     Centres,
     /// A group is all files that are connected by steps between near ones.
     Chains,
@@ -58,7 +57,7 @@ pub(super) enum Grouping {
 /// Finds the groups of texts that are sorted by path.
 pub(super) fn find(
     comparer: &Comparer<'_>,
-    grouping: Grouping,
+    (grouping, keep): (Grouping, &Keep),
     options: &Options,
     bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
@@ -72,7 +71,11 @@ pub(super) fn find(
         let mut members = block.ids.iter().map(|&id| usize::try_from(id).unwrap_or(usize::MAX));
         for cluster in block.groups.chunk_by(|a, b| a == b) {
             let mut cluster: Vec<usize> = members.by_ref().take(cluster.len()).collect();
-            cluster.sort_unstable_by_key(|&at| (texts[at].rank, at));
+            cluster.sort_unstable_by_key(|&at| {
+                let TextFile { num_words, stamp, path, .. } = &texts[at];
+                let rank = keep.rank_of_file(*num_words, stamp, path);
+                (!comparer.scanned().stays(GroupKind::Texts, at), rank, in_order(keep, at))
+            });
             clusters.push(cluster);
         }
         Ok::<(), Error>(())
@@ -97,59 +100,81 @@ pub(super) fn find(
     Ok(groups)
 }
 
+/// The place of a file among those of one rank.
+fn in_order(keep: &Keep, at: usize) -> usize {
+    if *keep == Keep::Last { usize::MAX - at } else { at }
+}
+
 /// Sorts groups by the bytes that could go, the most first, then texts before pictures, by their first file.
 pub(super) fn sort(groups: &mut [FileGroup]) {
     groups.sort_unstable_by_key(|group| (Reverse(group.spare_bytes), group.kind, group.members[0].file));
 }
 
-/// Finds the groups of pictures, whose first one is the best.
+/// Finds the groups of pictures.
 pub(super) fn find_pictures(
-    files: &[PictureFile],
+    scanned: &ScannedFiles,
     k: u32,
-    grouping: Grouping,
+    (grouping, keep): (Grouping, &Keep),
     options: &Options,
 ) -> Result<Vec<FileGroup>> {
-    let order = best_first(files, |_| false);
+    let stays = |at: usize| scanned.stays(GroupKind::Pictures, at);
+    let order = in_order_of_pictures(&scanned.pictures, keep, stays);
     let chains = grouping == Grouping::Chains;
-    let grouping = pictures::Grouping { k, chains, is_kept: &|_| false };
-    let parts = pictures::group(files, &order, grouping, options)?;
-    Ok(parts.iter().map(|part| picture_group(files, part, k)).collect())
+    let grouping = pictures::Grouping { k, chains, is_kept: &stays };
+    let parts = pictures::group(&scanned.pictures, &order, grouping, options)?;
+    Ok(parts.iter().map(|part| picture_group(scanned, part, k)).collect())
+}
+
+/// The pictures in the order in which they are kept, those that stay first.
+fn in_order_of_pictures(files: &[PictureFile], keep: &Keep, stays: impl Fn(usize) -> bool) -> Vec<usize> {
+    if *keep == Keep::Best {
+        return best_first(files, stays);
+    }
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_cached_key(|&at| {
+        let PictureFile { stamp, path, .. } = &files[at];
+        (!stays(at), keep.rank_of_file(0, stamp, path), in_order(keep, at))
+    });
+    order
 }
 
 /// Finds the groups of byte-identical copies among the files that are neither texts nor pictures that are compared.
 pub(super) fn find_others(
     scanned: &ScannedFiles,
-    threads: usize,
-    bars: &Bars,
+    left_out: &mut LeftOut,
+    keep: &Keep,
+    (threads, bars): (usize, &Bars),
 ) -> nearprint_text::Result<Vec<FileGroup>> {
-    let files = &scanned.others;
-    // They have been counted when they were read.
-    let groups = find_copies(files, &mut LeftOut::default(), threads, |work, done, total| {
+    let groups = find_copies(&scanned.others, left_out, threads, |work, done, total| {
         Ok(bars.show(work, done, Some(total))?)
     })?;
-    Ok(groups.into_iter().map(|group| other_group(files, group)).collect())
+    Ok(groups.into_iter().filter_map(|group| other_group(scanned, group, keep)).collect())
 }
 
-/// The group of copies. The first one is the one to keep.
-fn other_group(files: &[InputFile], mut group: Vec<usize>) -> FileGroup {
-    let rank =
-        |at: usize| files[at].stamp.and_then(|stamp| Keep::Best.rank_of_file(0, &stamp, &files[at].path));
-    group.sort_by_key(|&at| (rank(at), at));
-    group[1..].sort_unstable();
-    let member = |(place, &file): (usize, &usize)| GroupMember {
+/// The group of copies, of which the first one is kept. `None` if all stay.
+fn other_group(scanned: &ScannedFiles, group: Vec<usize>, keep: &Keep) -> Option<FileGroup> {
+    let files = &scanned.others;
+    let rank = |at: usize| {
+        let rank = files[at].stamp.and_then(|stamp| keep.rank_of_file(0, &stamp, &files[at].path));
+        (!scanned.stays(GroupKind::Others, at), rank, in_order(keep, at))
+    };
+    let kept = group.iter().copied().min_by_key(|&at| rank(at))?;
+    let may_go = |at: &usize| *at != kept && !scanned.stays(GroupKind::Others, *at);
+    let spare: Vec<usize> = group.into_iter().filter(may_go).collect();
+    let member = |file: usize| GroupMember {
         distance: 0,
         similarity: 1.0,
         is_exact: true,
-        is_spare: place > 0,
+        is_spare: file != kept,
         file,
     };
-    FileGroup {
+    (!spare.is_empty()).then(|| FileGroup {
         kind: GroupKind::Others,
-        spare_bytes: group[1..].iter().map(|&file| freed_bytes(&files[file])).sum(),
+        spare_bytes: spare.iter().map(|&file| freed_bytes(&files[file])).sum(),
         is_exact: true,
         is_by_similarity: true,
-        members: group.iter().enumerate().map(member).collect(),
-    }
+        members: std::iter::once(kept).chain(spare).map(member).collect(),
+    })
 }
 
 /// The bytes that are free once a file is removed: none while another name keeps them.
@@ -159,13 +184,13 @@ fn freed_bytes(file: &dyn GroupedFile) -> u64 {
 }
 
 /// The group of several pictures with their distances from the first one.
-fn picture_group(files: &[PictureFile], part: &[(usize, u32)], k: u32) -> FileGroup {
-    let first = part[0].0;
+fn picture_group(scanned: &ScannedFiles, part: &[(usize, u32)], k: u32) -> FileGroup {
+    let (files, first) = (&scanned.pictures, part[0].0);
     let member = |&(file, distance): &(usize, u32)| GroupMember {
         distance,
         similarity: 1.0 - f64::from(distance) / 256.0,
         is_exact: files[file].is_copy_of(&files[first]),
-        is_spare: file != first && distance <= k,
+        is_spare: file != first && distance <= k && !scanned.stays(GroupKind::Pictures, file),
         file,
     };
     let mut members: Vec<GroupMember> = part.iter().map(member).collect();
@@ -198,7 +223,7 @@ fn text_group(part: Vec<(usize, Nearness)>, comparer: &Comparer<'_>) -> FileGrou
         distance: comparer.distance(text, first),
         similarity: nearness.similarity,
         is_exact: texts[text].content == texts[first].content,
-        is_spare: text != first && nearness.is_near,
+        is_spare: text != first && nearness.is_near && !comparer.scanned().stays(GroupKind::Texts, text),
         file: text,
     };
     let mut members: Vec<GroupMember> = part.into_iter().map(member).collect();
@@ -219,13 +244,19 @@ fn text_group(part: Vec<(usize, Nearness)>, comparer: &Comparer<'_>) -> FileGrou
     }
 }
 
-/// Groups around the first texts that are not near each other.
+/// Groups around the first texts that are not near each other, and around all that stay.
 fn around_centres(cluster: &[usize], comparer: &mut Comparer<'_>) -> Result<Vec<Vec<(usize, Nearness)>>> {
     let mut groups: Vec<Vec<(usize, Nearness)>> = Vec::new();
     let mut centres = comparer.earlier();
     let mut of_content: HashMap<Content, (usize, Nearness)> = HashMap::new();
     for &text in cluster {
         let TextFile { content, fingerprint, .. } = comparer.texts()[text];
+        if comparer.scanned().stays(GroupKind::Texts, text) {
+            of_content.entry(content).or_insert((groups.len(), Nearness::SAME));
+            groups.push(vec![(text, Nearness::SAME)]);
+            centres.push(fingerprint);
+            continue;
+        }
         // A copy of a member is as near as that one.
         if let Some(&(place, nearness)) = of_content.get(&content) {
             groups[place].push((text, nearness));

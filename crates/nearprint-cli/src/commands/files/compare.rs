@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::files::{ScannedFiles, TextFile};
+use super::read::{ScannedFiles, TextFile};
 use nearprint::any::AnyFingerprint;
 use nearprint::{BandLayout, Error, Near, Result, Width};
 use nearprint_text::Recipe;
@@ -14,7 +14,7 @@ use nearprint_text::recipe::Candidates;
 
 /// What decides whether two files with near fingerprints are near.
 #[derive(Clone)]
-pub(super) enum Decides {
+pub(crate) enum Decides {
     /// Their fingerprints alone.
     Fingerprints,
     /// The Jaccard similarity of their sets of features, of these pairs.

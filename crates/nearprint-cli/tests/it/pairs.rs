@@ -1,4 +1,4 @@
-//! `nearprint cross`.
+//! `nearprint pairs` of two databases.
 
 use crate::cli::{fails, nearprint, succeeds};
 
@@ -8,19 +8,21 @@ fn pairs_between_two_databases_are_printed() {
     let at = home.path();
     succeeds(at, "build one -k 1", b"7 1\n7 2\n1024 3\n");
     succeeds(at, "build other", b"6 9\n7 8\n15 7\n4096 6\n");
-    assert_eq!(succeeds(at, "cross one other", b""), "7\t7\t0\n7\t6\t1\n7\t15\t1\n");
-    assert_eq!(succeeds(at, "cross other one -k 1", b""), "7\t7\t0\n6\t7\t1\n15\t7\t1\n");
+    assert_eq!(succeeds(at, "pairs one other", b""), "7\t7\t0\n7\t6\t1\n7\t15\t1\n");
+    assert_eq!(succeeds(at, "pairs other one -k 1", b""), "7\t7\t0\n6\t7\t1\n15\t7\t1\n");
     assert_eq!(
-        succeeds(at, "cross one other -k 2 --format json", b"").lines().last(),
+        succeeds(at, "pairs one other -k 2 --format json", b"").lines().last(),
         Some(r#"{"a":"1024","b":"4096","distance":2}"#)
     );
     let ids = "1\t8\t0\n2\t8\t0\n1\t9\t1\n2\t9\t1\n1\t7\t1\n2\t7\t1\n";
     for threads in [1, 3] {
-        assert_eq!(succeeds(at, &format!("cross one other --ids --threads {threads}"), b""), ids);
+        assert_eq!(succeeds(at, &format!("pairs one other --ids --threads {threads}"), b""), ids);
     }
-    fails(at, "cross one none", b"", 1, &["none", "no database there"]);
-    fails(at, "cross one", b"", 2, &["<OTHER>"]);
-    fails(at, "cross one other -k 65", b"", 2, &["at most 64"]);
+    fails(at, "pairs one none", b"", 1, &["none", "no database there"]);
+    std::fs::write(at.join("list.txt"), "7\n").unwrap();
+    fails(at, "pairs list.txt one", b"", 2, &["two databases"]);
+    fails(at, "pairs one --width 64", b"", 2, &["--width"]);
+    fails(at, "pairs one other -k 65", b"", 2, &["at most 64"]);
 }
 
 #[test]
@@ -29,9 +31,9 @@ fn keys_stand_beside_ids() {
     let at = home.path();
     succeeds(at, "build plain", b"7 1\n");
     succeeds(at, "build keyed --keys --input-format tsv", b"7\t2\ta\\tb\n7\t2\tc\n6\t3\n");
-    let line = "cross plain keyed --ids -k 1";
+    let line = "pairs plain keyed --ids -k 1";
     assert_eq!(succeeds(at, line, b""), "1\t2\t0\t\ta\\tb\n1\t2\t0\t\tc\n1\t3\t1\t\t\n");
-    let json = succeeds(at, "cross keyed keyed --ids -k 0 --format json", b"");
+    let json = succeeds(at, "pairs keyed keyed --ids -k 0 --format json", b"");
     assert!(
         json.starts_with("{\"id_a\":\"3\",\"id_b\":\"3\",\"distance\":0,\"key_a\":\"\",\"key_b\":\"\"}\n"),
         "{json}"
@@ -45,8 +47,8 @@ fn different_recipes_are_told() {
     let at = home.path();
     succeeds(at, "build one --recipe cjk", b"7\n");
     succeeds(at, "build other --recipe simhash", b"7\n");
-    let outcome = nearprint(at, "cross one other", b"");
+    let outcome = nearprint(at, "pairs one other", b"");
     assert_eq!((outcome.code, &*outcome.out), (0, "7\t7\t0\n"));
     assert!(outcome.err.contains("different recipes"), "{}", outcome.err);
-    assert_eq!(nearprint(at, "cross one one", b"").err, "");
+    assert_eq!(nearprint(at, "pairs one one", b"").err, "");
 }

@@ -1,19 +1,21 @@
-//! What `dedup` and `apply` do with near-duplicate files: options, messages and counts of acts.
+//! What is done with near-duplicate files: options, messages and counts of acts.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
+use clap::ArgGroup;
 use indicatif::DecimalBytes;
 use nearprint::Error;
 use nearprint::internal::file::refuse_device;
 use nearprint_text::acts::{
-    ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, database_around, escaped,
-    folder_around, recover, resolved, sync_kept, temporary_beside, write_list,
+    ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, escaped, folder_around,
+    recover, resolved, sync_kept, temporary_beside, write_list,
 };
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use serde_json::{Value, json};
 
 use crate::args::GlobalArgs;
+use crate::input::refused::refuse_inside_database;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, plural};
@@ -22,32 +24,27 @@ use crate::terminal::{interrupt, plural};
 const UNDO_LIST: &str = "nearprint-undo.tsv";
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Actions on near-duplicate files of folders")]
+#[command(next_help_heading = "Action, one of")]
+#[command(group(ArgGroup::new("action").required(true).args(["move_to", "hardlink", "reflink", "delete"])))]
 pub(super) struct ActionArgs {
-    /// Move them to DIR, under their own paths. Nothing is overwritten
-    #[arg(long, value_name = "DIR", group = "action")]
+    /// Move duplicates to DIR, under their own paths
+    #[arg(long, value_name = "DIR")]
     move_to: Option<PathBuf>,
-    /// Replace byte-identical copies by hard links to the kept file
-    #[arg(long, group = "action")]
-    hardlink: bool,
-    /// Replace byte-identical copies by files that share the blocks of the kept one, on file systems that
-    /// can: Btrfs, XFS, APFS
-    #[arg(long, group = "action")]
-    reflink: bool,
-    /// Delete them. Only byte-identical copies can be restored, so anything else is deleted only with --keep
-    #[arg(long, group = "action")]
-    delete: bool,
-    /// Act on byte-identical copies alone. `dedup` then compares nothing but bytes: of all files of folders,
-    /// whatever they contain, and however large they are. --hardlink and --reflink do so, too. Without an action or an
-    /// output, it prints the copies as in --duplicates
+    /// Replace copies by hard links to the kept file
     #[arg(long)]
-    pub(super) only_exact: bool,
+    hardlink: bool,
+    /// Replace copies by files that share the blocks of the kept one (Btrfs, XFS, APFS)
+    #[arg(long)]
+    reflink: bool,
+    /// Delete duplicates. Only copies can be restored, so anything else is deleted only with --keep
+    #[arg(long)]
+    delete: bool,
     /// With --hardlink, also replace files that have another owner or mode than the kept file
-    #[arg(long, requires = "hardlink")]
+    #[arg(long, requires = "hardlink", help_heading = "Which files")]
     any_owner: bool,
-    /// The list for `nearprint undo`; the file must not exist [default: nearprint-undo.tsv, in DIR of --move-to
-    /// or in the current folder]
-    #[arg(long, value_name = "FILE", requires = "action")]
+    /// The list for `nearprint undo`; the file must not exist [default: nearprint-undo.tsv, with a number if there is
+    /// one, in DIR of --move-to or in the current folder]
+    #[arg(long, value_name = "FILE", help_heading = "Output options")]
     undo_list: Option<PathBuf>,
 }
 
@@ -56,6 +53,8 @@ pub(super) struct Plan {
     rules: Rules,
     /// Where files are moved to.
     folder: PathBuf,
+    /// The same, as it was given.
+    shown_folder: PathBuf,
     undo_list: PathBuf,
     /// The folders of the inputs, for the command that undoes.
     folders: Vec<PathBuf>,
@@ -65,26 +64,36 @@ pub(super) struct Plan {
 
 impl ActionArgs {
     /// Whether nothing but byte-identical copies can be acted on.
-    pub(super) fn compares_bytes(&self) -> bool {
-        self.only_exact || self.hardlink || self.reflink
+    pub(super) fn needs_copies(&self) -> bool {
+        self.hardlink || self.reflink
     }
 
-    /// The plan, if there is an action. `inputs` are all files and folders that are read. Fails if a file would be
-    /// moved into one of them, or into a database.
-    pub(super) fn plan(&self, inputs: &[PathBuf], keep_is_chosen: bool) -> Result<Option<Plan>, Failure> {
+    /// What is done to which files.
+    fn rules(&self, only_copies: bool) -> Rules {
         let kind = match self {
             Self { move_to: Some(_), .. } => ActKind::Move,
             Self { hardlink: true, .. } => ActKind::Hardlink,
             Self { reflink: true, .. } => ActKind::Reflink,
-            Self { delete: true, .. } => ActKind::Delete,
-            _ => return Ok(None),
+            _ => ActKind::Delete,
         };
+        Rules { kind, only_copies, any_owner: self.any_owner }
+    }
+
+    /// The plan. `inputs` are all files and folders that are read. Fails if a file would be moved into one of them, or
+    /// into a database.
+    pub(super) fn plan(
+        &self,
+        inputs: &[PathBuf],
+        only_copies: bool,
+        keep_is_chosen: bool,
+        is_dry: bool,
+    ) -> Result<Plan, Failure> {
         [&self.move_to, &self.undo_list].into_iter().flatten().try_for_each(|path| refuse_device(path))?;
         let folder = self.move_to.as_deref().map(|folder| target_folder(folder, inputs)).transpose()?;
         let folder = folder.unwrap_or_default();
-        let undo_list = self.undo_list.clone().unwrap_or_else(|| folder.join(UNDO_LIST));
+        let undo_list = self.undo_list.clone().unwrap_or_else(|| free_name(&folder));
         refuse_inside_database("--undo-list", &undo_list)?;
-        if undo_list.symlink_metadata().is_ok() {
+        if !is_dry && undo_list.symlink_metadata().is_ok() {
             let list = undo_list.display();
             let why = format!("{list}: exists, and may undo an earlier run; --undo-list names another file");
             return Err(Failure::Usage(why));
@@ -93,12 +102,19 @@ impl ActionArgs {
             true => resolved(path).ok(),
             false => resolved(path).ok()?.parent().map(Path::to_path_buf),
         };
-        let rules = Rules { kind, only_copies: self.only_exact, any_owner: self.any_owner };
         let mut folders: Vec<PathBuf> = inputs.iter().filter_map(folder_of).collect();
         folders.push(folder.clone());
         folders.retain(|folder| !folder.as_os_str().is_empty());
-        Ok(Some(Plan { rules, folder, undo_list, folders, keep_is_chosen }))
+        let shown_folder = self.move_to.clone().unwrap_or_default();
+        Ok(Plan { rules: self.rules(only_copies), folder, shown_folder, undo_list, folders, keep_is_chosen })
     }
+}
+
+/// The name of the first undo list that is not there yet.
+fn free_name(folder: &Path) -> PathBuf {
+    let numbered = (2..).map(|number| format!("nearprint-undo-{number}.tsv"));
+    let mut names = std::iter::once(UNDO_LIST.to_string()).chain(numbered).map(|name| folder.join(name));
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default()
 }
 
 /// The absolute path of the folder of `--move-to`.
@@ -118,17 +134,6 @@ fn target_folder(folder: &Path, inputs: &[PathBuf]) -> Result<PathBuf, Failure> 
     Ok(resolved(folder).map_err(Error::io("look at", folder))?)
 }
 
-/// Refuses to put a file into a database, whose next writer might remove it.
-pub(super) fn refuse_inside_database(option: &str, path: &Path) -> Result<(), Failure> {
-    match database_around(path)? {
-        Some(database) => {
-            let (path, database) = (path.display(), database.display());
-            Err(Failure::Usage(format!("{option} {path}: is inside the database {database}")))
-        }
-        None => Ok(()),
-    }
-}
-
 /// What was done, or would be.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ActCounts {
@@ -145,7 +150,7 @@ pub(super) struct ActCounts {
 impl ActCounts {
     pub(super) fn object(self) -> Value {
         let Self { files, copies, bytes, failed, skipped, .. } = self;
-        json!({ "files": files, "exact_copies": copies, "bytes": bytes, "not_done": failed, "skipped": skipped })
+        json!({ "files": files, "copies": copies, "bytes": bytes, "not_done": failed, "skipped": skipped })
     }
 
     /// Counts further acts that were not done.
@@ -193,10 +198,27 @@ impl Plan {
         done.map(|()| run.counts)
     }
 
-    /// Where a file is moved to.
-    fn target(&self, file: &Path) -> Option<PathBuf> {
+    /// Where a file is moved to below a folder.
+    fn target(&self, folder: &Path, file: &Path) -> Option<PathBuf> {
         let parts = file.components().filter(|part| matches!(part, Component::Normal(_)));
-        (self.rules.kind == ActKind::Move).then(|| self.folder.join(parts.collect::<PathBuf>()))
+        (self.rules.kind == ActKind::Move).then(|| folder.join(parts.collect::<PathBuf>()))
+    }
+
+    /// Prints steps: the act, the path, where it is moved to, the similarity, whether both are byte-identical, and what
+    /// is kept.
+    fn print(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
+        let mut out = OutputStream::stdout();
+        out.write(|out| {
+            steps.iter().try_for_each(|Planned { file, step }| {
+                let act = self.rules.kind.name();
+                let target = self.target(&self.shown_folder, &file.path).unwrap_or_default();
+                let similarity = Some(file.similarity).filter(|similarity| !similarity.is_nan());
+                let similarity = similarity.map(|similarity| format!("{similarity:.4}")).unwrap_or_default();
+                let [path, target, kept] = [&file.path, &target, &file.kept].map(|path| escaped(path));
+                writeln!(out, "{act}\t{path}\t{target}\t{similarity}\t{}\t{kept}", step.is_copy)
+            })
+        })?;
+        Ok(out.flush()?)
     }
 
     /// The command that undoes steps.
@@ -225,7 +247,7 @@ impl<'a> Run<'a> {
         let mut steps = self.plan_all()?;
         self.refuse_losses(&steps, is_dry)?;
         if is_dry {
-            print(&steps)?;
+            self.plan.print(&steps)?;
         } else if !steps.is_empty() && interrupt::check().is_continue() {
             self.write_list(&steps)?;
             self.act_all(&mut steps);
@@ -273,7 +295,7 @@ impl<'a> Run<'a> {
             self.leave(&file.path, "it or the kept file was not read");
             return None;
         };
-        let target = self.plan.target(&file.path);
+        let target = self.plan.target(&self.plan.folder, &file.path);
         if target.as_ref().is_some_and(|target| targets.contains(target)) {
             self.leave(&file.path, "another file of this run is moved to its place");
             return None;
@@ -306,12 +328,12 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         if is_dry {
-            print(steps)?;
+            self.plan.print(steps)?;
         }
         let (count, are) = (plural(lost as u64, "file"), if lost == 1 { "is" } else { "are" });
         Err(Failure::Usage(format!(
             "--delete: nothing is deleted, because {count} {are} no byte-identical copy, and could not be restored; \
-             --only-exact deletes copies alone, --keep best deletes these too, and --move-to DIR moves them"
+             --copies deletes copies alone, --keep best deletes these too, and --move-to DIR moves them"
         )))
     }
 
@@ -386,7 +408,7 @@ impl<'a> Run<'a> {
 }
 
 /// Prints which attributes a file has lost.
-pub(super) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) {
+pub(in crate::commands) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) {
     if !missing.is_empty() {
         let path = escaped(path);
         global.note(format_args!("warning: {path}: without {}", missing.join(", ")));
@@ -394,7 +416,7 @@ pub(super) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) 
 }
 
 /// Prints what was recovered, and what could not be.
-pub(super) fn note_leftovers(global: GlobalArgs, leftovers: &Leftovers) {
+pub(in crate::commands) fn note_leftovers(global: GlobalArgs, leftovers: &Leftovers) {
     for path in &leftovers.back {
         let path = escaped(path);
         global.note(format_args!("recovered: {path}, which an interrupted act had set aside"));
@@ -402,23 +424,6 @@ pub(super) fn note_leftovers(global: GlobalArgs, leftovers: &Leftovers) {
     for why in &leftovers.stays {
         global.note(format_args!("warning: left of an interrupted act: {why}"));
     }
-}
-
-/// Prints an act, the path, where it goes or what is kept, the similarity, whether both are byte-identical, and what is
-/// kept.
-fn print(steps: &[Planned<'_>]) -> Result<(), Failure> {
-    let mut out = OutputStream::stdout();
-    out.write(|out| {
-        steps.iter().try_for_each(|Planned { file, step }| {
-            let line = step.act.line();
-            let columns: Vec<&str> = line.split('\t').take(3).collect();
-            let similarity = Some(file.similarity).filter(|similarity| !similarity.is_nan());
-            let similarity = similarity.map(|similarity| format!("{similarity:.4}")).unwrap_or_default();
-            let kept = escaped(&file.kept);
-            writeln!(out, "{}\t{similarity}\t{}\t{kept}", columns.join("\t"), step.is_copy)
-        })
-    })?;
-    Ok(out.flush()?)
 }
 
 /// A path as a shell reads it.

@@ -1,0 +1,403 @@
+//! What `scan` shows and `prune` acts on: groups of near-duplicate files.
+
+mod compare;
+mod features;
+mod groups;
+mod read;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::DecimalBytes;
+use nearprint::Options;
+use nearprint_text::dedup::{Confirm, DuplicateFile, DuplicateFiles, Keep};
+use nearprint_text::documents::LeftOut;
+use nearprint_text::recipe::Recipe;
+use serde_json::{Map, Value, json};
+
+use crate::args::values;
+use crate::args::{
+    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, exactly, left_out_object, limit,
+    note_left_out,
+};
+use crate::commands::fingerprint::fewer_than;
+use crate::input::refused::{refuse_databases, refuse_inside_database, refuse_lone_records};
+use crate::pictures::{HAS_DECODERS, PictureMemory, PictureReader, num_several, with_several};
+use crate::terminal::failure::Failure;
+use crate::terminal::plural;
+use crate::terminal::progress::Bars;
+use compare::{Comparer, Decides};
+pub(crate) use groups::{FileGroup, GroupMember, Grouping};
+#[cfg(test)]
+pub(crate) use read::{Content, TextFile};
+use read::{FileReader, Limits, Listed, PictureRules, read_all, read_none};
+pub(crate) use read::{GroupKind, GroupedFile, ScannedFiles};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FilesArgs {
+    #[command(flatten, next_help_heading = "What counts as near")]
+    near: NearArgs,
+    /// Require that the texts are near by this measure as well: jaccard:X, contained:X (one text in the other) or
+    /// edit:X, as for `dedup`. Files of more than 1,048,576 characters are too large for edit. Each thread holds two
+    /// files in memory
+    #[arg(long, value_name = "MEASURE:X", help_heading = "What counts as near")]
+    confirm: Option<Confirm>,
+    /// Compare bytes alone: find byte-identical copies of all files, whatever they contain and however large they are
+    #[arg(long, conflicts_with_all = ["k", "similarity", "confirm", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
+    pub(crate) copies: bool,
+    /// How near images have to be: strict (15 of 256 bits), default (31) or loose (47); none skips images
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "What counts as near")]
+    images: PictureNear,
+    #[command(flatten)]
+    pictures: PictureArgs,
+    /// Remember the fingerprints of images in DB, by path, size and time, so that each image is decoded once. Images
+    /// of other folders in DB are compared first, and stay. DB is created if it does not exist
+    #[arg(id = "picture_db", long = "db", value_name = "DB", help_heading = "Which files")]
+    db: Option<PathBuf>,
+    /// The file of a group that is kept: best (most words or pixels, then the largest image, the oldest, the shortest
+    /// path), oldest, newest, largest, shortest-path, or first or last in the order of paths [default: best]
+    #[arg(long, value_name = "WHICH", value_parser = keep_of_files, help_heading = "Which files")]
+    keep: Option<Keep>,
+    /// Compare with the files below DIR first, which always stay; may be given several times. DIR may be inside a PATH
+    #[arg(long, value_name = "DIR", help_heading = "Which files")]
+    reference: Vec<PathBuf>,
+    /// Skip texts of fewer words. With -k or simhash, 30 skips texts whose fingerprints are unreliable
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Which files")]
+    min_words: usize,
+    /// Skip texts of fewer features, which are what the recipe compares: shingles, or keywords. Only texts with the
+    /// same words are near a text without features
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Which files")]
+    min_features: usize,
+    /// Compare the bytes alone of files that are larger than SIZE. Each thread holds one file in memory
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size, help_heading = "Which files")]
+    max_size: usize,
+    #[command(flatten)]
+    folder: FolderArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
+/// Parses which file is kept.
+fn keep_of_files(text: &str) -> Result<Keep, String> {
+    match text.parse::<Keep>() {
+        Ok(keep) if keep.of_files().is_some() || matches!(keep, Keep::First | Keep::Last) => Ok(keep),
+        _ => Err("not best, oldest, newest, largest, shortest-path, first or last".into()),
+    }
+}
+
+/// Groups of near files below some paths.
+pub(crate) struct Found {
+    pub(crate) scanned: ScannedFiles,
+    /// In the order in which they are shown.
+    pub(crate) groups: Vec<FileGroup>,
+    /// The folder that shown paths are relative to.
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) recipe: Recipe,
+    /// When files are near, in words.
+    pub(crate) near: String,
+    /// When pictures are near, in words.
+    pub(crate) near_pictures: String,
+    /// Whether similarities of texts are exact.
+    pub(crate) is_by_similarity: bool,
+    pub(crate) pictures: PictureReader,
+    num_decoded: u64,
+    /// Why texts and pictures are too short or too plain.
+    too_small: [String; 2],
+    took: Duration,
+}
+
+/// How files are grouped, and what for.
+#[derive(Clone, Copy)]
+pub(crate) struct Mode {
+    pub(crate) grouping: Grouping,
+    /// Whether pictures that a database remembers have to be there.
+    pub(crate) acts: bool,
+    /// Whether the database of pictures stays as it is.
+    pub(crate) is_dry: bool,
+}
+
+impl FilesArgs {
+    /// All files and folders that are read for some paths.
+    pub(crate) fn read_for(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        [paths, &self.reference].concat()
+    }
+
+    /// Compares bytes alone, as for acts that need copies.
+    pub(crate) fn only_copies(self) -> Result<Self, Failure> {
+        let Self { near, confirm, db, recipe, .. } = &self;
+        let is_more_than_bytes = [
+            (near.is_given(), "a limit of nearness"),
+            (confirm.is_some(), "--confirm"),
+            (db.is_some(), "--db"),
+            (recipe.is_anything_given(), "a recipe"),
+        ];
+        match is_more_than_bytes.into_iter().find(|(is_given, _)| *is_given) {
+            None => Ok(Self { copies: true, ..self }),
+            Some((_, name)) => Err(Failure::Usage(format!(
+                "--hardlink and --reflink compare the bytes of files, and cannot be used with {name}"
+            ))),
+        }
+    }
+
+    /// Whether files of other folders may be kept.
+    fn has_others(&self) -> bool {
+        self.db.is_some() || !self.reference.is_empty()
+    }
+
+    /// Which file of a group is kept.
+    fn keep(&self) -> &Keep {
+        self.keep.as_ref().unwrap_or(&Keep::Best)
+    }
+
+    /// Whether the user has said which file is kept.
+    pub(crate) fn keep_is_chosen(&self) -> bool {
+        self.keep.is_some()
+    }
+
+    /// Finds the groups of near files below some paths.
+    pub(crate) fn find(
+        &self,
+        (command, paths): (&str, &[PathBuf]),
+        mode: Mode,
+        global: GlobalArgs,
+    ) -> Result<Found, Failure> {
+        if paths.iter().any(|path| path.as_os_str() == "-") {
+            let why = format!(
+                "{command} compares files, and - is standard input; `nearprint dedup -` reads records"
+            );
+            return Err(Failure::Usage(why));
+        }
+        refuse_databases(command, paths)?;
+        if !self.copies {
+            refuse_lone_records(paths)?;
+        }
+        let started = Instant::now();
+        let recipe = self.near.chosen(self.recipe.recipe()?);
+        let (k, decides) = self.decides(&recipe)?;
+        let bars = global.bars();
+        let options = global.options().progress(bars.clone());
+        let pictures = PictureReader::new(self.max_size as u64, self.pictures.rotated);
+        let mut memory = self.memory(mode.is_dry, &options)?;
+        let folders = self.read_for(paths);
+        let mut scanned = bars.run_cancellable(|| {
+            let listed = Listed::below(paths, &self.reference, self.folder.rules())?;
+            let elsewhere = memory.known.elsewhere(&folders, &listed.identities(), mode.acts);
+            let mut scanned = if self.copies {
+                read_none(listed)
+            } else {
+                let reader = self.reader((&recipe, &decides), &pictures, &memory);
+                read_all(listed, &reader, &mut memory, (options.get_threads(), &bars))?
+            };
+            scanned.pictures.extend(elsewhere);
+            Ok::<_, nearprint_text::Error>(scanned)
+        })?;
+        let num_decoded = memory.num_decoded;
+        memory.finish(&folders)?;
+        let near = (&recipe, (k, &decides));
+        let groups =
+            bars.run_cancellable(|| self.groups(&mut scanned, near, mode.grouping, (&options, &bars)))?;
+        let near = match &decides {
+            _ if self.copies => "the same bytes".into(),
+            Decides::Features(candidates) => exactly(candidates.least()),
+            _ => limit(&recipe, k),
+        };
+        let near_pictures = with_several(self.near_pictures(), &scanned.pictures);
+        Ok(Found {
+            groups,
+            root: root_of(paths).filter(|_| !self.has_others()).map(Path::to_path_buf),
+            near,
+            near_pictures,
+            is_by_similarity: self.copies || matches!(decides, Decides::Features(_)),
+            pictures,
+            num_decoded,
+            too_small: [
+                format!("of fewer than {}", fewer_than(self.min_words.max(1), self.min_features)),
+                format!("pictures of a quality below {}", self.pictures.quality),
+            ],
+            took: started.elapsed(),
+            scanned,
+            recipe,
+        })
+    }
+
+    /// What reads files.
+    fn reader(
+        &self,
+        (recipe, decides): (&Recipe, &Decides),
+        pictures: &PictureReader,
+        memory: &PictureMemory,
+    ) -> FileReader {
+        let mut fingerprinter = recipe.any_fingerprinter();
+        if matches!(decides, Decides::Features(_)) {
+            fingerprinter = fingerprinter.with_features();
+        }
+        let limits =
+            Limits { min_words: self.min_words, min_features: self.min_features, max_bytes: self.max_size };
+        let pictures = self.images.k().map(|_| PictureRules {
+            reader: pictures.clone(),
+            least_quality: self.pictures.quality,
+            is_rotated: self.pictures.rotated,
+            known: memory.known.clone(),
+        });
+        FileReader::new(fingerprinter, limits, self.confirm, self.folder.encoding, pictures)
+    }
+
+    /// All groups, in the order in which they are shown.
+    fn groups(
+        &self,
+        scanned: &mut ScannedFiles,
+        (recipe, near): (&Recipe, (u32, &Decides)),
+        grouping: Grouping,
+        (options, bars): (&Options, &Bars),
+    ) -> nearprint_text::Result<Vec<FileGroup>> {
+        let (order, threads) = ((grouping, self.keep()), options.get_threads());
+        let mut left_out = std::mem::take(&mut scanned.counts.left_out);
+        let mut groups = groups::find(&Comparer::new(scanned, recipe, near), order, options, bars)?;
+        if let Some(k) = self.images.k() {
+            groups.extend(groups::find_pictures(scanned, k, order, options)?);
+        }
+        // Those that were read have been counted.
+        let counted = if self.copies { &mut left_out } else { &mut LeftOut::default() };
+        groups.extend(groups::find_others(scanned, counted, self.keep(), (threads, bars))?);
+        scanned.counts.left_out = left_out;
+        groups.retain(|group| group.members.iter().any(|member| !scanned.stays(group.kind, member.file)));
+        groups::sort(&mut groups);
+        Ok(groups)
+    }
+
+    /// When pictures are near, in words.
+    fn near_pictures(&self) -> String {
+        let turned = if self.pictures.rotated { ", turned and mirrored, too" } else { "" };
+        format!("PDQ within {} of 256 bits{turned}", self.images.k().unwrap_or_default())
+    }
+
+    /// The largest distance of fingerprints, and what decides within it.
+    fn decides(&self, recipe: &Recipe) -> Result<(u32, Decides), Failure> {
+        let (k, similarity) = self.near.of_documents(recipe)?;
+        let estimated = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
+        let candidates = recipe.candidates(similarity.unwrap_or(recipe.near_similarity()));
+        Ok(match (self.confirm, candidates, k) {
+            (Some(confirm), ..) => (estimated, Decides::Texts(confirm)),
+            (None, Some(candidates), None) => (candidates.distance(), Decides::Features(candidates)),
+            _ => (estimated, Decides::Fingerprints),
+        })
+    }
+
+    /// What is known of pictures.
+    fn memory(&self, is_dry: bool, options: &Options) -> Result<PictureMemory, Failure> {
+        let Some(db) = &self.db else { return Ok(PictureMemory::default()) };
+        if self.images.k().is_none() {
+            return Err(Failure::Usage("--db remembers images, and --images none skips them".into()));
+        }
+        if !HAS_DECODERS {
+            return Err(Failure::without_feature("images"));
+        }
+        refuse_inside_database("--db", db)?;
+        PictureMemory::open(db, options, self.pictures.rotated, is_dry)
+    }
+}
+
+/// The folder that printed paths are relative to.
+fn root_of(paths: &[PathBuf]) -> Option<&Path> {
+    let [root] = paths else { return None };
+    root.is_dir().then_some(root)
+}
+
+impl Found {
+    /// The file of a member.
+    pub(crate) fn file(&self, group: &FileGroup, member: &GroupMember) -> &dyn GroupedFile {
+        self.scanned.file(group.kind, member.file)
+    }
+
+    /// The members that could go, with their groups.
+    fn spare(&self) -> impl Iterator<Item = (&FileGroup, &GroupMember)> {
+        let members =
+            self.groups.iter().flat_map(|group| group.members.iter().map(move |member| (group, member)));
+        members.filter(|(_, member)| member.is_spare)
+    }
+
+    /// The files that could go, sorted by path, for acts.
+    pub(crate) fn duplicates(&self) -> DuplicateFiles {
+        let mut files = DuplicateFiles::default();
+        for (group, member) in self.spare() {
+            let [file, kept] = [member, &group.members[0]].map(|member| self.file(group, member));
+            for file in [file, kept] {
+                files.stamps.extend(file.stamp().map(|stamp| (file.path().to_path_buf(), stamp)));
+            }
+            files.duplicates.push(DuplicateFile {
+                path: file.path().to_path_buf(),
+                kept: kept.path().to_path_buf(),
+                similarity: member.similarity,
+                is_copy: member.is_exact,
+            });
+        }
+        files.duplicates.sort_by(|a, b| a.path.cmp(&b.path));
+        files
+    }
+
+    /// Files that an interrupted act has left.
+    pub(crate) fn temporary(&self) -> &[PathBuf] {
+        &self.scanned.counts.left_out.temporary
+    }
+
+    fn spare_bytes(&self) -> u64 {
+        self.groups.iter().map(|group| group.spare_bytes).sum()
+    }
+
+    /// Prints the numbers of files scanned and grouped, what is near, and what was left out.
+    pub(crate) fn note(&self, global: GlobalArgs) {
+        let counts = &self.scanned.counts;
+        let num_grouped: usize = self.groups.iter().map(|group| group.members.len()).sum();
+        let num_exact = self.groups.iter().filter(|group| group.is_exact).count();
+        global.note(format_args!(
+            "{}, {:.1} MB in {:.1} s: {} in {}, {num_exact} of them of exact copies; {} could go",
+            plural(counts.files, "file"),
+            counts.len_bytes as f64 / 1e6,
+            self.took.as_secs_f64(),
+            plural(num_grouped as u64, "near-duplicate"),
+            plural(self.groups.len() as u64, "group"),
+            DecimalBytes(self.spare_bytes()),
+        ));
+        global.note(format_args!("near: {}", self.near));
+        if counts.pictures > 0 {
+            global.note(format_args!("near pictures: {}", self.near_pictures));
+        }
+        if counts.featureless > 0 {
+            let count = counts.featureless;
+            global.note(format_args!(
+                "warning: {count} of the files: without a feature of the recipe; only copies of them are found"
+            ));
+        }
+        let [too_short, too_plain] = &self.too_small;
+        let further = [(counts.short, &**too_short), (counts.plain, &**too_plain)];
+        note_left_out(global, &counts.left_out, counts.files, &further);
+    }
+
+    /// The numbers of files scanned and grouped, as one object.
+    pub(crate) fn object(&self) -> Map<String, Value> {
+        let counts = &self.scanned.counts;
+        let object = json!({
+            "files": counts.files,
+            "compared_texts": counts.texts,
+            "compared_pictures": counts.pictures,
+            "decoded_pictures": self.num_decoded,
+            "several_frames": num_several(&self.scanned.pictures[self.scanned.inputs(GroupKind::Pictures)]),
+            "compared_bytes": counts.len_bytes,
+            "groups": self.groups.len(),
+            "exact_groups": self.groups.iter().filter(|group| group.is_exact).count(),
+            "grouped_files": self.groups.iter().map(|group| group.members.len()).sum::<usize>(),
+            "spare_files": self.spare().count(),
+            "spare_copies": self.spare().filter(|(_, member)| member.is_exact).count(),
+            "spare_bytes": self.spare_bytes(),
+            "near": self.near,
+            "too_short": counts.short,
+            "too_plain": counts.plain,
+            "left_out_files": left_out_object(&counts.left_out),
+            "seconds": self.took.as_secs_f64(),
+        });
+        match object {
+            Value::Object(object) => object,
+            _ => Map::new(),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `nearprint prune`
+
+mod action;
+mod list;
+
+use std::path::PathBuf;
+
+use super::files::{FilesArgs, Grouping, Mode};
+use crate::args::{GlobalArgs, SummaryArgs};
+use crate::terminal::failure::Failure;
+use action::ActionArgs;
+pub(super) use action::{note_leftovers, note_missing};
+use serde_json::{Map, Value};
+
+/// Move, link or delete the duplicates that `scan` shows
+///
+/// Finds the same groups as `scan` with the same options, keeps the first file of each group, and acts on the others.
+/// Nothing is overwritten. A file that changes while the command runs stays as it is, and is named. The acts are
+/// written to a list first, which `nearprint undo` reads.
+///
+/// With --list, it acts on the files that were chosen in a page of `scan --report` or `dedup --report`. Run it in the
+/// folder in which the report was made: relative paths start there. What has changed since the report is left as it is
+/// and named. The list has a line of names, then one line for each file: `path kept similarity state kept_state`, with
+/// tabs between them. Lines may be removed. A state is the size, time and number of a file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint prune articles --move-to gone --dry-run
+  nearprint prune articles --move-to gone && nearprint undo gone/nearprint-undo.tsv
+  nearprint prune photos --copies --hardlink
+  nearprint prune --list ~/Downloads/nearprint-chosen.tsv --move-to gone")]
+pub(super) struct Args {
+    /// Folders and files, as for `scan`, with the same rules
+    #[arg(value_name = "PATH", required_unless_present = "list")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    action: ActionArgs,
+    /// Print what would be done, and do nothing: the act, the file, where it goes or what is kept, the similarity,
+    /// whether both have the same bytes, and the kept file
+    #[arg(short = 'n', long, help_heading = "Action, one of")]
+    dry_run: bool,
+    /// Act on the files chosen in a report
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "k", "similarity", "confirm", "images", "quality", "rotated", "picture_db", "keep", "reference", "min_words", "min_features", "max_size", "recipe"], help_heading = "Which files")]
+    list: Option<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
+    #[command(flatten, next_help_heading = "Output options")]
+    summary: SummaryArgs,
+}
+
+impl Args {
+    pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
+        if let Some(list) = &self.list {
+            self.summary.check(&[list], &[])?;
+            let plan = self.action.plan(&[], self.files.copies, true, self.dry_run)?;
+            let (files, num_changed) = list::read(list, global)?;
+            let counts = plan.run(&files, &[], self.dry_run, global)?.with_failed(num_changed);
+            self.summary.write(|| counts.object())?;
+            return if self.dry_run { Ok(()) } else { counts.check() };
+        }
+        if self.action.needs_copies() {
+            self.files = self.files.only_copies()?;
+        }
+        let read = self.files.read_for(&self.paths);
+        self.summary.check(&read, &[])?;
+        self.summary.check_scanned(&read)?;
+        let keep_is_chosen = self.files.keep_is_chosen();
+        let plan = self.action.plan(&read, self.files.copies, keep_is_chosen, self.dry_run)?;
+        let mode = Mode { grouping: Grouping::Centres, acts: true, is_dry: self.dry_run };
+        let found = self.files.find(("prune", &self.paths), mode, global)?;
+        found.note(global);
+        let acted = plan.run(&found.duplicates(), found.temporary(), self.dry_run, global)?;
+        let mut object: Map<String, Value> = found.object();
+        object.insert("acted".into(), acted.object());
+        self.summary.write(|| Value::Object(object))?;
+        if self.dry_run { Ok(()) } else { acted.check() }
+    }
+}
