@@ -155,7 +155,7 @@ class Deduplication:
     empty: int
     #: Documents or units with tokens, but without a feature of the recipe: only copies of them are found.
     featureless: int
-    #: Records with invalid UTF-8, which was replaced.
+    #: Records with invalid UTF-8, or with an escape of half a character, which U+FFFD replaces.
     invalid_utf8: int
     #: Files that were not compared, by the reason, such as ``{"pdf": 2, "empty": 1}``.
     left_out: dict[str, int]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs, check_read, left_out_object};
-use crate::input::documents::Rejects;
+use crate::input::documents::{Rejects, UnusualDocuments};
 use crate::terminal::failure::Failure;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
@@ -122,7 +122,7 @@ impl Args {
         );
         bar.clear();
         read?;
-        let (num_documents, num_found) = (job.num_documents, job.num_found);
+        let (num_documents, num_found, unusual) = (job.num_documents, job.num_found, job.unusual);
         let num_evaluations = job.was_found.iter().filter(|found| **found).count();
         let num_bad = job.finish()?;
         let (all, kept) = (evaluation.keys.len(), num_documents - num_found);
@@ -135,6 +135,7 @@ impl Args {
             some => format!("; {some} are too short to be looked for"),
         };
         global.note(format_args!("{num_evaluations} of {all} evaluation texts are in a document{short}"));
+        unusual.warn(global);
         if num_bad > 0 {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
         }
@@ -163,10 +164,11 @@ impl Args {
         options.encoding = self.documents.options().encoding;
         let mut reader = Reader::open(&self.against, options)?;
         let (mut keys, mut builder) = (Vec::new(), PassageIndex::builder(self.ngram));
-        let (mut num_short, mut num_missing) = (0, 0_u64);
+        let (mut num_short, mut num_missing, mut unusual) = (0, 0_u64, UnusualDocuments::default());
         while let Some(item) = reader.next_item()? {
             match item {
                 Item::Record(record) => {
+                    unusual.num_replaced += u64::from(record.invalid_utf8);
                     num_short += usize::from(!builder.push(&record.text));
                     keys.push(record.key);
                 }
@@ -179,6 +181,7 @@ impl Args {
         if num_missing > 0 {
             global.note(format_args!("warning: {num_missing} evaluation records without a text"));
         }
+        unusual.warn(global);
         check_read(global, &reader)?;
         let inputs = reader.inputs().iter().map(|input| input.path.clone()).collect();
         Ok(Evaluation { keys, index: builder.finish(), num_short, inputs })
@@ -192,6 +195,7 @@ struct Job<'a> {
     output: DocumentWriter,
     found: Option<LineFile>,
     rejects: Rejects,
+    unusual: UnusualDocuments,
     num_documents: u64,
     /// Documents that contain something.
     num_found: u64,
@@ -222,6 +226,7 @@ impl<'a> Job<'a> {
             output: DocumentWriter::create(&args.output, reader, options)?,
             found: args.found.as_deref().map(LineFile::create).transpose()?,
             rejects,
+            unusual: UnusualDocuments::default(),
             num_documents: 0,
             num_found: 0,
             was_found: vec![false; evaluation.keys.len()],
@@ -234,6 +239,7 @@ impl<'a> Job<'a> {
             Checked::Bad(bad) => return self.rejects.push_bad(&bad),
         };
         self.num_documents += 1;
+        self.unusual.num_replaced += u64::from(record.invalid_utf8);
         self.num_found += u64::from(!found.is_empty());
         for contained in &found {
             self.was_found[contained.text] = true;

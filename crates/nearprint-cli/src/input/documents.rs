@@ -69,7 +69,7 @@ pub(crate) fn for_each_text(
 /// The number of documents whose fingerprints mean little.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnusualDocuments {
-    /// Documents with invalid UTF-8.
+    /// Documents with invalid UTF-8, or escapes of half a character.
     pub(crate) num_replaced: u64,
     /// Documents without a token.
     pub(crate) num_empty: u64,
@@ -87,7 +87,10 @@ impl UnusualDocuments {
     /// Prints warnings about them.
     pub(crate) fn warn(&self, global: GlobalArgs) {
         for (count, what) in [
-            (self.num_replaced, "not valid UTF-8; invalid bytes were replaced"),
+            (
+                self.num_replaced,
+                "not valid UTF-8, or with escapes of half a character; U+FFFD stands for these in texts and keys",
+            ),
             (self.num_empty, "without a token; their fingerprint is 0"),
             (self.num_featureless, "without a feature of the recipe; their fingerprint is 0"),
         ] {

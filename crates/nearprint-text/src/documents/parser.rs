@@ -149,7 +149,9 @@ impl Parser {
         let mut values = FieldValues { invalid_utf8, ..FieldValues::default() };
         match text_found.filter(|found| *absent == Missing::Raise || !found.is_null()) {
             Some(found) => {
-                values.text = found.into_text().map_err(|kind| not_a_text(text, kind))?.into_owned();
+                let (found, has_half) = found.into_text().map_err(|kind| not_a_text(text, kind))?;
+                values.text = found.into_owned();
+                values.invalid_utf8 |= has_half;
             }
             None if *absent == Missing::Raise => return Err(missing(text)),
             None => values.is_missing = true,
@@ -159,7 +161,11 @@ impl Parser {
             values.key = Some(match found {
                 None if *key_is_optional => String::new(),
                 None => return Err(missing(field)),
-                Some(found) => found.into_key().map_err(|kind| not_a_key(field, kind))?.into_owned(),
+                Some(found) => {
+                    let (key, has_half) = found.into_key().map_err(|kind| not_a_key(field, kind))?;
+                    values.invalid_utf8 |= has_half;
+                    key.into_owned()
+                }
             });
         }
         if value.is_some() {

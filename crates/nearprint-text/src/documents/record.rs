@@ -193,11 +193,11 @@ impl Item {
 pub struct Record {
     /// Its key: see [`Fields::key`](super::Fields::key).
     pub key: String,
-    /// Its text. In records of lines, U+FFFD stands for invalid UTF-8.
+    /// Its text. In records of lines, U+FFFD stands for invalid UTF-8, and in JSON for an escape of half a character.
     pub text: String,
     /// What ranks it, if [`Fields::value`](super::Fields::value) names a field.
     pub value: RankValue,
-    /// Whether the record has invalid UTF-8.
+    /// Whether the record has invalid UTF-8, or its text or key an escape of half a character.
     pub invalid_utf8: bool,
     /// Its number in its input, from 1.
     pub number: u64,

@@ -69,7 +69,8 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         ),
         (
             invalid_utf8,
-            "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",
+            "documents are not valid UTF-8, or have escapes of half a character: U+FFFD stands for these in texts and \
+             keys",
         ),
     ] {
         if count > 0 && !global.quiet {
