@@ -12,7 +12,8 @@ pub(crate) struct DocumentArgs {
     /// other file is one document; standard input is jsonl, for `fingerprint` text]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<DocumentFormat>,
-    /// Field or column that holds the text; dots reach into JSON objects
+    /// Field or column that holds the text; dots reach into JSON objects and into
+    /// structs of Parquet
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
     /// Field or column that holds the key [default: INPUT:N, N counted from 1; the path of a file
@@ -20,7 +21,7 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) key_field: Option<String>,
     /// Write bad records to FILE and continue, instead of stopping at the first one; an endless
-    /// line is cut after 64 KiB
+    /// line is cut after 64 KiB. A file that cannot be read, or not to its end, is one, too: its path is written
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Cut each text at the first occurrence of TEXT. If the recipe removes HTML, `dedup` and
@@ -76,6 +77,7 @@ impl DocumentArgs {
         options.format = self.input_format.map(Format::from);
         options.encoding = self.folder.encoding;
         options.cut_after.clone_from(&self.cut_after);
+        options.rejects_files = self.rejects.is_some();
         options.folder = self.folder.rules();
         options
     }

@@ -63,7 +63,7 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
             global.note(format_args!("left out, {name}: {}", escape(&path.to_string_lossy())));
         }
     }
-    for why in &left_out.unreadable {
+    for why in left_out.unreadable.iter().chain(&left_out.rejected) {
         global.note(format_args!("warning: {why}"));
     }
     let unread = left_out.unread();

@@ -12,7 +12,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, escape, json};
 use nearprint::any::AnyFingerprint;
 use nearprint::{Error, Width};
-use nearprint_text::documents::{self, BadRecord, Item, Record};
+use nearprint_text::documents::{self, BadRecord, Item, Record, Spot};
 use nearprint_text::recipe::{
     AnyFingerprinter, Comparable, Explained, Feature, Features, Fingerprinted, ParseWeightError, Recipe,
     Weight,
@@ -313,7 +313,7 @@ fn parse_features(
 fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &str) -> BadRecord {
     let mut place = record.place.clone();
     let reason = if format == documents::Format::Text {
-        place.line += number;
+        place.spot = Spot::Line(number + 1);
         why.to_string()
     } else {
         // In JSON and CSV, the lines of a text are not lines of the file.

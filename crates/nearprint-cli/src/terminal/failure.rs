@@ -132,6 +132,7 @@ impl From<TextError> for Failure {
         match error {
             TextError::Engine(error) => Self::Engine(error),
             TextError::Input { place, why } => Self::Input { place, why },
+            TextError::Record { place, why } => Self::Record { place, why },
             TextError::Setting { name, why } => {
                 let dashes = if name.len() == 1 { "-" } else { "--" };
                 Self::Usage(format!("{dashes}{}: {why}", name.replace('_', "-")))
@@ -262,6 +263,9 @@ impl Failure {
                     "`nearprint scan` compares pictures, `prune` acts on them, `fingerprint --recipe pdq` prints their fingerprints"
                         .into(),
                 ),
+                name @ ("tar" | "zip") => {
+                    reader_of(name).map(|reader| format!("`{reader} | nearprint … -` reads what is in it").into())
+                }
                 name => reader_of(name).map(|reader| format!("`{reader}` writes the text of a {name}").into()),
             },
             Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
@@ -311,7 +315,9 @@ impl Failure {
             }
             // If the first record lacks a field, its name is probably wrong.
             Self::Record { place, why }
-                if why.starts_with("no column ") || why.starts_with("no field ") && place.ends_with(":1") =>
+                if why.starts_with("no column ")
+                    || why.starts_with("no field ")
+                        && (place.ends_with(":1") || place.ends_with(" record 1")) =>
             {
                 Some("`--text-field` and `--key-field` name the fields")
             }

@@ -225,50 +225,6 @@ fn regression_an_evaluation_record_without_a_text_does_not_end_the_others() {
 }
 
 #[test]
-fn regression_what_python_writes_into_json_is_read() {
-    let home = tempfile::tempdir().unwrap();
-    let at = home.path();
-    let odd =
-        format!(r#"{{"k":"\ud83d","text":"\ud83d {QUESTION} \udc00","n":[NaN,-Infinity],"o":"\udfff"}}"#);
-    let other = r#"{"k":"b","text":"other words in it","n":Infinity,"o":""}"#;
-    write(at, "l.jsonl", format!("{odd}\n{other}\n"));
-    write(at, "a.json", format!("[{odd},\n {other}]"));
-    let warned = |err: &str| err.contains("escapes of half a character");
-    for (input, other_input) in [("l.jsonl", "a.json"), ("a.json", "l.jsonl")] {
-        let line = format!("dedup {input} -o out.jsonl --key-field k --keep max:n --duplicates d.tsv");
-        let done = nearprint(at, &line.replace(" --keep max:n", ""), b"");
-        assert!(done.code == 0 && warned(&done.err), "{input}: {}", done.err);
-        let out = fs::read_to_string(at.join("out.jsonl")).unwrap();
-        assert_eq!(out, format!("{odd}\n{other}\n"), "{input}");
-        let kept = nearprint(at, &format!("{line} --keep-fields k,n"), b"");
-        assert_eq!(kept.code, 5, "an array ranks nothing: {}", kept.err);
-        succeeds(at, &format!("dedup {input} -o out.jsonl --keep-fields k,n"), b"");
-        let out = fs::read_to_string(at.join("out.jsonl")).unwrap();
-        assert_eq!(
-            out, "{\"k\":\"\\ud83d\",\"n\":[NaN,-Infinity]}\n{\"k\":\"b\",\"n\":Infinity}\n",
-            "{input}"
-        );
-        let printed = nearprint(at, &format!("fingerprint {input} --key-field k"), b"");
-        assert!(printed.out.contains("\t\u{fffd}\n") && warned(&printed.err), "{input}: {}", printed.err);
-        let line = format!("decontaminate {input} --against {input} -o clean.jsonl");
-        let cleaned = nearprint(at, &line, b"");
-        assert!(cleaned.err.contains("2 documents, 1 without a passage"), "{input}: {}", cleaned.err);
-        assert_eq!(cleaned.err.matches("escapes of half a character").count(), 2, "{input}: {}", cleaned.err);
-        let against = nearprint(at, &format!("dedup {input} --against {other_input} -o new.jsonl"), b"");
-        assert!(against.err.contains("2 documents, 0 kept"), "{input}: {}", against.err);
-        assert_eq!(nearprint(at, &format!("tune {input} --key-field k"), b"").code, 0, "{input}");
-    }
-}
-
-#[test]
-fn regression_chosen_fields_of_a_record_with_an_invalid_byte_are_written() {
-    let home = tempfile::tempdir().unwrap();
-    write(home.path(), "in.jsonl", b"{\"a\":\"\xff\",\"text\":\"one two\"}\n");
-    succeeds(home.path(), "dedup in.jsonl -o out.jsonl --keep-fields a", b"");
-    assert_eq!(fs::read_to_string(home.path().join("out.jsonl")).unwrap(), "{\"a\":\"\u{fffd}\"}\n");
-}
-
-#[test]
 fn regression_what_another_command_is_for_is_refused_with_it() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

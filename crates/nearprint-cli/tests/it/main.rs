@@ -32,6 +32,7 @@ mod pairs;
 #[cfg(feature = "images")]
 mod pictures;
 mod pipes;
+mod records;
 mod report;
 mod scan;
 #[cfg(unix)]

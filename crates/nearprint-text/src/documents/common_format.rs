@@ -74,7 +74,8 @@ fn records_of(input: &InputFile) -> Option<Records> {
         Some(Kind::Records(records)) => Some(records),
         None | Some(Kind::Empty) => input.records,
         // Reading them names the program that decompresses, or says what is damaged.
-        Some(Kind::Unread(format)) if matches!(format.class, Class::Archive | Class::Binary) => input.records,
+        Some(Kind::Unread(format)) if format.class == Class::Archive && format.name != "tar" => input.records,
+        Some(Kind::Unread(format)) if format.class == Class::Binary => input.records,
         Some(_) => None,
     }
 }
@@ -84,16 +85,11 @@ fn is_beside(file: &Path) -> bool {
     BESIDE_NAMES.contains(&&*name) || BESIDE_STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a path is that of an open file, as `/dev/stdin` and what a shell makes of `<(…)`.
-fn is_descriptor(path: &Path) -> bool {
-    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
-}
-
 /// The format of all inputs, [`Format::Text`] if there are none. `given` overrides what they hold. `stdin` is that of
-/// standard input and of other open files.
+/// standard input, and of other pipes and devices without a name of records, such as what a shell makes of `<(…)`.
 pub(super) fn common_format(inputs: &[InputFile], given: Option<Format>, stdin: Format) -> Result<Format> {
     let of = |input: &InputFile| {
-        let is_stream = input.is_stdin() || input.records.is_none() && is_descriptor(&input.path);
+        let is_stream = input.records.is_none() && input.size_bytes.is_none();
         let found = if is_stream { stdin } else { input.records.map_or(Format::Text, Records::format) };
         given.unwrap_or(found)
     };

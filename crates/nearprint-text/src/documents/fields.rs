@@ -7,8 +7,9 @@ use std::str::FromStr;
 /// Which fields of a record hold its text, key and rank.
 ///
 /// In JSON, dots denote nested objects: `_id.$oid` is the member `$oid` of the member `_id`. A
-/// member with the whole name `_id.$oid` takes precedence. In CSV and Parquet a field is a column,
-/// and dots have no meaning. Plain files and lines have no fields: the whole record is its text.
+/// member with the whole name `_id.$oid` takes precedence. In Parquet a field is a column, and dots denote fields of
+/// structs in the same way. In CSV a field is a column, and dots have no meaning. Plain files and lines have no fields:
+/// the whole record is its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fields {

@@ -89,6 +89,9 @@ pub struct LeftOut {
     /// A message for each file and folder that could not be read: it is closed to this user, is
     /// damaged, or has vanished.
     pub unreadable: Vec<String>,
+    /// A message for each input that cannot be read, or not to its end, and is a [bad
+    /// record](super::ReaderOptions::rejects_files). It is not left out.
+    pub rejected: Vec<String>,
     /// Files that are known to have something to read, such as a picture, in a format that is not read: by its name.
     pub unread_formats: BTreeMap<&'static str, Vec<PathBuf>>,
 }
@@ -108,13 +111,14 @@ impl LeftOut {
     /// The same error, if the process lacks file handles or memory, so that other files cannot be read
     /// either.
     pub fn add_unreadable(&mut self, error: Error) -> Result<()> {
-        match error {
-            Error::Engine(nearprint::Error::Io { ref source, .. }) if is_shortage(source) => Err(error),
-            error => {
-                self.unreadable.push(error.to_string());
-                Ok(())
-            }
-        }
+        self.unreadable.push(of_one_file(error)?.to_string());
+        Ok(())
+    }
+
+    /// Adds an input that is a bad record.
+    pub(super) fn add_rejected(&mut self, error: Error) -> Result<()> {
+        self.rejected.push(of_one_file(error)?.to_string());
+        Ok(())
     }
 
     /// Adds a file of a kind that is not compared.
@@ -194,6 +198,14 @@ impl LeftOut {
             format!("{} {name} ({})", paths.len(), Shown(paths))
         });
         excluded.into_iter().chain(named).collect()
+    }
+}
+
+/// An error that is about one file. `Err` if the process lacks file handles or memory.
+fn of_one_file(error: Error) -> Result<Error> {
+    match error {
+        Error::Engine(nearprint::Error::Io { ref source, .. }) if is_shortage(source) => Err(error),
+        error => Ok(error),
     }
 }
 

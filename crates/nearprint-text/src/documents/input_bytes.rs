@@ -199,20 +199,19 @@ impl InputBytes {
         read.map(drop).map_err(|error| self.failed(error))
     }
 
-    fn window_too_large(&self, what: &str) -> Error {
+    fn window_too_large(&self, what: &str, program: &str) -> Error {
         let mib = 1 << (MAX_WINDOW_LOG - 20);
-        let why = format!("its {what} is larger than {mib} MiB; compress it again with a smaller one");
-        Error::input(&*self.name, why)
+        Error::input(&*self.name, format!("its {what} is larger than {mib} MiB; `{program}` decompresses it"))
     }
 
     /// An error with a number is from the operating system, any other from the decompressor.
     fn failed(&self, error: io::Error) -> Error {
         match self.compression {
             Some(Compression::Zstd) if error.to_string() == WINDOW_TOO_LARGE => {
-                self.window_too_large("Zstandard window")
+                self.window_too_large("Zstandard window", "zstd -dc --long=31")
             }
             Some(Compression::Xz) if error.kind() == io::ErrorKind::OutOfMemory => {
-                self.window_too_large("xz dictionary")
+                self.window_too_large("xz dictionary", "xz -dc")
             }
             Some(compression) if error.raw_os_error().is_none() => {
                 Error::input(&*self.name, format!("damaged {} data: {error}", compression.name()))

@@ -84,6 +84,11 @@ impl JsonHead {
 }
 
 impl JsonValues {
+    /// Whether the values are in an array, which often has no line ends.
+    pub(super) fn are_in_array(&self) -> bool {
+        self.place != Place::Alone
+    }
+
     /// The next value in one line, with the line at which it begins; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Piece<'_>)>> {
         self.skip_separators()?;

@@ -87,7 +87,7 @@ pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
 pub(crate) use record::path_of_line;
-pub use record::{BadRecord, Item, Place, Record};
+pub use record::{BadRecord, Item, Place, Record, Spot};
 pub use regular::open_regular;
 pub use stamp::FileStamp;
 pub(crate) use stdin::{Recording, Stdin, StdinSource};

@@ -129,7 +129,7 @@ impl From<Format> for Written {
 }
 
 /// Checks that the name of an output denotes the format of the documents that are copied to it. Inputs that were read
-/// in another format than their names denote may be copied to such a name.
+/// in another format than their names denote may be copied to such a name. Without inputs, nothing is.
 ///
 /// # Errors
 /// As [`Written::check`].
@@ -138,6 +138,9 @@ pub(crate) fn check_copy(path: &Path, reader: &Reader) -> Result<()> {
     let is_input = |input: &super::input_file::InputFile| Written::named(&input.path) == named;
     let is_known = named.is_some_and(|named| !named.is_binary());
     let is_of_files = reader.format() == Format::Text;
+    if reader.inputs().is_empty() {
+        return Ok(());
+    }
     if is_known && !is_of_files && reader.inputs().iter().any(is_input) {
         return Ok(());
     }

@@ -11,6 +11,8 @@ use super::format::Format;
 use super::json;
 use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
+#[cfg(feature = "parquet")]
+use super::record::Spot;
 use super::record::{BadRecord, Content, Item, Place, Record};
 use super::text::cut_after;
 
@@ -191,10 +193,10 @@ impl Parser {
 
 /// A malformed record.
 fn bad(content: &Content, place: Place, reason: String, is_dropped: bool) -> Item {
-    let raw = match content {
+    let raw = match (content, place.spot) {
         #[cfg(feature = "parquet")]
-        Content::Row(_) => format!("{}\n", place.line).into_bytes(),
-        content => content.line().to_vec(),
+        (Content::Row(_), Spot::Record(number)) => format!("{number}\n").into_bytes(),
+        _ => content.line().to_vec(),
     };
     Item::Bad(BadRecord { place, reason, raw, is_dropped })
 }

@@ -18,9 +18,9 @@ use super::json_values::{JsonHead, JsonValues};
 use super::kind::{Encoding, Records};
 use super::lines::{Piece, Splitter, without_line_end, without_mark};
 #[cfg(feature = "parquet")]
-use super::parquet::ParquetReader;
+use super::parquet::{ParquetReader, ParquetShape};
 use super::parser::{Parser, RawRecord};
-use super::record::{Content, Item, Place};
+use super::record::{Content, Item, Place, Spot};
 use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
 
@@ -47,6 +47,9 @@ pub struct ReaderOptions {
     /// Reads a file as often as it is named, for comparisons of a file with itself. By default, a file is read once,
     /// under the first of its names.
     pub repeats: bool,
+    /// Whether a file that cannot be read, or not to its end, is a bad record, after which the next file is read. By
+    /// default it is an error.
+    pub rejects_files: bool,
     pub(crate) stdin: StdinSource,
     /// The places of the inputs that have a record, in ascending order, where documents are files: no file is read, and
     /// each of these records has its path alone.
@@ -64,6 +67,7 @@ impl Default for ReaderOptions {
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
             repeats: false,
+            rejects_files: false,
             stdin: StdinSource::Stream,
             listed: None,
         }
@@ -86,8 +90,7 @@ pub struct Position {
 ///
 /// A path is a file, a folder, or `-` for standard input. A folder denotes the files below it that its
 /// [rules](FolderRules) choose, in the order of their paths; links in it are not followed. All inputs have one format,
-/// which [`look_at`](super::look_at) finds: JSON lines or an array, CSV or TSV with equal headers, Parquet with equal
-/// columns; any other file is one document. A folder is records if all its files are, apart from hidden ones, those
+/// which [`look_at`](super::look_at) finds: JSON lines or an array, CSV or TSV with equal headers, Parquet; any other file is one document. A folder is records if all its files are, apart from hidden ones, those
 /// that begin with `_`, and README or the like, which are left out. In a folder with other files, each is one document.
 /// Any input except Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the
 /// compression.
@@ -114,11 +117,12 @@ pub struct Reader {
     is_format_given: bool,
     /// Of CSV: the header of the first input, with its line end.
     header: Vec<u8>,
-    /// Of Parquet: the columns of the first input.
-    #[cfg(feature = "parquet")]
-    schema: Option<arrow_schema::SchemaRef>,
     max_record_bytes: usize,
     encoding: Option<Encoding>,
+    /// See [`ReaderOptions::rejects_files`].
+    rejects_files: bool,
+    /// The files that were rejected, and not returned yet.
+    rejected: VecDeque<RawRecord>,
     /// See [`ReaderOptions::listed`].
     listed: Option<Arc<[usize]>>,
     records: u64,
@@ -128,6 +132,7 @@ pub struct Reader {
 /// The input that is read now.
 struct Current {
     records: RecordSource,
+    input: InputFile,
     name: Arc<str>,
     in_keys: Arc<str>,
     /// The place among all inputs.
@@ -152,9 +157,12 @@ impl Reader {
     ///
     /// # Errors
     /// [`Error::Engine`] if a file or folder cannot be opened; [`Error::InputSet`] if there is no
-    /// file, if the files have different formats, or if a format without fields is to have some;
+    /// path, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
+        if paths.is_empty() {
+            return Err(InputSetProblem::Empty.into());
+        }
         let (mut inputs, mut left_out) =
             input_file::list(paths, &options.folder, &options.stdin, options.repeats)?;
         if options.format.is_none() {
@@ -183,13 +191,11 @@ impl Reader {
             encoding,
             cut_after: marker,
             max_record_bytes,
+            rejects_files,
             listed,
             ..
         } = options;
         let is_format_given = format.is_some();
-        if inputs.is_empty() && left_out.num_further_names == 0 {
-            return Err(InputSetProblem::Empty.into());
-        }
         let format = common_format(&inputs, format, stdin_format)?;
         let text = Some(&fields.text).filter(|text| **text != Fields::default().text);
         let field = text.or(fields.key.as_ref()).or(fields.value.as_ref());
@@ -206,10 +212,10 @@ impl Reader {
             parser: Arc::new(Parser { format, fields, marker, encoding: None, columns: None }),
             is_format_given,
             header: Vec::new(),
-            #[cfg(feature = "parquet")]
-            schema: None,
             max_record_bytes,
             encoding,
+            rejects_files,
+            rejected: VecDeque::new(),
             listed,
             records: 0,
             bytes: Arc::default(),
@@ -233,25 +239,58 @@ impl Reader {
     /// # Errors
     /// As [`next_item`](Self::next_item).
     pub fn next_raw(&mut self) -> Result<Option<RawRecord>> {
-        while let Some(current) = &mut self.current {
-            if let Some((line, content)) = current.records.next(
-                (self.max_record_bytes, self.encoding),
-                &self.bytes,
-                &mut self.left_out,
-            )? {
-                if is_blank(&content, self.parser.format) {
-                    continue;
-                }
-                current.number += 1;
+        loop {
+            if let Some(rejected) = self.rejected.pop_front() {
                 self.records += 1;
-                let place = Place { name: current.name.clone(), line };
-                let (number, source, input) = (current.number, current.source, current.in_keys.clone());
-                let parser = self.parser.clone();
-                return Ok(Some(RawRecord { content, place, number, input, source, parser }));
+                return Ok(Some(rejected));
             }
-            self.open_next()?;
+            let Some(current) = &mut self.current else { return Ok(None) };
+            let limits = (self.max_record_bytes, self.encoding);
+            let next = current.records.next(limits, &self.bytes, &mut self.left_out);
+            match next {
+                Ok(Some((_, content))) if is_blank(&content, self.parser.format) => {}
+                Ok(Some((line, content))) => {
+                    current.number += 1;
+                    self.records += 1;
+                    let number = current.number;
+                    let spot = line.map_or(Spot::Record(number), Spot::Line);
+                    let place = Place { name: current.name.clone(), spot };
+                    let (source, input, parser) =
+                        (current.source, current.in_keys.clone(), self.parser.clone());
+                    return Ok(Some(RawRecord { content, place, number, input, source, parser }));
+                }
+                Ok(None) => self.open_next()?,
+                Err(error) => {
+                    let (input, source) = (current.input.clone(), current.source);
+                    self.reject_file(error, &input, source)?;
+                    self.open_next()?;
+                }
+            }
         }
-        Ok(None)
+    }
+
+    /// Makes a bad record of a file that cannot be read, or not to its end.
+    ///
+    /// # Errors
+    /// The same one, if it ends the run.
+    fn reject_file(&mut self, error: Error, input: &InputFile, source: usize) -> Result<()> {
+        if !self.rejects_files {
+            return Err(error);
+        }
+        let reason = match &error {
+            Error::Input { why, .. } => why.clone(),
+            other => other.to_string(),
+        };
+        self.left_out.add_rejected(error)?;
+        self.rejected.push_back(RawRecord {
+            content: Content::broken(input, reason),
+            place: Place { name: input.name(), spot: Spot::File },
+            number: 0,
+            input: input.in_keys(),
+            source,
+            parser: self.parser.clone(),
+        });
+        Ok(())
     }
 
     /// Skips records, bad ones included, without parsing them. Returns their number, which is
@@ -310,11 +349,17 @@ impl Reader {
         &self.header
     }
 
+    /// The columns of all Parquet inputs, united by name, and the compression of the current one.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if a column has two types that no column can have; those of opening the files.
     #[cfg(feature = "parquet")]
-    pub(super) fn parquet(&self) -> Option<&ParquetReader> {
+    pub(super) fn parquet(&self) -> Result<Option<ParquetShape>> {
         match self.current.as_ref().map(|current| &current.records) {
-            Some(RecordSource::Rows(rows)) => Some(rows),
-            _ => None,
+            Some(RecordSource::Rows(rows)) => {
+                ParquetShape::of(rows, &self.inputs, self.rejects_files).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -324,9 +369,13 @@ impl Reader {
         while let Some(input) = self.waiting.pop_front() {
             let (name, in_keys) = (input.name(), input.in_keys());
             let source = self.inputs.len() - self.waiting.len() - 1;
-            if let Some(records) = self.records(input, source)? {
-                self.current = Some(Current { records, name, in_keys, source, number: 0 });
-                break;
+            match self.records(input.clone(), source) {
+                Ok(None) => {}
+                Ok(Some(records)) => {
+                    self.current = Some(Current { records, input, name, in_keys, source, number: 0 });
+                    break;
+                }
+                Err(error) => self.reject_file(error, &input, source)?,
             }
         }
         Ok(())
@@ -375,14 +424,8 @@ impl Reader {
     }
 
     #[cfg(feature = "parquet")]
-    fn open_parquet(&mut self, input: &InputFile) -> Result<RecordSource> {
-        let rows = ParquetReader::open(input, &self.parser.fields)?;
-        let schema = self.schema.get_or_insert_with(|| rows.schema().clone());
-        if schema.fields() != rows.schema().fields() {
-            let first = self.inputs[0].name();
-            return Err(Error::input(&*input.name(), format!("its columns differ from {first}")));
-        }
-        Ok(RecordSource::Rows(rows))
+    fn open_parquet(&self, input: &InputFile) -> Result<RecordSource> {
+        Ok(RecordSource::Rows(ParquetReader::open(input, &self.parser.fields)?))
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -412,29 +455,30 @@ impl Reader {
 }
 
 impl RecordSource {
-    /// The next record and its line.
+    /// The next record and its line, if records have lines.
     fn next(
         &mut self,
         limits: (usize, Option<Encoding>),
         count: &Arc<AtomicU64>,
         left_out: &mut LeftOut,
-    ) -> Result<Option<(u64, Content)>> {
+    ) -> Result<Option<(Option<u64>, Content)>> {
         match self {
             Self::Split(splitter) => {
                 let line = splitter.line();
-                Ok(splitter.next()?.map(|piece| (line, piece.into())))
+                Ok(splitter.next()?.map(|piece| (Some(line), piece.into())))
             }
-            Self::Values(values) => Ok(values.next()?.map(|(line, piece)| (line, piece.into()))),
+            Self::Values(values) => {
+                let has_lines = !values.are_in_array();
+                Ok(values.next()?.map(|(line, piece)| (has_lines.then_some(line), piece.into())))
+            }
             Self::File(input) => {
                 let Some(input) = input.take() else { return Ok(None) };
                 let found = Content::of_file(&input, limits, count, left_out)?;
-                Ok(found.map(|content| (1, content)))
+                Ok(found.map(|content| (Some(1), content)))
             }
-            Self::Path(input) => Ok(input.take().map(|input| (1, Content::of_path(&input)))),
+            Self::Path(input) => Ok(input.take().map(|input| (Some(1), Content::of_path(&input)))),
             #[cfg(feature = "parquet")]
-            Self::Rows(rows) => {
-                Ok(rows.next_counted(count)?.map(|(number, row)| (number, Content::Row(row))))
-            }
+            Self::Rows(rows) => Ok(rows.next_counted(count)?.map(|(_, row)| (None, Content::Row(row)))),
         }
     }
 }

@@ -17,19 +17,35 @@ use super::system;
 use super::text::text_of_file;
 use crate::error::{Error, Result};
 
-/// The place of a record: `file:line`, lines counted from 1. For Parquet the line is the row.
+/// The place of a record in messages: `FILE:LINE`, or `FILE: record N` where records have no lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
     /// The name of the input in messages.
     pub name: Arc<str>,
-    /// The line, or the row of Parquet, from 1.
-    pub line: u64,
+    /// Where in the input.
+    pub spot: Spot,
+}
+
+/// A place in an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Spot {
+    /// The whole file.
+    File,
+    /// The line of the decompressed file at which a record begins, from 1.
+    Line(u64),
+    /// The number of a record of Parquet or of a JSON array, from 1.
+    Record(u64),
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.name, self.line)
+        match self.spot {
+            Spot::File => f.write_str(&self.name),
+            Spot::Line(line) => write!(f, "{}:{line}", self.name),
+            Spot::Record(number) => write!(f, "{}: record {number}", self.name),
+        }
     }
 }
 
@@ -111,7 +127,8 @@ impl Content {
         Self::broken(input, format!("a document of more than {max_bytes} bytes"))
     }
 
-    fn broken(input: &InputFile, reason: String) -> Self {
+    /// A file that cannot be read, or not to its end.
+    pub(super) fn broken(input: &InputFile, reason: String) -> Self {
         Self::Broken { bytes: line_of(input), reason }
     }
 
@@ -224,7 +241,8 @@ pub struct BadRecord {
     pub place: Place,
     /// What is wrong with it.
     pub reason: String,
-    /// Its bytes in the input; of an overlong line the first 64 KiB. Of a Parquet row, its number.
+    /// Its bytes in the input; of an overlong line the first 64 KiB. Of a Parquet row, its number. Of a whole file, its
+    /// path.
     pub raw: Vec<u8>,
     /// Whether it only lacks a text, and is to be [dropped](super::Missing::Drop).
     pub is_dropped: bool,

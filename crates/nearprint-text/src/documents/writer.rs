@@ -51,20 +51,26 @@ pub(crate) struct OutputShape {
     parser: Arc<Parser>,
     /// Of CSV: the header of the first input.
     header: Vec<u8>,
-    /// Of Parquet: the columns and the compression of the first input.
+    /// Whether there are no inputs, whose format would matter.
+    is_empty: bool,
+    /// Of Parquet: the columns of all inputs, and the compression of the first one.
     #[cfg(feature = "parquet")]
     parquet: Option<ParquetShape>,
 }
 
 impl OutputShape {
     /// Before the first input of the reader is read to its end.
-    pub(crate) fn of(reader: &Reader) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`Error::Output`] if Parquet inputs have a column of types that no column can have; those of opening them.
+    pub(crate) fn of(reader: &Reader) -> Result<Self> {
+        Ok(Self {
             parser: reader.parser().clone(),
             header: reader.header().to_vec(),
+            is_empty: reader.inputs().is_empty(),
             #[cfg(feature = "parquet")]
-            parquet: reader.parquet().map(ParquetShape::of),
-        }
+            parquet: reader.parquet()?,
+        })
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -80,7 +86,7 @@ impl Span {
 /// Writes documents unchanged but for [options](WriterOptions), in the format of their input.
 ///
 /// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
-/// once. A last record without a line feed receives one if another record follows. Of plain files
+/// once. Columns of several Parquet inputs are united by name. A last record without a line feed receives one if another record follows. Of plain files
 /// the paths are written, one a line; one with a line feed is [not](DocumentWriter::unlisted). An output
 /// named `.gz`, `.zst` or `.zstd` is compressed; `-` is standard output.
 ///
@@ -148,7 +154,7 @@ impl DocumentWriter {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
         check_copy(path, reader)?;
-        Self::create_shaped(path, &OutputShape::of(reader), options)
+        Self::create_shaped(path, &OutputShape::of(reader)?, options)
     }
 
     /// The same for documents of some shape. The file must not be an input.
@@ -181,7 +187,7 @@ impl DocumentWriter {
     /// # Errors
     /// As [`LineFile::resume`].
     pub fn resume(path: &Path, written: Written, reader: &Reader, options: WriterOptions) -> Result<Self> {
-        Self::resume_shaped(path, written, &OutputShape::of(reader), options)
+        Self::resume_shaped(path, written, &OutputShape::of(reader)?, options)
     }
 
     /// The same for documents of some shape.
@@ -416,7 +422,7 @@ fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
 fn check_options(path: &Path, shape: &OutputShape, options: &WriterOptions) -> Result<Vec<usize>> {
     let format = shape.format();
     let is_changed = !options.added.is_empty() || !options.fields.is_empty();
-    if is_changed && !format.has_fields() {
+    if is_changed && !format.has_fields() && !shape.is_empty {
         return Err(OutputProblem::NoFields { format: format.name() }.into());
     }
     if format == Format::Parquet && Compression::of(path).is_some() {

@@ -9,7 +9,7 @@ use super::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputSetProblem {
-    /// The paths lead to no file.
+    /// There is no path.
     Empty,
     /// Standard input is given more than once.
     StdinTwice,

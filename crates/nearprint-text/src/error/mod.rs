@@ -36,6 +36,13 @@ pub enum Error {
         /// What is wrong there.
         why: String,
     },
+    /// A record of the inputs is malformed or lacks a field, and is not to be set aside.
+    Record {
+        /// The file, with the line or the number of the record.
+        place: String,
+        /// What is wrong there.
+        why: String,
+    },
     /// An input is compressed in a format that is not read.
     Compressed {
         /// The file.
@@ -101,7 +108,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => error.fmt(f),
-            Self::Input { place, why } => write!(f, "{place}: {why}"),
+            Self::Input { place, why } | Self::Record { place, why } => write!(f, "{place}: {why}"),
             Self::Setting { name, why } => write!(f, "{name}: {why}"),
             Self::Compressed { place, format, program } => {
                 write!(f, "{place}: compressed as {format}, which is not read; `{program}` decompresses it")

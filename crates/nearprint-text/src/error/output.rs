@@ -145,6 +145,17 @@ pub enum OutputProblem {
         /// The column.
         column: String,
     },
+    /// A column of Parquet inputs has types that one column of the output cannot have.
+    ColumnTypes {
+        /// The column.
+        column: String,
+        /// Its type in the inputs before.
+        type_before: String,
+        /// An input with another type.
+        input: PathBuf,
+        /// Its type there.
+        type_there: String,
+    },
     /// A column that is to be added exists in the input.
     ColumnExists {
         /// The column.
@@ -237,6 +248,12 @@ impl fmt::Display for OutputProblem {
             Self::ShardsOfOneName { input } => write!(
                 f,
                 "{}: another input has the same name, and so would its output; name a folder that has both",
+                input.display()
+            ),
+            Self::ColumnTypes { column, type_before, input, type_there } => write!(
+                f,
+                "column {column:?} is {type_there} in {} and {type_before} in inputs before it: no column of an output \
+                 can have both",
                 input.display()
             ),
             Self::NoColumn { column } => write!(f, "there is no column {column:?}"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint_text::documents::{
     AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, RankValue, Reader, ReaderOptions,
-    Record, WriterOptions, Written,
+    Record, Spot, WriterOptions, Written,
 };
 use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
@@ -106,6 +106,14 @@ fn every_kind_gives_the_same_documents_compressed_or_not() {
 }
 
 /// A `.json` is what people call JSON: an array, an object of several lines, or one a line.
+/// The line of a bad record, or its number where records have no lines.
+fn line_of(bad: &BadRecord) -> u64 {
+    match bad.place.spot {
+        Spot::Line(number) | Spot::Record(number) => number,
+        _ => 0,
+    }
+}
+
 #[test]
 fn json_files_may_be_laid_out_in_any_way() {
     let array = "[\n  {\"key\": \"a\",\n   \"text\": \"one\"},\n  {\"key\": 2, \"text\": \"x [\"}\n]\n";
@@ -125,7 +133,7 @@ fn json_files_may_be_laid_out_in_any_way() {
     }
     let (records, bad) = read("d.json", "[{\"key\": 1, \"text\": \"a\"},\n3] x\n[]\n", keyed());
     assert_eq!(both(&records), [("1", "a")]);
-    let told: Vec<String> = bad.iter().map(|bad| format!("{}: {}", bad.place.line, bad.reason)).collect();
+    let told: Vec<String> = bad.iter().map(|bad| format!("{}: {}", line_of(bad), bad.reason)).collect();
     assert!(
         told.len() == 2 && told[0].starts_with("2: not a JSON object") && told[1].contains("behind the end")
     );
@@ -167,7 +175,7 @@ fn bad_records_are_named_and_reading_goes_on() {
         keyed(),
     );
     assert_eq!(both(&records), [("1", "a"), ("2", "b")]);
-    let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", bad.place.line, bad.reason)).collect();
+    let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", line_of(bad), bad.reason)).collect();
     assert_eq!(
         found,
         [
@@ -185,7 +193,7 @@ fn bad_records_are_named_and_reading_goes_on() {
     let values: Vec<&RankValue> = records.iter().map(|record| &record.value).collect();
     let text = |text: &str| RankValue::Text(text.into());
     assert_eq!(values, [&text("-1.5"), &text("x"), &RankValue::Missing]);
-    let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", bad.place.line, bad.reason)).collect();
+    let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", line_of(bad), bad.reason)).collect();
     assert_eq!(found, ["3 2 cells, and the header has 3", "6 a quotation mark that is never closed",]);
 
     let short = with(keyed(), |options| options.max_record_bytes = 30);
@@ -292,7 +300,8 @@ fn inputs_have_to_be_of_one_kind() {
     assert!(open(&["a.csv", "c.csv"]).unwrap_err().contains("c.csv:1: its header differs from"));
     assert!(open(&["a.csv", "d.jsonl"]).unwrap_err().contains("one kind"));
     assert_eq!((open(&["e.csv"]), open(&["e.csv", "a.csv"])), (Ok(0), Ok(1)));
-    assert!(open(&["empty"]).unwrap_err().contains("no file to read"));
+    assert_eq!(open(&["empty"]), Ok(0), "days without a file are no error");
+    assert!(open(&[]).unwrap_err().contains("no file to read"));
     assert!(open(&["missing"]).unwrap_err().contains("missing"));
     let keyed_lines = with(keyed(), |options| options.format = Some(Format::Lines));
     let error = Reader::open(&[at("d.jsonl")], keyed_lines).err().unwrap();
@@ -525,7 +534,7 @@ mod parquet {
         assert_eq!(open(&["a.parquet", "a.parquet"], keyed()), Ok(ROWS as u64), "one file is read once");
         let repeats = with(keyed(), |options| options.repeats = true);
         assert_eq!(open(&["a.parquet", "a.parquet"], repeats), Ok(2 * ROWS as u64));
-        assert!(open(&["a.parquet", "b.parquet"], keyed()).unwrap_err().contains("its columns differ from"));
+        assert_eq!(open(&["a.parquet", "b.parquet"], keyed()), Ok(2 * ROWS as u64));
         let mut other = keyed();
         other.fields.text = "missing".into();
         assert!(open(&["a.parquet"], other).unwrap_err().contains("no column named \"missing\""));

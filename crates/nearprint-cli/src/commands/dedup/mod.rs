@@ -224,6 +224,8 @@ impl Args {
         self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
+        let has_more =
+            job.against.is_empty() && (job.inputs.len() > 1 || job.inputs.iter().any(|path| path.is_dir()));
         let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
@@ -248,7 +250,10 @@ impl Args {
                 let rerun = remembers.then_some("rerun the command to resume");
                 Err(Failure::Interrupted { records: seen, rerun, partial })
             }
-            Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
+            // The other files would be read.
+            Err(Error::Input { place, why }) if has_more && !has_rejects => {
+                Err(Failure::Record { place, why })
+            }
             Err(other) => match Failure::from(other) {
                 failure if remembers && failure.is_closed_pipe() => Err(Failure::NotDelivered),
                 failure => Err(failure),

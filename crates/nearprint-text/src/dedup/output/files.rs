@@ -58,7 +58,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
         let is_resumable = options.resumable;
         if let Some((kind, targets)) = shards {
-            let (shape, state) = (OutputShape::of(reader), unfinished.and_then(|from| from.shards.as_ref()));
+            let (shape, state) = (OutputShape::of(reader)?, unfinished.and_then(|from| from.shards.as_ref()));
             if state.is_some_and(|state| !state.is_within(targets.len())) {
                 return Err(ResumeProblem::OtherProgram.into());
             }

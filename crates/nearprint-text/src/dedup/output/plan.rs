@@ -58,7 +58,7 @@ impl OutputPlan {
     /// Checks that all files can be created, and changes none: an unfinished file of an interrupted job stays as
     /// it is.
     pub(crate) fn check_files(&self, job: &FileJob, reader: &Reader) -> Result<()> {
-        let shape = OutputShape::of(reader);
+        let shape = OutputShape::of(reader)?;
         let check = |path: &Path| DocumentWriter::check_shaped(path, &shape, &self.options);
         match &self.shards {
             Some((_, targets)) => {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fingerprinting::{Prepared, bad_record, preparing_documents};
+use super::fingerprinting::{Prepared, preparing_documents};
 use crate::dedup::decide::{DeduplicatorOf, Document, Measure};
 use crate::dedup::job::{DocumentCounts, FileJob, Report, report_progress};
 use crate::documents::{InputFile, Reader, each, is_database};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use nearprint::Fingerprint;
 
 /// The databases and documents of [`FileJob::against`].
@@ -49,6 +49,7 @@ fn read_all<F: Fingerprint>(
     let mut options = job.reader.clone();
     options.format = None;
     options.fields.value = None;
+    options.rejects_files = false;
     options.folder.read_elsewhere.clear();
     let mut reader = Reader::open(&[path.to_path_buf()], options)?;
     let files = reader.inputs().to_vec();
@@ -60,7 +61,7 @@ fn read_all<F: Fingerprint>(
         preparing_documents(job.dedup.confirm, true),
         |block, at| {
             for Prepared { record, .. } in block {
-                let (record, made) = record.map_err(|bad| bad_record(&bad))?;
+                let (record, made) = record.map_err(|bad| Error::input(bad.place.to_string(), bad.reason))?;
                 let document = Document::new(&record.key, &record.text, &made);
                 let stored = collection.stored(document)?;
                 collection.remember(document, &stored)?;
@@ -68,5 +69,6 @@ fn read_all<F: Fingerprint>(
             report_progress(report, &DocumentCounts::default(), at)
         },
     )?;
+    reader.left_out().check_compared(reader.position().records)?;
     Ok(files)
 }

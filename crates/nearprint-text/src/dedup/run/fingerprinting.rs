@@ -81,7 +81,7 @@ pub(crate) fn with_valid_key(item: Item, more: usize) -> Item {
     }
 }
 
-/// Ends a run at a malformed record.
+/// Ends a run at a malformed record of the inputs.
 pub(crate) fn bad_record(bad: &BadRecord) -> Error {
-    Error::input(bad.place.to_string(), bad.reason.clone())
+    Error::Record { place: bad.place.to_string(), why: bad.reason.clone() }
 }

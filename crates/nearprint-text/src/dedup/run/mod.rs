@@ -75,6 +75,7 @@ impl FileJob {
             self.reader.stdin = StdinSource::Copy(spooled.path());
         }
         self.reader.fields.value = self.keep.as_ref().and_then(Keep::field).map(String::from);
+        self.reader.rejects_files = self.rejects.is_some();
         self.read_once()?;
         self.choose_recipe()?;
         let width = self.dedup.recipe.width();

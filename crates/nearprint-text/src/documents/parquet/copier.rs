@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
-    UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, StructArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
@@ -13,12 +13,14 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 
 use super::super::added::{AddedField, FieldKind, FieldValue};
+use super::super::input_file::InputFile;
 use super::super::line_file::is_stdout;
 use super::super::output_file::{OutputFile, Written};
 use super::super::system;
 use super::reader::ParquetReader;
-use super::row::{BATCH_ROWS, ParquetRow, ParquetValue};
+use super::row::{BATCH_ROWS, ParquetRow, ParquetValue, path_of};
 use super::spool::RowSpool;
+use super::united::{in_schema, strings, united};
 use super::writer::{ParquetWriter, write_error};
 use crate::error::{Error, Result};
 
@@ -33,8 +35,26 @@ pub(in super::super) struct ParquetShape {
 }
 
 impl ParquetShape {
-    pub(in super::super) fn of(reader: &ParquetReader) -> Self {
-        Self { schema: reader.schema().clone(), compression: reader.compression() }
+    /// The columns of all inputs, united by name, and the compression of the reader's. Inputs without a byte have no
+    /// columns. If `skips_damaged`, neither have those that cannot be read.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if a column has types that no column can have; those of opening the inputs.
+    pub(in super::super) fn of(
+        reader: &ParquetReader,
+        inputs: &[InputFile],
+        skips_damaged: bool,
+    ) -> Result<Self> {
+        let mut schema: Option<SchemaRef> = None;
+        for input in inputs.iter().filter(|input| input.size_bytes != Some(0)) {
+            schema = match (schema, ParquetReader::schema_of(input)) {
+                (schema, Err(_)) if skips_damaged => schema,
+                (None, found) => Some(found?),
+                (Some(before), found) => Some(united(&before, &*found?, &input.path)?),
+            };
+        }
+        let schema = schema.unwrap_or_else(|| reader.schema().clone());
+        Ok(Self { schema, compression: reader.compression() })
     }
 }
 
@@ -65,13 +85,17 @@ impl RowTarget {
 pub(in super::super) struct RowCopier {
     target: RowTarget,
     /// Rows that wait to be written: their batches, (batch, row), and the added columns.
-    batches: Vec<Arc<RecordBatch>>,
+    batches: Vec<RecordBatch>,
+    /// The batch that was read last of them.
+    last_read: Option<Arc<RecordBatch>>,
     rows: Vec<(usize, usize)>,
     added: Vec<AddedColumn>,
+    /// The columns of all inputs.
+    schema: SchemaRef,
     /// The columns that are copied; all if it is empty.
     columns: Vec<usize>,
-    /// The place of the text among the copied columns.
-    text_column: Option<usize>,
+    /// The way to the text in the copied columns and the structs in them.
+    text_path: Option<Vec<usize>>,
     /// Other texts of rows that wait: (place among `rows`, text).
     texts: Vec<(usize, String)>,
 }
@@ -136,7 +160,7 @@ impl RowCopier {
                 &kept.map_err(write_error(path))?
             }
         };
-        let text_column = schema.column_with_name(text_field).map(|(column, _)| column);
+        let text_path = path_of(schema.fields(), text_field);
         let schema = with_fields(schema, added);
         let writer = ParquetWriter::create(path, &schema, source.compression)?;
         let is_stream = is_stdout(path) || system::is_stream(path).map_err(Error::io("create", path))?;
@@ -146,7 +170,9 @@ impl RowCopier {
         };
         let added = added.iter().map(AddedColumn::of).collect();
         let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
-        Ok(Self { target, batches, rows, added, columns: columns.to_vec(), text_column, texts })
+        let (columns, schema) = (columns.to_vec(), source.schema.clone());
+        let last_read = None;
+        Ok(Self { target, batches, last_read, rows, added, schema, columns, text_path, texts })
     }
 
     /// Copies a row, with another text if there is one.
@@ -157,11 +183,13 @@ impl RowCopier {
         values: &[FieldValue<'_>],
     ) -> Result<()> {
         let ParquetRow { batch, index } = row;
-        if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, batch)) {
+        if !self.last_read.as_ref().is_some_and(|last| Arc::ptr_eq(last, batch)) || self.batches.is_empty() {
             if self.batches.len() == BATCHES_WAITING {
                 self.write_waiting()?;
             }
-            self.batches.push(batch.clone());
+            let united = in_schema(batch, &self.schema).map_err(write_error(self.target.path()))?;
+            self.batches.push(united);
+            self.last_read = Some(batch.clone());
         }
         self.texts.extend(text.map(|text| (self.rows.len(), text.to_string())));
         self.rows.push((self.batches.len() - 1, *index));
@@ -173,8 +201,8 @@ impl RowCopier {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let kept = |batch: &Arc<RecordBatch>| match &*self.columns {
-            [] => Ok((**batch).clone()),
+        let kept = |batch: &RecordBatch| match &*self.columns {
+            [] => Ok(batch.clone()),
             columns => batch.project(columns).map_err(ParquetError::from),
         };
         let kept = self.batches.iter().map(kept).collect::<std::result::Result<Vec<_>, _>>();
@@ -182,10 +210,11 @@ impl RowCopier {
         let batches: Vec<&RecordBatch> = kept.iter().collect();
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
         let mut columns = rows.map_err(write_error(self.target.path()))?.columns().to_vec();
-        if let Some(column) = self.text_column.filter(|_| !self.texts.is_empty()) {
-            let changed =
-                with_texts(&columns[column], &self.texts).map_err(write_error(self.target.path()))?;
-            columns[column] = changed;
+        if let Some((column, inside)) = self.text_path.as_ref().and_then(|path| path.split_first())
+            && !self.texts.is_empty()
+        {
+            let changed = with_texts(&columns[*column], inside, &self.texts);
+            columns[*column] = changed.map_err(write_error(self.target.path()))?;
         }
         self.texts.clear();
         columns.extend(self.added.iter_mut().map(AddedColumn::take));
@@ -214,8 +243,17 @@ impl RowCopier {
     }
 }
 
-/// A column of strings with other values at some places.
-fn with_texts(column: &ArrayRef, texts: &[(usize, String)]) -> std::result::Result<ArrayRef, ParquetError> {
+/// A column of strings, or one with them at a path inside it, with other values at some places.
+fn with_texts(
+    column: &ArrayRef,
+    path: &[usize],
+    texts: &[(usize, String)],
+) -> std::result::Result<ArrayRef, ParquetError> {
+    if let (Some((first, inside)), Some(whole)) = (path.split_first(), column.as_struct_opt()) {
+        let (fields, mut columns, nulls) = whole.clone().into_parts();
+        columns[*first] = with_texts(&columns[*first], inside, texts)?;
+        return Ok(Arc::new(StructArray::try_new(fields, columns, nulls)?));
+    }
     let mut texts = texts.iter().peekable();
     let values: Vec<Option<&str>> = (0..column.len())
         .map(|row| match texts.next_if(|(changed, _)| *changed == row) {
@@ -226,14 +264,9 @@ fn with_texts(column: &ArrayRef, texts: &[(usize, String)]) -> std::result::Resu
             },
         })
         .collect();
-    Ok(match column.data_type() {
-        DataType::Utf8 => Arc::new(StringArray::from(values)),
-        DataType::LargeUtf8 => Arc::new(LargeStringArray::from(values)),
-        DataType::Utf8View => Arc::new(StringViewArray::from(values)),
-        other => {
-            let why = format!("texts of the type {other} cannot be changed; strings can");
-            return Err(ParquetError::General(why));
-        }
+    strings(values, column.data_type()).ok_or_else(|| {
+        let why = format!("texts of the type {} cannot be changed; strings can", column.data_type());
+        ParquetError::General(why)
     })
 }
 

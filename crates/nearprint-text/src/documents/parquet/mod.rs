@@ -4,6 +4,7 @@ mod copier;
 mod reader;
 mod row;
 mod spool;
+mod united;
 mod writer;
 
 pub(super) use copier::{ParquetShape, RowCopier};

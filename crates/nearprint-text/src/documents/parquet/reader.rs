@@ -12,7 +12,7 @@ use parquet::basic::Compression;
 
 use super::super::fields::{Fields, no_field};
 use super::super::input_file::InputFile;
-use super::row::{BATCH_ROWS, ParquetRow};
+use super::row::{BATCH_ROWS, ParquetRow, path_of};
 use crate::error::{Error, Result};
 
 /// Reads the rows of one file in batches.
@@ -48,7 +48,7 @@ impl ParquetReader {
         let total_rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
         let schema = builder.schema().clone();
         for field in [Some(&fields.text), fields.key.as_ref(), fields.value.as_ref()].into_iter().flatten() {
-            if schema.index_of(field).is_err() {
+            if path_of(schema.fields(), field).is_none() {
                 let there = schema.fields().iter().map(|field| field.name());
                 return Err(Error::input(&*name, no_field("column named", field, there)));
             }
@@ -65,6 +65,13 @@ impl ParquetReader {
             size_bytes: input.size_bytes.unwrap_or(0),
             counted_bytes: 0,
         })
+    }
+
+    /// The columns of a file, which is not read further.
+    pub(super) fn schema_of(input: &InputFile) -> Result<SchemaRef> {
+        let file = input.open_file().map_err(Error::io("open", &input.path))?;
+        let builder = guarded(&input.name(), || ParquetRecordBatchReaderBuilder::try_new(file))?;
+        Ok(builder.schema().clone())
     }
 
     /// The columns of the file.

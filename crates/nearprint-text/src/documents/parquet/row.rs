@@ -8,8 +8,8 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Fields as ArrowFields, TimeUnit};
 
 use super::super::fields::{FieldValues, Fields, Missing, RankValue, not_a_key, not_a_text};
 
@@ -63,9 +63,49 @@ impl ParquetRow {
     /// # Errors
     /// The reason, if there is no such column.
     pub fn value(&self, field: &str) -> Result<ParquetValue<'_>, String> {
-        let array = self.batch.column_by_name(field).ok_or_else(|| format!("no field {field:?}"))?;
-        Ok(ParquetValue::at(&**array, self.index))
+        let columns = (self.batch.schema_ref().fields(), self.batch.columns());
+        value_in(columns, field, self.index).ok_or_else(|| format!("no field {field:?}"))
     }
+}
+
+/// The value of a field in a row of these columns.
+fn value_in<'a>(
+    (fields, columns): (&ArrowFields, &'a [ArrayRef]),
+    name: &str,
+    index: usize,
+) -> Option<ParquetValue<'a>> {
+    let (column, inside) = first_step(fields, name)?;
+    let array = columns.get(column)?;
+    match inside {
+        None => Some(ParquetValue::at(&**array, index)),
+        Some(_) if array.is_null(index) => Some(ParquetValue::Null),
+        Some(name) => {
+            let array = array.as_struct_opt()?;
+            value_in((array.fields(), array.columns()), name, index)
+        }
+    }
+}
+
+/// The places, in a schema and in the structs in it, that lead to a field. Dots reach into structs; a column with the
+/// whole name takes precedence.
+pub(super) fn path_of(fields: &ArrowFields, name: &str) -> Option<Vec<usize>> {
+    let (column, inside) = first_step(fields, name)?;
+    let Some(name) = inside else { return Some(vec![column]) };
+    let DataType::Struct(inner) = fields[column].data_type() else { return None };
+    Some([vec![column], path_of(inner, name)?].concat())
+}
+
+/// The column that has a name, or the struct that has the field of the rest of the name.
+fn first_step<'n>(fields: &ArrowFields, name: &'n str) -> Option<(usize, Option<&'n str>)> {
+    let named = |name: &str| fields.iter().position(|field| field.name() == name);
+    let inside = |(dot, _): (usize, &str)| {
+        let (column, rest) = (named(&name[..dot])?, &name[dot + 1..]);
+        match fields[column].data_type() {
+            DataType::Struct(inner) => first_step(inner, rest).map(|_| (column, Some(rest))),
+            _ => None,
+        }
+    };
+    named(name).map(|column| (column, None)).or_else(|| name.match_indices('.').find_map(inside))
 }
 
 /// The value in one column of a row.
@@ -104,6 +144,7 @@ impl<'a> ParquetValue<'a> {
             return Self::Null;
         }
         match array.data_type() {
+            DataType::Null => Self::Null,
             DataType::Utf8 => Self::Text(array.as_string::<i32>().value(index)),
             DataType::LargeUtf8 => Self::Text(array.as_string::<i64>().value(index)),
             DataType::Utf8View => Self::Text(array.as_string_view().value(index)),
