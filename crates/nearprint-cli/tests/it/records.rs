@@ -432,6 +432,8 @@ fn regression_fields_of_structs_and_null_columns_are_read() {
     assert_eq!(keys, ["u", "v", "w"]);
     let printed = succeeds(at, "fingerprint in.parquet --text-field meta.body --key-field meta.id", b"");
     assert!(printed.contains("\t3\n"), "a column with the whole name comes first: {printed}");
+    succeeds(at, "build n.np in.parquet --fingerprint-field n --key-field meta.url --keys", b"");
+    assert!(succeeds(at, "export n.np", b"").ends_with("\tw\n"));
     fails(at, "fingerprint in.parquet --text-field meta.no", b"", 5, &["no column named \"meta.no\""]);
     fails(at, "fingerprint in.parquet --text-field none", b"", 5, &["is null, and not a string"]);
     succeeds(at, "dedup in.parquet -o out.parquet --text-field none --missing keep", b"");

@@ -85,14 +85,25 @@ fn is_beside(file: &Path) -> bool {
     BESIDE_NAMES.contains(&&*name) || BESIDE_STARTS.iter().any(|start| name.starts_with(start))
 }
 
+/// Whether a path is that of an open file, as `/dev/stdin` and what a shell makes of `<(…)`.
+fn is_descriptor(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+}
+
 /// The format of all inputs, [`Format::Text`] if there are none. `given` overrides what they hold. `stdin` is that of
-/// standard input, and of other pipes and devices without a name of records, such as what a shell makes of `<(…)`.
+/// standard input and of other open files. Pipes without a name of records have the format of the first other input,
+/// or else that of standard input.
 pub(super) fn common_format(inputs: &[InputFile], given: Option<Format>, stdin: Format) -> Result<Format> {
     let of = |input: &InputFile| {
-        let is_stream = input.records.is_none() && input.size_bytes.is_none();
+        let is_stream = input.is_stdin() || input.records.is_none() && is_descriptor(&input.path);
         let found = if is_stream { stdin } else { input.records.map_or(Format::Text, Records::format) };
         given.unwrap_or(found)
     };
+    let is_bare_pipe = |input: &&InputFile| {
+        !input.is_stdin() && input.size_bytes.is_none() && Records::of_name(&input.path).is_none()
+    };
+    let others = inputs.iter().find(|input| !is_bare_pipe(input)).map_or(stdin, &of);
+    let of = |input: &InputFile| if is_bare_pipe(&input) { given.unwrap_or(others) } else { of(input) };
     let Some(first) = inputs.first() else { return Ok(given.unwrap_or(Format::Text)) };
     let format = of(first);
     match inputs.iter().find(|input| of(input) != format) {

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "parquet")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nearprint::internal::file;
@@ -119,6 +121,9 @@ pub struct Reader {
     header: Vec<u8>,
     max_record_bytes: usize,
     encoding: Option<Encoding>,
+    /// Of Parquet: what was found out about the columns of all inputs.
+    #[cfg(feature = "parquet")]
+    shape: OnceLock<ParquetShape>,
     /// See [`ReaderOptions::rejects_files`].
     rejects_files: bool,
     /// The files that were rejected, and not returned yet.
@@ -214,6 +219,8 @@ impl Reader {
             header: Vec::new(),
             max_record_bytes,
             encoding,
+            #[cfg(feature = "parquet")]
+            shape: OnceLock::new(),
             rejects_files,
             rejected: VecDeque::new(),
             listed,
@@ -355,12 +362,12 @@ impl Reader {
     /// [`Error::Output`] if a column has two types that no column can have; those of opening the files.
     #[cfg(feature = "parquet")]
     pub(super) fn parquet(&self) -> Result<Option<ParquetShape>> {
-        match self.current.as_ref().map(|current| &current.records) {
-            Some(RecordSource::Rows(rows)) => {
-                ParquetShape::of(rows, &self.inputs, self.rejects_files).map(Some)
-            }
-            _ => Ok(None),
-        }
+        let Some(Current { records: RecordSource::Rows(rows), .. }) = &self.current else { return Ok(None) };
+        let shape = match self.shape.get() {
+            Some(shape) => shape.clone(),
+            None => ParquetShape::of(rows, &self.inputs, self.rejects_files)?,
+        };
+        Ok(Some(self.shape.get_or_init(|| shape).clone()))
     }
 
     /// Opens the next input that has a record or a header.

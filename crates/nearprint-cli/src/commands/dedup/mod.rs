@@ -250,8 +250,10 @@ impl Args {
                 let rerun = remembers.then_some("rerun the command to resume");
                 Err(Failure::Interrupted { records: seen, rerun, partial })
             }
-            // The other files would be read.
-            Err(Error::Input { place, why }) if has_more && !has_rejects => {
+            // Another name of the field, or the other files, would be read.
+            Err(Error::Input { place, why })
+                if !has_rejects && (has_more || why.starts_with("no column ")) =>
+            {
                 Err(Failure::Record { place, why })
             }
             Err(other) => match Failure::from(other) {

@@ -21,8 +21,7 @@ pub(super) fn read(
     fields.text.clone_from(&args.fingerprint_field);
     fields.key.clone_from(&args.key_field);
     let mut rows = ParquetReader::open(&InputFile::new(path), &fields)?;
-    let existing =
-        |rows: &ParquetReader, name: &str| rows.schema().index_of(name).ok().map(|_| name.to_string());
+    let existing = |rows: &ParquetReader, name: &str| rows.has_field(name).then(|| name.to_string());
     let id_field = existing(&rows, &args.id_field);
     let key_field = existing(&rows, args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD));
     while let Some((number, row)) = rows.next_row()? {

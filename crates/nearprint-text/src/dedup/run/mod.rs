@@ -94,12 +94,12 @@ impl WidthVisitor for Run<'_> {
 
     fn visit<F: Fingerprint>(self) -> Result<FileReport> {
         let Self { mut job, report } = self;
+        if job.reads_twice() {
+            ranked::check_inputs(&job.inputs)?;
+        }
         let mut input = JobInput::open(&job)?;
         job.choose_kept(&input.reader)?;
         check_names(&job, &input.reader)?;
-        if job.reads_twice() {
-            ranked::check_inputs(input.reader.inputs())?;
-        }
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {

@@ -4,7 +4,7 @@
 //! ranks, as if they came in that order. The second pass writes them in input order.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
 use super::ranked_record::{Outcome, RankedRecord};
@@ -28,10 +28,10 @@ const BLOCK_RECORDS: u64 = 1000;
 ///
 /// # Errors
 /// [`Error::InputSet`] with [`ReadOnce`](InputSetProblem::ReadOnce).
-pub(crate) fn check_inputs(inputs: &[InputFile]) -> Result<()> {
-    let reads_once = |input: &&InputFile| input.size_bytes.is_none() && input.path != Path::new("-");
-    match inputs.iter().find(reads_once) {
-        Some(input) => Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into()),
+pub(crate) fn check_inputs(inputs: &[PathBuf]) -> Result<()> {
+    let is_stream = |path: &PathBuf| path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    match inputs.iter().find(|path| is_stream(path) && *path != Path::new("-")) {
+        Some(path) => Err(InputSetProblem::ReadOnce { path: path.clone() }.into()),
         None => Ok(()),
     }
 }

@@ -46,7 +46,8 @@ impl ParquetShape {
         skips_damaged: bool,
     ) -> Result<Self> {
         let mut schema: Option<SchemaRef> = None;
-        for input in inputs.iter().filter(|input| input.size_bytes != Some(0)) {
+        let others = if inputs.len() > 1 { inputs } else { &[] };
+        for input in others.iter().filter(|input| input.size_bytes != Some(0)) {
             schema = match (schema, ParquetReader::schema_of(input)) {
                 (schema, Err(_)) if skips_damaged => schema,
                 (None, found) => Some(found?),

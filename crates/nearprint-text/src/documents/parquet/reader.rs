@@ -67,6 +67,12 @@ impl ParquetReader {
         })
     }
 
+    /// Whether there is a column of this name, or a field of a struct.
+    #[must_use]
+    pub fn has_field(&self, name: &str) -> bool {
+        path_of(self.schema.fields(), name).is_some()
+    }
+
     /// The columns of a file, which is not read further.
     pub(super) fn schema_of(input: &InputFile) -> Result<SchemaRef> {
         let file = input.open_file().map_err(Error::io("open", &input.path))?;
