@@ -114,6 +114,7 @@ def test_one_fingerprint_has_many_forms(filled: tuple[nearprint.Database, list[i
     ones: list[Any] = [
         number,
         hex(number) if width == 64 else f"0x{number:0{width // 4}x}",
+        f"0b{number:0{width}b}",
         number.to_bytes(width // 8, "big"),
         rows_of([number], width)[0],
     ]

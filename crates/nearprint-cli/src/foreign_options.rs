@@ -1,6 +1,9 @@
-//! Options that other programs have for what an option here does.
+//! Options and commands that other programs have for what one here does.
 
-use clap::error::{ContextKind, ContextValue};
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
 const NAMES: [(&[&str], &str); 8] = [
@@ -35,11 +38,83 @@ pub(crate) fn with_hint(mut error: clap::Error) -> (clap::Error, Option<&'static
         Some(ContextValue::String(argument)) => hint_of(argument),
         _ => None,
     };
+    without_far_guesses(&mut error);
     if hint.is_some() {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Suggested);
     }
     (error, hint)
+}
+
+/// Commands of other programs, and what does the same here.
+const COMMANDS: [(&[&str], &str); 6] = [
+    (&["dupes", "find", "duplicates", "group"], "nearprint scan FOLDER"),
+    (&["dedupe", "deduplicate"], "nearprint dedup INPUT -o OUT"),
+    (&["clean"], "nearprint dedup INPUT --unit paragraph -o OUT"),
+    (&["info"], "nearprint stats DB"),
+    (&["search", "lookup"], "nearprint query DB"),
+    (&["index"], "nearprint build DB INPUT"),
+];
+
+/// The most letters in which a word may differ from the one that is meant.
+const MOST_EDITS: usize = 2;
+
+/// What to say of a word that is no command: what it is, and what to give instead.
+pub(crate) fn no_command(error: &clap::Error) -> Option<(String, String)> {
+    let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+    else {
+        return None;
+    };
+    if let Some((_, command)) = COMMANDS.iter().find(|(words, _)| words.contains(&&**word)) {
+        return Some((format!("no command {word:?}"), (*command).into()));
+    }
+    let found = look_at(Path::new(word)).ok()?;
+    let (what, hint) = match found.map(|found| found.kind) {
+        None => ("folder", format!("nearprint scan {word}")),
+        Some(Kind::Database) => {
+            ("database", format!("nearprint stats {word}, or nearprint query {word} -f FINGERPRINT"))
+        }
+        Some(Kind::Records(_)) => ("file", format!("nearprint dedup {word} -o OUT")),
+        Some(_) => ("file", format!("nearprint compare {word} OTHER")),
+    };
+    Some((format!("no command {word:?}, but there is a {what} of that name"), hint))
+}
+
+/// Removes guesses that are far from what was given.
+fn without_far_guesses(error: &mut clap::Error) {
+    for (invalid, suggested) in [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+    ] {
+        let Some(ContextValue::String(given)) = error.get(invalid).cloned() else { continue };
+        let is_near = |guess: &String| num_edits(&given, guess) <= MOST_EDITS;
+        let kept = match error.get(suggested) {
+            Some(ContextValue::String(guess)) => is_near(guess).then(|| ContextValue::String(guess.clone())),
+            Some(ContextValue::Strings(guesses)) => {
+                let near: Vec<String> = guesses.iter().filter(|guess| is_near(guess)).cloned().collect();
+                (!near.is_empty()).then_some(ContextValue::Strings(near))
+            }
+            _ => continue,
+        };
+        error.remove(suggested);
+        kept.into_iter().for_each(|kept| drop(error.insert(suggested, kept)));
+    }
+}
+
+/// How many letters are inserted, removed or replaced between two words.
+fn num_edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (line, letter) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (at, other) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 fn hint_of(argument: &str) -> Option<&'static str> {

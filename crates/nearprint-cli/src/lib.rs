@@ -35,6 +35,7 @@ pub use allocator::Allocator;
 use commands::Cli;
 pub use commands::DedupReport;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
+use terminal::failure::Failure;
 use terminal::{failure, interrupt, print_lines, print_message, stdout, warn_of_occupants, without_controls};
 
 /// Runs the `nearprint` program.
@@ -53,6 +54,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli.run(),
         Err(error) if error.use_stderr() => {
+            if let Some((why, hint)) = foreign_options::no_command(&error) {
+                return Failure::OtherCommand { why, hint }.report("nearprint");
+            }
             let (error, hint) = foreign_options::with_hint(error);
             print_usage_error(&error, &arguments);
             hint.iter().for_each(|hint| print_message(format_args!("hint: {hint}")));

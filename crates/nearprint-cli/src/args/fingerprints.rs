@@ -77,10 +77,35 @@ pub(crate) struct FingerprintArgs {
 impl FingerprintArgs {
     /// Parses a fingerprint of an input.
     pub(crate) fn parse(&self, width: Width, text: &str) -> Result<AnyFingerprint, String> {
-        AnyFingerprint::parse(width, text, self.radix).map_err(|error| match width_by_digits(text) {
+        AnyFingerprint::parse(width, text, self.radix).map_err(|error| match self.width_by_digits(text) {
+            _ if self.radix.is_none() && width == Width::W64 && are_bits(text) => {
+                format!("{error}; 64 digits of 0 and 1 are bits behind 0b, or with --radix 2")
+            }
             Some(by_digits) if by_digits != width => format!("{error}; so many digits are {by_digits} bits"),
+            _ if self.radix.is_none() && width == Width::W64 && is_hexadecimal(text) => {
+                format!("{error}; --radix 16 reads hexadecimal digits without 0x")
+            }
             _ => error.to_string(),
         })
+    }
+
+    /// The width of wide fingerprints with this number of digits, hexadecimal ones unless an option says bits.
+    pub(crate) fn width_by_digits(&self, text: &str) -> Option<Width> {
+        if self.radix != Some(Radix::Binary) {
+            return width_by_digits(text);
+        }
+        let digits = text.strip_prefix("0b").unwrap_or(text);
+        let are_bits = digits.bytes().all(|digit| matches!(digit, b'0' | b'1'));
+        let has_width = |width: &Width| are_bits && digits.len() == width.bits() as usize;
+        [Width::W128, Width::W256].into_iter().find(has_width)
+    }
+
+    /// What to say of a first fingerprint whose base is doubtful.
+    pub(crate) fn doubt(&self, text: &str) -> Option<&'static str> {
+        let is_doubtful = self.radix.is_none() && are_bits(text);
+        is_doubtful.then_some(
+            "note: 64 digits of 0 and 1 are read as 256 bits; --radix 2, or 0b before each number, reads 64 bits",
+        )
     }
 
     /// Parses the value of `-f`.
@@ -89,8 +114,22 @@ impl FingerprintArgs {
     }
 }
 
+/// Whether a text has 64 digits that look like the bits of a hash: a number of 256 bits with such digits is unlikely,
+/// apart from small ones.
+fn are_bits(text: &str) -> bool {
+    const LEAST_ONES: usize = 8;
+    let num_ones = text.bytes().filter(|digit| *digit == b'1').count();
+    text.len() == 64 && num_ones >= LEAST_ONES && text.bytes().all(|digit| matches!(digit, b'0' | b'1'))
+}
+
+/// Whether a text is hexadecimal digits, and no decimal number.
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|digit| digit.is_ascii_hexdigit())
+        && text.bytes().any(|digit| digit.is_ascii_alphabetic())
+}
+
 /// The width of wide fingerprints with this number of hexadecimal digits.
-pub(crate) fn width_by_digits(text: &str) -> Option<Width> {
+fn width_by_digits(text: &str) -> Option<Width> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let has_width = |width: &Width| is_hexadecimal && digits.len() == width.bits() as usize / 4;

@@ -20,7 +20,7 @@ mod writer;
 
 pub(crate) use base::{BaseArgs, InBase};
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
-pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat, width_by_digits};
+pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
 pub(crate) use folder::{FolderArgs, check_read, left_out_object, note_encodings, note_left_out};
 pub(crate) use given::GivenArgs;
 pub(crate) use global::GlobalArgs;

@@ -11,7 +11,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, escape, json};
 use nearprint::any::AnyFingerprint;
-use nearprint::{Error, Width};
+use nearprint::{Error, Radix, Width};
 use nearprint_text::documents::{self, BadRecord, Item, Record, Spot};
 use nearprint_text::recipe::{
     AnyFingerprinter, Comparable, Explained, Feature, Features, Fingerprinted, ParseWeightError, Recipe,
@@ -48,8 +48,8 @@ pub(super) struct Args {
     /// each bit; with --features, also what each one adds to each sum, the most significant bit first
     #[arg(long, conflicts_with_all = ["format", "min_tokens", "min_features"])]
     explain: bool,
-    /// Read documents as lists of features instead of texts: lines of WORD or 0xHASH, a tab, and
-    /// the weight, which is not 0; a negative one counts for the opposite of each bit
+    /// Read documents as lists of features instead of texts: lines of WORD, 0xHASH or 0bHASH, a tab,
+    /// and the weight, which is not 0; a negative one counts for the opposite of each bit
     #[arg(long)]
     features: bool,
     /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects
@@ -89,9 +89,19 @@ impl Args {
     /// How pictures become fingerprints, if the inputs are pictures.
     fn picture_recipe(&self) -> Option<nearprint_image::Recipe> {
         self.recipe.of_pictures().or_else(|| {
-            let are_pictures = !self.inputs.is_empty() && self.inputs.iter().all(|path| is_picture(path));
+            let are_pictures =
+                !self.inputs.is_empty() && self.inputs.iter().all(|path| self.is_of_pictures(path));
             are_pictures.then(nearprint_image::Recipe::default)
         })
+    }
+
+    /// Whether an input is a picture, or a folder with pictures and nothing else.
+    fn is_of_pictures(&self, path: &PathBuf) -> bool {
+        if !path.is_dir() {
+            return is_picture(path);
+        }
+        let listed = documents::list_files(std::slice::from_ref(path), &self.documents.folder_rules());
+        listed.is_ok_and(|(files, _)| !files.is_empty() && files.iter().all(|file| is_picture(&file.path)))
     }
 
     fn print_pictures(&self, recipe: nearprint_image::Recipe, global: GlobalArgs) -> Result<(), Failure> {
@@ -306,7 +316,25 @@ fn parse_features(
         let feature = parse_feature(fingerprinter, line);
         feature.map_err(|why| bad_feature(record, format, number, &format!("{why}: {line:.120?}")))
     };
-    (0..).zip(record.text.lines()).map(parse).collect()
+    let lines = || (0..).zip(record.text.lines());
+    let are_numbers = lines().next().is_some() && lines().all(|(_, line)| looks_like_a_number(line));
+    if are_numbers {
+        let why = "every feature is a number; a hash begins with 0x or 0b";
+        return Err(bad_feature(record, format, 0, why));
+    }
+    lines().map(parse).collect()
+}
+
+/// Whether a feature is decimal digits, or the 16 and more hexadecimal ones of a hash.
+fn looks_like_a_number(line: &str) -> bool {
+    const HASH_DIGITS: usize = 16;
+    let feature = line.rsplit_once('\t').map_or("", |(feature, _)| feature);
+    let all = |is_digit: fn(&u8) -> bool| feature.bytes().all(|byte| is_digit(&byte));
+    match feature.len() {
+        0 => false,
+        HASH_DIGITS.. => all(u8::is_ascii_hexdigit),
+        _ => all(u8::is_ascii_digit),
+    }
 }
 
 /// A bad record: line `number` of its text, counted from 0, is not a feature.
@@ -331,12 +359,23 @@ fn parse_feature(
     if weight == Weight::default() {
         return Err("a weight of 0, which counts for nothing".into());
     }
-    let hash = match feature.strip_prefix("0x") {
-        Some(_) => AnyFingerprint::parse(fingerprinter.recipe().width(), feature, None)
-            .map_err(|error| error.to_string())?,
+    let width = fingerprinter.recipe().width();
+    let radix = match () {
+        () if feature.starts_with("0x") => Some(Radix::Hexadecimal),
+        () if is_bits(feature) => Some(Radix::Binary),
+        () => None,
+    };
+    let hash = match radix {
+        Some(_) => AnyFingerprint::parse(width, feature, radix).map_err(|error| error.to_string())?,
         None => fingerprinter.hash(feature),
     };
     Ok((feature.to_string(), hash, weight))
+}
+
+/// Whether a feature is a hash in base 2, and not a word such as 0bc.
+fn is_bits(feature: &str) -> bool {
+    let bits = feature.strip_prefix("0b").unwrap_or_default();
+    !bits.is_empty() && bits.bytes().all(|bit| matches!(bit, b'0' | b'1'))
 }
 
 fn write_fingerprint(format: ResultFormat, out: &mut dyn Write, value: InBase, key: &str) -> io::Result<()> {
@@ -393,7 +432,7 @@ fn feature_line(feature: &Feature) -> String {
 
 /// The sums of the bits, and the fingerprint.
 fn last_lines(explained: &Explained) -> impl Iterator<Item = String> {
-    let bits = (0..explained.value.width().bits()).rev().zip(&explained.sums);
+    let bits = (0..explained.sums.len()).rev().zip(&explained.sums);
     let bits = bits.map(|(bit, sum)| format!("bit {bit}\tsum {sum}\t{}", u8::from(sum.is_positive())));
     bits.chain([format!("fingerprint\t{}\n", explained.value)])
 }

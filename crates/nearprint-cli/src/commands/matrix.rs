@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::args::{GlobalArgs, RecipeArgs};
 use crate::input::documents::{UnusualDocuments, for_each_text};
+use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{escape, json_of};
@@ -15,7 +16,7 @@ use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::Encoding;
 use nearprint_text::recipe::Recipe;
 
-/// Print the distances between all given texts as a table
+/// Print the distances between all given texts or pictures as a table
 ///
 /// The table has a row and a column for each file, in the given order. Each cell is the number of
 /// bits in which the two fingerprints differ, for MinHash their sketches. A text without a feature
@@ -51,9 +52,20 @@ enum TableFormat {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        if self.inputs.iter().all(|input| is_picture(input)) {
+            let recipe = self.recipe.of_pictures().unwrap_or_default();
+            let mut table = DistanceTable { recipe: None, files: Vec::new(), values: Vec::new() };
+            let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
+            each_picture(&self.inputs, &reader, recipe, global, |path, prints| {
+                table.files.push(path.to_string_lossy().into_owned());
+                table.values.extend(prints.values.first());
+                Ok(())
+            })?;
+            return self.print(&table);
+        }
         let recipe = self.recipe.recipe()?;
         let mut fingerprinter = recipe.any_fingerprinter();
-        let mut table = DistanceTable { recipe: &recipe, files: Vec::new(), values: Vec::new() };
+        let mut table = DistanceTable { recipe: Some(&recipe), files: Vec::new(), values: Vec::new() };
         let mut unusual = UnusualDocuments::default();
         for_each_text(&self.inputs, self.encoding, global, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
@@ -61,20 +73,25 @@ impl Args {
             table.files.push(record.key.clone());
             table.values.push(found.stored(&record.key));
         })?;
+        self.print(&table)?;
+        unusual.warn(global);
+        Ok(())
+    }
+
+    fn print(&self, table: &DistanceTable<'_>) -> Result<(), Failure> {
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
             TableFormat::Tsv => table.tsv(out),
             TableFormat::Csv => table.csv(out),
             TableFormat::Json => table.json(out),
         })?;
-        out.flush()?;
-        unusual.warn(global);
-        Ok(())
+        Ok(out.flush()?)
     }
 }
 
 struct DistanceTable<'a> {
-    recipe: &'a Recipe,
+    /// That of texts; all bits of pictures are compared.
+    recipe: Option<&'a Recipe>,
     files: Vec<String>,
     /// The fingerprint of each file, as a deduplication stores it.
     values: Vec<AnyFingerprint>,
@@ -84,7 +101,10 @@ impl DistanceTable<'_> {
     /// Each file with its distances to all files.
     fn rows(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32>)> {
         let distances = move |value: AnyFingerprint| {
-            self.values.iter().map(move |other| self.recipe.distance(value, *other))
+            self.values.iter().map(move |&other| match self.recipe {
+                Some(recipe) => recipe.distance(value, other),
+                None => value.distance(other),
+            })
         };
         self.files.iter().map(String::as_str).zip(self.values.iter().map(move |value| distances(*value)))
     }

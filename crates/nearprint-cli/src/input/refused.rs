@@ -12,10 +12,13 @@ pub(crate) fn refuse_databases(command: &str, paths: &[PathBuf]) -> Result<(), F
     for path in paths.iter().filter(|path| path.is_dir()) {
         if look_at(path)?.is_some_and(|found| found.kind == Kind::Database) {
             let path = path.display();
-            return Err(Failure::Usage(format!(
-                "{path} is a database, and `{command}` reads documents; `nearprint clusters {path}` groups what is in \
-                 it, and `nearprint dedup INPUT --db {path} -o OUT` compares documents with it"
-            )));
+            return Err(Failure::OtherCommand {
+                why: format!("{path} is a database, and `{command}` reads documents"),
+                hint: format!(
+                    "`nearprint clusters {path}` groups what is in it, and `nearprint dedup INPUT --db {path} -o OUT` \
+                     compares documents with it"
+                ),
+            });
         }
     }
     Ok(())
@@ -27,10 +30,10 @@ pub(crate) fn refuse_lone_records(paths: &[PathBuf]) -> Result<(), Failure> {
     match look_at(path)?.map(|found| found.kind) {
         Some(Kind::Records(records)) if records != Records::Json => {
             let (path, name) = (path.display(), records.name());
-            Err(Failure::Usage(format!(
-                "{path} is one file of {name}, and `scan` compares files; `nearprint dedup {path} -o OUT` compares its \
-                 records"
-            )))
+            Err(Failure::OtherCommand {
+                why: format!("{path} is one file of {name}, and `scan` compares files"),
+                hint: format!("`nearprint dedup {path} -o OUT` compares its records"),
+            })
         }
         _ => Ok(()),
     }

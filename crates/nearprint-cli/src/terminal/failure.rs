@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{STDOUT, interrupt, plural, print_message};
 use nearprint::{Error, ErrorKind};
-use nearprint_text::documents::reader_of;
+use nearprint_text::documents::{Kind, look_at, reader_of};
 use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
@@ -35,6 +35,8 @@ pub(crate) enum Failure {
     Text(TextError),
     /// A wrong command line: an invalid value, or options that exclude each other.
     Usage(String),
+    /// What another command is for, and that command.
+    OtherCommand { why: String, hint: String },
     /// Malformed input, with the file and line.
     Input { place: String, why: String },
     /// A bad record among documents, with the file and line. `--rejects` would set it aside.
@@ -145,8 +147,40 @@ impl From<TextError> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Engine(error)
+        match &error {
+            Error::NotADatabase { path } => no_database(path).unwrap_or(Self::Engine(error)),
+            _ => Self::Engine(error),
+        }
     }
+}
+
+/// What a path is that stands where a database should, if it is another input.
+fn no_database(path: &Path) -> Option<Failure> {
+    let found = look_at(path).ok()?;
+    let is_filled = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    let path = path.display();
+    let (what, hint) = match found.map(|found| found.kind) {
+        None if is_filled => (
+            "a folder of files".to_string(),
+            format!(
+                "`nearprint scan {path}` compares its files; `nearprint fingerprint {path} --header | nearprint build \
+                 NEW.np -` makes a database of them"
+            ),
+        ),
+        Some(Kind::Records(records)) => (
+            format!("a file of {}", records.name()),
+            format!("`nearprint dedup {path} -o OUT` compares its records"),
+        ),
+        _ => return None,
+    };
+    Some(Failure::OtherCommand { why: format!("{path} is {what}, not a database"), hint })
+}
+
+/// Whether the first row of a file has no fingerprint, so that the file may have other content.
+fn is_no_fingerprint(place: &str, why: &str) -> bool {
+    let is_first = place.ends_with(":1");
+    is_first
+        && ["no column named ", "no field ", "not a fingerprint "].iter().any(|start| why.starts_with(start))
 }
 
 impl From<RecipeError> for Failure {
@@ -189,7 +223,9 @@ impl Failure {
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
             Self::Text(error) => print_message(format_args!("{program}: {error}")),
-            Self::Usage(why) => print_message(format_args!("{program}: {why}")),
+            Self::Usage(why) | Self::OtherCommand { why, .. } => {
+                print_message(format_args!("{program}: {why}"));
+            }
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
@@ -232,7 +268,7 @@ impl Failure {
 
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => USAGE,
+            Self::Usage(_) | Self::OtherCommand { .. } => USAGE,
             Self::Engine(error) => match error.kind() {
                 kind if kind.is_argument() => USAGE,
                 ErrorKind::Corrupt => CORRUPT,
@@ -279,7 +315,13 @@ impl Failure {
                 )
                 .into(),
             ),
+            Self::OtherCommand { hint, .. } => Some(hint.clone().into()),
             Self::Text(error) => hint_of(error).map(Into::into),
+            Self::Input { place, why } if is_no_fingerprint(place, why) => Some(
+                "`nearprint fingerprint INPUT --header | nearprint build DB -` makes fingerprints of records, texts and \
+                 pictures"
+                    .into(),
+            ),
             Self::Partial { failure, .. } => failure.hint(),
             _ => self.fixed_hint().map(Into::into),
         }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{Outcome, fails, nearprint, succeeds};
+use crate::pictures::scene;
 
 const QUESTION: &str =
     "A farmer has fifteen sheep and all but eight of them die in winter; how many are left in spring?";
@@ -245,9 +246,115 @@ fn regression_what_another_command_is_for_is_refused_with_it() {
     }
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0";
     ["photos/1.png", "photos/2.png"].iter().for_each(|name| write(at, name, png));
-    fails(at, "compare photos/1.png photos/2.png", b"", 5, &["is a picture", "nearprint scan"]);
+    fails(at, "compare photos/1.png photos/2.png", b"", 5, &["without a fingerprint"]);
+    fails(at, "compare photos/1.png one.jsonl", b"", 5, &["is a picture", "nearprint scan"]);
     fails(at, "dedup photos -o kept", b"", 5, &["2 pictures", "nearprint scan"]);
-    fails(at, "fingerprint photos", b"", 5, &["2 pictures", "fingerprint --recipe pdq"]);
+    fails(at, "fingerprint photos", b"", 5, &["2 of 2 files", "without a fingerprint"]);
+}
+
+#[test]
+fn regression_an_input_of_another_command_is_refused_with_its_command() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "docs/a.txt", "one two three four five six");
+    write(at, "docs/b.txt", "one two three four five six");
+    write(at, "rec.jsonl", "{\"id\": 1, \"text\": \"one two\"}\n".repeat(2));
+    write(at, "rec.csv", "id,text\n1,one two\n");
+    succeeds(at, "create seen.np --recipe minhash --keys", b"");
+    for (line, why, hint) in [
+        ("query docs", "docs is a folder of files, not a database", "`nearprint scan docs`"),
+        ("stats docs", "docs is a folder of files", "fingerprint docs --header | nearprint build"),
+        ("pairs docs", "docs is a folder of files", "`nearprint scan docs`"),
+        ("clusters docs", "docs is a folder of files", "`nearprint scan docs`"),
+        ("stats rec.jsonl", "rec.jsonl is a file of JSON lines, not a database", "nearprint dedup rec.jsonl"),
+        ("query seen.np some", "no file \"some\"", "echo 'some' | nearprint query seen.np --text -"),
+        ("query seen.np 17", "no file \"17\"", "nearprint query seen.np -f 17"),
+        ("build new.np docs", "docs is a folder", "nearprint fingerprint docs --header | nearprint build"),
+        ("docs", "no command \"docs\", but there is a folder of that name", "nearprint scan docs"),
+        ("rec.jsonl", "no command \"rec.jsonl\", but there is a file", "nearprint dedup rec.jsonl -o OUT"),
+        ("seen.np", "but there is a database of that name", "nearprint stats seen.np"),
+        ("dupes docs", "no command \"dupes\"", "nearprint scan"),
+        ("find docs", "no command \"find\"", "nearprint scan"),
+        ("dedupe rec.jsonl", "no command \"dedupe\"", "nearprint dedup"),
+        ("clean rec.jsonl", "no command \"clean\"", "--unit paragraph"),
+        ("info seen.np", "no command \"info\"", "nearprint stats"),
+        ("search seen.np", "no command \"search\"", "nearprint query"),
+        ("index docs", "no command \"index\"", "nearprint build"),
+    ] {
+        let Outcome { code, err, .. } = nearprint(at, line, b"");
+        let lines: Vec<&str> = err.lines().collect();
+        assert!(code == 2 && lines.len() == 2, "{line}: {code} {err}");
+        assert!(lines[0].starts_with("nearprint: ") && lines[0].contains(why), "{line}: {err}");
+        assert!(lines[1].starts_with("hint: ") && lines[1].contains(hint), "{line}: {err}");
+    }
+    for line in ["build new.np rec.jsonl", "build new.np rec.csv", "build new.np docs/a.txt"] {
+        fails(at, line, b"", 5, &["hint: `nearprint fingerprint INPUT --header | nearprint build DB -`"]);
+    }
+    // A guess differs in two letters at most.
+    assert!(nearprint(at, "quer seen.np", b"").err.contains("'query'"));
+    assert!(!nearprint(at, "expansion seen.np", b"").err.contains("similar"));
+}
+
+#[test]
+fn regression_pictures_are_compared_by_what_they_show() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("pics")).unwrap();
+    let first = scene(1, 320, 240);
+    first.save(at.join("pics/a.png")).unwrap();
+    first.thumbnail(160, 120).save(at.join("pics/b.png")).unwrap();
+    scene(7, 320, 240).save(at.join("pics/c.png")).unwrap();
+    let same = nearprint(at, "compare pics/a.png pics/b.png", b"");
+    assert!(same.code == 0 && same.err.contains("at most 31 of 256 bits"), "{}", same.err);
+    let other = nearprint(at, "compare pics/a.png pics/c.png --format json", b"");
+    assert!(other.code == 6 && other.out.contains("\"bits\":256,\"k\":31,"), "{}", other.out);
+    let table = succeeds(at, "matrix pics/a.png pics/b.png pics/c.png", b"");
+    assert!(table.lines().nth(1).unwrap().starts_with("pics/a.png\t0\t"), "{table}");
+    assert_eq!(table.lines().nth(1).unwrap().split('\t').nth(2), Some(same.out.trim()), "{table}");
+    let prints = succeeds(at, "fingerprint pics", b"");
+    assert_eq!(prints.lines().count(), 3, "{prints}");
+    assert_eq!(prints, succeeds(at, "fingerprint pics/a.png pics/b.png pics/c.png", b""));
+}
+
+#[test]
+fn two_records_are_compared_by_their_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let texts = ["one two three four five six seven", "one two three four five six eight", "x"];
+    let line = |(key, text): (usize, &&str)| format!("{{\"id\": \"k{key}\", \"body\": \"{text}\"}}\n");
+    write(at, "r.jsonl", texts.iter().enumerate().map(line).collect::<String>());
+    write(at, "r.csv", format!("id,body\nk0,{}\nk1,{}\nk2,x\n", texts[0], texts[1]));
+    succeeds(at, "create t.np --recipe minhash --texts", b"");
+    succeeds(at, "dedup r.jsonl --text-field body --key-field id --db t.np -o out.jsonl", b"");
+    let fields = "--text-field body --key-field id";
+    let words = "one two three four five six [-seven-]{+eight+}\n";
+    for source in [format!("r.jsonl {fields}"), format!("r.csv {fields}"), "t.np".into()] {
+        let compared = nearprint(at, &format!("compare --key k0 --key k1 {source} --words"), b"");
+        assert!(compared.out.ends_with(words), "{source}: {}{}", compared.out, compared.err);
+        assert_eq!(succeeds(at, &format!("compare --key k0 --key k0 {source}"), b""), "0\n");
+        fails(at, &format!("compare --key k0 --key k9 {source}"), b"", 2, &["no record with the key \"k9\""]);
+    }
+    let numbered = nearprint(at, "compare --key r.csv:1 --key r.csv:2 r.csv --text-field body --words", b"");
+    assert!(numbered.out.ends_with(words), "{}", numbered.err);
+    fails(at, "compare --key k0 r.jsonl", b"", 2, &["give it twice"]);
+    fails(at, "compare --key k0 --key k1 r.jsonl r.csv", b"", 2, &["cannot be used with"]);
+    succeeds(at, "create keys.np --recipe minhash --keys", b"");
+    fails(at, "compare --key k0 --key k1 keys.np", b"", 2, &["keeps no texts"]);
+}
+
+#[test]
+fn regression_queries_by_text_know_encodings_and_what_is_no_text() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let russian = words(&RUSSIAN, 3, 40);
+    write(at, "t/a.txt", &russian);
+    write(at, "b.txt", cp1251(&russian));
+    succeeds(at, "dedup t -o kept.txt --db seen.np", b"");
+    let found = succeeds(at, "query seen.np --text b.txt --encoding windows-1251", b"");
+    assert!(found.ends_with("\t100.00%\n"), "{found}");
+    assert_eq!(succeeds(at, "query seen.np --text b.txt --encoding koi8-r", b""), "");
+    write(at, "d/1.pdf", pdf(1));
+    fails(at, "query seen.np --text d", b"", 5, &["nothing to compare", "1 pdf", "pdftotext FILE -"]);
 }
 
 /// The text between two marks of docs/inputs.md.

@@ -28,6 +28,19 @@ fn bits_are_printed_and_read() {
     }
     fails(at, "build c.np --radix 2", b"12\n", 5, &["not a fingerprint", "0b and bits"]);
 
+    // So many digits are no hexadecimal ones of 256 bits.
+    let whole = 0xf0f0_1234_5678_9abc_u64;
+    succeeds(at, "build whole.np --radix 2", format!("{whole:064b}\t7\n").as_bytes());
+    let found = format!("{whole}\t0\t{whole}\t7\n");
+    for query in [format!("-f {whole:064b} --radix 2"), format!("-f 0b{whole:064b}")] {
+        assert_eq!(succeeds(at, &format!("query whole.np {query}"), b""), found);
+    }
+    fails(at, &format!("query whole.np -f {whole:064b}"), b"", 2, &["0b", "--radix 2"]);
+    let wide = nearprint(at, "build doubtful.np", format!("{whole:064b}\n").as_bytes());
+    assert!(wide.err.contains("--radix 2, or 0b before each number"), "{}", wide.err);
+    fails(at, "query whole.np -f ff00ff00ff00ff00", b"", 2, &["--radix 16"]);
+    fails(at, "build hex.np", b"ff00\n", 5, &["--radix 16"]);
+
     // Wide ones have all their bits.
     let wide = succeeds(at, "fingerprint --recipe minhash --radix 2 --header", text);
     let print = wide.lines().last().unwrap().split('\t').next().unwrap();

@@ -80,6 +80,26 @@ fn features_may_be_given() {
 }
 
 #[test]
+fn regression_numbers_are_no_words_of_which_hashes_are_made() {
+    let home = home_with(&[]);
+    let line = "fingerprint --features";
+    assert_eq!(succeeds(home.path(), line, b"0b100101\t3\n0b101011\t5\n"), "43\t-\n");
+    assert_ne!(succeeds(home.path(), line, b"0bc\t3\n"), "");
+    for numbers in [&b"37\t3\n43\t5\n"[..], b"d41d8cd98f00b204\t1\n"] {
+        fails(home.path(), line, numbers, 5, &["every feature is a number", "0x or 0b"]);
+    }
+    assert_ne!(succeeds(home.path(), line, b"word\t3\n2024\t5\n"), "");
+}
+
+#[test]
+fn regression_narrow_hashes_have_as_many_bits_in_an_explanation() {
+    let home = home_with(&[]);
+    let out = succeeds(home.path(), "fingerprint --recipe notebook --hash md5:8 --explain", b"one two three");
+    assert_eq!(out.lines().filter(|line| line.starts_with("bit ")).count(), 8, "{out}");
+    assert!(out.contains("\nbit 7\tsum ") && out.contains("\nbit 0\tsum "), "{out}");
+}
+
+#[test]
 fn contributions_of_features_add_up() {
     let home = home_with(&[("f.txt", "0x25\t3\n0x2b\t5\nword\t-0.5\n")]);
     let out = succeeds(home.path(), "fingerprint --features --explain f.txt", b"");

@@ -20,6 +20,7 @@ pub struct Explained {
     pub features: Vec<Feature>,
     /// For each bit, the most significant first: the weights of the features whose hash has the bit
     /// set, minus the weights of the others. The fingerprint has a one where the sum is positive.
+    /// Of `md5:B`, the B bits that it has.
     /// Empty for MinHash, whose bits do not follow from sums.
     pub sums: Vec<Weight>,
     /// The fingerprint.
@@ -98,7 +99,11 @@ impl AnyFingerprinter {
         if self.recipe.bands().is_some() {
             return Explained { tokens, value: self.fingerprint(text).value, features, sums: Vec::new() };
         }
-        Explained::of(self.recipe.width(), tokens, features)
+        let mut explained = Explained::of(self.recipe.width(), tokens, features);
+        // The bits above those of a narrower hash are always zero.
+        let num_unused = explained.sums.len() - self.recipe.compared_bits() as usize;
+        explained.sums.drain(..num_unused);
+        explained
     }
 
     /// The distinct shingles, with their frequencies or the weight 1.

@@ -6,7 +6,7 @@ mod pictures;
 mod texts;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
 use crate::commands::snapshots::{check_one_width, snapshots};
@@ -93,6 +93,9 @@ impl Args {
             let why = format!("{}: a file of fingerprints, beside --text", input.display());
             return Err(Failure::Usage(why));
         }
+        if let Some(missing) = inputs.iter().find(|input| is_missing(input)) {
+            return Err(no_input(&folders[0], missing));
+        }
         let snapshots = snapshots(&global.options(), &folders)?;
         let &Self { near, limits, results, rotated: is_rotated, .. } = &self;
         if inputs.first().is_some_and(|input| is_picture(input)) {
@@ -148,6 +151,22 @@ impl Args {
         }
         runner.idle()
     }
+}
+
+/// Whether a path is neither there nor standard input.
+fn is_missing(input: &Path) -> bool {
+    input.as_os_str() != "-" && !input.exists()
+}
+
+/// A text or a number instead of a file.
+fn no_input(database: &Path, input: &Path) -> Failure {
+    let (database, name) = (database.display(), input.to_string_lossy());
+    let is_number = Width::ALL.into_iter().any(|width| AnyFingerprint::parse(width, &name, None).is_ok());
+    let hint = match is_number {
+        true => format!("to look up a fingerprint: nearprint query {database} -f {name}"),
+        false => format!("to look up a text: echo '{name}' | nearprint query {database} --text -"),
+    };
+    Failure::OtherCommand { why: format!("no file {name:?}"), hint }
 }
 
 /// The bands of all databases, which must be the same.

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::rows::{DEFAULT_KEY_FIELD, Description, RowSink, parse_id};
 use super::stream::InputStream;
 use super::{csv, jsonl, npy, raw, text};
-use crate::args::{Column, FingerprintArgs, FingerprintFormat, width_by_digits};
+use crate::args::{Column, FingerprintArgs, FingerprintFormat};
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
+use crate::terminal::print_message;
 use nearprint::Width;
 use nearprint_text::documents::Compression;
 
@@ -25,6 +26,13 @@ pub(crate) struct OpenedInput {
 impl OpenedInput {
     /// Opens a file that is not Parquet, or standard input for `-`, and reads its first line.
     pub(super) fn open(args: &FingerprintArgs, path: &Path) -> Result<Self, Failure> {
+        if path.is_dir() {
+            let path = path.display();
+            return Err(Failure::OtherCommand {
+                why: format!("{path} is a folder, and no file of fingerprints"),
+                hint: format!("nearprint fingerprint {path} --header | nearprint build NEW.np -"),
+            });
+        }
         let by_name = args.input_format.or_else(|| by_extension(path));
         let is_raw = matches!(
             by_name,
@@ -83,13 +91,13 @@ impl OpenedInput {
         if self.format == FingerprintFormat::Jsonl {
             let object: Value = serde_json::from_str(&line).unwrap_or_default();
             let member = |name: &str| object.get(name).and_then(Value::as_str);
-            self.found_width(member(&args.fingerprint_field).unwrap_or_default());
+            self.found_width(args, member(&args.fingerprint_field).unwrap_or_default());
             let key = args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD);
             self.description.has_keys = self.may_have_keys(may_set_format) && member(key).is_some();
             return Ok(());
         }
         let first = line.split([',', '\t', ' ']).next().unwrap_or_default();
-        self.found_width(first);
+        self.found_width(args, first);
         if self.format == FingerprintFormat::Csv || !line.contains('\t') {
             return Ok(());
         }
@@ -119,8 +127,11 @@ impl OpenedInput {
         may_set_format || self.description.header != RowHeader::default()
     }
 
-    fn found_width(&mut self, digits: &str) {
-        self.description.width = self.description.width.or(width_by_digits(digits));
+    fn found_width(&mut self, args: &FingerprintArgs, digits: &str) {
+        if self.description.width.is_none() {
+            self.description.width = args.width_by_digits(digits);
+            args.doubt(digits).iter().for_each(|doubt| print_message(format_args!("{doubt}")));
+        }
     }
 
     /// Passes the rows to a sink.

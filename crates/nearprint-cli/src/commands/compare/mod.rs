@@ -1,10 +1,13 @@
 //! `nearprint compare`
 
+mod records;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::{UnusualDocuments, for_each_text};
+use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -15,8 +18,9 @@ use nearprint::Width;
 use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::{Encoding, Kind, Records, look_at};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
+use records::TwoRecords;
 
-/// Compare two texts: the distance of their fingerprints, and the words that differ
+/// Compare two texts or pictures: the distance of their fingerprints, and the words that differ
 ///
 /// Prints the distance; on a terminal also the similarity, whether the texts are near-duplicates,
 /// and the words in which they differ. With --quiet, nothing is printed. The fingerprints are
@@ -24,21 +28,34 @@ use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 /// code is 0 if the texts are near-duplicates (a distance of at most K and, for MinHash, an equal
 /// band), and 6 otherwise. A and B can also be fingerprints: of 64 or 128 bits in decimal or
 /// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe is a
-/// recipe of MinHash.
+/// recipe of MinHash. Pictures are compared by PDQ, or with --recipe dhash or phash. With --key twice, A is a file of
+/// records or a database that keeps texts, and two of its texts are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint compare old.txt new.txt --similarity 0.7
   nearprint compare page-1.html page-2.html --clean html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
+  nearprint compare photo.jpg smaller.png
+  nearprint compare --key 17 --key 29 pages.jsonl --key-field id
   nearprint compare 0x1f3a 0x1f3b")]
 pub(super) struct Args {
-    /// A file of text, - for standard input; or a fingerprint, if B is one too
+    /// A file of text, - for standard input; a picture or a fingerprint, if B is one too; with --key, records or a
+    /// database
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The other text or fingerprint
-    #[arg(value_name = "B")]
-    b: PathBuf,
+    /// The other text, picture or fingerprint
+    #[arg(value_name = "B", required_unless_present = "keys", conflicts_with = "keys")]
+    b: Option<PathBuf>,
+    /// Compare the records of A with these two keys
+    #[arg(long = "key", value_name = "KEY")]
+    keys: Vec<String>,
+    /// With --key: field or column that holds the text
+    #[arg(long, value_name = "NAME", default_value = "text", requires = "keys")]
+    text_field: String,
+    /// With --key: field or column that holds the key [default: INPUT:N, N counted from 1]
+    #[arg(long, value_name = "NAME", requires = "keys")]
+    key_field: Option<String>,
     /// Encoding of the texts, such as windows-1251 [default: what each of them tells]
     #[arg(long, value_name = "NAME")]
     encoding: Option<Encoding>,
@@ -61,20 +78,59 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let recipe = self.recipe.recipe()?;
-        self.report.check(&[&self.a, &self.b], &[])?;
-        let compared = match self.compared_fingerprints()? {
-            Some(compared) => compared,
-            None => self.compared_texts(&recipe, global)?,
+        let (recipe, compared) = match &self.b {
+            Some(b) => self.compared(b, global)?,
+            None => self.compared_records(global)?,
         };
         match self.print(&compared, global) {
             // The exit code is a result too.
             Err(failure) if failure.is_closed_pipe() => {}
             printed => printed?,
         }
-        let report = || self.report_of(&compared, &recipe);
+        let report = || self.report_of(&compared, recipe);
         self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
         if compared.verdict.is_near() { Ok(()) } else { Err(Failure::NotNearDuplicates) }
+    }
+
+    /// What was found about two inputs, with the name of the recipe.
+    fn compared(&self, b: &Path, global: GlobalArgs) -> Result<(String, Compared), Failure> {
+        self.report.check(&[&self.a, b], &[])?;
+        if is_picture(&self.a) && is_picture(b) {
+            let recipe = self.recipe.of_pictures().unwrap_or_default();
+            return Ok((recipe.name().into(), self.compared_pictures(b, recipe, global)?));
+        }
+        let recipe = self.recipe.recipe()?;
+        let compared = match self.compared_fingerprints(b)? {
+            Some(compared) => compared,
+            None => self.compared_texts(&recipe, self.texts(b, global)?, global)?,
+        };
+        Ok((recipe.to_string(), compared))
+    }
+
+    /// What was found about two records with keys, with the name of the recipe.
+    fn compared_records(&self, global: GlobalArgs) -> Result<(String, Compared), Failure> {
+        self.report.check(&[&self.a], &[])?;
+        let [first, second] = &*self.keys else {
+            return Err(Failure::Usage("--key: give it twice, once for each of the two records".into()));
+        };
+        let records = TwoRecords {
+            input: &self.a,
+            keys: [first, second],
+            text_field: &self.text_field,
+            key_field: self.key_field.as_deref(),
+        };
+        let (texts, stored) = records.find()?;
+        let recipe = self.recipe.recipe_or(|| stored.map_or_else(|| Ok(Recipe::DEFAULT.parse()?), Ok))?;
+        Ok((recipe.to_string(), self.compared_texts(&recipe, texts, global)?))
+    }
+
+    /// What the inputs are called.
+    fn names(&self) -> [String; 2] {
+        match (&self.b, &*self.keys) {
+            (None, [first, second]) => [first.clone(), second.clone()],
+            (b, _) => [self.a.as_path(), b.as_deref().unwrap_or(Path::new("-"))]
+                .map(|path| path.to_string_lossy().into_owned()),
+        }
     }
 
     fn print(&self, compared: &Compared, global: GlobalArgs) -> Result<(), Failure> {
@@ -109,12 +165,13 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    fn report_of(&self, compared: &Compared, recipe: &Recipe) -> Report {
+    fn report_of(&self, compared: &Compared, recipe: String) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
+        let [first, second] = self.names();
         let facts = vec![
-            fact("First", self.a.to_string_lossy().into_owned()),
-            fact("Second", self.b.to_string_lossy().into_owned()),
-            fact("Recipe", recipe.to_string()),
+            fact("First", first),
+            fact("Second", second),
+            fact("Recipe", recipe),
             fact("Distance", format!("{} of {} bits", compared.distance, compared.bits)),
             fact("Result", compared.summary()),
         ];
@@ -123,8 +180,9 @@ impl Args {
 
     fn group_of(&self, compared: &Compared) -> ReportGroup {
         let [a, b] = [0, 1].map(|at| compared.texts.as_ref().map(|texts| texts[at].clone()));
-        let member = |path: &Path, text: Option<String>| ReportMember {
-            name: path.to_string_lossy().into_owned(),
+        let [first, second] = self.names();
+        let member = |name: String, text: Option<String>| ReportMember {
+            name,
             bytes: text.as_ref().map(|text| text.len() as u64),
             text,
             ..ReportMember::default()
@@ -134,18 +192,18 @@ impl Args {
             distance: Some(compared.distance),
             similarity: compared.similarity,
             is_exact,
-            ..member(&self.b, b)
+            ..member(second, b)
         };
-        ReportGroup { kept: member(&self.a, a), others: vec![other], num_unlisted: 0 }
+        ReportGroup { kept: member(first, a), others: vec![other], num_unlisted: 0 }
     }
 
     /// What was found if both arguments are fingerprints and not names of files. Their width is the
     /// smallest one in which both can be parsed.
-    fn compared_fingerprints(&self) -> Result<Option<Compared>, Failure> {
-        if self.a.exists() || self.b.exists() {
+    fn compared_fingerprints(&self, b: &Path) -> Result<Option<Compared>, Failure> {
+        if self.a.exists() || b.exists() {
             return Ok(None);
         }
-        let Some((a, b)) = self.a.to_str().zip(self.b.to_str()) else { return Ok(None) };
+        let Some((a, b)) = self.a.to_str().zip(b.to_str()) else { return Ok(None) };
         let recipe = self.recipe.given()?;
         // A recipe determines the width.
         let is_possible = |width: &Width| recipe.as_ref().is_none_or(|recipe| recipe.width() == *width);
@@ -173,29 +231,56 @@ impl Args {
         }))
     }
 
-    /// What was found about the texts in two files.
-    fn compared_texts(&self, recipe: &Recipe, global: GlobalArgs) -> Result<Compared, Failure> {
-        let k = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
-        let (given_k, given_similarity) = self.near.of_documents(recipe)?;
-        let least = given_similarity.unwrap_or(recipe.near_similarity());
-        if self.a == self.b && self.a.as_os_str() == "-" {
+    /// What was found about two pictures.
+    fn compared_pictures(
+        &self,
+        b: &Path,
+        recipe: nearprint_image::Recipe,
+        global: GlobalArgs,
+    ) -> Result<Compared, Failure> {
+        let width = recipe.width();
+        let k = self.near.k(None, width)?.unwrap_or(recipe.default_k());
+        let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
+        let mut values: Vec<AnyFingerprint> = Vec::new();
+        each_picture(&[self.a.clone(), b.into()], &reader, recipe, global, |_, prints| {
+            values.extend(prints.values.first());
+            Ok(())
+        })?;
+        let distance = values[0].distance(values[1]);
+        let verdict = Verdict::of(distance <= k, true);
+        Ok(Compared { distance, bits: width.bits(), k, similarity: None, verdict, texts: None })
+    }
+
+    /// The texts in two files.
+    fn texts(&self, b: &Path, global: GlobalArgs) -> Result<[String; 2], Failure> {
+        let inputs = [self.a.clone(), b.into()];
+        if inputs.iter().all(|input| input.as_os_str() == "-") {
             return Err(Failure::Usage("only one of the two can be standard input".into()));
         }
-        let mut fingerprinter = recipe.any_fingerprinter().with_features();
-        let mut found = Vec::new();
-        let inputs = [self.a.clone(), self.b.clone()];
         if let Some(folder) = inputs.iter().find(|input| input.is_dir()) {
             let folder = folder.display();
             return Err(Failure::Usage(format!("`compare` needs two texts, and {folder} is a folder")));
         }
         refuse_lines(&inputs)?;
-        for_each_text(&inputs, self.encoding, global, &mut |record| {
-            found.push((fingerprinter.fingerprint(&record.text), record.text.clone()));
-        })?;
-        let count = found.len();
-        let Ok([(a, text_a), (b, text_b)]) = <[_; 2]>::try_from(found) else {
-            return Err(Failure::Usage(format!("`compare` needs two texts, but the inputs have {count}")));
-        };
+        let mut texts = Vec::new();
+        for_each_text(&inputs, self.encoding, global, &mut |record| texts.push(record.text.clone()))?;
+        <[String; 2]>::try_from(texts).map_err(|texts| {
+            Failure::Usage(format!("`compare` needs two texts, but the inputs have {}", texts.len()))
+        })
+    }
+
+    /// What was found about two texts.
+    fn compared_texts(
+        &self,
+        recipe: &Recipe,
+        texts: [String; 2],
+        global: GlobalArgs,
+    ) -> Result<Compared, Failure> {
+        let k = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
+        let (given_k, given_similarity) = self.near.of_documents(recipe)?;
+        let least = given_similarity.unwrap_or(recipe.near_similarity());
+        let mut fingerprinter = recipe.any_fingerprinter().with_features();
+        let [a, b] = texts.each_ref().map(|text| fingerprinter.fingerprint(text));
         let mut unusual = UnusualDocuments::default();
         [&a, &b].iter().for_each(|found| unusual.push(found.comparable()));
         unusual.warn(global);
@@ -215,7 +300,7 @@ impl Args {
             k,
             similarity: has_similarity.then(|| exact.unwrap_or_else(|| recipe.similarity(distance))),
             verdict,
-            texts: Some([text_a, text_b]),
+            texts: Some(texts),
         })
     }
 }
@@ -229,9 +314,12 @@ fn refuse_lines(inputs: &[PathBuf; 2]) -> Result<(), Failure> {
         }
     }
     let [a, b] = inputs.each_ref().map(|path| path.display());
-    Err(Failure::Usage(format!(
-        "{a} and {b} are JSON lines, and `compare` compares texts; `nearprint dedup {a} {b} -o OUT` compares records"
-    )))
+    Err(Failure::OtherCommand {
+        why: format!("{a} and {b} are JSON lines, and `compare` compares texts"),
+        hint: format!(
+            "`nearprint dedup {a} {b} -o OUT` compares records, `nearprint compare --key KEY --key KEY {a}` two of them"
+        ),
+    })
 }
 
 /// What was found about two texts or fingerprints.

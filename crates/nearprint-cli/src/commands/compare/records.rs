@@ -1,0 +1,87 @@
+//! The texts of two records, by their keys.
+
+use std::path::{Path, PathBuf};
+
+use crate::terminal::failure::Failure;
+use nearprint::AnyDatabase;
+use nearprint::any::AnySnapshot;
+use nearprint_text::dedup::stored_text;
+use nearprint_text::documents::{Item, Kind, Reader, ReaderOptions, look_at};
+use nearprint_text::{DatabaseProblem, Recipe};
+
+/// Where two records are.
+pub(super) struct TwoRecords<'a> {
+    /// A file of records, or a database that keeps texts.
+    pub(super) input: &'a Path,
+    pub(super) keys: [&'a str; 2],
+    pub(super) text_field: &'a str,
+    pub(super) key_field: Option<&'a str>,
+}
+
+impl TwoRecords<'_> {
+    /// Their texts, and the recipe of the database.
+    pub(super) fn find(&self) -> Result<([String; 2], Option<Recipe>), Failure> {
+        let is_database = look_at(self.input)?.is_some_and(|found| found.kind == Kind::Database);
+        let (texts, recipe) = if is_database { self.stored()? } else { (self.read()?, None) };
+        match texts {
+            [Some(a), Some(b)] => Ok(([a, b], recipe)),
+            [a, _] => {
+                let key = self.keys[usize::from(a.is_some())];
+                let hint = match self.key_field {
+                    Some(_) => "",
+                    None if is_database => "",
+                    None => "; --key-field names the field of keys, without it they are INPUT:N",
+                };
+                Err(Failure::Usage(format!("{}: no record with the key {key:?}{hint}", self.input.display())))
+            }
+        }
+    }
+
+    fn read(&self) -> Result<[Option<String>; 2], Failure> {
+        let mut options = ReaderOptions::default();
+        options.fields.text = self.text_field.into();
+        options.fields.key = self.key_field.map(str::to_string);
+        let mut reader = Reader::open(&[self.input.to_path_buf()], options)?;
+        let mut texts = [None, None];
+        while texts.iter().any(Option::is_none)
+            && let Some(item) = reader.next_item()?
+        {
+            let record = match item {
+                Item::Record(record) => record,
+                Item::Bad(bad) => {
+                    return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason });
+                }
+            };
+            for (key, text) in self.keys.iter().zip(&mut texts) {
+                if record.key == **key {
+                    text.get_or_insert_with(|| record.text.clone());
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    fn stored(&self) -> Result<([Option<String>; 2], Option<Recipe>), Failure> {
+        let snapshot = AnyDatabase::open(self.input)?.snapshot()?;
+        if !snapshot.key_storage().has_texts() {
+            let path = PathBuf::from(self.input);
+            return Err(nearprint_text::Error::from(DatabaseProblem::NoTexts { path }).into());
+        }
+        let [a, b] = self.keys.map(|key| text_of(&snapshot, key));
+        Ok(([a?, b?], snapshot.recipe().and_then(|recipe| recipe.parse().ok())))
+    }
+}
+
+/// The text that a database stores with a key.
+fn text_of(snapshot: &AnySnapshot, key: &str) -> Result<Option<String>, Failure> {
+    for id in snapshot.ids_of_key(key)? {
+        for fingerprint in snapshot.fingerprints_of(id)?.chunks_exact(snapshot.width().words()) {
+            let keys = snapshot.keys_of(fingerprint, id)?;
+            if let Some(found) = keys.iter().find(|found| found.key == key) {
+                let text = stored_text(snapshot.key_storage(), key, &found.text)?;
+                return Ok(Some(String::from_utf8_lossy(&text).into_owned()));
+            }
+        }
+    }
+    Ok(None)
+}
