@@ -335,8 +335,9 @@ def _width_of_list(listed: list[Any]) -> int:
     bits = 64
     for item in listed:
         if isinstance(item, str):
-            digits = item[2:] if item[:2] in ("0x", "0X") else item
-            bits = max(bits, 4 * len(digits))
+            is_binary = item[:2] in ("0b", "0B") and len(item) - 2 in WIDTHS
+            digits = item[2:] if is_binary or item[:2] in ("0x", "0X") else item
+            bits = max(bits, len(digits) if is_binary else 4 * len(digits))
         elif isinstance(item, int):
             bits = max(bits, item.bit_length())
     return next((width for width in WIDTHS if bits <= width), WIDTHS[-1])

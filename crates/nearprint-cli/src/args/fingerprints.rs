@@ -23,7 +23,7 @@ pub(crate) enum FingerprintFormat {
     /// header, the columns are fingerprint, id and key, or the names in --columns
     Csv,
     /// The same, tab-separated. In keys \t \n \r \\ stand for tab, line feed, carriage return,
-    /// backslash
+    /// backslash; \e is an empty key, an empty cell no key
     Tsv,
     /// One JSON object a line
     Jsonl,

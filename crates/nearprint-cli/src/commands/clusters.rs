@@ -127,7 +127,7 @@ impl Args {
             out.write(|out| {
                 block.rows().try_for_each(|member| {
                     let (row, similarity) = ((member.group, member.row()), Some(member.similarity));
-                    self.results.format.cluster_member(out, row, member.key, similarity)
+                    self.results.format.cluster_member(out, row, member.key.map(Some), similarity)
                 })
             })
         })?;
@@ -253,7 +253,7 @@ fn write_similar_groups(clusters: AnyStream, page: &mut GroupWriter) -> Result<(
 fn name(snapshots: &[AnySnapshot], row: Row<AnyFingerprint>) -> Result<String, Error> {
     let mut keys: Vec<String> = Vec::new();
     each_key(snapshots, row, |key| {
-        keys.extend(key.filter(|key| !key.is_empty()).map(str::to_string));
+        keys.extend(key.flatten().filter(|key| !key.is_empty()).map(str::to_string));
         Ok::<(), Error>(())
     })?;
     match keys.is_empty() {

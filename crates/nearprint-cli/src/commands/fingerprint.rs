@@ -9,7 +9,7 @@ use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{ResultFormat, escape, json};
+use crate::terminal::results::{ResultFormat, escape, escaped_key, json};
 use nearprint::any::AnyFingerprint;
 use nearprint::{Error, Radix, Width};
 use nearprint_text::documents::{self, BadRecord, Item, Record, Spot};
@@ -380,7 +380,7 @@ fn is_bits(feature: &str) -> bool {
 
 fn write_fingerprint(format: ResultFormat, out: &mut dyn Write, value: InBase, key: &str) -> io::Result<()> {
     match format {
-        ResultFormat::Tsv => writeln!(out, "{value}\t{}", escape(key)),
+        ResultFormat::Tsv => writeln!(out, "{value}\t{}", escaped_key(key)),
         ResultFormat::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, json(key)),
     }
 }

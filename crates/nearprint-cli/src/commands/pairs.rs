@@ -207,7 +207,7 @@ fn print_row_pairs(
             each_key(first.as_slice(), pair.row(), |key_a| {
                 each_key(second.as_slice(), pair.other_row(), |key_b| {
                     let has_none = key_a.is_none() && key_b.is_none();
-                    let keys = [key_a, key_b].map(|key| key.or((!has_none).then_some("")));
+                    let keys = [key_a, key_b].map(|key| key.or((!has_none).then_some(None)));
                     let ids = (pair.id, pair.other_id);
                     out.write(|out| format.id_pair(out, ids, pair.distance, keys.into(), None))
                 })

@@ -1,5 +1,6 @@
 //! How results are printed: tab-separated lines, or one JSON object a line.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -19,10 +20,19 @@ pub(crate) enum ResultFormat {
     Json,
 }
 
-/// The key printed with a row. `None` if the database has no keys: the column is then absent.
-pub(crate) type KeyColumn<'a> = Option<&'a str>;
+/// The key printed with a row: `None` if the database has no keys, so that the column is absent; `Some(None)` for a row
+/// without a key.
+pub(crate) type KeyColumn<'a> = Option<Option<&'a str>>;
 
-/// Calls `write` once for each key of a row. A row without keys gets one call with an empty key. If
+/// An empty key in TSV, where an empty cell is no key.
+pub(crate) const EMPTY_KEY: &str = "\\e";
+
+/// A key in TSV.
+pub(crate) fn escaped_key(key: &str) -> Cow<'_, str> {
+    if key.is_empty() { Cow::Borrowed(EMPTY_KEY) } else { escape(key) }
+}
+
+/// Calls `write` once for each key of a row. A row without keys gets one call with `Some(None)`. If
 /// no database has keys, there is one call with `None`.
 pub(crate) fn each_key<E: From<Error>>(
     snapshots: &[AnySnapshot],
@@ -39,9 +49,9 @@ pub(crate) fn each_key<E: From<Error>>(
     keys.sort_unstable();
     keys.dedup();
     if keys.is_empty() {
-        return write(Some(""));
+        return write(Some(None));
     }
-    keys.iter().try_for_each(|key| write(Some(key)))
+    keys.iter().try_for_each(|key| write(Some(Some(key))))
 }
 
 /// A row that a query has found.
@@ -150,7 +160,7 @@ impl ResultFormat {
     pub(crate) fn text_match(self, out: &mut dyn Write, query: &str, found: &AnyRow<'_>) -> io::Result<()> {
         self.query_key(out, query)?;
         self.match_columns(out, match_of(found))?;
-        self.end_line(out, found.key, Some(found.similarity))
+        self.end_line(out, found.key.map(Some), Some(found.similarity))
     }
 
     /// The columns of a match after its query.
@@ -168,8 +178,9 @@ impl ResultFormat {
     fn key(self, out: &mut dyn Write, name: &str, key: KeyColumn<'_>) -> io::Result<()> {
         match (self, key) {
             (_, None) => Ok(()),
-            (Self::Tsv, Some(key)) => write!(out, "\t{}", escape(key)),
-            (Self::Json, Some(key)) => write!(out, r#","{name}":{}"#, json(key)),
+            (Self::Tsv, Some(key)) => write!(out, "\t{}", key.map(escaped_key).unwrap_or_default()),
+            (Self::Json, Some(None)) => write!(out, r#","{name}":null"#),
+            (Self::Json, Some(Some(key))) => write!(out, r#","{name}":{}"#, json(key)),
         }
     }
 
@@ -201,13 +212,8 @@ impl ResultFormat {
             Self::Tsv => write!(out, "{a}\t{b}\t{distance}")?,
             Self::Json => write!(out, r#"{{"id_a":"{a}","id_b":"{b}","distance":{distance}"#)?,
         }
-        match (self, key_a.zip(key_b)) {
-            (_, None) => {}
-            (Self::Tsv, Some((key_a, key_b))) => write!(out, "\t{}\t{}", escape(key_a), escape(key_b))?,
-            (Self::Json, Some((key_a, key_b))) => {
-                write!(out, r#","key_a":{},"key_b":{}"#, json(key_a), json(key_b))?;
-            }
-        }
+        self.key(out, "key_a", key_a)?;
+        self.key(out, "key_b", key_b)?;
         self.end_line(out, None, similarity)
     }
 
@@ -220,7 +226,7 @@ impl ResultFormat {
     ) -> io::Result<()> {
         let similarity = Some(pair.similarity);
         if has_ids {
-            let keys = (pair.key, pair.other_key);
+            let keys = (pair.key.map(Some), pair.other_key.map(Some));
             return self.id_pair(out, (pair.id, pair.other_id), pair.distance, keys, similarity);
         }
         self.pair(out, pair, similarity)

@@ -9,6 +9,33 @@ use testkit::Random;
 const ID_OF_A: u64 = 0xe6c6_32b6_1e96_4e1f;
 
 #[test]
+fn regression_an_empty_key_is_a_key_in_all_formats() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = "fingerprint\tid\tkey\n1\t1\t\n2\t2\t\\e\n3\t3\tk\n4\t4\t\\\\e\n";
+    fs::write(at.join("rows.tsv"), rows).unwrap();
+    succeeds(at, "build first.np rows.tsv --keys", b"");
+    let expected = rows.split_once('\n').unwrap().1;
+    assert_eq!(succeeds(at, "export first.np", b""), expected);
+    let mut objects = succeeds(at, "export first.np --format json", b"");
+    assert!(objects.contains("\"key\":null") && objects.contains("\"key\":\"\""), "{objects}");
+    fs::write(at.join("json.jsonl"), &objects).unwrap();
+    fs::write(at.join("tsv.tsv"), succeeds(at, "export first.np --header", b"")).unwrap();
+    succeeds(at, "export first.np --format parquet -o parquet.parquet", b"");
+    for name in ["json.jsonl", "tsv.tsv", "parquet.parquet"] {
+        succeeds(at, &format!("build {name}.np {name} --keys"), b"");
+        assert_eq!(succeeds(at, &format!("export {name}.np"), b""), expected, "{name}");
+        objects = succeeds(at, &format!("query {name}.np -f 2 -k 0 --format json"), b"");
+        assert!(objects.contains("\"key\":\"\""), "{name}: {objects}");
+    }
+    fs::write(at.join("texts.jsonl"), "{\"id\": \"\", \"text\": \"one\"}\n").unwrap();
+    let print = succeeds(at, "fingerprint texts.jsonl --key-field id", b"");
+    assert!(print.ends_with("\t\\e\n"), "{print}");
+    succeeds(at, "build prints.np --keys", print.as_bytes());
+    assert!(succeeds(at, "export prints.np", b"").ends_with("\t\\e\n"));
+}
+
+#[test]
 fn every_format_with_names_gives_keys() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -449,6 +449,24 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         }
         let both = nearprint(at, &format!("compare {a} {b}"), b"");
         assert_eq!(both.code, compared, "{extension}: {}", both.err);
+        let table = nearprint(at, &format!("matrix {a} {b}"), b"");
+        assert_eq!(table.code, if documents.is_some() { 0 } else { 5 }, "{extension}: {}", table.err);
+        let prints = nearprint(at, "fingerprint d", b"");
+        let num_prints = prints.out.lines().count();
+        assert_eq!(num_prints, documents.unwrap_or_default() as usize, "{extension}: {}", prints.err);
+        write(at, "note.txt", "a note of other words");
+        succeeds(at, "create seen.np --recipe minhash --keys", b"");
+        for line in ["fingerprint d", "query seen.np --text d", "decontaminate d --against note.txt -o clean"]
+        {
+            let done = nearprint(at, line, b"");
+            assert_eq!(
+                done.code,
+                if documents.is_some() { 0 } else { 5 },
+                "{line}, {extension}: {}",
+                done.err
+            );
+        }
+        succeeds(at, "prune d --reference note.txt --move-to gone --dry-run", b"");
         let counts = nearprint(at, "scan d --summary counts.json", b"");
         let counted: serde_json::Value =
             serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();

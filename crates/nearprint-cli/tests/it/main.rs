@@ -8,6 +8,7 @@ mod chosen;
 mod cli;
 mod commands;
 mod copies;
+mod corpus;
 mod decontaminate;
 mod dedup;
 mod dedup_killed;

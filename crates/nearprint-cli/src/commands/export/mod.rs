@@ -214,7 +214,7 @@ impl Args {
         let with_keys = snapshot.key_storage().has_keys();
         let mut table = ParquetExport::create(snapshot.width(), path, with_keys)?;
         let snapshots = [snapshot.clone()];
-        self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key)))?;
+        self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key.flatten())))?;
         Ok(table.finish()?)
     }
 

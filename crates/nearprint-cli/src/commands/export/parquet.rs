@@ -84,7 +84,7 @@ impl ParquetExport {
     /// Adds a row with one of its keys.
     pub(super) fn push(&mut self, row: Row<AnyFingerprint>, key: Option<&str>) -> Result<()> {
         if let Some(keys) = &mut self.keys {
-            keys.append_option(key.filter(|key| !key.is_empty()));
+            keys.append_option(key);
         }
         self.fingerprints.push(row.fingerprint);
         self.ids.append_value(row.id);

@@ -196,7 +196,7 @@ struct QueryRunner<'a> {
     /// The words of fingerprints.
     pending: Vec<u64>,
     /// The keys of these fingerprints, if they are printed.
-    keys: Option<Vec<String>>,
+    keys: Option<Vec<Option<String>>>,
     /// Whether the columns are known.
     is_begun: bool,
     out: OutputStream,
@@ -216,7 +216,7 @@ impl RowSink for QueryRunner<'_> {
     fn row(&mut self, fingerprint: AnyFingerprint, _: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
         self.pending.extend_from_slice(fingerprint.words());
         if let Some(keys) = &mut self.keys {
-            keys.push(key.unwrap_or_default().to_string());
+            keys.push(key.map(str::to_string));
         }
         let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
         if self.pending.len() < full * self.width.words() { Ok(()) } else { self.run_batch() }
@@ -242,7 +242,7 @@ impl QueryRunner<'_> {
         let keys = self.keys.as_mut().map(std::mem::take);
         let (limits, format, k, width) = (self.args.limits, self.args.results.format, self.k, self.width);
         let queries = words.chunks_exact(width.words());
-        let key_of = |index: usize| keys.as_ref().map(|keys| &*keys[index]);
+        let key_of = |index: usize| keys.as_ref().map(|keys| keys[index].as_deref());
         let run = |snapshot: &AnySnapshot, visit: MatchVisitor<'_>| {
             snapshot.query_batch(&words, limits.query(k, snapshot.default_k(), width), visit)
         };

@@ -6,6 +6,7 @@ use super::rows::{DEFAULT_KEY_FIELD, InputRow, LineError, RowSink, parse_id};
 use super::stream::InputStream;
 use crate::args::{Column, FingerprintArgs};
 use crate::terminal::failure::Failure;
+use crate::terminal::results::EMPTY_KEY;
 use nearprint::Width;
 use nearprint_text::documents::unescape;
 
@@ -167,10 +168,11 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The key in a cell: untrimmed, and in TSV without its escapes.
+    /// The key in a cell: untrimmed, and in TSV without its escapes. An empty cell has no key.
     fn key(&self, index: usize) -> Option<Cow<'_, str>> {
-        let cell = self.untrimmed(index)?;
+        let cell = self.untrimmed(index).filter(|cell| !cell.is_empty())?;
         match self {
+            Self::Plain { delimiter: '\t', .. } if cell == EMPTY_KEY => Some("".into()),
             Self::Plain { delimiter: '\t', .. } => Some(unescape(cell)),
             _ => Some(cell.into()),
         }

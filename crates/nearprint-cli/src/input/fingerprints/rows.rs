@@ -93,7 +93,6 @@ impl<T: FnMut(AnyFingerprint, Option<u64>) -> Result<(), Failure>> RowSink for T
 pub(super) struct InputRow<'a> {
     pub(super) fingerprint: AnyFingerprint,
     pub(super) id: Option<u64>,
-    /// An empty key is no key.
     pub(super) key: Option<Cow<'a, str>>,
     /// Whether the input names its columns or fields.
     pub(super) has_names: bool,
@@ -102,8 +101,7 @@ pub(super) struct InputRow<'a> {
 impl InputRow<'_> {
     /// Passes the row to a sink, with its key if the sink keeps keys.
     pub(super) fn send_to(self, sink: &mut dyn RowSink) -> Result<(), LineError> {
-        let key = self.key.as_deref().filter(|key| !key.is_empty());
-        let key = match (sink.key_policy(), key) {
+        let key = match (sink.key_policy(), self.key.as_deref()) {
             (KeyPolicy::Keep, Some(key)) if key.len() > MAX_KEY_BYTES => {
                 return Err(format!("a key of more than {MAX_KEY_BYTES} bytes").into());
             }

@@ -1,0 +1,131 @@
+//! Two hundred files made by rule, of every kind, through every command, against what the rule says of them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::cli::{Outcome, nearprint, succeeds};
+
+const NUM_TEXTS: usize = 20;
+
+/// A text: pairs of neighbours are near, others have no word in common.
+fn text(number: usize) -> String {
+    let words = (0..30).map(|at| format!("wörd{}x{at}", number / 2));
+    words.chain([format!("end{number}")]).collect::<Vec<_>>().join(" ")
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The kinds: the extension, the bytes of a text, and whether they are a text at all.
+type MakeKind = (&'static str, fn(&str) -> Vec<u8>, bool);
+
+const KINDS: [MakeKind; 5] = [
+    ("txt", |text| text.into(), true),
+    ("html", |text| format!("<!doctype html><p>{text}</p>").into(), true),
+    (
+        "u16",
+        |text| [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect(),
+        true,
+    ),
+    ("l1", |text| text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect(), true),
+    ("pdf", |text| format!("%PDF-1.4\n{text}").into(), false),
+];
+
+/// A file: what it is, and its text unless it is of no kind that is compared.
+fn corpus(at: &Path) -> Vec<(String, Option<String>)> {
+    let mut made = Vec::new();
+    for (kind, content, is_text) in KINDS {
+        for (end, compress) in [("", false), (".gz", true)] {
+            for number in 0..NUM_TEXTS {
+                // Names do not say more than the content, apart from those of HTML.
+                let name = if number % 3 == 0 {
+                    format!("c/{kind}{number}{end}")
+                } else {
+                    format!("c/{number}.{kind}{end}")
+                };
+                let bytes = content(&text(number));
+                fs::write(at.join(&name), if compress { gzip(&bytes) } else { bytes }).unwrap();
+                made.push((name, is_text.then(|| text(number))));
+            }
+        }
+    }
+    made.sort();
+    made
+}
+
+/// The exact Jaccard similarity of runs of three words.
+fn jaccard(a: &str, b: &str) -> f64 {
+    let shingles = |text: &str| -> BTreeSet<Vec<String>> {
+        let words: Vec<String> = text.split(' ').map(str::to_string).collect();
+        words.windows(3).map(<[String]>::to_vec).collect()
+    };
+    let (a, b) = (shingles(a), shingles(b));
+    a.intersection(&b).count() as f64 / a.union(&b).count() as f64
+}
+
+fn is_near(a: &str, b: &str) -> bool {
+    jaccard(a, b) >= 0.7
+}
+
+fn counted(at: &Path, line: &str) -> serde_json::Value {
+    succeeds(at, &format!("{line} --summary counts.json"), b"");
+    serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn two_hundred_files_of_all_kinds_are_what_their_rule_says() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("c")).unwrap();
+    let files = corpus(at);
+    assert_eq!(files.len(), 200);
+    let texts: Vec<&str> = files.iter().filter_map(|(_, text)| text.as_deref()).collect();
+    let mut kept: Vec<&str> = Vec::new();
+    for text in &texts {
+        if !kept.iter().any(|other| is_near(text, other)) {
+            kept.push(text);
+        }
+    }
+    let left_out = files.len() - texts.len();
+
+    let prints = succeeds(at, "fingerprint c", b"");
+    let keys: Vec<&str> = prints.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+    let expected: Vec<&str> =
+        files.iter().filter(|(_, text)| text.is_some()).map(|(name, _)| &**name).collect();
+    assert_eq!(keys, expected);
+
+    let done = nearprint(at, "dedup c -o kept.txt --db seen.np --duplicates gone.tsv", b"");
+    assert!(done.err.starts_with(&format!("{} documents, {} kept", texts.len(), kept.len())), "{}", done.err);
+    assert!(done.err.contains(&format!("left out: {left_out} pdf")), "{}", done.err);
+
+    // Texts are near each other in every encoding and compression, and copies of PDF are copies.
+    let counts = counted(at, "scan c");
+    assert_eq!(counts["compared_texts"], texts.len());
+    let groups = succeeds(at, "scan c", b"");
+    let heads = groups.lines().filter(|line| line.contains(" files\t") || line.contains(" copies\t")).count();
+    assert!(heads >= kept.len(), "{groups}");
+
+    let (probe, wanted) = (text(4), texts.iter().filter(|other| is_near(&text(4), other)).count());
+    fs::write(at.join("probe.txt"), &probe).unwrap();
+    succeeds(at, "dedup probe.txt -o probe.out --db probe.np", b"");
+    let found = succeeds(at, "query probe.np --text c", b"");
+    assert_eq!(found.lines().count(), wanted, "{found}");
+
+    // Every text against every second other one, whatever its kind.
+    let near = |(a, b): (&(String, Option<String>), &(String, Option<String>))| {
+        let Outcome { code, err, .. } = nearprint(at, &format!("compare {} {} --quiet", a.0, b.0), b"");
+        let expected = match (&a.1, &b.1) {
+            (Some(a), Some(b)) if is_near(a, b) => 0,
+            (Some(_), Some(_)) => 6,
+            _ => 5,
+        };
+        assert_eq!(code, expected, "{} {}: {err}", a.0, b.0);
+    };
+    files.iter().zip(files.iter().skip(1)).for_each(near);
+    files.iter().zip(files.iter().skip(NUM_TEXTS)).for_each(near);
+}
