@@ -13,6 +13,7 @@ struct Row {
 }
 
 const LEFT_OUT: &str = "left out, counted";
+const PICTURE_LEFT_OUT: &str = "left out, counted; `fingerprint` takes it where all are";
 const COPIES: &str = "copies alone";
 const REFUSED: &str = "refused";
 
@@ -54,7 +55,7 @@ fn others() -> [Row; 6] {
     [
         row("HTML", &html, ["what a reader sees"; 3]),
         row("text", "an encoding in which hardly any character is a control character", ["one document"; 3]),
-        row("picture", "its first bytes", ["left out, counted; see `scan`", "what it shows", REFUSED]),
+        row("picture", "its first bytes", [PICTURE_LEFT_OUT, "what it shows", "what it shows, if all are"]),
         row("nearprint database", "a folder with its files", [REFUSED; 3]),
         row(
             "empty",
