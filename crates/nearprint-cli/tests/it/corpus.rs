@@ -36,8 +36,10 @@ const KINDS: [MakeKind; 5] = [
     ("pdf", |text| format!("%PDF-1.4\n{text}").into(), false),
 ];
 
-/// A file: what it is, and its text unless it is of no kind that is compared.
-fn corpus(at: &Path) -> Vec<(String, Option<String>)> {
+/// The name of a file, and its text unless it is of no kind that is compared.
+type Made = (String, Option<String>);
+
+fn corpus(at: &Path) -> Vec<Made> {
     let mut made = Vec::new();
     for (kind, content, is_text) in KINDS {
         for (end, compress) in [("", false), (".gz", true)] {
@@ -117,7 +119,7 @@ fn two_hundred_files_of_all_kinds_are_what_their_rule_says() {
     assert_eq!(found.lines().count(), wanted, "{found}");
 
     // Every text against every second other one, whatever its kind.
-    let near = |(a, b): (&(String, Option<String>), &(String, Option<String>))| {
+    let near = |(a, b): (&Made, &Made)| {
         let Outcome { code, err, .. } = nearprint(at, &format!("compare {} {} --quiet", a.0, b.0), b"");
         let expected = match (&a.1, &b.1) {
             (Some(a), Some(b)) if is_near(a, b) => 0,
