@@ -37,6 +37,7 @@ def dedup_files(
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
     encoding: Optional[str] = None,
+    delimiter: Optional[str] = None,
     cut_after: Optional[str] = None,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -104,7 +105,8 @@ def dedup_files(
 
     Each file tells its encoding by a byte order mark, valid UTF-8, what HTML and XML declare, or else a guess;
     ``encoding``, such as ``"windows-1251"``, is that of all. Files that are no text, such as PDF, are left out and
-    counted. ``InputError`` is raised if that leaves nothing.
+    counted. ``InputError`` is raised if that leaves nothing. ``delimiter`` is what separates the fields of CSV and TSV,
+    a character, or ``"comma"``, ``"tab"``, ``"semicolon"`` or ``"bar"``; by default, the header tells.
 
     Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
     they are written as documents that nothing is near, and with ``"drop"`` they are set aside.

@@ -161,6 +161,8 @@ class Deduplication:
     left_out: dict[str, int]
     #: Texts that are not UTF-8, by their encodings.
     encodings: dict[str, int]
+    #: What was found out about the files, such as what separates the fields of a table: a sentence each.
+    notes: list[str]
     #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with
     #: units, the beginnings of the most repeated ones, and how often each occurs.
     largest: list[tuple[str, int]]

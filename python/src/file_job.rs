@@ -71,6 +71,7 @@ fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
         report.left_out.files().into_iter().map(|(count, name)| (name, count)).collect();
     dict.set_item("left_out", left_out)?;
     dict.set_item("encodings", report.left_out.encodings)?;
+    dict.set_item("notes", report.left_out.notes)?;
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
     let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } =

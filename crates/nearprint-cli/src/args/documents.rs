@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::FolderArgs;
-use nearprint_text::documents::{FolderRules, Format, ReaderOptions};
+use nearprint_text::documents::{Delimiter, FolderRules, Format, ReaderOptions};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
@@ -12,6 +12,9 @@ pub(crate) struct DocumentArgs {
     /// other file is one document; standard input is jsonl, for `fingerprint` text]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<DocumentFormat>,
+    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header tells]
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
+    pub(crate) delimiter: Option<Delimiter>,
     /// Field or column that holds the text; dots reach into JSON objects and into
     /// structs of Parquet
     #[arg(long, value_name = "NAME", default_value = "text")]
@@ -76,6 +79,7 @@ impl DocumentArgs {
         options.fields.key.clone_from(&self.key_field);
         options.format = self.input_format.map(Format::from);
         options.encoding = self.folder.encoding;
+        options.delimiter = self.delimiter;
         options.cut_after.clone_from(&self.cut_after);
         options.rejects_files = self.rejects.is_some();
         options.folder = self.folder.rules();

@@ -71,6 +71,7 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
         global.note(format_args!("warning: not read, for want of a decoder: {}", unread.join(", ")));
     }
     note_encodings(global, left_out);
+    left_out.notes.iter().for_each(|note| global.note(format_args!("{note}")));
     let mut counts = left_out.files();
     counts.extend(further.iter().filter(|(count, _)| *count > 0));
     let num_compared = num_files - counts.iter().map(|(count, _)| count).sum::<u64>();

@@ -88,6 +88,8 @@ struct Evaluation {
     num_short: usize,
     /// Their files.
     inputs: Vec<PathBuf>,
+    /// Whether these have cells.
+    is_table: bool,
 }
 
 /// A document, and what it contains.
@@ -101,6 +103,9 @@ impl Args {
         let started = Instant::now();
         let evaluation = self.evaluation(global)?;
         let mut reader = Reader::open(&self.inputs, self.documents.options())?;
+        if !evaluation.is_table {
+            reader.check_delimiter()?;
+        }
         let mut job = Job::create(&self, &evaluation, &reader)?;
         let mut bar = PositionBar::new(global);
         let read = documents::each(
@@ -148,6 +153,7 @@ impl Args {
                 "evaluation_texts": all,
                 "evaluation_texts_found": num_evaluations,
                 "evaluation_texts_too_short": evaluation.num_short,
+                "notes": reader.left_out().notes,
                 "left_out_files": left_out_object(reader.left_out()),
                 "seconds": seconds,
             })
@@ -162,6 +168,7 @@ impl Args {
         options.fields.key.clone_from(&self.against_key_field);
         options.fields.missing = Missing::Drop;
         options.encoding = self.documents.options().encoding;
+        options.delimiter = self.documents.delimiter;
         let mut reader = Reader::open(&self.against, options)?;
         let (mut keys, mut builder) = (Vec::new(), PassageIndex::builder(self.ngram));
         let (mut num_short, mut num_missing, mut unusual) = (0, 0_u64, UnusualDocuments::default());
@@ -184,7 +191,8 @@ impl Args {
         unusual.warn(global);
         check_read(global, &reader)?;
         let inputs = reader.inputs().iter().map(|input| input.path.clone()).collect();
-        Ok(Evaluation { keys, index: builder.finish(), num_short, inputs })
+        let is_table = reader.is_table();
+        Ok(Evaluation { keys, index: builder.finish(), num_short, inputs, is_table })
     }
 }
 

@@ -33,7 +33,9 @@ pub(crate) fn open_with_keys(
 
 fn open_with(inputs: &[PathBuf], options: ReaderOptions) -> Result<Reader> {
     let stdin = ["-".into()];
-    Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
+    let reader = Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)?;
+    reader.check_delimiter()?;
+    Ok(reader)
 }
 
 /// Visits files that are one text each, in this encoding or in those that they tell. Fails for what is no text.

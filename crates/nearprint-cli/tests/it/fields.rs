@@ -166,3 +166,49 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
     let kept = nearprint(at, "dedup in.parquet -o out.parquet --missing keep", b"");
     assert!(kept.code == 0 && kept.err.contains("3 documents, 3 kept"), "{}", kept.err);
 }
+
+#[test]
+fn a_delimiter_is_found_said_and_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let words = "one two three four five six seven eight nine ten";
+    let table = format!("id;text\n1;\"{words}, more\"\n2;other words\n3;\"{words}, more\"\n");
+    fs::write(at.join("in.csv"), &table).unwrap();
+    let found = nearprint(at, "dedup in.csv -o out.csv --key-field id --summary counts.json", b"");
+    assert_eq!(found.code, 0, "{}", found.err);
+    assert!(found.err.contains("in.csv: fields separated by ;\n"), "{}", found.err);
+    assert_eq!(
+        read(at, "out.csv"),
+        table.lines().take(3).map(|line| format!("{line}\n")).collect::<String>()
+    );
+    let counts: serde_json::Value = serde_json::from_str(&read(at, "counts.json")).unwrap();
+    assert_eq!(counts["notes"], serde_json::json!(["in.csv: fields separated by ;"]));
+
+    let bars = table.replace(';', "|");
+    fs::write(at.join("evals.csv"), &bars).unwrap();
+    for command in ["decontaminate", "dedup"] {
+        let line = format!("{command} in.csv --against evals.csv -o clean.csv");
+        succeeds(at, &line, b"");
+        assert_eq!(read(at, "clean.csv").lines().count(), if command == "dedup" { 1 } else { 2 });
+        fs::write(at.join("lines.jsonl"), "{\"text\":\"a\"}\n").unwrap();
+        let line = format!("{command} lines.jsonl --against evals.csv -o lines --delimiter bar");
+        succeeds(at, &line, b"");
+    }
+    succeeds(at, "create seen.np --recipe minhash", b"");
+    for (line, input) in [
+        ("fingerprint --input-format csv --delimiter pipe", bars.as_bytes()),
+        ("tune in.csv --delimiter semicolon", b""),
+        ("query seen.np --text in.csv --delimiter ;", b""),
+        ("dedup - --input-format csv --delimiter | -o -", bars.as_bytes()),
+    ] {
+        succeeds(at, line, input);
+        let (start, given) = line.split_once("--delimiter ").unwrap();
+        let (_, end) = given.split_at(given.find(' ').unwrap_or(given.len()));
+        fails(at, &format!("{start}--delimiter :{end}"), input, 5, &["no column named \"text\""]);
+    }
+    for line in ["dedup lines.jsonl -o lines", "fingerprint lines.jsonl", "query seen.np --text lines.jsonl"]
+    {
+        fails(at, &format!("{line} --delimiter ;"), b"", 2, &["a delimiter is for CSV and TSV"]);
+    }
+    fails(at, "dedup in.csv -o out --delimiter t", b"", 2, &["a tab is `tab`"]);
+}

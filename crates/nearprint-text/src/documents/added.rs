@@ -93,7 +93,7 @@ impl FieldValue<'_> {
 
 /// Appends a line with one more field for each value to `out`.
 pub(super) fn with_fields(
-    format: Format,
+    (format, delimiter): (Format, u8),
     line: &[u8],
     fields: &[AddedField],
     values: &[FieldValue<'_>],
@@ -105,6 +105,6 @@ pub(super) fn with_fields(
             // A record is an object, so it has a brace.
             let _ = with_members(line, names.zip(values.iter().map(FieldValue::to_json)), out);
         }
-        format => with_cells(line, format.delimiter(), values.iter().map(FieldValue::to_cell), out),
+        _ => with_cells(line, delimiter, values.iter().map(FieldValue::to_cell), out),
     }
 }

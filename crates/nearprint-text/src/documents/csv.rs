@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use super::delimiter::Delimiter;
 use super::fields::{Fields, no_field};
 use super::lines::{without_line_end, without_mark};
 use crate::error::{Error, Result};
@@ -52,11 +53,15 @@ fn push_cell(content: &str, delimiter: u8, out: &mut Vec<u8>) {
     }
 }
 
+/// The cells of a header.
+pub(super) fn names_in(header: &[u8], delimiter: u8) -> Vec<Cow<'_, [u8]>> {
+    Cells::new(without_mark(without_line_end(header)), delimiter).map(Cell::content).collect()
+}
+
 impl CsvColumns {
     /// Finds the columns in the header of an input.
     pub(super) fn new(header: &[u8], delimiter: u8, fields: &Fields, name: &str) -> Result<Self> {
-        let names: Vec<Cow<'_, [u8]>> =
-            Cells::new(without_mark(without_line_end(header)), delimiter).map(Cell::content).collect();
+        let names = names_in(header, delimiter);
         let find = |field: &str| -> Result<usize> {
             let mut found = (0..names.len()).filter(|&at| *names[at] == *field.as_bytes());
             match (found.next(), found.next()) {
@@ -66,13 +71,24 @@ impl CsvColumns {
                 }
                 (None, _) => {
                     let there = names.iter().map(|name| String::from_utf8_lossy(name));
-                    Err(Error::input(format!("{name}:1"), no_field("column named", field, there)))
+                    let hint = match &*names {
+                        [one] if Delimiter::COMMA.and_others().any(|other| one.contains(&other.byte())) => {
+                            "; --delimiter says what separates them"
+                        }
+                        _ => "",
+                    };
+                    let why = no_field("column named", field, there) + hint;
+                    Err(Error::input(format!("{name}:1"), why))
                 }
             }
         };
         let optional = |field: &Option<String>| field.as_deref().map(find).transpose();
         let wanted = [Some(find(&fields.text)?), optional(&fields.key)?, optional(&fields.value)?];
         Ok(Self { delimiter, count: names.len(), wanted })
+    }
+
+    pub(super) fn delimiter(&self) -> u8 {
+        self.delimiter
     }
 
     /// The cells of text, key and value.

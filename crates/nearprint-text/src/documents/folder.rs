@@ -67,6 +67,8 @@ pub struct LeftOut {
     pub beside: Vec<PathBuf>,
     /// Texts that are not UTF-8, by their encodings. They are not left out.
     pub encodings: BTreeMap<&'static str, u64>,
+    /// What was found out about files that are read, such as what separates their fields: a sentence each.
+    pub notes: Vec<String>,
     /// Files without a byte.
     pub num_empty: u64,
     /// Files of more bytes than a document may have.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::delimiter::Delimiter;
+
 /// How a file holds documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,9 +40,13 @@ impl FromStr for Format {
 }
 
 impl Format {
-    /// The byte between the cells of CSV and TSV.
-    pub(super) fn delimiter(self) -> u8 {
-        if self == Self::Tsv { b'\t' } else { b',' }
+    /// What stands between the cells, unless a header or an option says otherwise. `None` if there are no cells.
+    pub(super) fn delimiter(self) -> Option<Delimiter> {
+        match self {
+            Self::Csv => Some(Delimiter::COMMA),
+            Self::Tsv => Some(Delimiter::TAB),
+            _ => None,
+        }
     }
 
     /// Whether records have fields besides their text.

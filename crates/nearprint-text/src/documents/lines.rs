@@ -9,6 +9,8 @@ use crate::error::Result;
 const BUFFER_BYTES: usize = 1 << 18;
 /// Bytes of an overlong line that a bad record has.
 const SHOWN_BYTES: usize = 64 << 10;
+/// Bytes of a header that are read to find out what separates its cells.
+const MAX_HEADER_BYTES: usize = 1 << 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The bytes of a record with its line end, or of a malformed one and why.
@@ -68,6 +70,23 @@ impl Splitter {
     /// The line at which the next record begins, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
+    }
+
+    /// The first record of CSV with this delimiter, before any is taken; of one without an end, what was read of it.
+    pub(super) fn header(&mut self, delimiter: u8) -> Result<&[u8]> {
+        let mut scan = Scan::new(Some(delimiter), 0);
+        loop {
+            let bytes = &self.buffer[self.start..self.end];
+            let is_read = self.source_ended || bytes.len() > self.max_record_bytes.min(MAX_HEADER_BYTES);
+            match scan.end(bytes).or_else(|| is_read.then_some(bytes.len())) {
+                Some(len) => return Ok(&self.buffer[self.start..self.start + len]),
+                None => self.fill()?,
+            }
+        }
+    }
+
+    pub(super) fn set_delimiter(&mut self, delimiter: u8) {
+        self.delimiter = Some(delimiter);
     }
 
     /// The next record; `None` at the end.

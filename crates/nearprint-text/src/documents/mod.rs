@@ -22,7 +22,7 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `system`, `escape`, `format`, `kind`, `compression`,
+//! Each of the modules uses only those before it: `system`, `escape`, `delimiter`, `format`, `kind`, `compression`,
 //! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`;
 //! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `parquet`; `outputs`, `file_content`, `common_format`,
 //! `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
@@ -32,6 +32,7 @@ mod common_format;
 mod compression;
 mod copies;
 mod csv;
+mod delimiter;
 mod each;
 mod escape;
 mod fields;
@@ -63,6 +64,7 @@ mod writer;
 
 pub use added::{AddedField, FieldKind, FieldValue};
 pub use copies::find_copies;
+pub use delimiter::Delimiter;
 pub use each::each;
 pub use escape::{escape, unescape};
 pub(crate) use escape::{escape_bytes, unescape_bytes};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::csv::{CsvColumns, FieldCells};
+use super::delimiter::Delimiter;
 use super::fields::{
     FieldValues, Fields, Missing, RankValue, lossy, no_field, no_text, not_a_key, not_a_text,
 };
@@ -73,6 +74,12 @@ impl Parser {
             }
             Err(reason) => bad(&content, place, reason, false),
         }
+    }
+
+    /// The byte between the cells of a table.
+    pub(super) fn delimiter(&self) -> u8 {
+        let usual = || self.format.delimiter().unwrap_or(Delimiter::COMMA).byte();
+        self.columns.as_ref().map_or_else(usual, CsvColumns::delimiter)
     }
 
     /// The text of a record from its line in an output, with an added fingerprint or without.

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nearprint::internal::file;
 
 use super::common_format::{common_format, settle_records};
-use super::csv::CsvColumns;
+use super::csv::{CsvColumns, names_in};
+use super::delimiter::Delimiter;
+use super::escape::escape;
 use super::fields::Fields;
 use super::folder::{FolderRules, LeftOut};
 use super::format::Format;
@@ -38,6 +40,10 @@ pub struct ReaderOptions {
     pub stdin_format: Format,
     /// The encoding of all inputs; by default, each file tells its own one.
     pub encoding: Option<Encoding>,
+    /// What stands between the cells of CSV and TSV. By default, the header of the first table tells: a comma, and in
+    /// TSV a tab, if the header then has the columns of [`fields`](Self::fields); otherwise the only one among comma,
+    /// tab, semicolon and bar with which it has them. Has no meaning for other formats.
+    pub delimiter: Option<Delimiter>,
     /// Ends the text at the first occurrence of this marker. A deduplication looks for it in the
     /// [visible](crate::recipe::Fingerprinter::cut_after) text as well.
     pub cut_after: Option<String>,
@@ -65,6 +71,7 @@ impl Default for ReaderOptions {
             format: None,
             stdin_format: Format::Jsonl,
             encoding: None,
+            delimiter: None,
             cut_after: None,
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
@@ -128,6 +135,8 @@ pub struct Reader {
     rejects_files: bool,
     /// The files that were rejected, and not returned yet.
     rejected: VecDeque<RawRecord>,
+    /// See [`ReaderOptions::delimiter`].
+    delimiter: Option<Delimiter>,
     /// See [`ReaderOptions::listed`].
     listed: Option<Arc<[usize]>>,
     records: u64,
@@ -194,6 +203,7 @@ impl Reader {
             format,
             stdin_format,
             encoding,
+            delimiter,
             cut_after: marker,
             max_record_bytes,
             rejects_files,
@@ -223,6 +233,7 @@ impl Reader {
             shape: OnceLock::new(),
             rejects_files,
             rejected: VecDeque::new(),
+            delimiter,
             listed,
             records: 0,
             bytes: Arc::default(),
@@ -404,13 +415,14 @@ impl Reader {
                 head.values(max).map_or_else(lines, RecordSource::Values)
             }
             format => {
-                let delimiter = matches!(format, Format::Csv | Format::Tsv).then(|| format.delimiter());
                 let bytes = self.open_text(&input)?;
-                let mut splitter = Splitter::new(bytes, delimiter, self.max_record_bytes);
-                if let Some(delimiter) = delimiter
-                    && !self.read_header(&mut splitter, delimiter, &input.name())?
-                {
-                    return Ok(None);
+                let mut splitter = Splitter::new(bytes, None, self.max_record_bytes);
+                if let Some(usual) = format.delimiter() {
+                    let delimiter = self.find_delimiter(&mut splitter, usual, &input)?;
+                    splitter.set_delimiter(delimiter);
+                    if !self.read_header(&mut splitter, delimiter, &input.name())? {
+                        return Ok(None);
+                    }
                 }
                 RecordSource::Split(splitter)
             }
@@ -440,6 +452,55 @@ impl Reader {
         Err(Error::input(&*input.name(), "this program was built without Parquet"))
     }
 
+    /// What stands between the cells of a table: as in the table before it, else what was given, else what its header
+    /// tells.
+    fn find_delimiter(&mut self, splitter: &mut Splitter, usual: Delimiter, input: &InputFile) -> Result<u8> {
+        if let Some(columns) = &self.parser.columns {
+            return Ok(columns.delimiter());
+        }
+        // In some encodings, a byte of ASCII may be a part of another character.
+        let encoding = self.parser.encoding;
+        let is_alone = |found: &Delimiter| encoding.is_none_or(|encoding| encoding.is_alone(found.byte()));
+        if let Some(given) = self.delimiter {
+            return match is_alone(&given) {
+                true => Ok(given.byte()),
+                false => {
+                    Err(Error::input(&*input.name(), "its encoding has this delimiter in other characters"))
+                }
+            };
+        }
+        let mut found = Vec::new();
+        for delimiter in usual.and_others().filter(is_alone) {
+            let header = splitter.header(delimiter.byte())?;
+            if CsvColumns::new(header, delimiter.byte(), &self.parser.fields, "").is_ok() {
+                if delimiter == usual {
+                    return Ok(usual.byte());
+                }
+                found.push(delimiter);
+            }
+        }
+        let &[found] = &*found else { return Ok(usual.byte()) };
+        self.left_out.notes.push(format!("{}: fields separated by {found}", escape(&input.name())));
+        Ok(found.byte())
+    }
+
+    /// Fails if a delimiter was given, and there are no cells.
+    ///
+    /// # Errors
+    /// [`InputSetProblem::NoCells`].
+    pub fn check_delimiter(&self) -> Result<()> {
+        match self.delimiter.filter(|_| !self.is_table() && !self.inputs.is_empty()) {
+            Some(_) => Err(InputSetProblem::NoCells { format: self.format().name() }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the records have cells.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        self.format().delimiter().is_some()
+    }
+
     /// Reads the header of a table. Returns whether there is one; an empty table has none.
     fn read_header(&mut self, splitter: &mut Splitter, delimiter: u8, name: &str) -> Result<bool> {
         let place = || format!("{name}:1");
@@ -455,7 +516,13 @@ impl Reader {
             self.parser = Arc::new(Parser { columns: Some(columns), ..(*self.parser).clone() });
         } else if bare(header) != bare(&self.header) {
             let first = self.inputs[0].name();
-            return Err(Error::input(place(), format!("its header differs from {first}")));
+            let names = names_in(&self.header, delimiter);
+            let is_separated = |other: &Delimiter| names_in(header, other.byte()) == names;
+            let why = match Delimiter::COMMA.and_others().find(is_separated) {
+                Some(other) => format!("its fields are separated by {other}, and those of {first} are not"),
+                None => format!("its header differs from {first}"),
+            };
+            return Err(Error::input(place(), why));
         }
         Ok(true)
     }

@@ -227,7 +227,7 @@ impl DocumentWriter {
     }
 
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
-        let delimiter = self.parser.format.delimiter();
+        let delimiter = self.parser.delimiter();
         self.line.clear();
         let names = self.options.added.iter().map(|field| &field.name);
         let mut kept = Vec::new();
@@ -289,7 +289,8 @@ impl DocumentWriter {
                 }
             }
             Target::Lines(_) => {
-                let (format, WriterOptions { added, fields, .. }) = (self.parser.format, &self.options);
+                let WriterOptions { added, fields, .. } = &self.options;
+                let (format, delimiter) = (self.parser.format, self.parser.delimiter());
                 let mut fields_of_record = record.raw();
                 if let Some(text) = text {
                     self.changed.clear();
@@ -301,14 +302,16 @@ impl DocumentWriter {
                     match format {
                         // A record is an object.
                         Format::Jsonl => drop(only_members(fields_of_record, fields, &mut self.kept)),
-                        _ => only_cells(fields_of_record, format.delimiter(), &self.columns, &mut self.kept),
+                        _ => only_cells(fields_of_record, delimiter, &self.columns, &mut self.kept),
                     }
                     fields_of_record = &self.kept;
                 }
                 self.line.clear();
                 match &**added {
                     [] => self.line.extend(fields_of_record),
-                    added => with_fields(format, fields_of_record, added, values, &mut self.line),
+                    added => {
+                        with_fields((format, delimiter), fields_of_record, added, values, &mut self.line)
+                    }
                 }
                 self.write_line()?
             }
@@ -414,7 +417,7 @@ fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
     if let Some(shape) = &shape.parquet {
         return shape.schema.column_with_name(name).map(|(column, _)| column);
     }
-    csv::column_of(&shape.header, shape.format().delimiter(), name)
+    csv::column_of(&shape.header, shape.parser.delimiter(), name)
 }
 
 /// Checks that records of a shape can be written with these options under this name. Returns the columns that are

@@ -31,6 +31,11 @@ pub enum InputSetProblem {
         /// The field.
         field: String,
     },
+    /// A delimiter is given for a format without cells.
+    NoCells {
+        /// The name of the format.
+        format: &'static str,
+    },
     /// An input that is to be read twice is a pipe or a device, which supplies its bytes once.
     ReadOnce {
         /// The input.
@@ -74,6 +79,9 @@ impl fmt::Display for InputSetProblem {
                  kind"
             ),
             Self::NoFields { format, field } => write!(f, "{format} has no fields, and so no {field:?}"),
+            Self::NoCells { format } => {
+                write!(f, "a delimiter is for CSV and TSV, and the inputs are {format}")
+            }
             Self::ReadOnce { path } => write!(
                 f,
                 "{}: can be read only once, and two passes are needed; standard input is copied for them",

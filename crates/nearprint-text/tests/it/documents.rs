@@ -617,3 +617,105 @@ proptest! {
         prop_assert_eq!(&bytes[b"text,key\n".len()..], raw);
     }
 }
+
+#[test]
+fn a_header_tells_what_separates_its_fields() {
+    let texts = |name: &str, content: &str| -> Result<(String, Option<String>), String> {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join(name);
+        fs::write(&path, content).unwrap();
+        let mut reader = Reader::open(&[path], keyed()).map_err(|error| error.to_string())?;
+        let note = reader.left_out().notes.first();
+        let found = note.map(|note| note.rsplit_once(": fields separated by ").unwrap().1.to_string());
+        match reader.next_item().unwrap() {
+            Some(Item::Record(record)) => Ok((record.text, found)),
+            other => panic!("{other:?}"),
+        }
+    };
+    let found = |text: &str, delimiter: &str| Ok((text.to_string(), Some(delimiter.to_string())));
+    let usual = |text: &str| Ok((text.to_string(), None));
+    for (header, row, expected) in [
+        ("key,text", "1,\"a;b\"", usual("a;b")),
+        ("key;text", "1;a,b", found("a,b", ";")),
+        ("key\ttext", "1\ta,b", found("a,b", "tab")),
+        ("key|text", "1|\"a|\"\"b\"", found("a|\"b", "|")),
+        // Names with commas, quoted or not; a semicolon in a header of commas, and both.
+        ("\"key\";\"text\";\"a,b\"", "1;2;3", found("2", ";")),
+        ("a,b;key;text", "1,2;3;4", found("4", ";")),
+        ("key,text,\"a;b\"", "1,2,3", usual("2")),
+        ("a;b,key,text", "1,2,3", usual("3")),
+        ("key,text,text;key", "1,2,3", usual("2")),
+        ("\"a\nb\";key;text", "1;2;3", found("3", ";")),
+        ("\"a;\"\"\nb\",key,text", "1,2,3", usual("3")),
+        ("\u{feff}\"key\"|text", "1|2", found("2", "|")),
+    ] {
+        assert_eq!(texts("a.csv", &format!("{header}\n{row}\n")), expected, "{header:?}");
+    }
+    assert_eq!(texts("a.tsv", "key\ttext\n1\ta,b\n"), usual("a,b"));
+    assert_eq!(texts("a.tsv", "key,text\n1,a\n"), found("a", ","));
+    // Two delimiters with which the columns are there, or none.
+    for header in ["key;text;x|key|text", "key:text", "key;txt", "key", "", "\"key;text"] {
+        let refused = texts("a.csv", &format!("{header}\n1\n")).unwrap_err();
+        assert!(
+            refused.contains("a.csv:1: no column named") || refused.contains("never closed"),
+            "{refused}"
+        );
+        assert_eq!(
+            refused.ends_with("--delimiter says what separates them"),
+            header.contains(';') && !header.starts_with('"')
+        );
+    }
+    let (records, _) = read("a.csv", "text\na;b|c\n", ReaderOptions::default());
+    assert_eq!(records[0].text, "a;b|c", "one column");
+}
+
+#[test]
+fn a_given_delimiter_is_that_of_all_tables() {
+    let given = |text: &str| with(keyed(), |options| options.delimiter = text.parse().ok());
+    for (delimiter, byte) in [("semicolon", ';'), ("\\t", '\t'), (":", ':'), ("\u{1}", '\u{1}')] {
+        let content = format!("key{byte}text\n1{byte}\"a{byte}b\"\n");
+        let (records, _) = read("a.csv", &content, given(delimiter));
+        assert_eq!(records[0].text, format!("a{byte}b"));
+    }
+    let refused = error("a.csv", "key;text\n1;2\n", given("comma")).to_string();
+    assert!(refused.contains("no column named \"text\""), "{refused}");
+    // In Shift_JIS, the second byte of a character may be a bar.
+    let content = encoding_rs::SHIFT_JIS.encode("key|text\n1|\u{30dd}\u{30dd}\n").0.into_owned();
+    assert!(content[10..].contains(&b'|'));
+    let encoded =
+        |options| with(options, |options: &mut ReaderOptions| options.encoding = "shift_jis".parse().ok());
+    let refused = error("a.csv", &content, encoded(given("bar"))).to_string();
+    assert!(refused.contains("has this delimiter in other characters"), "{refused}");
+    assert!(matches!(error("a.csv", &content, encoded(keyed())), Error::Input { .. }));
+
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("a.csv"), "key;text\n1;one\n").unwrap();
+    fs::write(at("b.csv"), "key,text\n2,two\n").unwrap();
+    fs::write(at("c.jsonl"), "{\"key\":1,\"text\":\"a\"}\n").unwrap();
+    let mut reader = Reader::open(&[at("a.csv"), at("b.csv")], keyed()).unwrap();
+    reader.next_item().unwrap();
+    let refused = reader.next_item().unwrap_err().to_string();
+    assert!(refused.contains("b.csv:1: its fields are separated by ,, and those of "), "{refused}");
+    let lines = Reader::open(&[at("c.jsonl")], given("|")).unwrap();
+    assert!(matches!(lines.check_delimiter(), Err(Error::InputSet(InputSetProblem::NoCells { .. }))));
+}
+
+#[test]
+fn records_keep_their_delimiter() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("a.csv"), "key;text;x\r\n1;\"a;,b\";\"\"\r\n").unwrap();
+    let options = with(WriterOptions::default(), |options| {
+        options.fields = vec!["text".into(), "key".into()];
+        options.added = vec![AddedField::text("more;")];
+    });
+    let mut reader = Reader::open(&[at("a.csv")], keyed()).unwrap();
+    let mut output = DocumentWriter::create(&at("out.csv"), &reader, options).unwrap();
+    while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+        output.append_with_text(&record, "c;d,", &[FieldValue::Text("e;f".into())]).unwrap();
+    }
+    output.finish().unwrap();
+    let expected = "key;text;\"more;\"\r\n1;\"c;d,\";\"e;f\"\r\n";
+    assert_eq!(fs::read_to_string(at("out.csv")).unwrap(), expected);
+}

@@ -126,6 +126,7 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
             "hollow": units.hollow,
             "by_share_left": units.by_left,
         })),
+        "notes": left_out.notes,
         "left_out_files": left_out_object(left_out),
         "resumed_after": resumed_after,
         "completed": completed.map(|completed| completed.to_string()),

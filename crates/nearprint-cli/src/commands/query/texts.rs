@@ -11,7 +11,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
 use nearprint::any::{AnyRow, AnySnapshot, Columns, Sink};
 use nearprint::{Error, Width};
-use nearprint_text::documents::{Encoding, Format, Item, Reader, ReaderOptions, each};
+use nearprint_text::documents::{Delimiter, Encoding, Format, Item, Reader, ReaderOptions, each};
 use nearprint_text::stored::Finder;
 
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,9 @@ pub(super) struct TextArgs {
     /// with {, else lines]
     #[arg(long, value_name = "FORMAT", requires = "files")]
     text_format: Option<DocumentFormat>,
+    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header tells]
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true, requires = "files")]
+    delimiter: Option<Delimiter>,
     /// Field or column that holds the text
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
@@ -52,6 +55,7 @@ impl TextLookUp<'_> {
             snapshots.iter().map(|snapshot| self.finder(snapshot)).collect::<Result<Vec<_>, _>>()?;
         let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = finders.into_iter().unzip();
         let mut reader = Reader::open(&self.texts.files, self.reader_options()?)?;
+        reader.check_delimiter()?;
         let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
         self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, true))?;
         let (most, format) = (self.limits.most(), self.results.format);
@@ -101,6 +105,7 @@ impl TextLookUp<'_> {
         options.fields.key = self.key_field.map(str::to_string);
         options.format = self.texts.text_format.map(Format::from);
         options.encoding = self.texts.encoding;
+        options.delimiter = self.texts.delimiter;
         if self.texts.files.iter().any(|path| path == Path::new("-")) {
             let mut stdin = io::stdin().lock();
             let start = stdin.fill_buf().map_err(Error::io("read", "standard input"))?;

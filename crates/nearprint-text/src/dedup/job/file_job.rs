@@ -172,6 +172,7 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("key_field", |job, it| values::parsed(it).map(|field| job.reader.fields.key = Some(field))),
     ("missing", |job, it| values::parsed(it).map(|missing| job.reader.fields.missing = missing)),
     ("encoding", |job, it| values::parsed(it).map(|encoding| job.reader.encoding = Some(encoding))),
+    ("delimiter", |job, it| values::parsed(it).map(|delimiter| job.reader.delimiter = Some(delimiter))),
     ("cut_after", |job, it| values::parsed(it).map(|marker| job.reader.cut_after = Some(marker))),
     ("exclude", |job, it| values::texts(it).map(|globs| job.reader.folder.exclude = globs)),
     ("ext", |job, it| values::texts(it).map(|all| job.reader.folder.extensions = all)),
@@ -445,6 +446,9 @@ impl FileJob {
         if *missing != Missing::Raise {
             let _ = write!(identity, " missing {missing}");
         }
+        if let Some(delimiter) = reader.delimiter {
+            let _ = write!(identity, " delimiter {delimiter}");
+        }
         identity
     }
 }
@@ -506,7 +510,9 @@ mod tests {
         let all = before.clone() + fields + " units paragraph min_features 1";
         assert_eq!(job.identity_text("[]", 6, &recipe), all);
         job.reader.fields.missing = Missing::Drop;
-        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop");
+        assert_eq!(job.identity_text("[]", 6, &recipe), format!("{all} missing drop"));
+        job.reader.delimiter = "bar".parse().ok();
+        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop delimiter |");
         assert_eq!(
             before,
             format!(

@@ -98,6 +98,9 @@ impl WidthVisitor for Run<'_> {
             ranked::check_inputs(&job.inputs)?;
         }
         let mut input = JobInput::open(&job)?;
+        if job.against.is_empty() {
+            input.reader.check_delimiter()?;
+        }
         job.choose_kept(&input.reader)?;
         check_names(&job, &input.reader)?;
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
