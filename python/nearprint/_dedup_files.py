@@ -57,6 +57,7 @@ def dedup_files(
     cluster_size: bool = False,
     add_fingerprint: Optional[str] = None,
     keep_fields: Optional[Iterable[str]] = None,
+    nested: Optional[Literal["json"]] = None,
     old_id: Optional[str] = None,
     cleaned: Optional[str] = None,
     report: Optional[Path] = None,

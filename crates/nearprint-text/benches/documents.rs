@@ -89,7 +89,7 @@ fn skip(path: &PathBuf) {
 
 fn copy(path: &PathBuf, out: &Path) {
     let mut reader = open(path);
-    let mut output = DocumentWriter::create(out, &reader, WriterOptions::default()).unwrap();
+    let mut output = DocumentWriter::create(out, &mut reader, WriterOptions::default()).unwrap();
     while let Some(Item::Record(record)) = reader.next_item().unwrap() {
         output.append(&record, &[]).unwrap();
     }

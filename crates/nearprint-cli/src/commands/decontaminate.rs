@@ -10,7 +10,7 @@ use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
-    self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Missing, Reader, Record,
+    self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Missing, Nested, Reader, Record,
     WriterOptions, check_outputs, escape,
 };
 use nearprint_text::internal::WrittenFormat;
@@ -64,6 +64,9 @@ pub(super) struct Args {
     /// the largest share, or none) and contaminated_share to each document
     #[arg(long)]
     annotate: bool,
+    /// Write arrays and objects as texts, their JSON, where the name of OUT denotes a format with columns
+    #[arg(long, value_name = "json")]
+    nested: Option<Nested>,
     #[command(flatten)]
     summary: SummaryArgs,
     #[command(flatten)]
@@ -106,7 +109,7 @@ impl Args {
         if !evaluation.is_table {
             reader.check_delimiter()?;
         }
-        let mut job = Job::create(&self, &evaluation, &reader)?;
+        let mut job = Job::create(&self, &evaluation, &mut reader)?;
         let mut bar = PositionBar::new(global);
         let read = documents::each(
             &mut reader,
@@ -212,7 +215,7 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn create(args: &Args, evaluation: &'a Evaluation, reader: &Reader) -> Result<Self> {
+    fn create(args: &Args, evaluation: &'a Evaluation, reader: &mut Reader) -> Result<Self> {
         let rejects = args.documents.rejects.as_deref().map(|path| ("--rejects", path));
         let found = args.found.as_deref().map(|path| ("--found", path));
         let summary = args.summary.path().map(|path| ("--summary", path));
@@ -224,6 +227,7 @@ impl<'a> Job<'a> {
         args.found.as_deref().map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
         let rejects = Rejects::create(&args.documents, reader, &[])?;
         let mut options = WriterOptions::default();
+        options.nested = args.nested.unwrap_or_default();
         if args.annotate {
             options.added =
                 vec![AddedField::text("contaminated_by"), AddedField::number("contaminated_share")];

@@ -25,7 +25,7 @@ fn start(at: &Path, line: &str) -> std::process::Child {
 }
 
 /// Starts a run that reads standard input, gives it documents, and kills it once some are durable.
-fn cut_off(at: &Path, line: &str, documents: &[Document]) {
+pub fn cut_off(at: &Path, line: &str, documents: &[Document]) {
     let mut child = start(at, line);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(lines(documents).as_bytes()).unwrap();

@@ -7,6 +7,8 @@ mod answers;
 mod chosen;
 mod cli;
 mod commands;
+#[cfg(feature = "parquet")]
+mod conversions;
 mod copies;
 mod corpus;
 mod decontaminate;

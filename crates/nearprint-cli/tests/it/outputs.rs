@@ -399,7 +399,9 @@ fn regression_a_name_decides_the_format_of_exported_rows() {
     let at = home.path();
     succeeds(at, "build db", b"10000\n20000\n");
     let rows = succeeds(at, "export db", b"");
-    for name in ["rows.u64", "rows.npy", "rows.tsv", "rows.jsonl", "rows.txt", "rows", "rows.parquet"] {
+    for name in
+        ["rows.u64", "rows.npy", "rows.tsv", "rows.csv", "rows.jsonl", "rows.txt", "rows", "rows.parquet"]
+    {
         succeeds(at, &format!("export db -o {name}"), b"");
         succeeds(at, &format!("build copy-{name}.np {name}"), b"");
         assert_eq!(succeeds(at, &format!("export copy-{name}.np"), b"").lines().count(), 2, "{name}");
@@ -409,7 +411,7 @@ fn regression_a_name_decides_the_format_of_exported_rows() {
     assert_eq!(fs::read_to_string(at.join("rows.tsv")).unwrap(), rows);
     assert_eq!(fs::read(at.join("rows.u64")).unwrap().len(), 16);
     for refused in [
-        "bad.csv",
+        "bad.csv.gz",
         "bad.tsv.gz",
         "bad.gz",
         "bad.u128",
@@ -433,23 +435,29 @@ fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
     fs::write(at.join("in.jsonl"), "{\"text\":\"one two three four five\"}\n").unwrap();
     fs::write(at.join("in.csv"), "text\none two three four five\n").unwrap();
     fs::write(at.join("odd.csv"), "text\tn\none two three four five\t1\n").unwrap();
+    fs::write(at.join("twice.csv"), "text,n,n\none two three four five,1,2\n").unwrap();
     let before = names(at);
     for refused in [
-        "dedup in.jsonl -o out.csv --db seen.np",
-        "dedup in.jsonl -o out.parquet",
-        "dedup in.jsonl -o out.tsv.gz",
-        "dedup in.jsonl -o out.npy",
-        "dedup in.csv -o out.jsonl",
+        "dedup in.jsonl -o out.npy --db seen.np",
+        "dedup in.csv -o out.u64",
         "dedup d -o out.parquet",
         "dedup d -o out.npy",
         "dedup d -o out.jsonl",
         "dedup in.jsonl -o out.jsonl --duplicates out2.parquet",
         "dedup in.jsonl -o out.jsonl --duplicates out2.csv",
         "dedup in.jsonl -o out.jsonl --rejects out2.u64",
-        "decontaminate in.jsonl --against d/a.txt -o out.csv",
+        "decontaminate in.jsonl --against d/a.txt -o out.npy",
         "decontaminate in.jsonl --against d/a.txt -o out.jsonl --found out2.jsonl",
     ] {
         fails(at, refused, b"", 2, &["out", "the name denotes", "give it a name that ends in"]);
+        assert_eq!(names(at), before, "{refused}");
+    }
+    // What another format cannot have is refused as early.
+    for (refused, why) in [
+        ("dedup in.csv -o out.jsonl --keep-fields none --db seen.np", "there is no column \"none\""),
+        ("dedup twice.csv -o out.jsonl --db seen.np", "two columns \"n\""),
+    ] {
+        fails(at, refused, b"", 2, &[why]);
         assert_eq!(names(at), before, "{refused}");
     }
     for fine in [
@@ -458,6 +466,7 @@ fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
         "dedup in.jsonl -o out.log --duplicates out.txt --rejects bad.csv",
         "dedup in.csv -o out.CSV",
         "dedup odd.csv --input-format tsv -o odd-out.csv",
+        "dedup in.jsonl -o out.parquet",
         "dedup d -o list.txt",
         "dedup d -o list.tsv --duplicates list2.tsv.gz",
         "dedup d -o list",

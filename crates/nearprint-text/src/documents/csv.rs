@@ -32,17 +32,27 @@ pub(super) fn only_cells(record: &[u8], delimiter: u8, columns: &[usize], out: &
     let bare = without_line_end(record);
     let cells = Cells::new(bare, delimiter).enumerate();
     let kept = cells.filter(|(column, _)| columns.binary_search(column).is_ok());
+    let start = out.len();
     for (at, (_, cell)) in kept.enumerate() {
         if at > 0 {
             out.push(delimiter);
         }
         out.extend(cell.0);
     }
+    if out.len() == start && !columns.is_empty() {
+        // A line without a byte would be no record.
+        out.extend(b"\"\"");
+    }
     out.extend(&record[bare.len()..]);
 }
 
+/// The contents of the cells of a record.
+pub(super) fn contents(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+    Cells::new(without_line_end(record), delimiter).map(Cell::content)
+}
+
 /// Appends a cell with this content, in quotation marks if it needs them.
-fn push_cell(content: &str, delimiter: u8, out: &mut Vec<u8>) {
+pub fn push_cell(content: &str, delimiter: u8, out: &mut Vec<u8>) {
     let special = |byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
     if content.bytes().any(special) {
         out.push(b'"');

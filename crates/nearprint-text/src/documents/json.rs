@@ -388,6 +388,36 @@ pub(super) fn with_text(object: &str, field: &str, text: &str, out: &mut Vec<u8>
     Some(())
 }
 
+/// The names and values of the members of an object, in their order.
+///
+/// # Errors
+/// The reason, if this is no object.
+pub(super) fn members(object: &str) -> Result<Vec<(String, &str)>, String> {
+    let parsed = |json| serde_json::from_str::<RawMembers<'_>>(json).map_err(|error| describe(&error));
+    let masked;
+    let (json, RawMembers(members)) = match parsed(object) {
+        Ok(members) => (object, members),
+        Err(error) => {
+            masked = self::masked(object).ok_or(error)?;
+            (&*masked, parsed(&masked)?)
+        }
+    };
+    Ok(members.into_iter().map(|(name, value)| (name, &object[place_in(json, value.get())])).collect())
+}
+
+/// The string of a value that begins with a quotation mark.
+///
+/// # Errors
+/// The reason, if it is none.
+pub(super) fn string_of(json: &str) -> Result<Cow<'_, str>, String> {
+    unescaped(json).map(|(text, _)| text).ok_or_else(|| "no valid string".into())
+}
+
+/// Appends a string as JSON to `out`.
+pub(super) fn push_string(text: &str, out: &mut Vec<u8>) {
+    out.extend(serde_json::Value::from(text).to_string().bytes());
+}
+
 /// The members of an object, in their order.
 struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
 

@@ -28,8 +28,11 @@
 //! `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
 
 mod added;
+mod cell;
 mod common_format;
 mod compression;
+mod conversion;
+mod conversion_plan;
 mod copies;
 mod csv;
 mod delimiter;
@@ -63,6 +66,7 @@ mod transcoder;
 mod writer;
 
 pub use added::{AddedField, FieldKind, FieldValue};
+pub use cell::Nested;
 pub use copies::find_copies;
 pub use delimiter::Delimiter;
 pub use each::each;
@@ -83,7 +87,7 @@ pub(crate) use line_file::read_span;
 pub use line_file::{LineFile, Span};
 pub use output_file::{OutputFile, Written};
 pub(crate) use output_file::{digest_of, refuse_device};
-pub(crate) use output_name::check_copy;
+pub(crate) use output_name::{format_of_output, format_of_records};
 pub use outputs::check_outputs;
 pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
@@ -102,6 +106,7 @@ pub use writer::{DocumentWriter, WriterOptions};
 /// What the command line shares with this module.
 pub(crate) mod internal {
     pub use super::common_format::names_beside_records;
+    pub use super::csv::push_cell;
     pub use super::input_bytes::{open_decompressed, open_regular_decompressed};
     pub use super::json::key_in;
     pub use super::kind::{names_of_compressions, table_of_kinds, table_of_readers};

@@ -8,9 +8,12 @@ use super::reader::Reader;
 use crate::error::{OutputProblem, Result};
 
 /// The endings of names that denote a format, and the name of the format in messages.
-const ENDINGS: [(&str, Written); 10] = [
+const ENDINGS: [(&str, Written); 13] = [
     ("jsonl", Written::Jsonl),
     ("ndjson", Written::Jsonl),
+    ("jl", Written::Jsonl),
+    ("jsonlines", Written::Jsonl),
+    ("ldjson", Written::Jsonl),
     ("json", Written::Jsonl),
     ("csv", Written::Csv),
     ("tsv", Written::Tsv),
@@ -128,12 +131,31 @@ impl From<Format> for Written {
     }
 }
 
-/// Checks that the name of an output denotes the format of the documents that are copied to it. Inputs that were read
-/// in another format than their names denote may be copied to such a name. Without inputs, nothing is.
+/// The format in which documents are written to a file of this name: for records the one that the name denotes, if it
+/// is a format of records, and otherwise that of the inputs. Lines and lists of files may have the name of an input.
 ///
 /// # Errors
 /// As [`Written::check`].
-pub(crate) fn check_copy(path: &Path, reader: &Reader) -> Result<()> {
+pub(crate) fn format_of_output(path: &Path, reader: &Reader) -> Result<Format> {
+    match format_of_records(path, reader.format()) {
+        Some(format) => Ok(format),
+        None => check_copy(path, reader).map(|()| reader.format()),
+    }
+}
+
+/// The format of records that the name of an output denotes. `None` if it denotes none, or `inputs` are no records.
+pub(crate) fn format_of_records(path: &Path, inputs: Format) -> Option<Format> {
+    match Written::named(path).filter(|_| inputs.has_fields())? {
+        Written::Jsonl => Some(Format::Jsonl),
+        Written::Csv => Some(Format::Csv),
+        Written::Tsv => Some(Format::Tsv),
+        Written::Parquet => cfg!(feature = "parquet").then_some(Format::Parquet),
+        Written::Npy | Written::Raw(_) | Written::Lines => None,
+    }
+}
+
+/// Checks that the name of an output denotes the format of the documents that are copied to it.
+fn check_copy(path: &Path, reader: &Reader) -> Result<()> {
     let named = Written::named(path);
     let is_input = |input: &super::input_file::InputFile| Written::named(&input.path) == named;
     let is_known = named.is_some_and(|named| !named.is_binary());

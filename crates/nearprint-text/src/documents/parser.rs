@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::conversion::Conversion;
 use super::csv::{CsvColumns, FieldCells};
 use super::delimiter::Delimiter;
 use super::fields::{
@@ -28,6 +29,8 @@ pub(crate) struct Parser {
     pub(super) encoding: Option<Encoding>,
     /// Of CSV, after the first header.
     pub(super) columns: Option<CsvColumns>,
+    /// How JSON lines become rows of another format. A record that is no row is bad.
+    pub(super) conversion: Option<Arc<Conversion>>,
 }
 
 /// A record whose boundaries are known and whose fields are not yet parsed.
@@ -45,6 +48,14 @@ pub struct RawRecord {
 }
 
 impl RawRecord {
+    /// The record as text, if it is a line.
+    pub(super) fn line(&self) -> Option<Cow<'_, str>> {
+        match &self.content {
+            Content::Bytes(bytes) => Some(self.parser.decoded(without_mark(bytes)).0),
+            _ => None,
+        }
+    }
+
     /// Parses the fields. Works on any thread, at 500 MB/s or more.
     #[must_use]
     pub fn parse(self) -> Item {
@@ -70,7 +81,18 @@ impl Parser {
                 self.cut(&mut values.text);
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
                 let FieldValues { text, value, invalid_utf8, .. } = values;
-                Item::Record(Record { key, text, value, invalid_utf8, number, place, source, content })
+                let encoding = self.encoding;
+                Item::Record(Record {
+                    key,
+                    text,
+                    value,
+                    invalid_utf8,
+                    number,
+                    place,
+                    source,
+                    encoding,
+                    content,
+                })
             }
             Err(reason) => bad(&content, place, reason, false),
         }
@@ -151,6 +173,7 @@ impl Parser {
 
     fn json(&self, bytes: &[u8]) -> Result<FieldValues, String> {
         let (line, invalid_utf8) = self.decoded(without_mark(bytes));
+        self.conversion.as_ref().map_or(Ok(()), |conversion| conversion.check(&line))?;
         let Fields { text, key, value, key_is_optional, missing: absent } = &self.fields;
         let [text_found, key_found, value_found] =
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;

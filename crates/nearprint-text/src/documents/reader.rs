@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nearprint::internal::file;
 
 use super::common_format::{common_format, settle_records};
+use super::conversion::Conversion;
 use super::csv::{CsvColumns, names_in};
 use super::delimiter::Delimiter;
 use super::escape::escape;
@@ -120,6 +121,8 @@ pub struct Reader {
     /// The same, with what reading has left out so far.
     left_out: LeftOut,
     waiting: VecDeque<InputFile>,
+    /// Records that were read ahead.
+    ahead: VecDeque<RawRecord>,
     current: Option<Current>,
     parser: Arc<Parser>,
     /// Whether a format was given, so that no file is looked at for one.
@@ -194,7 +197,9 @@ impl Reader {
         for input in inputs.iter_mut().filter(|input| input.is_stdin()) {
             input.stdin = options.stdin.clone();
         }
-        Self::of_files(inputs, self.listed_without.clone(), options)
+        let mut again = Self::of_files(inputs, self.listed_without.clone(), options)?;
+        self.parser.conversion.iter().for_each(|conversion| again.convert(conversion.clone()));
+        Ok(again)
     }
 
     fn of_files(inputs: Vec<InputFile>, left_out: LeftOut, options: ReaderOptions) -> Result<Self> {
@@ -224,7 +229,15 @@ impl Reader {
             listed_without: left_out.clone(),
             left_out,
             current: None,
-            parser: Arc::new(Parser { format, fields, marker, encoding: None, columns: None }),
+            parser: Arc::new(Parser {
+                format,
+                fields,
+                marker,
+                encoding: None,
+                columns: None,
+                conversion: None,
+            }),
+            ahead: VecDeque::new(),
             is_format_given,
             header: Vec::new(),
             max_record_bytes,
@@ -257,6 +270,49 @@ impl Reader {
     /// # Errors
     /// As [`next_item`](Self::next_item).
     pub fn next_raw(&mut self) -> Result<Option<RawRecord>> {
+        match self.ahead.pop_front() {
+            Some(raw) => Ok(Some(raw)),
+            None => self.read_raw(),
+        }
+    }
+
+    /// Reads records ahead, at most so many with so many bytes together, and calls `visit` with each that is a line.
+    pub(super) fn look_ahead(
+        &mut self,
+        (max_records, max_bytes): (usize, usize),
+        mut visit: impl FnMut(&str),
+    ) -> Result<()> {
+        let mut num_bytes = 0;
+        while self.ahead.len() < max_records
+            && num_bytes < max_bytes
+            && let Some(raw) = self.read_raw()?
+        {
+            num_bytes += raw.len_bytes();
+            self.ahead.push_back(raw);
+        }
+        self.ahead.iter().filter_map(RawRecord::line).for_each(|line| visit(&line));
+        Ok(())
+    }
+
+    /// Takes records that are no rows of another format for bad ones, also those that were read ahead.
+    pub(super) fn convert(&mut self, conversion: Arc<Conversion>) {
+        let parser = Parser { conversion: Some(conversion), ..(*self.parser).clone() };
+        self.parser = Arc::new(parser);
+        for raw in &mut self.ahead {
+            let encoding = raw.parser.encoding;
+            raw.parser = match encoding == self.parser.encoding {
+                true => self.parser.clone(),
+                false => Arc::new(Parser { encoding, ..(*self.parser).clone() }),
+            };
+        }
+    }
+
+    /// Adds to what was found out about the inputs.
+    pub(super) fn note(&mut self, note: String) {
+        self.left_out.notes.push(note);
+    }
+
+    fn read_raw(&mut self) -> Result<Option<RawRecord>> {
         loop {
             if let Some(rejected) = self.rejected.pop_front() {
                 self.records += 1;
@@ -347,7 +403,8 @@ impl Reader {
     #[must_use]
     pub fn position(&self) -> Position {
         let total_bytes = self.inputs.iter().map(|input| input.size_bytes).sum();
-        Position { records: self.records, bytes: self.bytes.load(Ordering::Relaxed), total_bytes }
+        let records = self.records - self.ahead.len() as u64;
+        Position { records, bytes: self.bytes.load(Ordering::Relaxed), total_bytes }
     }
 
     /// Whether a file is one of the inputs, under the same name or another.

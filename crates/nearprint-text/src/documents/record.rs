@@ -222,6 +222,8 @@ pub struct Record {
     pub place: Place,
     /// The place of its file among all inputs.
     pub(crate) source: usize,
+    /// The encoding of its bytes, if it is not UTF-8.
+    pub(super) encoding: Option<Encoding>,
     pub(crate) content: Content,
 }
 

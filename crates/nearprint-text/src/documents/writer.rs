@@ -1,4 +1,4 @@
-//! Writes documents unchanged, in the format of their input.
+//! Writes documents: unchanged in the format of their input, or as rows of another one.
 
 use std::fs::File;
 use std::io;
@@ -8,16 +8,20 @@ use std::sync::Arc;
 use nearprint::internal::file;
 
 use super::added::{AddedField, FieldValue, with_fields};
+use super::cell::Nested;
+use super::conversion::Conversion;
+use super::conversion_plan::plan;
 use super::csv::{self, only_cells, with_cells};
+use super::delimiter::Delimiter;
 use super::format::Format;
 use super::json::only_members;
 use super::kind::Compression;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
 use super::output_file::{OutputFile, Written, rows_path};
-use super::output_name::check_copy;
+use super::output_name::format_of_output;
 #[cfg(feature = "parquet")]
-use super::parquet::{ParquetShape, RowCopier};
+use super::parquet::{ParquetShape, RowBuilder, RowCopier};
 use super::parser::Parser;
 use super::reader::Reader;
 #[cfg(feature = "parquet")]
@@ -33,8 +37,11 @@ pub struct WriterOptions {
     /// before them; an existing column of CSV or Parquet is an error.
     pub added: Vec<AddedField>,
     /// Keeps only the fields of these names; all if it is empty. They stay in the order of the input.
-    /// A column of CSV or Parquet must exist, a JSON member need not.
+    /// A column of CSV or Parquet must exist, a JSON member need not. They are the columns of JSON lines that are
+    /// written in a format with columns, then in this order.
     pub fields: Vec<String>,
+    /// What becomes of arrays and objects in a format with columns.
+    pub nested: Nested,
     /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of
     /// standard output, compressed files, Parquet and lists of paths.
     pub keep_texts: bool,
@@ -56,25 +63,33 @@ pub(crate) struct OutputShape {
     /// Of Parquet: the columns of all inputs, and the compression of the first one.
     #[cfg(feature = "parquet")]
     parquet: Option<ParquetShape>,
+    /// How records become rows, if the outputs have another format.
+    conversion: Option<Arc<Conversion>>,
 }
 
 impl OutputShape {
-    /// Before the first input of the reader is read to its end.
+    /// Of outputs in the format `to`, before the first input of the reader is read to its end.
     ///
     /// # Errors
-    /// [`Error::Output`] if Parquet inputs have a column of types that no column can have; those of opening them.
-    pub(crate) fn of(reader: &Reader) -> Result<Self> {
+    /// [`Error::Output`] if not all columns can be written in this format; those of reading ahead, where the first
+    /// records tell the columns, and of opening Parquet inputs.
+    pub(crate) fn new(reader: &mut Reader, to: Format, options: &WriterOptions) -> Result<Self> {
+        let is_converted = reader.format() != to;
+        let conversion =
+            is_converted.then(|| plan(reader, to, &options.fields, options.nested)).transpose()?;
         Ok(Self {
             parser: reader.parser().clone(),
             header: reader.header().to_vec(),
             is_empty: reader.inputs().is_empty(),
             #[cfg(feature = "parquet")]
             parquet: reader.parquet()?,
+            conversion,
         })
     }
 
+    /// The format of the outputs.
     pub(crate) fn format(&self) -> Format {
-        self.parser.format
+        self.conversion.as_ref().map_or(self.parser.format, |conversion| conversion.to)
     }
 }
 
@@ -83,7 +98,12 @@ impl Span {
     const NOWHERE: Self = Self { offset: 0, len_bytes: 0 };
 }
 
-/// Writes documents unchanged but for [options](WriterOptions), in the format of their input.
+/// Writes documents unchanged but for [options](WriterOptions), in the format of their input, or as rows of the format
+/// that the name of the output denotes: JSON lines, CSV, TSV or Parquet.
+///
+/// Columns of CSV and Parquet are those of the input. Those of JSON lines are the chosen [fields](WriterOptions::fields)
+/// or the members of the first 10,000 records, or of the first 256 MiB of them, which are read ahead; the reader then
+/// takes a record with a further member, or with a value that its column does not hold, for a bad one.
 ///
 /// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
 /// once. Columns of several Parquet inputs are united by name. A last record without a line feed receives one if another record follows. Of plain files
@@ -97,7 +117,7 @@ impl Span {
 /// # let (path, long) = (home.path().join("pages.csv"), home.path().join("long.csv"));
 /// std::fs::write(&path, "url,text\na,one two three\nb,one\n")?;
 /// let mut reader = Reader::open(&[path], ReaderOptions::default())?;
-/// let mut writer = DocumentWriter::create(&long, &reader, WriterOptions::default())?;
+/// let mut writer = DocumentWriter::create(&long, &mut reader, WriterOptions::default())?;
 /// while let Some(item) = reader.next_item()? {
 ///     if let Item::Record(record) = item
 ///         && record.text.len() > 5
@@ -113,6 +133,7 @@ impl Span {
 pub struct DocumentWriter {
     path: PathBuf,
     parser: Arc<Parser>,
+    conversion: Option<Arc<Conversion>>,
     options: WriterOptions,
     /// The columns of CSV and Parquet that are kept, sorted.
     columns: Vec<usize>,
@@ -127,11 +148,13 @@ pub struct DocumentWriter {
     unlisted: Vec<PathBuf>,
 }
 
-#[cfg_attr(feature = "parquet", expect(clippy::large_enum_variant, reason = "there is one of each output"))]
 enum Target {
     Lines(LineFile),
     #[cfg(feature = "parquet")]
     Rows(RowCopier),
+    /// Rows of records of another format.
+    #[cfg(feature = "parquet")]
+    Built(RowBuilder),
 }
 
 /// An unnamed temporary file of texts.
@@ -147,14 +170,15 @@ impl DocumentWriter {
     ///
     /// # Errors
     /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or
-    /// already have a column that is to be added, if two added fields have one name, or if Parquet is to be
-    /// compressed again; [`Error::Engine`] with an I/O error.
-    pub fn create(path: &Path, reader: &Reader, options: WriterOptions) -> Result<Self> {
+    /// already have a column that is to be added, if two added fields have one name, if not all columns can be written
+    /// in the format of the file, or if Parquet is to be compressed again; [`Error::Engine`] with an I/O error; those
+    /// of the reader, where it reads ahead.
+    pub fn create(path: &Path, reader: &mut Reader, options: WriterOptions) -> Result<Self> {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
-        check_copy(path, reader)?;
-        Self::create_shaped(path, &OutputShape::of(reader)?, options)
+        let shape = OutputShape::new(reader, format_of_output(path, reader)?, &options)?;
+        Self::create_shaped(path, &shape, options)
     }
 
     /// The same for documents of some shape. The file must not be an input.
@@ -162,9 +186,7 @@ impl DocumentWriter {
         let columns = check_options(path, shape, &options)?;
         let target = Target::create(path, shape, &options, &columns, None)?;
         let mut output = Self::to_target(path, shape, options, target)?;
-        if !shape.header.is_empty() {
-            output.write_header(&shape.header)?;
-        }
+        output.write_header(&shape.header)?;
         Ok(output)
     }
 
@@ -182,12 +204,19 @@ impl DocumentWriter {
         if has_rows { OutputFile::check(&rows_path(path)) } else { Ok(()) }
     }
 
-    /// Resumes an unfinished file after what [`flush_and_sync`](Self::flush_and_sync) has returned.
+    /// Resumes an unfinished file after what [`flush_and_sync`](Self::flush_and_sync) has returned. Where JSON lines
+    /// become rows, the reader has to be at its beginning: the first records tell the columns.
     ///
     /// # Errors
-    /// As [`LineFile::resume`].
-    pub fn resume(path: &Path, written: Written, reader: &Reader, options: WriterOptions) -> Result<Self> {
-        Self::resume_shaped(path, written, &OutputShape::of(reader)?, options)
+    /// As [`LineFile::resume`] and [`create`](Self::create).
+    pub fn resume(
+        path: &Path,
+        written: Written,
+        reader: &mut Reader,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let shape = OutputShape::new(reader, format_of_output(path, reader)?, &options)?;
+        Self::resume_shaped(path, written, &shape, options)
     }
 
     /// The same for documents of some shape.
@@ -212,7 +241,10 @@ impl DocumentWriter {
         let texts = match &target {
             // Records without the text cannot be read back.
             Target::Lines(lines)
-                if lines.is_readable() && options.fields.is_empty() && format != Format::Text =>
+                if lines.is_readable()
+                    && options.fields.is_empty()
+                    && format != Format::Text
+                    && shape.conversion.is_none() =>
             {
                 None
             }
@@ -220,24 +252,38 @@ impl DocumentWriter {
             _ => None,
         };
         let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
-        let parser = shape.parser.clone();
+        let (parser, conversion) = (shape.parser.clone(), shape.conversion.clone());
         let (line, kept, changed) = <(Vec<u8>, Vec<u8>, Vec<u8>)>::default();
         let unlisted = Vec::new();
-        Ok(Self { path, parser, options, columns, target, texts, line, kept, changed, unlisted })
+        Ok(Self { path, parser, conversion, options, columns, target, texts, line, kept, changed, unlisted })
     }
 
+    /// The format of the output, and the byte between its cells.
+    fn output_format(&self) -> (Format, u8) {
+        let Some(conversion) = &self.conversion else { return (self.parser.format, self.parser.delimiter()) };
+        (conversion.to, conversion.to.delimiter().unwrap_or(Delimiter::COMMA).byte())
+    }
+
+    /// Writes the header of a table. `header` is that of the input.
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
-        let delimiter = self.parser.delimiter();
+        let (_, delimiter) = self.output_format();
         self.line.clear();
         let names = self.options.added.iter().map(|field| &field.name);
         let mut kept = Vec::new();
-        let header = match self.options.fields.is_empty() {
-            true => header,
-            false => {
+        let header = match &self.conversion {
+            Some(conversion) => {
+                conversion.header(&mut kept);
+                &kept
+            }
+            None if self.options.fields.is_empty() => header,
+            None => {
                 only_cells(without_mark(header), delimiter, &self.columns, &mut kept);
                 &kept
             }
         };
+        if header.is_empty() {
+            return Ok(());
+        }
         with_cells(header, delimiter, names, &mut self.line);
         self.write_line().map(drop)
     }
@@ -279,6 +325,14 @@ impl DocumentWriter {
                 }
                 Span::NOWHERE
             }
+            #[cfg(feature = "parquet")]
+            Target::Built(rows) => {
+                if let Some(conversion) = &self.conversion {
+                    let field = &self.parser.fields.text;
+                    conversion.with_row(record, field, text, |row| rows.append(row, values))?;
+                }
+                Span::NOWHERE
+            }
             Target::Lines(lines) if self.parser.format == Format::Text => {
                 match &listed_path(record.raw(), self.options.nul_ended) {
                     Some(line) => lines.append_path(line)?,
@@ -289,30 +343,7 @@ impl DocumentWriter {
                 }
             }
             Target::Lines(_) => {
-                let WriterOptions { added, fields, .. } = &self.options;
-                let (format, delimiter) = (self.parser.format, self.parser.delimiter());
-                let mut fields_of_record = record.raw();
-                if let Some(text) = text {
-                    self.changed.clear();
-                    self.parser.with_text(fields_of_record, text, &mut self.changed);
-                    fields_of_record = &self.changed;
-                }
-                if !fields.is_empty() {
-                    self.kept.clear();
-                    match format {
-                        // A record is an object.
-                        Format::Jsonl => drop(only_members(fields_of_record, fields, &mut self.kept)),
-                        _ => only_cells(fields_of_record, delimiter, &self.columns, &mut self.kept),
-                    }
-                    fields_of_record = &self.kept;
-                }
-                self.line.clear();
-                match &**added {
-                    [] => self.line.extend(fields_of_record),
-                    added => {
-                        with_fields((format, delimiter), fields_of_record, added, values, &mut self.line)
-                    }
-                }
+                self.make_line(record, text, values)?;
                 self.write_line()?
             }
         };
@@ -322,11 +353,46 @@ impl DocumentWriter {
         }
     }
 
+    /// Makes the line of a record.
+    fn make_line(&mut self, record: &Record, text: Option<&str>, values: &[FieldValue<'_>]) -> Result<()> {
+        let output_format = self.output_format();
+        let Self { parser, conversion, options, columns, line, kept, changed, .. } = self;
+        let mut fields_of_record = record.raw();
+        kept.clear();
+        if let Some(conversion) = conversion {
+            conversion.with_row(record, &parser.fields.text, text, |row| {
+                conversion.line(row, kept);
+                Ok(())
+            })?;
+            fields_of_record = kept;
+        } else {
+            if let Some(text) = text {
+                changed.clear();
+                parser.with_text(fields_of_record, text, changed);
+                fields_of_record = changed;
+            }
+            if !options.fields.is_empty() {
+                match parser.format {
+                    // A record is an object.
+                    Format::Jsonl => drop(only_members(fields_of_record, &options.fields, kept)),
+                    _ => only_cells(fields_of_record, parser.delimiter(), columns, kept),
+                }
+                fields_of_record = kept;
+            }
+        }
+        line.clear();
+        match &*options.added {
+            [] => line.extend(fields_of_record),
+            added => with_fields(output_format, fields_of_record, added, values, line),
+        }
+        Ok(())
+    }
+
     fn write_line(&mut self) -> Result<Span> {
         match &mut self.target {
             Target::Lines(lines) => lines.append(&self.line),
             #[cfg(feature = "parquet")]
-            Target::Rows(_) => Ok(Span::NOWHERE),
+            Target::Rows(_) | Target::Built(_) => Ok(Span::NOWHERE),
         }
     }
 
@@ -342,7 +408,7 @@ impl DocumentWriter {
         match &self.target {
             Target::Lines(lines) => lines.ends_members(),
             #[cfg(feature = "parquet")]
-            Target::Rows(_) => false,
+            Target::Rows(_) | Target::Built(_) => false,
         }
     }
 
@@ -363,7 +429,9 @@ impl DocumentWriter {
                 text.map_err(|why| Error::input(self.path.display().to_string(), why))
             }
             #[cfg(feature = "parquet")]
-            Target::Rows(_) => Err(OutputProblem::NotReadable { path: self.path.clone() }.into()),
+            Target::Rows(_) | Target::Built(_) => {
+                Err(OutputProblem::NotReadable { path: self.path.clone() }.into())
+            }
         }
     }
 
@@ -377,12 +445,14 @@ impl DocumentWriter {
             Target::Lines(lines) => lines.flush_and_sync(),
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => rows.flush_and_sync(),
+            #[cfg(feature = "parquet")]
+            Target::Built(rows) => rows.flush_and_sync(),
         }
     }
 
     /// Whether the bytes of the file are known only at its end, because its rows are elsewhere until then.
     pub(crate) fn is_made_at_the_end(&self) -> bool {
-        self.parser.format == Format::Parquet
+        self.output_format().0 == Format::Parquet
     }
 
     /// Writes the end of the file, makes it durable, and gives it its name.
@@ -399,6 +469,8 @@ impl DocumentWriter {
             Target::Lines(lines) => lines.end(),
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => rows.end(),
+            #[cfg(feature = "parquet")]
+            Target::Built(rows) => rows.end(),
         }
     }
 }
@@ -411,8 +483,11 @@ pub(crate) fn listed_path(line: &[u8], nul_ended: bool) -> Option<Vec<u8>> {
     (nul_ended || !path.contains(&b'\n')).then(|| [path, end].concat())
 }
 
-/// The place of the column of this name in the inputs.
+/// The place of the column of this name in the inputs, or among the columns of rows.
 fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
+    if let Some(conversion) = &shape.conversion {
+        return conversion.column(name);
+    }
     #[cfg(feature = "parquet")]
     if let Some(shape) = &shape.parquet {
         return shape.schema.column_with_name(name).map(|(column, _)| column);
@@ -433,8 +508,10 @@ fn check_options(path: &Path, shape: &OutputShape, options: &WriterOptions) -> R
     }
     let columns = kept_columns(shape, options)?;
     for (number, AddedField { name, .. }) in options.added.iter().enumerate() {
-        let exists = column_of(shape, name)
-            .is_some_and(|column| options.fields.is_empty() || columns.binary_search(&column).is_ok());
+        let is_kept = |column: usize| {
+            shape.conversion.is_some() || options.fields.is_empty() || columns.binary_search(&column).is_ok()
+        };
+        let exists = column_of(shape, name).is_some_and(is_kept);
         if exists || options.added[..number].iter().any(|earlier| earlier.name == *name) {
             return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
         }
@@ -442,9 +519,9 @@ fn check_options(path: &Path, shape: &OutputShape, options: &WriterOptions) -> R
     Ok(columns)
 }
 
-/// The columns that are kept, sorted; none of JSON.
+/// The columns that are kept, sorted; none of JSON, nor of rows, which have no others.
 fn kept_columns(shape: &OutputShape, options: &WriterOptions) -> Result<Vec<usize>> {
-    if !matches!(shape.format(), Format::Csv | Format::Tsv | Format::Parquet) {
+    if shape.conversion.is_some() || !matches!(shape.format(), Format::Csv | Format::Tsv | Format::Parquet) {
         return Ok(Vec::new());
     }
     let find = |name: &String| {
@@ -466,13 +543,17 @@ impl Target {
         columns: &[usize],
         written: Option<Written>,
     ) -> Result<Self> {
-        match &shape.parquet {
-            Some(source) => {
+        let resumes = (options.resumable, written);
+        match (&shape.conversion, &shape.parquet) {
+            (Some(conversion), _) if conversion.to == Format::Parquet => {
+                let columns = conversion.columns().iter().map(|column| (&*column.name, column.kind));
+                Ok(Self::Built(RowBuilder::create(path, columns, &options.added, resumes)?))
+            }
+            (None, Some(source)) => {
                 let source = (source, &*shape.parser.fields.text);
-                let resumes = (options.resumable, written);
                 Ok(Self::Rows(RowCopier::create(path, source, (&options.added, columns), resumes)?))
             }
-            None => Self::lines(path, options),
+            _ => Self::lines(path, options),
         }
     }
 
@@ -520,6 +601,8 @@ impl std::fmt::Debug for Target {
             Self::Lines(_) => "Lines",
             #[cfg(feature = "parquet")]
             Self::Rows(_) => "Rows",
+            #[cfg(feature = "parquet")]
+            Self::Built(_) => "Built",
         })
     }
 }

@@ -156,6 +156,18 @@ pub enum OutputProblem {
         /// Its type there.
         type_there: String,
     },
+    /// Two columns of the input have one name, and the format of the output has names.
+    TwoColumns {
+        /// The column.
+        column: String,
+    },
+    /// A column has a type that the format of the output does not have.
+    NotConverted {
+        /// The column.
+        column: String,
+        /// What it has.
+        why: String,
+    },
     /// A column that is to be added exists in the input.
     ColumnExists {
         /// The column.
@@ -257,6 +269,13 @@ impl fmt::Display for OutputProblem {
                 input.display()
             ),
             Self::NoColumn { column } => write!(f, "there is no column {column:?}"),
+            Self::TwoColumns { column } => {
+                write!(
+                    f,
+                    "there are two columns {column:?}, and an output in another format has one of each name"
+                )
+            }
+            Self::NotConverted { column, why } => write!(f, "column {column:?} {why}"),
             Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
         }
     }

@@ -311,7 +311,7 @@ fn inputs_have_to_be_of_one_kind() {
 /// Copies every record. Returns the bytes of the copy, and the texts read back.
 fn copy(inputs: &[PathBuf], out: &Path, options: WriterOptions) -> (Vec<u8>, Vec<String>) {
     let mut reader = Reader::open(inputs, ReaderOptions::default()).unwrap();
-    let mut output = DocumentWriter::create(out, &reader, options).unwrap();
+    let mut output = DocumentWriter::create(out, &mut reader, options).unwrap();
     let (mut spans, mut expected) = (Vec::new(), Vec::new());
     while let Some(item) = reader.next_item().unwrap() {
         let Item::Record(record) = item else { panic!("{item:?}") };
@@ -362,8 +362,8 @@ fn what_is_kept_is_written_unchanged() {
     fs::write(at("a.txt"), "whole").unwrap();
     let (bytes, texts) = copy(&[at("a.txt")], &at("paths"), kept());
     assert_eq!((bytes, &*texts[0]), (format!("{}\n", at("a.txt").display()).into_bytes(), "whole"));
-    let reader = Reader::open(&[at("a.txt")], ReaderOptions::default()).unwrap();
-    let refused = |path: &Path, options| match DocumentWriter::create(path, &reader, options) {
+    let mut reader = Reader::open(&[at("a.txt")], ReaderOptions::default()).unwrap();
+    let mut refused = |path: &Path, options| match DocumentWriter::create(path, &mut reader, options) {
         Err(Error::Output(problem)) => problem,
         other => panic!("{other:?}"),
     };
@@ -384,7 +384,7 @@ fn an_output_is_continued_where_it_was() {
         other => panic!("{other:?}"),
     };
     let mut reader = open();
-    let mut output = DocumentWriter::create(&at("out.csv"), &reader, kept()).unwrap();
+    let mut output = DocumentWriter::create(&at("out.csv"), &mut reader, kept()).unwrap();
     let span = output.append(&next(&mut reader), &[]).unwrap();
     let written = output.flush_and_sync().unwrap();
     output.append(&next(&mut reader), &[]).unwrap();
@@ -393,7 +393,7 @@ fn an_output_is_continued_where_it_was() {
 
     let mut reader = open();
     assert_eq!(reader.skip(1).unwrap(), 1);
-    let mut output = DocumentWriter::resume(&at("out.csv"), written, &reader, kept()).unwrap();
+    let mut output = DocumentWriter::resume(&at("out.csv"), written, &mut reader, kept()).unwrap();
     assert_eq!(output.read_back(span).unwrap(), "a\n");
     for text in ["b", "c"] {
         let record = next(&mut reader);
@@ -407,7 +407,7 @@ fn an_output_is_continued_where_it_was() {
     let written = |len_bytes| Written { len_bytes, ..written };
     for (path, len) in [("out.csv", 10_000), ("out.csv", 1), ("out.csv.gz", 0), ("-", 0), ("missing", 0)] {
         let path = if path == "-" { path.into() } else { at(path) };
-        assert!(DocumentWriter::resume(&path, written(len), &reader, kept()).is_err());
+        assert!(DocumentWriter::resume(&path, written(len), &mut reader, kept()).is_err());
         assert_eq!(fs::read_to_string(at("out.csv")).unwrap(), content);
     }
 }
@@ -469,7 +469,7 @@ mod parquet {
         options.fields.value = Some("n".into());
         let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
         let added = with(kept(), |options| options.added = vec![AddedField::text("f")]);
-        let mut output = DocumentWriter::create(&at("out.parquet"), &reader, added).unwrap();
+        let mut output = DocumentWriter::create(&at("out.parquet"), &mut reader, added).unwrap();
         let (mut wanted, mut spans) = (Vec::new(), Vec::new());
         while let Some(item) = reader.next_item().unwrap() {
             match item {
@@ -513,8 +513,8 @@ mod parquet {
         assert_eq!(wanted.next(), None);
 
         // Without the added column, the schema is the same.
-        let reader = Reader::open(&[at("a.parquet")], options).unwrap();
-        DocumentWriter::create(&at("empty.parquet"), &reader, kept()).unwrap().finish().unwrap();
+        let mut reader = Reader::open(&[at("a.parquet")], options).unwrap();
+        DocumentWriter::create(&at("empty.parquet"), &mut reader, kept()).unwrap().finish().unwrap();
         let file = File::open(at("empty.parquet")).unwrap();
         let empty = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         assert_eq!(empty.schema().fields(), rows.schema().fields());
@@ -540,8 +540,8 @@ mod parquet {
         assert!(open(&["a.parquet"], other).unwrap_err().contains("no column named \"missing\""));
         let stdin = with(keyed(), |options| options.format = Some(Format::Parquet));
         assert!(Reader::open(&["-".into()], stdin).is_err());
-        let reader = Reader::open(&[at("a.parquet")], keyed()).unwrap();
-        let compressed = DocumentWriter::create(&at("x.parquet.gz"), &reader, kept());
+        let mut reader = Reader::open(&[at("a.parquet")], keyed()).unwrap();
+        let compressed = DocumentWriter::create(&at("x.parquet.gz"), &mut reader, kept());
         assert!(matches!(compressed, Err(Error::Output(OutputProblem::ParquetCompressed { .. }))));
 
         let whole = fs::read(at("a.parquet")).unwrap();
@@ -711,7 +711,7 @@ fn records_keep_their_delimiter() {
         options.added = vec![AddedField::text("more;")];
     });
     let mut reader = Reader::open(&[at("a.csv")], keyed()).unwrap();
-    let mut output = DocumentWriter::create(&at("out.csv"), &reader, options).unwrap();
+    let mut output = DocumentWriter::create(&at("out.csv"), &mut reader, options).unwrap();
     while let Some(Item::Record(record)) = reader.next_item().unwrap() {
         output.append_with_text(&record, "c;d,", &[FieldValue::Text("e;f".into())]).unwrap();
     }

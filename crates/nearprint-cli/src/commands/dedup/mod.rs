@@ -17,7 +17,7 @@ use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
 use nearprint_text::Error;
 use nearprint_text::dedup::{Confirm, DocumentCounts, Evidence, FileJob, FileReport, Keep, Unit};
-use nearprint_text::documents::Missing;
+use nearprint_text::documents::{Missing, Nested};
 pub use report::DedupReport;
 use report::check_beside_outputs;
 use summary::summarize;
@@ -179,6 +179,9 @@ pub(super) struct Args {
     /// Write only these fields of documents: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Output options")]
     keep_fields: Vec<String>,
+    /// Write arrays and objects as texts, their JSON, where the name of OUT denotes a format with columns
+    #[arg(long, value_name = "json", help_heading = "Output options")]
+    nested: Option<Nested>,
     /// Add the key to each written document, in a field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     old_id: Option<String>,

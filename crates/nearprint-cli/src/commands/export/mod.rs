@@ -18,7 +18,7 @@ use crate::terminal::results::{ResultFormat, each_key};
 use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot};
 use nearprint::{Error, Row, Width};
 use nearprint_text::documents::check_outputs;
-use nearprint_text::internal::WrittenFormat;
+use nearprint_text::internal::{WrittenFormat, push_cell};
 #[cfg(feature = "parquet")]
 use parquet::ParquetExport;
 
@@ -31,6 +31,7 @@ use parquet::ParquetExport;
 Examples:
   nearprint export corpus.np -o rows.tsv
   nearprint export corpus.np -o rows.parquet
+  nearprint export corpus.np -o rows.csv
   nearprint export corpus.np --prefix 00-3f -o shard0.tsv
   nearprint export corpus.np --header | nearprint build copy.np -
   nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
@@ -63,6 +64,8 @@ pub(super) struct Args {
 enum ExportFormat {
     /// fingerprint, tab, id
     Tsv,
+    /// Comma-separated, with a header; keys with line feeds are quoted, not escaped
+    Csv,
     /// One JSON object a line
     #[value(alias = "json")]
     Jsonl,
@@ -81,11 +84,18 @@ enum ExportFormat {
     Parquet,
 }
 
+/// The names of the columns.
+fn columns_of(snapshot: &AnySnapshot) -> &'static [&'static str] {
+    let columns = &["fingerprint", "id", "key"];
+    if snapshot.key_storage().has_keys() { columns } else { &columns[..2] }
+}
+
 impl ExportFormat {
     /// The format that a name denotes.
     fn named(path: &Path) -> Option<Self> {
         match WrittenFormat::named(path)? {
             WrittenFormat::Tsv => Some(Self::Tsv),
+            WrittenFormat::Csv => Some(Self::Csv),
             WrittenFormat::Jsonl => Some(Self::Jsonl),
             WrittenFormat::Npy => Some(Self::Npy),
             WrittenFormat::Parquet => Some(Self::Parquet),
@@ -100,6 +110,7 @@ impl ExportFormat {
     fn written(self) -> WrittenFormat {
         match self {
             Self::Tsv => WrittenFormat::Tsv,
+            Self::Csv => WrittenFormat::Csv,
             Self::Jsonl => WrittenFormat::Jsonl,
             Self::U64 => WrittenFormat::Raw(64),
             Self::U128 => WrittenFormat::Raw(128),
@@ -157,6 +168,7 @@ impl Args {
     fn write(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
         match self.format() {
             ExportFormat::Tsv => self.write_lines(snapshot, path, ResultFormat::Tsv),
+            ExportFormat::Csv => self.write_csv(snapshot, path),
             ExportFormat::Jsonl => self.write_lines(snapshot, path, ResultFormat::Json),
             ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
                 self.write_raw(snapshot, path)
@@ -178,14 +190,33 @@ impl Args {
         if self.header {
             let recipe = snapshot.recipe().map(str::to_string);
             let header = RowHeader { width: Some(snapshot.width()), k: Some(snapshot.default_k()), recipe };
-            let columns = ["fingerprint", "id", "key"];
-            let columns = &columns[..if snapshot.key_storage().has_keys() { 3 } else { 2 }];
-            out.write(|out| header.write(format, out, columns))?;
+            out.write(|out| header.write(format, out, columns_of(snapshot)))?;
         }
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| {
             each_key(&snapshots, row, |key| {
                 out.write(|out| format.row(out, (self.base.printed(row.fingerprint), row.id), key))
+            })
+        })?;
+        Ok(out.finish()?)
+    }
+
+    fn write_csv(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
+        let mut out = OutputStream::create(path)?;
+        out.write(|out| writeln!(out, "{}", columns_of(snapshot).join(",")))?;
+        let (snapshots, mut cell) = ([snapshot.clone()], Vec::new());
+        self.visit_rows(snapshot, |row| {
+            each_key(&snapshots, row, |key| {
+                cell.clear();
+                if let Some(key) = key {
+                    cell.push(b',');
+                    push_cell(key, b',', &mut cell);
+                }
+                cell.push(b'\n');
+                out.write(|out| {
+                    write!(out, "{},{}", self.base.printed(row.fingerprint), row.id)?;
+                    out.write_all(&cell)
+                })
             })
         })?;
         Ok(out.finish()?)

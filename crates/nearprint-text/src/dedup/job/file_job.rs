@@ -12,7 +12,8 @@ use crate::dedup::order::Keep;
 use crate::dedup::unit::{Unit, UnitRules};
 use crate::dedup::values::{self, Setter};
 use crate::documents::{
-    Fields, Format, InputFile, Missing, Reader, ReaderOptions, is_database, refuse_device,
+    Fields, Format, InputFile, Missing, Nested, Reader, ReaderOptions, format_of_output, format_of_records,
+    is_database, refuse_device,
 };
 use crate::error::{Error, InputSetProblem, OutputProblem, Result};
 use crate::recipe::Recipe;
@@ -54,6 +55,8 @@ pub struct FileJob {
     pub add_fingerprint: Option<String>,
     /// Writes only the fields of these names, all if it is empty.
     pub keep_fields: Vec<String>,
+    /// What becomes of arrays and objects, if the name of the output denotes a format with columns.
+    pub nested: Nested,
     /// Adds the key to each written document, as a field of this name.
     pub old_id: Option<String>,
     /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a
@@ -145,6 +148,7 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("cluster_size", |job, it| values::flag(it).map(|is_on| job.cluster_size = is_on)),
     ("add_fingerprint", |job, it| values::parsed(it).map(|field| job.add_fingerprint = Some(field))),
     ("keep_fields", |job, it| values::texts(it).map(|fields| job.keep_fields = fields)),
+    ("nested", |job, it| values::parsed(it).map(|nested| job.nested = nested)),
     ("old_id", |job, it| values::parsed(it).map(|field| job.old_id = Some(field))),
     ("cleaned", |job, it| values::parsed(it).map(|field| job.cleaned = Some(field))),
     ("null", |job, it| values::flag(it).map(|is_on| job.nul_ended = is_on)),
@@ -243,6 +247,7 @@ impl FileJob {
             shards: None,
             add_fingerprint: None,
             keep_fields: Vec::new(),
+            nested: Nested::Refuse,
             old_id: None,
             cleaned: None,
             annotate: false,
@@ -374,10 +379,20 @@ impl FileJob {
         [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]
     }
 
+    /// The format of written records: the one that the name of the output denotes, or that of the inputs.
+    pub(crate) fn output_format(&self, reader: &Reader) -> Result<Format> {
+        match self.shards {
+            Some(_) => Ok(format_of_records(&self.output, reader.format()).unwrap_or(reader.format())),
+            None if reader.reads(&self.output) => Ok(reader.format()),
+            None => format_of_output(&self.output, reader),
+        }
+    }
+
     /// The files of an output that is a folder.
     pub(crate) fn shard_targets(&self, reader: &Reader) -> Result<Option<Vec<PathBuf>>> {
-        let targets = |shards| shards::targets(&self.output, shards, reader.inputs(), reader.format());
-        self.shards.map(targets).transpose()
+        let Some(shards) = self.shards else { return Ok(None) };
+        let formats = (reader.format(), self.output_format(reader)?);
+        shards::targets(&self.output, shards, reader.inputs(), formats).map(Some)
     }
 
     /// What only equal jobs have in common.
@@ -446,6 +461,9 @@ impl FileJob {
         if *missing != Missing::Raise {
             let _ = write!(identity, " missing {missing}");
         }
+        if self.nested != Nested::Refuse {
+            identity.push_str(" nested json");
+        }
         if let Some(delimiter) = reader.delimiter {
             let _ = write!(identity, " delimiter {delimiter}");
         }
@@ -511,8 +529,9 @@ mod tests {
         assert_eq!(job.identity_text("[]", 6, &recipe), all);
         job.reader.fields.missing = Missing::Drop;
         assert_eq!(job.identity_text("[]", 6, &recipe), format!("{all} missing drop"));
+        job.nested = Nested::Json;
         job.reader.delimiter = "bar".parse().ok();
-        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop delimiter |");
+        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop nested json delimiter |");
         assert_eq!(
             before,
             format!(

@@ -58,15 +58,15 @@ pub(crate) fn targets(
     folder: &Path,
     shards: Shards,
     inputs: &[InputFile],
-    format: Format,
+    (format, written): (Format, Format),
 ) -> Result<Vec<PathBuf>> {
     if format == Format::Text {
         return Err(OutputProblem::ShardsOfFiles { path: folder.to_path_buf() }.into());
     }
     if let Shards::Into(count) = shards {
         let first = inputs.first().map(|input| &*input.path).filter(|path| *path != Path::new("-"));
-        let end = first.map_or(String::new(), |path| extensions(path, format));
-        let end = if end.is_empty() { format!(".{}", format.extension()) } else { end };
+        let end = first.map_or(String::new(), |path| extensions(path, (format, written)).1);
+        let end = if end.is_empty() { format!(".{}", written.extension()) } else { end };
         return Ok((0..count).map(|at| folder.join(format!("part-{at:05}-of-{count:05}{end}"))).collect());
     }
     let mut known = HashSet::new();
@@ -78,6 +78,13 @@ pub(crate) fn targets(
             if input.path == Path::new("-") || name.as_os_str().is_empty() || !is_plain {
                 return Err(OutputProblem::ShardWithoutName { input: input.path.clone() }.into());
             }
+            let name = match format == written {
+                true => name.clone(),
+                false => {
+                    let (stem, end) = extensions(name, (format, written));
+                    name.with_file_name(stem + &end)
+                }
+            };
             if !known.insert(name.clone()) {
                 return Err(OutputProblem::ShardsOfOneName { input: input.path.clone() }.into());
             }
@@ -86,17 +93,20 @@ pub(crate) fn targets(
         .collect()
 }
 
-/// The extensions of a file: of its format, and of a compression that is written.
-fn extensions(path: &Path, format: Format) -> String {
+/// The name of a file without its extensions, and those of what is written: of the format, and of a compression that is
+/// written. `format` is that of the file.
+fn extensions(path: &Path, (format, written): (Format, Format)) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let compression = Compression::of(path).filter(|compression| compression.is_written());
     let bare = Compression::strip(&name);
-    let own = match Path::new(bare).extension() {
-        Some(extension) if format_of_name(Path::new(bare)) == format => {
-            extension.to_string_lossy().into_owned()
-        }
-        _ => format.extension().to_string(),
+    let known = Path::new(bare).extension().filter(|_| format_of_name(Path::new(bare)) == format);
+    let stem = known.and_then(|_| Some(bare.rsplit_once('.')?.0)).unwrap_or(bare);
+    let own = match known {
+        Some(extension) if written == format => extension.to_string_lossy().into_owned(),
+        _ => written.extension().to_string(),
     };
-    let compressed = compression.map_or("", |_| name.strip_prefix(bare).unwrap_or_default());
-    format!(".{own}{compressed}")
+    // Parquet compresses by itself.
+    let is_compressed = compression.is_some() && written != Format::Parquet;
+    let compressed = if is_compressed { name.strip_prefix(bare).unwrap_or_default() } else { "" };
+    (stem.to_string(), format!(".{own}{compressed}"))
 }

@@ -37,7 +37,7 @@ pub(crate) struct JobOutputs<'a, F: Fingerprint> {
 impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     /// Creates the files of a plan, or opens them where a checkpoint says that they were written to.
     pub(crate) fn open(
-        (job, plan): (&'a FileJob, Option<OutputPlan>),
+        (job, plan, shape): (&'a FileJob, Option<OutputPlan>, OutputShape),
         reader: &Reader,
         deduplicator: &DeduplicatorOf<F>,
         unfinished: Option<&Checkpoint>,
@@ -58,7 +58,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
         let is_resumable = options.resumable;
         if let Some((kind, targets)) = shards {
-            let (shape, state) = (OutputShape::of(reader)?, unfinished.and_then(|from| from.shards.as_ref()));
+            let state = unfinished.and_then(|from| from.shards.as_ref());
             if state.is_some_and(|state| !state.is_within(targets.len())) {
                 return Err(ResumeProblem::OtherProgram.into());
             }
@@ -66,7 +66,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             outputs.shards =
                 Some(if unfinished.is_some() { opened.map_err(cannot_resume)? } else { opened? });
         } else {
-            outputs.documents = Some(open_documents(job, reader, written(0), options)?);
+            outputs.documents = Some(open_documents(job, &shape, written(0), options)?);
         }
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
@@ -188,13 +188,15 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
 /// Creates the file of documents, or resumes one.
 fn open_documents(
     job: &FileJob,
-    reader: &Reader,
+    shape: &OutputShape,
     written: Option<Written>,
     options: WriterOptions,
 ) -> Result<DocumentWriter> {
     match written.filter(|_| job.output != Path::new("-")) {
-        Some(written) => DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume),
-        None => DocumentWriter::create(&job.output, reader, options),
+        Some(written) => {
+            DocumentWriter::resume_shaped(&job.output, written, shape, options).map_err(cannot_resume)
+        }
+        None => DocumentWriter::create_shaped(&job.output, shape, options),
     }
 }
 

@@ -6,8 +6,7 @@ use super::sharded::{self, refuse_existing};
 use crate::dedup::job::{CLUSTER_SIZE, FileJob, Shards};
 use crate::documents::internal::{WrittenFormat, check_rejects};
 use crate::documents::{
-    AddedField, DocumentWriter, InputFile, OutputFile, OutputShape, Reader, WriterOptions, check_copy,
-    check_outputs,
+    AddedField, DocumentWriter, InputFile, OutputFile, OutputShape, Reader, WriterOptions, check_outputs,
 };
 use crate::error::{OutputProblem, Result};
 
@@ -57,9 +56,8 @@ impl OutputPlan {
 
     /// Checks that all files can be created, and changes none: an unfinished file of an interrupted job stays as
     /// it is.
-    pub(crate) fn check_files(&self, job: &FileJob, reader: &Reader) -> Result<()> {
-        let shape = OutputShape::of(reader)?;
-        let check = |path: &Path| DocumentWriter::check_shaped(path, &shape, &self.options);
+    pub(crate) fn check_files(&self, job: &FileJob, shape: &OutputShape) -> Result<()> {
+        let check = |path: &Path| DocumentWriter::check_shaped(path, shape, &self.options);
         match &self.shards {
             Some((_, targets)) => {
                 refuse_existing(targets)?;
@@ -79,7 +77,7 @@ pub(crate) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
         return Ok(());
     }
     if job.shards.is_none() && !reader.reads(&job.output) {
-        check_copy(&job.output, reader)?;
+        job.output_format(reader)?;
     }
     let is_other = |path: &&Path| !reader.reads(path) && *path != &*job.output;
     let duplicates = job.duplicates.as_deref().filter(is_other);
@@ -87,9 +85,16 @@ pub(crate) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     job.rejects.as_deref().filter(is_other).map_or(Ok(()), check_rejects)
 }
 
+/// How the output is written, before anything is opened or created: whether it can have all columns. A dry run, too,
+/// counts records as bad that it could not have.
+pub(crate) fn shape_of(job: &FileJob, reader: &mut Reader) -> Result<OutputShape> {
+    OutputShape::new(reader, job.output_format(reader)?, &writer_options(job, false))
+}
+
 fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     let mut options = WriterOptions::default();
     options.fields.clone_from(&job.keep_fields);
+    options.nested = job.nested;
     let FileJob { add_fingerprint, old_id, cleaned, .. } = job;
     options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
     if job.annotate {

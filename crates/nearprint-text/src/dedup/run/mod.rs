@@ -20,7 +20,7 @@ use self::input::JobInput;
 use self::opened::OpenedJob;
 use crate::dedup::job::{DocumentCounts, FileJob, FileReport, Report};
 use crate::dedup::order::Keep;
-use crate::dedup::output::check_names;
+use crate::dedup::output::{check_names, shape_of};
 use crate::dedup::temporary::SpooledInput;
 use crate::dedup::unit::Unit;
 use crate::documents::{Position, StdinSource};
@@ -103,6 +103,7 @@ impl WidthVisitor for Run<'_> {
         }
         job.choose_kept(&input.reader)?;
         check_names(&job, &input.reader)?;
+        let shape = shape_of(&job, &mut input.reader)?;
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
@@ -112,7 +113,7 @@ impl WidthVisitor for Run<'_> {
         }
         input.stop_recording();
         let reader = &mut input.reader;
-        let mut writing = opened.write(reader, report)?;
+        let mut writing = opened.write(reader, shape, report)?;
         match job.units {
             Some(Unit::Passage) => by_passage::run(&mut writing, reader, report)?,
             Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,

@@ -9,7 +9,7 @@ use crate::dedup::decide::DeduplicatorOf;
 use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report};
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
-use crate::documents::Reader;
+use crate::documents::{OutputShape, Reader};
 use crate::error::{Result, ResumeProblem};
 use nearprint::Fingerprint;
 
@@ -110,7 +110,12 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
 
     /// Creates the files of the job, or opens them where an unfinished run has left them. A job that starts over
     /// forgets its rows when everything else is known to work, by one commit.
-    pub(crate) fn write(mut self, reader: &Reader, report: Report<'_>) -> Result<WritingJob<'a, F>> {
+    pub(crate) fn write(
+        mut self,
+        reader: &Reader,
+        shape: OutputShape,
+        report: Report<'_>,
+    ) -> Result<WritingJob<'a, F>> {
         let against = Against::open(self.job, self.deduplicator.measure(), report)?;
         let plan = OutputPlan::new(
             self.job,
@@ -120,13 +125,13 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         )?;
         let groups = WritingJob::<F>::groups(self.job)?;
         if let Some((Restart { rows }, plan)) = self.restart.take().zip(plan.as_ref()) {
-            plan.check_files(self.job, reader)?;
+            plan.check_files(self.job, &shape)?;
             let history = self.history.encode(self.job)?;
             self.deduplicator.forget_with(&rows, Some(&history))?;
         }
         let Self { job, mut deduplicator, identity, history, unfinished, .. } = self;
         deduplicator.compare_with(against.collections, job.within || job.database.is_some());
-        let outputs = JobOutputs::open((job, plan), reader, &deduplicator, unfinished.as_ref())?;
+        let outputs = JobOutputs::open((job, plan, shape), reader, &deduplicator, unfinished.as_ref())?;
         Ok(WritingJob::new(
             (job, groups),
             (deduplicator, against.files),

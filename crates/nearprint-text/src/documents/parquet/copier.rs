@@ -4,25 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, StructArray, UInt64Array,
-};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
+use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave_record_batch;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 
-use super::super::added::{AddedField, FieldKind, FieldValue};
+use super::super::added::{AddedField, FieldValue};
 use super::super::input_file::InputFile;
-use super::super::line_file::is_stdout;
 use super::super::output_file::{OutputFile, Written};
-use super::super::system;
+use super::added::{AddedColumn, with_fields};
 use super::reader::ParquetReader;
 use super::row::{BATCH_ROWS, ParquetRow, ParquetValue, path_of};
-use super::spool::RowSpool;
+use super::target::RowTarget;
 use super::united::{in_schema, strings, united};
-use super::writer::{ParquetWriter, write_error};
-use crate::error::{Error, Result};
+use super::writer::write_error;
+use crate::error::Result;
 
 /// The most batches in memory whose rows wait to be written.
 const BATCHES_WAITING: usize = 16;
@@ -59,29 +56,6 @@ impl ParquetShape {
     }
 }
 
-/// Where rows go.
-#[expect(clippy::large_enum_variant, reason = "there is one of each output")]
-enum RowTarget {
-    File(ParquetWriter),
-    Spool(RowSpool),
-}
-
-impl RowTarget {
-    fn path(&self) -> &Path {
-        match self {
-            Self::File(writer) => writer.path(),
-            Self::Spool(spool) => spool.path(),
-        }
-    }
-
-    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
-        match self {
-            Self::File(writer) => writer.write(columns),
-            Self::Spool(spool) => spool.write(columns),
-        }
-    }
-}
-
 /// Copies rows of other files, with more columns.
 pub(in super::super) struct RowCopier {
     target: RowTarget,
@@ -101,48 +75,6 @@ pub(in super::super) struct RowCopier {
     texts: Vec<(usize, String)>,
 }
 
-/// The values of an added column in rows that wait to be written.
-enum AddedColumn {
-    Text(Vec<Option<String>>),
-    Number(Vec<Option<f64>>),
-    Count(Vec<Option<u64>>),
-    Flag(Vec<Option<bool>>),
-}
-
-impl AddedColumn {
-    fn of(field: &AddedField) -> Self {
-        match field.kind {
-            FieldKind::Text => Self::Text(Vec::new()),
-            FieldKind::Number => Self::Number(Vec::new()),
-            FieldKind::Count => Self::Count(Vec::new()),
-            FieldKind::Flag => Self::Flag(Vec::new()),
-        }
-    }
-
-    /// Adds a value; none if it has another type.
-    fn push(&mut self, value: &FieldValue<'_>) {
-        match (self, value) {
-            (Self::Text(column), FieldValue::Text(text)) => column.push(Some(text.to_string())),
-            (Self::Text(column), _) => column.push(None),
-            (Self::Number(column), FieldValue::Number(number)) => column.push(Some(*number)),
-            (Self::Number(column), _) => column.push(None),
-            (Self::Count(column), FieldValue::Count(count)) => column.push(Some(*count)),
-            (Self::Count(column), _) => column.push(None),
-            (Self::Flag(column), FieldValue::Flag(flag)) => column.push(Some(*flag)),
-            (Self::Flag(column), _) => column.push(None),
-        }
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        match self {
-            Self::Text(column) => Arc::new(StringArray::from_iter(column.drain(..))),
-            Self::Number(column) => Arc::new(Float64Array::from_iter(column.drain(..))),
-            Self::Count(column) => Arc::new(UInt64Array::from_iter(column.drain(..))),
-            Self::Flag(column) => Arc::new(BooleanArray::from_iter(column.drain(..))),
-        }
-    }
-}
-
 impl RowCopier {
     /// Creates a file with these columns of `source`, all if there are none, and its compression,
     /// and one more column for each added field. One that is to be resumable has its rows in a file of their own.
@@ -151,7 +83,7 @@ impl RowCopier {
         path: &Path,
         (source, text_field): (&ParquetShape, &str),
         (added, columns): (&[AddedField], &[usize]),
-        (is_resumable, written): (bool, Option<Written>),
+        resumes: (bool, Option<Written>),
     ) -> Result<Self> {
         let kept;
         let schema = match columns {
@@ -163,12 +95,7 @@ impl RowCopier {
         };
         let text_path = path_of(schema.fields(), text_field);
         let schema = with_fields(schema, added);
-        let writer = ParquetWriter::create(path, &schema, source.compression)?;
-        let is_stream = is_stdout(path) || system::is_stream(path).map_err(Error::io("create", path))?;
-        let target = match is_resumable && !is_stream {
-            true => RowTarget::Spool(RowSpool::open(path, writer, written)?),
-            false => RowTarget::File(writer),
-        };
+        let target = RowTarget::create(path, (&schema, source.compression), resumes)?;
         let added = added.iter().map(AddedColumn::of).collect();
         let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
         let (columns, schema) = (columns.to_vec(), source.schema.clone());
@@ -228,19 +155,13 @@ impl RowCopier {
     /// Makes the rows durable, and returns where they end. Does nothing if they go to the file itself.
     pub(in super::super) fn flush_and_sync(&mut self) -> Result<Written> {
         self.write_waiting()?;
-        match &mut self.target {
-            RowTarget::File(_) => Ok(Written::default()),
-            RowTarget::Spool(spool) => spool.flush_and_sync(),
-        }
+        self.target.flush_and_sync()
     }
 
     /// Writes the waiting rows and the end of the file. Returns the file, as [`ParquetWriter::end`].
     pub(in super::super) fn end(mut self) -> Result<Option<OutputFile>> {
         self.write_waiting()?;
-        match self.target {
-            RowTarget::File(writer) => writer.end(),
-            RowTarget::Spool(spool) => spool.end(),
-        }
+        self.target.end()
     }
 }
 
@@ -269,18 +190,4 @@ fn with_texts(
         let why = format!("texts of the type {} cannot be changed; strings can", column.data_type());
         ParquetError::General(why)
     })
-}
-
-fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {
-    let added = added.iter().map(|AddedField { name, kind }| {
-        let kind = match kind {
-            FieldKind::Text => DataType::Utf8,
-            FieldKind::Number => DataType::Float64,
-            FieldKind::Count => DataType::UInt64,
-            FieldKind::Flag => DataType::Boolean,
-        };
-        Arc::new(Field::new(name, kind, true))
-    });
-    let fields: Vec<_> = schema.fields().iter().cloned().chain(added).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
