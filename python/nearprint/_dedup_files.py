@@ -72,16 +72,17 @@ def dedup_files(
 
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order. Of folders, the same files are read as by the command: ``exclude`` are patterns of files to leave out,
-    ``ignore`` those of names that are left out everywhere, by default of licences and lock files,
-    ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte. With ``annotate``, all are written,
-    with fields ``duplicate_of``, ``cluster``, ``similarity`` and ``exact``. With ``cluster_size``, each has the number
-    of documents of its cluster. This takes a second pass, and excludes ``database`` and ``unit``. ``keep`` is as in
-    the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is ``jaccard:X``, ``contained:X`` or
-    ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted
-    job again to resume it. ``against`` are databases, files and folders that are only read: what is near one of their
-    documents is left out. The inputs are then compared with each other only with ``within`` or a ``database``.
-    ``recipe`` defaults to the recipe of the database, or ``minhash``.
+    order, or as rows of another format, if its name ends so: ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``. Arrays and
+    objects in columns are errors, or with ``nested="json"`` their JSON. Of folders, the same files are read as by the
+    command: ``exclude`` are patterns of files to leave out, ``ignore`` those of names that are left out everywhere, by
+    default of licences and lock files, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
+    With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster``, ``similarity`` and ``exact``. With
+    ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
+    ``database`` and ``unit``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is
+    ``jaccard:X``, ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier
+    jobs, too. Call an interrupted job again to resume it. ``against`` are databases, files and folders that are only
+    read: what is near one of their documents is left out. The inputs are then compared with each other only with
+    ``within`` or a ``database``. ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow.parquet as parquet
 import pytest
 
 import nearprint
@@ -252,3 +254,39 @@ def test_regression_texts_are_decoded_and_what_is_no_text_is_left_out(tmp_path: 
         nearprint.dedup_files(inputs / "d.pdf", tmp_path / "none.txt")
     with pytest.raises(nearprint.InputError, match='encoding: "none"'):
         nearprint.dedup_files(inputs / "c.txt", tmp_path / "none.txt", encoding="none")
+
+
+def test_the_name_of_the_output_decides_its_format(tmp_path: Path) -> None:
+    rows = [
+        {"id": 2**63 + at, "text": f'number {at}, "quoted"\nand {at} more', "share": at / 3, "odd": None}
+        for at in range(50)
+    ]
+    path = tmp_path / "pages.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = nearprint.dedup_files(path, tmp_path / "out.parquet", recipe="exact")
+    assert report.notes == ["columns by the first 50 records: id, text, share, odd"]
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert [str(column.type) for column in table.schema] == ["uint64", "string", "double", "string"]
+    assert table.to_pylist() == rows
+
+    nearprint.dedup_files(tmp_path / "out.parquet", tmp_path / "out.csv", recipe="exact")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    texts = [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+    assert cells == texts
+    bars = tmp_path / "bars.csv"
+    with bars.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter="|")
+        writer.writeheader()
+        writer.writerows(rows)
+    for delimiter in (None, "|", "bar"):
+        nearprint.dedup_files(bars, tmp_path / "back.jsonl", recipe="exact", delimiter=delimiter)
+        assert [json.loads(line) for line in (tmp_path / "back.jsonl").read_text().splitlines()] == texts
+    with pytest.raises(nearprint.InputError, match='delimiter: "t"'):
+        nearprint.dedup_files(bars, tmp_path / "back.jsonl", delimiter="t")
+
+    path.write_text('{"text": "one", "tags": ["a", 1]}\n')
+    with pytest.raises(nearprint.InputError, match='field "tags" is an array; --nested json'):
+        nearprint.dedup_files(path, tmp_path / "nested.csv")
+    nearprint.dedup_files(path, tmp_path / "nested.csv", nested="json")
+    assert (tmp_path / "nested.csv").read_text() == 'text,tags\none,"[""a"", 1]"\n'

@@ -39,7 +39,8 @@ pub(super) struct Args {
     /// Files and folders of evaluation texts
     #[arg(long, value_name = "FILE", required = true, num_args = 1)]
     against: Vec<PathBuf>,
-    /// The file for documents; - for standard output
+    /// The file for documents; - for standard output. Its name decides the format of records: .jsonl, .csv, .tsv or
+    /// .parquet; another one has that of the inputs
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Field or column that holds an evaluation text

@@ -418,6 +418,16 @@ fn a_name_decides_the_format_of_every_output() {
     assert_eq!(last.as_deref(), Some("{\"text\":\"three four\",\"id\":\"2\"}"));
     succeeds(at, "dedup pages.jsonl -o pages.tsv --unit paragraph --key-field id", b"");
     assert_eq!(read(at, "pages.tsv").lines().last(), Some("three four\t2"));
+    // Names that are data.
+    let wide = |at: u32| {
+        format!(
+            "{{\"text\": \"a {at}\", {}}}\n",
+            (0..101).map(|n| format!("\"n{at}-{n}\": 1")).collect::<Vec<_>>().join(", ")
+        )
+    };
+    fs::write(at.join("wide.jsonl"), (0..100).map(wide).collect::<String>()).unwrap();
+    fails(at, "dedup wide.jsonl -o wide.csv", b"", 2, &["10101 fields", "--keep-fields"]);
+    succeeds(at, "dedup wide.jsonl -o wide.csv --keep-fields text", b"");
     // Names of columns that are there twice, and tables of no record.
     fs::write(at.join("twice.csv"), "text,a,a\n1,2,3\n").unwrap();
     fails(at, "dedup twice.csv -o twice.jsonl", b"", 2, &["two columns \"a\""]);
@@ -491,14 +501,14 @@ fn exported_rows_are_a_table_that_is_built_again() {
         .zip(TEXTS.iter().filter(|key| !key.is_empty()))
         .map(|(id, key)| format!("{{\"fingerprint\": \"{id}\", \"key\": {}}}\n", json(key)))
         .collect();
-    succeeds(at, "build db - --input-format jsonl", rows.as_bytes());
+    succeeds(at, "build db - --keys --input-format jsonl", rows.as_bytes());
     succeeds(at, "export db -o rows.csv", b"");
     let keys: BTreeSet<String> = table(&fs::read(at.join("rows.csv")).unwrap(), b',')
         .into_iter()
         .map(|mut row| row.remove("key").unwrap())
         .collect();
     assert_eq!(keys, TEXTS[1..].iter().map(|key| (*key).to_string()).collect());
-    succeeds(at, "build copy rows.csv", b"");
+    succeeds(at, "build copy rows.csv --keys", b"");
     assert_eq!(succeeds(at, "export copy", b""), succeeds(at, "export db", b""));
     assert_eq!(succeeds(at, "export copy --format csv", b""), read(at, "rows.csv"));
 }

@@ -206,6 +206,8 @@ fn a_delimiter_is_found_said_and_kept() {
         let (_, end) = given.split_at(given.find(' ').unwrap_or(given.len()));
         fails(at, &format!("{start}--delimiter :{end}"), input, 5, &["no column named \"text\""]);
     }
+    let found = nearprint(at, "query seen.np --text in.csv", b"");
+    assert!(found.code == 0 && found.err.contains("in.csv: fields separated by ;\n"), "{}", found.err);
     for line in ["dedup lines.jsonl -o lines", "fingerprint lines.jsonl", "query seen.np --text lines.jsonl"]
     {
         fails(at, &format!("{line} --delimiter ;"), b"", 2, &["a delimiter is for CSV and TSV"]);

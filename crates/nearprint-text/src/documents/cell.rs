@@ -76,6 +76,7 @@ impl Cell<'_> {
     }
 
     /// The number or flag of this kind; `None` if it is none.
+    #[cfg(feature = "parquet")]
     pub(super) fn number<T: FromStr>(&self, kind: CellKind) -> Option<T> {
         self.content().filter(|_| kind.holds(self)).and_then(|content| content.parse().ok())
     }
@@ -134,7 +135,9 @@ impl Kinds {
 /// Whether the nearest 64-bit float of a number of JSON is printed as the same number.
 fn fits_float(json: &str) -> bool {
     let Ok(float) = json.parse::<f64>() else { return false };
-    float.is_finite() && Digits::of(json) == Digits::of(&format!("{float:e}"))
+    // Python writes these words as numbers.
+    matches!(json, "NaN" | "Infinity" | "-Infinity")
+        || float.is_finite() && Digits::of(json) == Digits::of(&format!("{float:e}"))
 }
 
 /// A number as its sign, its digits without zeros around them, and the power of ten of the last one.
@@ -187,10 +190,11 @@ mod tests {
             (&["-9223372036854775808", "9223372036854775807"], CellKind::Integer),
             (&["9223372036854775808", "0"], CellKind::Unsigned),
             (&["18446744073709551615"], CellKind::Unsigned),
-            (&["18446744073709551616"], CellKind::Float),
+            (&["18446744073709551616"], CellKind::Text),
+            (&["1e19"], CellKind::Float),
             (&["18446744073709551617"], CellKind::Text),
-            (&["9223372036854775808", "-1"], CellKind::Float),
-            (&["9223372036854775809", "-1"], CellKind::Text),
+            (&["9223372036854775808", "-1"], CellKind::Text),
+            (&["1e18", "-1"], CellKind::Float),
             (&["-0", "1"], CellKind::Float),
             (&["1", "0.5", "1e300", "-2.50E+3"], CellKind::Float),
             (&["1.0"], CellKind::Float),
@@ -199,6 +203,7 @@ mod tests {
             (&["1e-400"], CellKind::Text),
             (&["0e-999999999999999999999"], CellKind::Float),
             (&["1e99999999999999999999"], CellKind::Text),
+            (&["NaN", "-Infinity", "1"], CellKind::Float),
             (&["[1]"], CellKind::Text),
         ] {
             assert_eq!(kind(values), expected, "{values:?}");

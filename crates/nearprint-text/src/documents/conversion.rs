@@ -21,7 +21,7 @@ use crate::error::Result;
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) kind: CellKind,
-    /// Its place in records of CSV and Parquet.
+    /// Its place in records of CSV.
     pub(super) place: usize,
 }
 
@@ -52,6 +52,7 @@ impl Conversion {
         Self { to, from, columns, places, delimiter, nested, made_of }
     }
 
+    #[cfg(feature = "parquet")]
     pub(super) fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -87,7 +88,7 @@ impl Conversion {
         }
         let mut row = match &record.content {
             #[cfg(feature = "parquet")]
-            Content::Row(row) => self.columns.iter().map(|column| cell_at(row, column.place)).collect(),
+            Content::Row(row) => self.columns.iter().map(|column| cell_at(row, &column.name)).collect(),
             _ => self.of_cells(record.encoding, bytes),
         };
         if let Some((column, text)) = self.column(field).zip(text) {

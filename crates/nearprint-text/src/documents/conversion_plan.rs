@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cell::{CellKind, Kinds, Nested};
+use super::cell::{Cell, CellKind, Kinds, Nested};
 use super::conversion::{Column, Conversion, cell_of};
 use super::csv::names_in;
 use super::escape::escape;
@@ -19,6 +19,10 @@ use crate::error::{OutputProblem, Result};
 const COLUMN_RECORDS: usize = 10_000;
 /// The most bytes of them, which are held in memory.
 const COLUMN_BYTES: usize = 256 << 20;
+/// The most columns that they make: objects may have names that are data.
+const MAX_COLUMNS: usize = 10_000;
+/// The names of columns that the summary has.
+const SHOWN_COLUMNS: usize = 40;
 
 /// How the records of a reader become rows in the format `to`, with these fields only, all if there are none. JSON
 /// lines are read ahead; the reader then takes records that are no rows for bad ones.
@@ -60,15 +64,18 @@ fn columns_of_json(
         reader.look_ahead((COLUMN_RECORDS, COLUMN_BYTES), |line| {
             num_records += 1;
             for (name, json) in json::members(line).unwrap_or_default() {
-                let is_chosen = fields.is_empty() || fields.contains(&name);
-                let Some(cell) = cell_of(json).ok().filter(|_| is_chosen) else { continue };
-                let kinds = found.kinds_of(&name);
-                // Without the option, such a record is a bad one.
-                if cell.nested_name().is_none() || nested == Nested::Json {
-                    kinds.push(&cell);
+                if !fields.is_empty() && !fields.contains(&name) {
+                    continue;
                 }
+                let kinds = found.kinds_of(&name);
+                // Otherwise, such a record is a bad one.
+                let is_row = |cell: &Cell<'_>| cell.nested_name().is_none() || nested == Nested::Json;
+                cell_of(json).iter().filter(|cell| is_row(cell)).for_each(|cell| kinds.push(cell));
             }
         })?;
+    }
+    if found.columns.len() > MAX_COLUMNS {
+        return Err(OutputProblem::ManyColumns { count: found.columns.len() }.into());
     }
     if found.columns.is_empty() {
         let Fields { text, key, .. } = &reader.parser().fields;
@@ -79,9 +86,11 @@ fn columns_of_json(
     let columns: Vec<Column> = columns.collect();
     let made_of = fields.is_empty().then_some(num_records);
     if num_records > 0 {
-        let names: Vec<String> = columns.iter().map(|column| escape(&column.name).into_owned()).collect();
+        let names = columns.iter().take(SHOWN_COLUMNS).map(|column| escape(&column.name).into_owned());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = if columns.len() > SHOWN_COLUMNS { ", …" } else { "" };
         let what = if made_of.is_some() { "columns" } else { "types of columns" };
-        reader.note(format!("{what} by the first {num_records} records: {}", names.join(", ")));
+        reader.note(format!("{what} by the first {num_records} records: {names}{more}"));
     }
     Ok((columns, made_of))
 }

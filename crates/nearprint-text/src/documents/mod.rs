@@ -1,4 +1,4 @@
-//! Documents: reads them from JSON lines, CSV, Parquet and plain files, and writes them unchanged.
+//! Documents: reads them from JSON lines, CSV, Parquet and plain files, and writes them unchanged or in another format.
 //!
 //! ```
 //! use nearprint_text::documents::{Item, Reader, ReaderOptions};
@@ -24,8 +24,9 @@
 //!
 //! Each of the modules uses only those before it: `system`, `escape`, `delimiter`, `format`, `kind`, `compression`,
 //! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`;
-//! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `parquet`; `outputs`, `file_content`, `common_format`,
-//! `copies`, `record`, `parser`, `reader`; `output_name`, `added`, `writer`, `each`.
+//! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `cell`, `parquet`; `outputs`, `file_content`,
+//! `common_format`, `copies`, `record`, `conversion`, `parser`, `reader`, `conversion_plan`; `output_name`, `added`,
+//! `writer`, `each`.
 
 mod added;
 mod cell;

@@ -101,9 +101,10 @@ impl Span {
 /// Writes documents unchanged but for [options](WriterOptions), in the format of their input, or as rows of the format
 /// that the name of the output denotes: JSON lines, CSV, TSV or Parquet.
 ///
-/// Columns of CSV and Parquet are those of the input. Those of JSON lines are the chosen [fields](WriterOptions::fields)
-/// or the members of the first 10,000 records, or of the first 256 MiB of them, which are read ahead; the reader then
-/// takes a record with a further member, or with a value that its column does not hold, for a bad one.
+/// Columns of CSV and Parquet are those of the input. Those of JSON lines are the chosen
+/// [fields](WriterOptions::fields) or the members of the first 10,000 records, or of the first 256 MiB of them, which
+/// are read ahead; the reader then takes a record with a further member, or with a value that its column does not hold,
+/// for a bad one.
 ///
 /// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
 /// once. Columns of several Parquet inputs are united by name. A last record without a line feed receives one if another record follows. Of plain files

@@ -161,6 +161,11 @@ pub enum OutputProblem {
         /// The column.
         column: String,
     },
+    /// The first records of JSON lines have more members than an output has columns.
+    ManyColumns {
+        /// The number of members.
+        count: usize,
+    },
     /// A column has a type that the format of the output does not have.
     NotConverted {
         /// The column.
@@ -273,6 +278,12 @@ impl fmt::Display for OutputProblem {
                 write!(
                     f,
                     "there are two columns {column:?}, and an output in another format has one of each name"
+                )
+            }
+            Self::ManyColumns { count } => {
+                write!(
+                    f,
+                    "the first records have {count} fields, which would be columns; --keep-fields chooses some"
                 )
             }
             Self::NotConverted { column, why } => write!(f, "column {column:?} {why}"),

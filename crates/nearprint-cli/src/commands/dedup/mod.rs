@@ -72,8 +72,9 @@ pub(super) struct Args {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// The file for kept documents, or for the paths of kept files of folders; - for standard output. A folder, or
-    /// a name that ends in /, gets a file for each input, with the same name and format; no file in it is replaced
+    /// The file for kept documents, or for the paths of kept files of folders; - for standard output. Its name decides
+    /// the format of records: .jsonl, .csv, .tsv or .parquet; another one has that of the inputs. A folder, or a name
+    /// that ends in /, gets a file for each input, with the same name; no file in it is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
     /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the

@@ -45,9 +45,9 @@ fn check_nested(nested: Nested, what: &str) -> Result<(), String> {
     }
 }
 
-/// The value of a row in the column of this number.
-pub(in super::super) fn cell_at(row: &ParquetRow, column: usize) -> Cell<'_> {
-    cell(row.batch.column(column), row.index)
+/// The value of a row in the column of this name.
+pub(in super::super) fn cell_at<'a>(row: &'a ParquetRow, column: &str) -> Cell<'a> {
+    row.batch.column_by_name(column).map_or(Cell::Null, |column| cell(column, row.index))
 }
 
 fn cell(array: &dyn Array, index: usize) -> Cell<'_> {
