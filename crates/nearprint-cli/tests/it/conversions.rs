@@ -438,13 +438,6 @@ fn a_name_decides_the_format_of_every_output() {
             succeeds(at, &format!("dedup {output} -o rest"), b"");
         }
     }
-    // A line without a byte would be no record.
-    fs::write(at.join("bare.csv"), "text,id\nsome,\nother,\n").unwrap();
-    succeeds(at, "dedup bare.csv -o one.csv --keep-fields id", b"");
-    succeeds(at, "dedup bare.csv -o one.tsv --keep-fields id", b"");
-    for name in ["one.csv", "one.tsv"] {
-        assert_eq!(read(at, name), "id\n\"\"\n\"\"\n");
-    }
 }
 
 #[test]

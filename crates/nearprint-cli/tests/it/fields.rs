@@ -214,3 +214,15 @@ fn a_delimiter_is_found_said_and_kept() {
     }
     fails(at, "dedup in.csv -o out --delimiter t", b"", 2, &["a tab is `tab`"]);
 }
+
+/// They were empty lines, which readers skip.
+#[test]
+fn regression_one_column_keeps_records_without_a_value() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.csv"), "text,id\nsome,\nother,\n").unwrap();
+    for output in ["out.csv", "out.tsv"] {
+        succeeds(at, &format!("dedup in.csv -o {output} --keep-fields id"), b"");
+        assert_eq!(read(at, output), "id\n\"\"\n\"\"\n");
+    }
+}
