@@ -64,7 +64,7 @@ pub(super) struct Args {
 enum ExportFormat {
     /// fingerprint, tab, id
     Tsv,
-    /// Comma-separated, with a header; keys with line feeds are quoted, not escaped
+    /// Comma-separated, with a header; keys are quoted, not escaped, and an empty key looks like none
     Csv,
     /// One JSON object a line
     #[value(alias = "json")]
@@ -210,7 +210,7 @@ impl Args {
                 cell.clear();
                 if let Some(key) = key {
                     cell.push(b',');
-                    push_cell(key, b',', &mut cell);
+                    push_cell(key.unwrap_or_default(), b',', &mut cell);
                 }
                 cell.push(b'\n');
                 out.write(|out| {
