@@ -29,8 +29,6 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 pub use allocator::Allocator;
 use commands::Cli;
 pub use commands::DedupReport;
@@ -51,7 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install_handler();
     pictures::quiet_decoders();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let result = match Cli::try_parse_from(&arguments) {
+    let result = match Cli::of(&arguments) {
         Ok(cli) => cli.run(),
         Err(error) if error.use_stderr() => {
             if let Some((why, hint)) = foreign_options::no_command(&error) {

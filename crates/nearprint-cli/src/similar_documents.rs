@@ -67,7 +67,7 @@ impl SimilarDocuments {
         global: GlobalArgs,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
-        let (has_ids, format) = (pairs.shape().ids, results.format);
+        let (has_ids, format) = (pairs.shape().ids, results.format());
         results.print_header(out, &pair_columns(has_ids, true, true))?;
         pairs.visit(|block| {
             out.write(|out| block.rows().try_for_each(|pair| format.similar_pair(out, &pair, has_ids)))

@@ -29,7 +29,7 @@ pub(crate) use near::{NearArgs, exactly, limit};
 pub(crate) use pictures::{PictureArgs, PictureNear};
 pub(crate) use recipe::{RecipeArgs, agree};
 pub(crate) use report::{GroupWriter, ReportArgs, write_groups, write_page};
-pub(crate) use results::ResultArgs;
+pub(crate) use results::{HeaderArgs, ResultArgs};
 pub(crate) use schema::{SchemaArgs, note_open_kind};
 pub(crate) use summary::SummaryArgs;
 pub(crate) use writer::WriterArgs;

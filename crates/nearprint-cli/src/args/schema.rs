@@ -19,6 +19,15 @@ pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
     }
 }
 
+/// What a database stores with each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Stored {
+    Keys,
+    Hashes,
+    Features,
+    Texts,
+}
+
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 #[command(next_help_heading = "Database options")]
 pub(crate) struct SchemaArgs {
@@ -30,24 +39,16 @@ pub(crate) struct SchemaArgs {
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     width: Option<Width>,
     /// How the bits are split into sorted tables: small, auto or fast (by the number of rows;
-    /// explain -n shows bytes and time of each), rotations:T (T tables), blocks:M,S (M blocks, S of
+    /// explain --rows shows bytes and time of each), rotations:T (T tables), blocks:M,S (M blocks, S of
     /// them the prefix of each table, as few tables as -k needs), or bands:BxN (MinHash: B bands of
     /// N bits, and a sketch) [default: auto; with a recipe of MinHash its bands]
     #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
     layout: Option<LayoutChoice>,
-    /// Store a text key with each row, and print it with the row
-    #[arg(long)]
-    keys: bool,
-    /// Store keys and, compressed, the texts of documents, which --confirm compares
-    #[arg(long)]
-    texts: bool,
-    /// Store keys and hashes of the texts of documents, which identify exact copies
-    #[arg(long, conflicts_with = "texts")]
-    hashes: bool,
-    /// Store keys and the features of the texts of documents, by which `dedup` knows exact
-    /// similarities
-    #[arg(long, conflicts_with_all = ["texts", "hashes"])]
-    features: bool,
+    /// What is stored with each row: keys (a text key, printed with the row), hashes (keys, and hashes of texts, which
+    /// identify copies), features (keys, and the sets of features by which exact similarities are known) or texts (keys,
+    /// and compressed texts) [default: keys if the input of `build` has some, else nothing]
+    #[arg(long, value_name = "WHAT")]
+    store: Option<Stored>,
     /// Rows expire after this time, such as 30d, 12h, 90m or 45s: no query finds them any more, and their
     /// files go without a merge
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
@@ -73,7 +74,7 @@ impl SchemaArgs {
             schema.k = self.k.or(input.header.k);
         }
         input.check_recipe(schema.recipe.as_deref())?;
-        schema.keys |= input.has_keys && !self.texts && !self.hashes && !self.features;
+        schema.store = self.store.or(input.has_keys.then_some(Stored::Keys));
         Ok((schema != *self).then_some(schema))
     }
 
@@ -112,12 +113,12 @@ impl SchemaArgs {
     }
 
     pub(crate) fn schema(&self) -> Result<Schema, Failure> {
-        let keys = match self {
-            Self { texts: true, .. } => KeyStorage::KeysAndTexts,
-            Self { hashes: true, .. } => KeyStorage::KeysAndHashes,
-            Self { features: true, .. } => KeyStorage::KeysAndFeatures,
-            Self { keys: true, .. } => KeyStorage::Keys,
-            _ => KeyStorage::None,
+        let keys = match self.store {
+            Some(Stored::Texts) => KeyStorage::KeysAndTexts,
+            Some(Stored::Hashes) => KeyStorage::KeysAndHashes,
+            Some(Stored::Features) => KeyStorage::KeysAndFeatures,
+            Some(Stored::Keys) => KeyStorage::Keys,
+            None => KeyStorage::None,
         };
         let (recipe, width) = (self.recipe()?, self.width()?);
         let schema = recipe.as_ref().map_or_else(Schema::new, Recipe::schema).keys(keys);

@@ -88,23 +88,28 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
+/// Parses a number of bytes in a second.
+pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    size(text).map(|bytes| bytes as u64)
+}
+
 /// Parses a time in seconds: 30, 0.5.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "expected a number of seconds, such as 30 or 0.5".into())
 }
 
-/// Parses a range of ids, both ends included: 10..19.
-pub(crate) fn id_range(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let ends = text.split_once("..").and_then(|(first, last)| first.parse().ok().zip(last.parse().ok()));
-    match ends {
+/// Parses an id, or a range of ids with both ends included: 7, 10..19.
+pub(crate) fn ids(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match first.parse().ok().zip(last.parse().ok()) {
         Some((first, last)) if first <= last => Ok(first..=last),
-        _ => Err("expected two ids in order, such as 1000..1999".into()),
+        _ => Err("expected an id, or two ids in order, such as 1000..1999".into()),
     }
 }
 
 /// Parses an inclusive range of leading bytes in hexadecimal, 00-3f, or a single byte, 3f.
-pub(crate) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
+pub(crate) fn leading_bytes(text: &str) -> Result<RangeInclusive<u8>, String> {
     let byte = |text: &str| {
         let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         u8::from_str_radix(text, 16).ok().filter(|_| digits)
@@ -141,11 +146,11 @@ mod tests {
 
     #[test]
     fn prefixes_are_ranges_of_bytes() {
-        assert_eq!(prefix("00-3f"), Ok(0..=0x3f));
-        assert_eq!(prefix("Ff"), Ok(255..=255));
-        assert_eq!(prefix("40-40"), Ok(64..=64));
+        assert_eq!(leading_bytes("00-3f"), Ok(0..=0x3f));
+        assert_eq!(leading_bytes("Ff"), Ok(255..=255));
+        assert_eq!(leading_bytes("40-40"), Ok(64..=64));
         for text in ["", "-", "3f-", "3f-00", "0-3f", "+1", "00-3f-40", "100", "0x", "gg"] {
-            assert!(prefix(text).is_err(), "{text}");
+            assert!(leading_bytes(text).is_err(), "{text}");
         }
     }
 

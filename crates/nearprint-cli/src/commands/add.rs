@@ -10,7 +10,7 @@ use crate::terminal::output::OutputStream;
 use nearprint::any::{AnyFingerprint, AnyWriter};
 use serde_json::json;
 
-/// Insert rows into a database
+/// Add rows
 ///
 /// Rows become durable and visible to readers batch by batch. After a bad line, a failure or
 /// Ctrl-C, all committed rows stay, and the message reports their number. A row without an id gets
@@ -40,12 +40,9 @@ pub(super) struct Args {
     /// Each row replaces all stored rows with its id
     #[arg(long)]
     upsert: bool,
-    /// Write at most so much in a second while merging runs: 20M, …
-    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "no_merge")]
-    merge_rate: Option<usize>,
-    /// Merge no runs; `compact` does later
-    #[arg(long)]
-    no_merge: bool,
+    /// Write at most so much in a second while merging runs, such as 20M; with 0, merge no runs: `compact` does later
+    #[arg(long, value_name = "SIZE", value_parser = values::rate)]
+    merge_rate: Option<u64>,
     /// Leave rows in a log of at most this size instead of files of their own: 64K, …
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     keep_log: Option<usize>,
@@ -60,8 +57,8 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         self.summary.check(&self.inputs, &[&self.database])?;
-        let options = self.writer.options(global).merges(!self.no_merge);
-        let options = options.merge_rate(self.merge_rate.unwrap_or(0) as u64);
+        let options = self.writer.options(global).merges(self.merge_rate != Some(0));
+        let options = options.merge_rate(self.merge_rate.unwrap_or(0));
         let options = options.keep_log(self.keep_log.unwrap_or(0) as u64);
         let database = options.open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);

@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use nearprint::AnyDatabase;
 use serde_json::json;
 
-/// Make a consistent copy of a database, or keep one up to date
+/// Copy it while others write, or keep a copy up to date
 ///
 /// Works while another process writes, and does not disturb it. Verifies the checksum of every page
 /// that it copies. A wrong checksum is an error; an incomplete copy is removed. DEST must

@@ -11,11 +11,11 @@ use nearprint::Error;
 use nearprint::any::{AnyBuilder, AnyFingerprint};
 use serde_json::json;
 
-/// Create a database from files of fingerprints
+/// Make a database from fingerprints
 ///
 /// All or nothing: DB appears when everything is written and synced. After an error, a bad line or
 /// Ctrl-C there is no DB. A row without an id gets the one after the largest id so far, starting
-/// with 0. Equal rows are stored once. The input may be larger than --memory. With --keys, keys
+/// with 0. Equal rows are stored once. The input may be larger than --memory. With --store keys, keys
 /// come from CSV, TSV, JSON lines and Parquet; the id of a row with a key and no id is the 64-bit
 /// xxh3 of the key.
 ///
@@ -29,7 +29,7 @@ Examples:
   zcat prints.txt.gz | nearprint build corpus.np --memory 4G
   nearprint fingerprint articles --header | nearprint build simhashes.np -
   nearprint build corpus.np prints.u64 -k 6 --first-id 1000000
-  nearprint build images.np pdq.tsv.gz --width 256 -k 31 --keys --columns fingerprint,key
+  nearprint build images.np pdq.tsv.gz --width 256 -k 31 --store keys --columns fingerprint,key
   nearprint build monday.runs monday.u64 --runs-only")]
 pub(super) struct Args {
     /// The folder to create

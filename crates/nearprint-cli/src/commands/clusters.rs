@@ -18,7 +18,7 @@ use crate::terminal::results::each_key;
 use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot, AnyStream, Columns, find_row_clusters};
 use nearprint::{Error, Options, Row, Width};
 
-/// Group the rows into clusters, connected by steps of at most K bits, or by similar documents
+/// Group rows that are connected by near pairs
 ///
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
 /// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
@@ -95,7 +95,7 @@ impl Args {
         if let Some(most) = self.source.max_output {
             source.expected(k)?.check_clusters(most)?;
         }
-        let (format, snapshots) = (self.results.format, source.snapshots());
+        let (format, snapshots) = (self.results.format(), source.snapshots());
         let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
         self.results.print_header(out, &member_columns(has_keys, false))?;
         let mut sizes = Vec::new();
@@ -127,7 +127,7 @@ impl Args {
             out.write(|out| {
                 block.rows().try_for_each(|member| {
                     let (row, similarity) = ((member.group, member.row()), Some(member.similarity));
-                    self.results.format.cluster_member(out, row, member.key.map(Some), similarity)
+                    self.results.format().cluster_member(out, row, member.key.map(Some), similarity)
                 })
             })
         })?;

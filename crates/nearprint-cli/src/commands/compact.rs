@@ -7,7 +7,7 @@ use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::terminal::failure::Failure;
 use serde_json::json;
 
-/// Merge all runs into one
+/// Reclaim the space of deleted rows
 ///
 /// Queries are fastest on one run, and deleted rows no longer take space. Adding rows merges runs
 /// as well, but only as far as queries need it. Readers are not disturbed. Needs disk space

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use crate::args::{GlobalArgs, SchemaArgs};
 use crate::terminal::failure::Failure;
 
-/// Create an empty database
+/// Make an empty database
 ///
 /// Nothing is overwritten: DB must not exist.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint create corpus.np -k 6
-  nearprint create seen.np --recipe minhash --keys")]
+  nearprint create seen.np --recipe minhash --store keys")]
 pub(super) struct Args {
     /// The folder to create
     #[arg(value_name = "DB")]

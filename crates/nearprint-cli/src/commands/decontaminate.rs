@@ -17,7 +17,7 @@ use nearprint_text::internal::WrittenFormat;
 use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
 use serde_json::json;
 
-/// Leave out the documents that contain an evaluation text or a passage of it
+/// Leave out records that contain a text of a benchmark
 ///
 /// A document contains a passage if both have the same N neighbouring words (--ngram). Words are
 /// runs of letters and digits, in lower case; each character of Chinese, Japanese, Korean and Thai.

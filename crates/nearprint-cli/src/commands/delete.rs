@@ -10,7 +10,7 @@ use crate::terminal::interrupt;
 use nearprint::any::AnyWriter;
 use serde_json::json;
 
-/// Delete rows by id, or by key
+/// Delete rows by key or id
 ///
 /// Deletes every row with one of the ids, whatever its fingerprint. An id that is not stored is not
 /// an error. Deletions become durable batch by batch, like the rows of `add`.
@@ -23,7 +23,7 @@ use serde_json::json;
 Examples:
   echo 42 | nearprint delete corpus.np
   nearprint delete corpus.np withdrawn.txt
-  nearprint delete corpus.np --id-range 1000..1999
+  nearprint delete corpus.np --id 42 --id 1000..1999
   nearprint delete corpus.np --key https://example.org/page
   find articles -type f -print0 | nearprint delete corpus.np --keys - -0
   nearprint delete corpus.np --key-prefix https://example.org/")]
@@ -59,9 +59,9 @@ struct Selection {
     /// Delete all keys that begin with PREFIX
     #[arg(long, value_name = "PREFIX")]
     key_prefix: Option<String>,
-    /// Delete all ids from A to B, both included
-    #[arg(long, value_name = "A..B", value_parser = values::id_range)]
-    id_range: Option<RangeInclusive<u64>>,
+    /// Delete this id, or all from A to B, both included; may be repeated
+    #[arg(long, value_name = "A[..B]", value_parser = values::ids)]
+    id: Vec<RangeInclusive<u64>>,
 }
 
 /// Ids per commit.
@@ -90,9 +90,11 @@ impl Args {
 
     /// Deletes what the options select, and returns what is counted.
     fn delete(&self, deletion: &mut Deletion) -> Result<&'static str, Failure> {
-        let Selection { key, keys, key_prefix, id_range } = &self.selection;
-        if let Some(range) = id_range {
-            deletion.done += deletion.writer.delete_ids(range.clone())?;
+        let Selection { key, keys, key_prefix, id } = &self.selection;
+        if !id.is_empty() {
+            for range in id {
+                deletion.done += deletion.writer.delete_ids(range.clone())?;
+            }
         } else if let Some(prefix) = key_prefix {
             self.check_keys(deletion)?;
             deletion.done += deletion.writer.delete_key_prefix(prefix)?;

@@ -10,7 +10,7 @@ use nearprint::any::AnySnapshot;
 use nearprint::{AnyDatabase, BandLayout, Explanation, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
-/// Print how a query is answered, its cost, and why
+/// Show how a query runs and what it costs
 ///
 /// For each run of the database, or for N hypothetical fingerprints: the tables, how many bits may
 /// differ in the leading bits of each, the look-ups and comparisons of one query, and its estimated
@@ -20,21 +20,21 @@ use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 #[command(after_help = "\
 Examples:
   nearprint explain corpus.np -k 6
-  nearprint explain -n 50000000 -k 3 --layout rotations:3
-  nearprint explain -n 1000000 -k 31 --width 256
-  nearprint explain -n 1000000 --recipe minhash --similarity 0.5")]
+  nearprint explain --rows 50000000 -k 3 --layout rotations:3
+  nearprint explain --rows 1000000 -k 31 --width 256
+  nearprint explain --rows 1000000 --recipe minhash --similarity 0.5")]
 pub(super) struct Args {
     #[command(flatten)]
     source: DatabaseOrCount,
     #[command(flatten)]
     near: NearArgs,
-    /// With -n: layout
+    /// With --rows: layout
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, conflicts_with = "database")]
     layout: LayoutChoice,
-    /// With -n: width of a fingerprint in bits
+    /// With --rows: width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
     width: Width,
-    /// With -n: recipe of the fingerprints, instead of --layout and --width
+    /// With --rows: recipe of the fingerprints, instead of --layout and --width
     #[arg(long, value_name = "RECIPE", conflicts_with_all = ["database", "layout", "width"])]
     recipe: Option<String>,
 }
@@ -46,7 +46,7 @@ struct DatabaseOrCount {
     #[arg(value_name = "DB")]
     database: Option<PathBuf>,
     /// Number of uniformly distributed fingerprints, instead of a database
-    #[arg(short = 'n', value_name = "N", id = "count", value_parser = clap::value_parser!(u64).range(0..=0xffff_ffff))]
+    #[arg(long = "rows", value_name = "N", id = "count", value_parser = clap::value_parser!(u64).range(0..=0xffff_ffff))]
     count: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ use nearprint_text::recipe::{
     Weight,
 };
 
-/// Compute the fingerprints of texts or pictures
+/// Print fingerprints of texts or images
 ///
 /// Prints `fingerprint key` for each document, in input order, which `build`, `add` and `query` read as it
 /// is. Each line of JSON lines and each row of CSV, TSV and Parquet is a document. Any other file is one

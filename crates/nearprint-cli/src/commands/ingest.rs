@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use nearprint::IngestReport;
 use serde_json::json;
 
-/// Add runs that were built elsewhere
+/// Add parts that `build --runs-only` made elsewhere
 ///
 /// A large load can be built as folders of runs, on other machines or in parallel, with `build
 /// --runs-only` and the -k and --layout of the database. `ingest` checks all folders completely and

@@ -16,7 +16,7 @@ use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::Encoding;
 use nearprint_text::recipe::Recipe;
 
-/// Print the distances between all given texts or pictures as a table
+/// Show the distances between all given texts or images as a table
 ///
 /// The table has a row and a column for each file, in the given order. Each cell is the number of
 /// bits in which the two fingerprints differ, for MinHash their sketches. A text without a feature

@@ -15,6 +15,7 @@ mod explain;
 mod export;
 mod files;
 mod fingerprint;
+mod help;
 mod ingest;
 mod man;
 mod matrix;
@@ -29,40 +30,25 @@ mod tune;
 mod undo;
 mod verify;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::terminal::log;
 pub use dedup::DedupReport;
+use help::with_help;
 
-/// Find and remove near-duplicate documents, and search fingerprints in a database on disk
-///
-/// Fingerprints are numbers of 64, 128 or 256 bits. Similar things have fingerprints that differ in
-/// few bits: simhashes of texts, perceptual hashes of images. MinHash fingerprints, the default for
-/// texts, estimate the share of shingles that two texts have in common. A database is a folder of
-/// files that opens in milliseconds and is never loaded into memory.
+/// Find near-duplicate files, records and images, and search databases of fingerprints
 #[derive(Debug, Parser)]
-#[command(name = "nearprint", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "nearprint", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     global: GlobalArgs,
     #[command(subcommand)]
     command: Command,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  nearprint build corpus.np prints.txt      a database from lines of FINGERPRINT[<tab>ID]
-  nearprint query corpus.np -f 0x1f3a -k 3  all rows within 3 bits of 0x1f3a
-  nearprint clusters corpus.np -k 6         groups of near-duplicates
-  nearprint scan ~/projects                 groups of near-duplicate files
-  nearprint help query                      all options of one command
-
-Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
-6 `compare`: not near-duplicates, 7 `dedup -o - --db`: the reader has ended, and the next run delivers
-the rest, 8 a newer program is needed, 9 `repair`: rows or fingerprints are lost, 129, 130 or 143 ended by
-SIGHUP, Ctrl-C or SIGTERM.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -92,9 +78,17 @@ enum Command {
     Undo(undo::Args),
     Completions(completions::Args),
     Man(man::Args),
+    /// Show what exit codes mean
+    #[command(hide = true)]
+    ExitCodes,
 }
 
 impl Cli {
+    /// Parses arguments, the first of them the name of the program.
+    pub(crate) fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&with_help(Self::command()).try_get_matches_from(arguments)?)
+    }
+
     pub(crate) fn run(self) -> Result<(), Failure> {
         let global = self.global;
         log::set_format(global.log);
@@ -125,6 +119,7 @@ impl Cli {
             Command::Undo(args) => args.run(global),
             Command::Completions(args) => args.run(Self::command()),
             Command::Man(args) => args.run(Self::command()),
+            Command::ExitCodes => help::print_exit_codes(),
         }
     }
 }

@@ -108,7 +108,7 @@ impl Args {
         let k = self.near.k(first.bands(), first.width())?.unwrap_or(first.default_k());
         let has_keys = first.key_storage().has_keys() || second.key_storage().has_keys();
         self.results.print_header(out, &pair_columns(self.ids, has_keys, false))?;
-        let format = self.results.format;
+        let format = self.results.format();
         if !self.ids {
             return Ok(print_pairs(first.cross(second, k)?, format, out)?);
         }
@@ -139,9 +139,9 @@ impl Args {
         let columns = pair_columns(self.ids, snapshot.key_storage().has_keys(), false);
         self.results.print_header(out, &columns)?;
         if !self.ids {
-            return Ok(print_pairs(snapshot.pairs(k)?, self.results.format, out)?);
+            return Ok(print_pairs(snapshot.pairs(k)?, self.results.format(), out)?);
         }
-        Ok(print_row_pairs(snapshot.row_pairs(k)?, Some([snapshot; 2]), self.results.format, out)?)
+        Ok(print_row_pairs(snapshot.row_pairs(k)?, Some([snapshot; 2]), self.results.format(), out)?)
     }
 
     fn print_pairs_of_list(
@@ -156,7 +156,7 @@ impl Args {
             Some(most) => OutputEstimate::of_list(width, words, k).check_pairs(most),
             None => Ok(()),
         };
-        let (format, columns) = (self.results.format, pair_columns(self.ids, false, false));
+        let (format, columns) = (self.results.format(), pair_columns(self.ids, false, false));
         if !self.ids {
             let words = list.fingerprints()?;
             check(&words)?;

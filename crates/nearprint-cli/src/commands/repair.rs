@@ -13,7 +13,7 @@ use nearprint_text::internal::WrittenFormat;
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 use serde_json::{Map, Value};
 
-/// Copy everything readable in a damaged database to a new one
+/// Save what is readable in a damaged database
 ///
 /// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and
 /// counted. Fingerprints that one table has lost are restored from the others. Prints a line `KIND

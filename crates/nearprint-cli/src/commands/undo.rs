@@ -12,7 +12,7 @@ use crate::args::{GlobalArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, plural};
 
-/// Reverse what `prune` did
+/// Reverse what prune did
 ///
 /// Reads the undo list of `prune` from its end to its beginning. Moved
 /// files are moved back, hard links become files of their own again, and deleted byte-identical copies are copied

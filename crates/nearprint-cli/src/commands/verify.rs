@@ -7,7 +7,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::print_message;
 
-/// Check every byte of a database
+/// Check every byte
 ///
 /// Checks checksums, order, counts, padding, and the sums that all tables of a run must share.
 /// Prints one line if the database is sound. Otherwise it prints file, section and offset of all

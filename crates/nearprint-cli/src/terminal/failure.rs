@@ -110,13 +110,13 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
             Some("--restart forgets what that job has kept, and starts over; --again runs anyway")
         }
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
-            Some("`nearprint create --keys` makes a database that has them")
+            Some("`nearprint create --store keys` makes a database that has them")
         }
         TextError::Database(DatabaseProblem::NoTexts { .. }) => {
-            Some("`nearprint create NEW.np --recipe minhash --texts` makes a database that keeps texts")
+            Some("`nearprint create NEW.np --recipe minhash --store texts` makes a database that keeps texts")
         }
         TextError::Database(DatabaseProblem::NoRecipe { .. }) => Some(
-            "`nearprint create NEW.np --recipe minhash --keys` makes a database for documents; with --texts, it \
+            "`nearprint create NEW.np --recipe minhash --store keys` makes a database for documents; with --store texts, it \
              also keeps their texts",
         ),
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
@@ -305,11 +305,11 @@ impl Failure {
                 name => reader_of(name).map(|reader| format!("`{reader}` writes the text of a {name}").into()),
             },
             Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
-                Some(format!("`nearprint create NEW.np --recipe {} --texts` makes a database that does", Recipe::DEFAULT).into())
+                Some(format!("`nearprint create NEW.np --recipe {} --store texts` makes a database that does", Recipe::DEFAULT).into())
             }
             Self::Text(TextError::Database(DatabaseProblem::NoRecipe { .. })) => Some(
                 format!(
-                    "`nearprint create NEW.np --recipe {} --keys` makes a database for documents, with --texts one \
+                    "`nearprint create NEW.np --recipe {} --store keys` makes a database for documents, with --store texts one \
                      that also keeps their texts",
                     Recipe::DEFAULT
                 )
@@ -337,9 +337,9 @@ impl Failure {
                 "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` recovers what can be read",
             ),
             Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing is lost"),
-            Self::Engine(Error::Mismatch { .. }) => {
-                Some("build the runs with the -k, --layout, --recipe, --keys and --texts of the database")
-            }
+            Self::Engine(Error::Mismatch { .. }) => Some(
+                "build the runs with the -k, --layout, --recipe, --store keys and --store texts of the database",
+            ),
             Self::Engine(Error::Overlap { .. }) => {
                 Some("build the runs again with `--first-id N`, where N is above all other ids")
             }

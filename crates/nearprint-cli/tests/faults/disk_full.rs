@@ -183,7 +183,7 @@ fn a_full_disk_is_freed_from_within() {
     succeeds(command("build", &path, &[], rows(0..600_000)));
     assert_eq!(fs::metadata(&reserve).unwrap().len(), 1 << 20);
     for batch in [600_000..604_000, 604_000..612_000] {
-        succeeds(command("add", &path, &["--no-merge"], rows(batch)));
+        succeeds(command("add", &path, &["--merge-rate", "0"], rows(batch)));
     }
     let fill = || {
         let mut ballast =
@@ -195,7 +195,7 @@ fn a_full_disk_is_freed_from_within() {
     // Insertions leave the reserve alone.
     command("add", &path, &[], rows(700_000..700_010)).expect(1).says(&["no space left"]);
     assert!(reserve.exists());
-    succeeds(command("delete", &path, &["--id-range", "600000..611999"], vec![]));
+    succeeds(command("delete", &path, &["--id", "600000..611999"], vec![]));
     assert_eq!(count(), 600_000);
     fill();
     // The large run has no room, and those that have nothing but deleted rows are gone.

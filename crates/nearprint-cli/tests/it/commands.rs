@@ -71,8 +71,8 @@ fn a_database_is_built_and_queried() {
         explained.contains("a query at k = 3") && explained.contains("MB more while it works"),
         "{explained}"
     );
-    assert!(succeeds(at, "explain -n 1000000 -k 3", b"").contains("4 > 3"));
-    assert!(succeeds(at, "explain -n 50000000 -k 3 --layout rotations:3", b"").contains("rotations:3"));
+    assert!(succeeds(at, "explain --rows 1000000 -k 3", b"").contains("4 > 3"));
+    assert!(succeeds(at, "explain --rows 50000000 -k 3 --layout rotations:3", b"").contains("rotations:3"));
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
         ("o.jsonl", b"{\"fingerprint\":-1}\n", &["o.jsonl:1"]),
         ("p.jsonl", b"{\"fingerprint\":1,\"id\":-1}\n", &["p.jsonl:1", "no id"]),
         ("q.txt", b"-5\n", &["q.txt:1"]),
-        ("r.tsv", b"1\t2\n3\t4\tkey\n", &["r.tsv:2", "--keys"]),
-        ("s.csv", b"1,2,\n3,,key\n", &["s.csv:2", "--keys"]),
+        ("r.tsv", b"1\t2\n3\t4\tkey\n", &["r.tsv:2", "--store keys"]),
+        ("s.csv", b"1,2,\n3,,key\n", &["s.csv:2", "--store keys"]),
     ];
     for (name, content, words) in cases {
         fs::write(at.join(name), content).unwrap();

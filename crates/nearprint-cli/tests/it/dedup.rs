@@ -268,13 +268,13 @@ fn texts_decide_where_they_are_asked() {
     assert!(duplicates(&never) > 0 && never.1.lines().all(same));
     for keep in ["first", "longest"] {
         let without = run(&format!("--confirm jaccard:0.8 --keep {keep}"));
-        succeeds(at, "create plain.np --keys -k 12 --recipe minhash", b"");
+        succeeds(at, "create plain.np --store keys -k 12 --recipe minhash", b"");
         fails(
             at,
             "dedup in.jsonl -o x --db plain.np --confirm edit:0.1",
             b"",
             2,
-            &["keeps no texts", "--texts"],
+            &["keeps no texts", "--store texts"],
         );
         assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np")), without);
         let again = run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --again"));
@@ -324,8 +324,8 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, "dedup in.jsonl -o out --confirm jaccard", b"", 2, &["jaccard:X"]);
     fails(at, "dedup missing.jsonl -o out", b"", 1, &["missing.jsonl"]);
     succeeds(at, "create plain.np", b"");
-    fails(at, "dedup in.jsonl -o out --db plain.np", b"", 2, &["plain.np", "--keys"]);
-    succeeds(at, "create cjk.np --keys --recipe cjk", b"");
+    fails(at, "dedup in.jsonl -o out --db plain.np", b"", 2, &["plain.np", "--store keys"]);
+    succeeds(at, "create cjk.np --store keys --recipe cjk", b"");
     fails(
         at,
         "dedup in.jsonl -o out --db cjk.np --recipe simhash",
@@ -476,7 +476,7 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
     let input = [("A", there), ("A", back), ("B", back)];
     let input = input.map(|(key, text)| format!("{{\"id\":\"{key}\",\"text\":\"{text}\"}}\n")).concat();
     fs::write(at.join("in.jsonl"), &input).unwrap();
-    let create = ["create", "seen.np", "--texts", "--recipe", "minhash shingle=1"];
+    let create = ["create", "seen.np", "--store", "texts", "--recipe", "minhash shingle=1"];
     assert_eq!(run(env!("CARGO_BIN_EXE_nearprint"), at, &create, b"").code, 0);
     for (more, kept) in
         [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np --min-tokens 1 --again", 0)]
@@ -546,8 +546,8 @@ fn inputs_are_compared_against_collections_that_stay_as_they_are() {
         }
     }
     assert!(met.lines().count() > 20 && kept.lines().count() > 20, "{met}");
-    succeeds(at, "create b.np --recipe minhash --keys", b"");
-    succeeds(at, "create empty.np --recipe minhash --keys", b"");
+    succeeds(at, "create b.np --recipe minhash --store keys", b"");
+    succeeds(at, "create empty.np --recipe minhash --store keys", b"");
     let before = fs::read_dir(at.join("empty.np")).unwrap().count();
     for against in ["b", "b.jsonl", "b/1.jsonl --against b/2.jsonl", "empty.np --against b.jsonl"] {
         let line =

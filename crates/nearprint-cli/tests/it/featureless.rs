@@ -105,20 +105,21 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
     let changed = format!("{} {}", words[..39].join(" "), "other");
     let text = format!("{{\"text\":\"{}\"}}\n{{\"text\":\"{changed}\"}}\n", words.join(" "));
     write(at, "in.jsonl", &text);
-    succeeds(at, "create seen.np --keys --texts", b"");
+    succeeds(at, "create seen.np --store texts", b"");
     let prints = succeeds(at, "fingerprint in.jsonl --recipe minhash", b"");
     let columns = prints.lines().map(|line| line.replace('\t', ",") + "\n").collect::<String>();
     let built = nearprint(
         at,
-        "build built.np --width 256 --keys --input-format csv --columns fingerprint,key",
+        "build built.np --width 256 --store keys --input-format csv --columns fingerprint,key",
         columns.as_bytes(),
     );
     assert_eq!(built.code, 0, "{}", built.err);
     assert!(built.err.contains("all bits are compared"), "{}", built.err);
-    let of_recipe = "build right.np --recipe minhash --keys --input-format csv --columns fingerprint,key";
+    let of_recipe =
+        "build right.np --recipe minhash --store keys --input-format csv --columns fingerprint,key";
     let built = nearprint(at, of_recipe, columns.as_bytes());
     assert!(built.code == 0 && !built.err.contains("bits are compared"), "{}", built.err);
-    let explicit = "build hamming.np --width 256 -k 31 --layout rotations:4 --keys --input-format csv \
+    let explicit = "build hamming.np --width 256 -k 31 --layout rotations:4 --store keys --input-format csv \
                     --columns fingerprint,key";
     let built = nearprint(at, explicit, columns.as_bytes());
     assert!(built.code == 0 && !built.err.contains("bits are compared"), "{}", built.err);
@@ -135,11 +136,11 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
         assert!(!outcome.err.contains("all bits are compared"), "{line}: {}", outcome.err);
     }
 
-    let command = "nearprint create NEW.np --recipe minhash --keys";
+    let command = "nearprint create NEW.np --recipe minhash --store keys";
     for name in ["seen.np", "built.np"] {
         for more in ["", "--confirm jaccard:0.5", "--unit line", "--dry-run", "--keep longest"] {
             let line = format!("dedup in.jsonl -o out.jsonl --db {name} {more}");
-            fails(at, &line, b"", 2, &[name, "has no recipe", command, "--texts"]);
+            fails(at, &line, b"", 2, &[name, "has no recipe", command, "--store texts"]);
         }
         let recipe = if name == "seen.np" { "simhash" } else { "minhash" };
         let line = format!("dedup in.jsonl -o out.jsonl --db {name} --recipe {recipe}");
@@ -147,9 +148,9 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
         assert!(!at.join("out.jsonl").exists());
         assert!(!succeeds(at, &format!("stats {name}"), b"").contains("clean="), "nothing was stored");
     }
-    fails(at, "dedup in.jsonl -o out.jsonl --db right.np --confirm jaccard:0.5", b"", 2, &["--texts"]);
+    fails(at, "dedup in.jsonl -o out.jsonl --db right.np --confirm jaccard:0.5", b"", 2, &["--store texts"]);
     succeeds(at, &command["nearprint ".len()..], b"");
-    succeeds(at, "create texts.np --recipe minhash --keys --texts", b"");
+    succeeds(at, "create texts.np --recipe minhash --store texts", b"");
     for (db, more) in [("NEW.np", ""), ("texts.np", "--confirm jaccard:0.5"), ("made.np", "")] {
         let outcome = nearprint(at, &format!("dedup in.jsonl -o out.jsonl --db {db} {more}"), b"");
         assert!(outcome.err.contains("2 documents, 1 kept, 1 duplicates"), "{db}: {}", outcome.err);

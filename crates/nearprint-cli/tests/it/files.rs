@@ -11,7 +11,7 @@ fn shards_are_all_rows_once() {
     let expected = text(&database::<u64>(at));
     let shards: String = ["00-3f", "40", "41-C0", "c1-ff"]
         .iter()
-        .map(|prefix| succeeds(at, &format!("export db --prefix {prefix}"), b""))
+        .map(|prefix| succeeds(at, &format!("export db --range {prefix}"), b""))
         .collect();
     assert_eq!(shards, expected);
     let wanted: String = expected
@@ -19,13 +19,13 @@ fn shards_are_all_rows_once() {
         .filter(|line| line.split('\t').next().unwrap().parse::<u64>().unwrap() >> 56 == 0x41)
         .map(|line| format!("{line}\n"))
         .collect();
-    assert_eq!(succeeds(at, "export db --prefix 41", b""), wanted);
-    let npy = succeeds(at, "export db --prefix 41 --format npy -o shard.npy", b"");
+    assert_eq!(succeeds(at, "export db --range 41", b""), wanted);
+    let npy = succeeds(at, "export db --range 41 --format npy -o shard.npy", b"");
     assert_eq!(npy, "");
     let len = fs::read(at.join("shard.npy")).unwrap().len();
     assert_eq!(len, 128 + 8 * wanted.lines().count());
     for prefix in ["3f-00", "x", "3"] {
-        fails(at, &format!("export db --prefix {prefix}"), b"", 2, &["leading bytes"]);
+        fails(at, &format!("export db --range {prefix}"), b"", 2, &["leading bytes"]);
     }
 }
 

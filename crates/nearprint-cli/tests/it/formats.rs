@@ -115,7 +115,7 @@ fn every_format_gives_the_same_rows<F: Fingerprint>() {
         .filter(|row| digits(row.fingerprint).starts_with(&prefix))
         .map(|row| text(&[*row]))
         .collect();
-    assert_eq!(succeeds(at, &format!("export a.txt.np --prefix {prefix}"), b""), within);
+    assert_eq!(succeeds(at, &format!("export a.txt.np --range {prefix}"), b""), within);
     let other = if width == 64 { 128 } else { 64 };
     fails(at, &format!("export a.txt.np --format u{other}"), b"", 2, &[&format!("{width} bits")]);
 }
@@ -377,7 +377,7 @@ fn columns_can_be_named() {
     let hash = |digit: char| digit.to_string().repeat(64);
     let frames = format!("{}\tchair.mp4:0\n{}\tchair.mp4:1\n", hash('e'), hash('1'));
     fs::write(at.join("frames.tsv.gz"), gzip(frames.as_bytes())).unwrap();
-    succeeds(at, "build frames frames.tsv.gz --width 256 -k 31 --keys --columns fingerprint,key", b"");
+    succeeds(at, "build frames frames.tsv.gz --width 256 -k 31 --store keys --columns fingerprint,key", b"");
     let keys =
         |out: &str| out.lines().map(|line| line.rsplit_once('\t').unwrap().1.to_string()).collect::<Vec<_>>();
     assert_eq!(keys(&succeeds(at, "export frames", b"")), ["chair.mp4:1", "chair.mp4:0"]);
@@ -388,7 +388,7 @@ fn columns_can_be_named() {
     assert_eq!(keys(&found), ["chair.mp4:0", "chair.mp4:1"]);
 
     let cells = "a,5,7\nb,,8\n";
-    succeeds(at, "build csv --keys --input-format csv --columns key,id,fingerprint", cells.as_bytes());
+    succeeds(at, "build csv --store keys --input-format csv --columns key,id,fingerprint", cells.as_bytes());
     let exported = succeeds(at, "export csv", b"");
     assert_eq!(exported.lines().next(), Some("7\t5\ta"));
     assert_eq!(keys(&exported), ["a", "b"]);
@@ -405,7 +405,13 @@ fn columns_can_be_named() {
     );
     succeeds(at, "build few --input-format tsv --columns fingerprint", b"7\tx\ty\n");
     assert_eq!(succeeds(at, "export few", b""), "7\t0\n");
-    fails(at, "build bad --input-format csv --columns fingerprint,key", b"7,a\n", 5, &["input:1", "--keys"]);
+    fails(
+        at,
+        "build bad --input-format csv --columns fingerprint,key",
+        b"7,a\n",
+        5,
+        &["input:1", "--store keys"],
+    );
     for columns in ["key,id", "fingerprint,fingerprint", "fingerprint,id,id", "fingerprint,name"] {
         let line = format!("build bad --input-format csv --columns {columns}");
         fails(at, &line, b"7,1\n", 2, &["--columns"]);
@@ -424,14 +430,14 @@ fn regression_floats_in_parquet_are_refused_and_dictionaries_are_read() {
     write_parquet(at, "ids.parquet", vec![("fingerprint", numbers()), ("id", floats())]);
     write_parquet(at, "keys.parquet", vec![("fingerprint", numbers()), ("key", floats())]);
     for name in ["prints", "ids", "keys"] {
-        let line = format!("build {name}.np {name}.parquet --keys");
+        let line = format!("build {name}.np {name}.parquet --store keys");
         fails(at, &line, b"", 5, &[&format!("{name}.parquet:1"), "floating-point"]);
     }
     let categories: DictionaryArray<Int8Type> =
         vec![Some("x"), Some("y"), None, Some("x")].into_iter().collect();
     let numbers = Arc::new(UInt64Array::from(vec![7, 8, 9, 10]));
     write_parquet(at, "categories.parquet", vec![("fingerprint", numbers), ("key", Arc::new(categories))]);
-    succeeds(at, "build categories.np categories.parquet --keys", b"");
+    succeeds(at, "build categories.np categories.parquet --store keys", b"");
     let keys: Vec<String> = succeeds(at, "export categories.np", b"")
         .lines()
         .map(|line| line.split('\t').nth(2).unwrap().to_string())

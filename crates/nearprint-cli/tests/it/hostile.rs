@@ -173,11 +173,11 @@ fn regression_rows_with_too_many_or_too_few_cells_are_errors() {
         ("--input-format csv", "id,fingerprint,id\n1,7,2\n", "two columns named \"id\""),
         ("--input-format csv", "fingerprint,fingerprint\n1,7\n", "two columns named \"fingerprint\""),
     ] {
-        fails(at, &format!("build x.np {more} --keys"), input.as_bytes(), 5, &[why]);
+        fails(at, &format!("build x.np {more} --store keys"), input.as_bytes(), 5, &[why]);
         assert!(!at.join("x.np").exists());
     }
     // Without a header, ids and keys may be missing; other columns may not be needed.
-    succeeds(at, "build c.np --keys --input-format tsv", b"7\t1\tk\n8\n9\t3\n");
+    succeeds(at, "build c.np --store keys --input-format tsv", b"7\t1\tk\n8\n9\t3\n");
     succeeds(at, "build a.np --input-format tsv --columns fingerprint,id", b"7\t1\tmore\n8\t2\tmore\n");
     succeeds(at, "build b.np --input-format csv", b"id,more,fingerprint,more\n1,x,7,y\n2,,8,\n");
     assert_eq!(succeeds(at, "export a.np", b""), "7\t1\n8\t2\n");
@@ -238,7 +238,7 @@ fn regression_outputs_inside_a_database_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
-    succeeds(at, "create s.np --keys --recipe simhash", b"");
+    succeeds(at, "create s.np --store keys --recipe simhash", b"");
     succeeds(at, "dedup in.jsonl -o out.jsonl --db s.np --key-field id", b"");
     succeeds(at, "build other.np", b"1 1\n");
     fs::hard_link(at.join("s.np/00000001.rows"), at.join("innocent")).unwrap();
@@ -309,10 +309,10 @@ fn regression_messages_and_columns_hold_no_control_characters() {
 
     let key = "\x1b[2J\x00\x0b\x0c\x7f";
     let json = format!("{{\"fingerprint\":7,\"id\":1,\"key\":{}}}\n", serde_json::Value::from(key));
-    succeeds(at, "build keyed.np --keys --input-format jsonl", json.as_bytes());
+    succeeds(at, "build keyed.np --store keys --input-format jsonl", json.as_bytes());
     let exported = succeeds(at, "export keyed.np", b"");
     assert_eq!(exported, "7\t1\t\\x1b[2J\\x00\\x0b\\x0c\\x7f\n");
-    succeeds(at, "build again.np --keys --input-format tsv", exported.as_bytes());
+    succeeds(at, "build again.np --store keys --input-format tsv", exported.as_bytes());
     assert_eq!(
         succeeds(at, "export again.np --format jsonl", b""),
         succeeds(at, "export keyed.np --format jsonl", b"")

@@ -135,7 +135,7 @@ fn regression_a_restarted_job_leaves_what_others_have_ingested() {
     let job = "dedup mine.jsonl -o kept.jsonl --db db --key-field url --recipe simhash -q";
     succeeds(at, job, b"");
     let prints = succeeds(at, "fingerprint foreign.jsonl --key-field url --recipe simhash --header", b"");
-    succeeds(at, "build part - --runs-only --keys --hashes", prints.as_bytes());
+    succeeds(at, "build part - --runs-only --store hashes", prints.as_bytes());
     succeeds(at, "ingest db part -q", b"");
     let foreign = || succeeds(at, "export db", b"").matches("foreign").count();
     assert_eq!(foreign(), 30);

@@ -53,19 +53,19 @@ fn every_format_with_names_gives_keys() {
     ];
     for (name, content) in inputs {
         fs::write(at.join(name), content).unwrap();
-        succeeds(at, &format!("build {name}.np {name} --keys"), b"");
+        succeeds(at, &format!("build {name}.np {name} --store keys"), b"");
         assert_eq!(succeeds(at, &format!("export {name}.np"), b""), expected, "{name}");
-        succeeds(at, &format!("create {name}.texts --texts"), b"");
+        succeeds(at, &format!("create {name}.texts --store texts"), b"");
         succeeds(at, &format!("add {name}.texts {name}"), b"");
         assert_eq!(succeeds(at, &format!("export {name}.texts"), b""), expected, "{name}");
     }
     let named = b"{\"fingerprint\":7,\"id\":1,\"_id\":{\"$oid\":\"q\"}}\n{\"fingerprint\":8,\"id\":2,\"_id\":{\"$oid\":5}}\n";
-    succeeds(at, "build named.np --keys --input-format jsonl --key-field _id.$oid", named);
+    succeeds(at, "build named.np --store keys --input-format jsonl --key-field _id.$oid", named);
     assert_eq!(succeeds(at, "export named.np", b""), "7\t1\tq\n8\t2\t5\n");
     let columns = b"url,fingerprint\nu,5\n";
-    succeeds(at, "build column.np --keys --input-format csv --key-field url", columns);
+    succeeds(at, "build column.np --store keys --input-format csv --key-field url", columns);
     assert!(succeeds(at, "export column.np", b"").ends_with("\tu\n"));
-    succeeds(at, "build text.np --keys", b"7 1\n8\n");
+    succeeds(at, "build text.np --store keys", b"7 1\n8\n");
     assert_eq!(succeeds(at, "export text.np", b""), "7\t1\t\n8\t2\t\n");
 }
 
@@ -82,13 +82,13 @@ fn an_export_is_read_back_as_it_was() {
             format!("{}\n", serde_json::json!({"fingerprint": fingerprint, "id": id, "key": key}))
         })
         .collect();
-    succeeds(at, "build db --keys --input-format jsonl", lines.as_bytes());
+    succeeds(at, "build db --store keys --input-format jsonl", lines.as_bytes());
     let exported = succeeds(at, "export db", b"");
     assert!(exported.lines().count() > 450);
-    succeeds(at, "build tsv --keys --input-format tsv", exported.as_bytes());
+    succeeds(at, "build tsv --store keys --input-format tsv", exported.as_bytes());
     assert_eq!(succeeds(at, "export tsv", b""), exported);
     let objects = succeeds(at, "export db --format jsonl", b"");
-    succeeds(at, "build jsonl --keys --input-format jsonl", objects.as_bytes());
+    succeeds(at, "build jsonl --store keys --input-format jsonl", objects.as_bytes());
     assert_eq!(succeeds(at, "export jsonl", b""), exported);
     // Files with keys are lists of fingerprints, too.
     let from_list = succeeds(at, "pairs - --input-format tsv -k 1", exported.as_bytes());
@@ -105,17 +105,23 @@ fn a_database_without_keys_takes_no_key_unasked() {
     succeeds(at, "add plain --input-format tsv", b"fingerprint\tkey\tid\n7\tx\t1\n");
     succeeds(at, "add plain --input-format jsonl", b"{\"fingerprint\":8,\"id\":2,\"key\":\"y\"}\n");
     assert_eq!(succeeds(at, "export plain", b""), "7\t1\n8\t2\n");
-    fails(at, "add plain --input-format tsv", b"9\t3\n9\t4\tx\n", 5, &["standard input:2", "--keys"]);
-    fails(at, "build other --input-format csv", b"9,4,x\n", 5, &["standard input:1", "--keys"]);
+    fails(at, "add plain --input-format tsv", b"9\t3\n9\t4\tx\n", 5, &["standard input:2", "--store keys"]);
+    fails(at, "build other --input-format csv", b"9,4,x\n", 5, &["standard input:1", "--store keys"]);
     let long = format!("fingerprint,key\n7,a\n7,{}\n", "k".repeat(65_537));
-    fails(at, "build other --keys --input-format csv", long.as_bytes(), 5, &["standard input:3", "65536"]);
+    fails(
+        at,
+        "build other --store keys --input-format csv",
+        long.as_bytes(),
+        5,
+        &["standard input:3", "65536"],
+    );
     for (input, words) in
         [("{\"fingerprint\":7,\"key\":[1]}\n", "no key"), ("{\"fingerprint\":7,\"key\":true}\n", "no key")]
     {
-        let line = "build other --keys --input-format jsonl";
+        let line = "build other --store keys --input-format jsonl";
         fails(at, line, input.as_bytes(), 5, &["standard input:1", words]);
     }
-    let line = "build other --keys --key-field url --input-format";
+    let line = "build other --store keys --key-field url --input-format";
     fails(at, &format!("{line} jsonl"), b"{\"fingerprint\":7}\n", 5, &["no field \"url\""]);
     fails(at, &format!("{line} tsv"), b"fingerprint\n7\n", 5, &["no column named \"url\""]);
     assert!(!at.join("other").exists());
@@ -125,7 +131,7 @@ fn a_database_without_keys_takes_no_key_unasked() {
 fn upsert_replaces_what_a_key_had() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    succeeds(at, "build db --keys --input-format tsv", b"7\t\ta\n8\t5\tb\n");
+    succeeds(at, "build db --store keys --input-format tsv", b"7\t\ta\n8\t5\tb\n");
     succeeds(at, "add db --upsert --input-format tsv", b"9\t\ta\n10\t5\tc\n11\t6\n");
     assert_eq!(succeeds(at, "export db", b""), format!("9\t{ID_OF_A}\ta\n10\t5\tc\n11\t6\t\n"));
     let again = nearprint(at, "add db --input-format tsv", b"9\t\ta\n");
@@ -139,16 +145,16 @@ fn upsert_replaces_what_a_key_had() {
 fn a_column_of_parquet_gives_keys() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    succeeds(at, "build keyed --keys --input-format tsv", b"7\t1\ta\n7\t1\t\xc3\xa9 b\n8\t2\n");
+    succeeds(at, "build keyed --store keys --input-format tsv", b"7\t1\ta\n7\t1\t\xc3\xa9 b\n8\t2\n");
     succeeds(at, "export keyed -o keyed.parquet --format parquet", b"");
-    succeeds(at, "build again keyed.parquet --keys", b"");
+    succeeds(at, "build again keyed.parquet --store keys", b"");
     assert_eq!(succeeds(at, "export again", b""), succeeds(at, "export keyed", b""));
     // Any column of strings or numbers may hold keys.
     succeeds(at, "build plain", b"7 1\n8 2\n");
     succeeds(at, "export plain -o rows.parquet --format parquet", b"");
-    succeeds(at, "build db rows.parquet --keys --key-field id", b"");
+    succeeds(at, "build db rows.parquet --store keys --key-field id", b"");
     assert_eq!(succeeds(at, "export db", b""), "7\t1\t1\n8\t2\t2\n");
-    fails(at, "build other rows.parquet --keys --key-field url", b"", 5, &["no column named \"url\""]);
+    fails(at, "build other rows.parquet --store keys --key-field url", b"", 5, &["no column named \"url\""]);
 }
 
 #[test]
@@ -156,7 +162,7 @@ fn regression_deleting_a_key_leaves_other_keys_and_rows_of_the_same_id() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let rows = "1\t10\tk1\n2\t10\tk2\n3\t10\n4\t11\tk3\n4\t11\tk4\n5\t12\tk1\n";
-    succeeds(at, "build db --keys --input-format tsv", rows.as_bytes());
+    succeeds(at, "build db --store keys --input-format tsv", rows.as_bytes());
     let deleted = nearprint(at, "delete db --key k1", b"").err;
     assert!(deleted.contains("deleted 2 rows"), "{deleted}");
     assert_eq!(succeeds(at, "export db", b""), "2\t10\tk2\n3\t10\t\n4\t11\tk3\n4\t11\tk4\n");
@@ -174,7 +180,7 @@ fn regression_numbers_are_keys_as_they_stand() {
     let at = home.path();
     let keys = ["12345678901234567890123", "12345678901234567890124", "1.50e3", "-0", "{\"b\":1,\"a\":[2]}"];
     let lines: String = keys.iter().map(|key| format!("{{\"fingerprint\":5,\"key\":{key}}}\n")).collect();
-    succeeds(at, "build db --keys --input-format jsonl", lines.as_bytes());
+    succeeds(at, "build db --store keys --input-format jsonl", lines.as_bytes());
     let exported = succeeds(at, "export db", b"");
     let mut found: Vec<&str> = exported.lines().map(|line| line.split('\t').nth(2).unwrap()).collect();
     let mut expected = keys.to_vec();
@@ -183,7 +189,7 @@ fn regression_numbers_are_keys_as_they_stand() {
     assert_eq!(found, expected);
     fails(
         at,
-        "build other --keys --input-format jsonl",
+        "build other --store keys --input-format jsonl",
         b"{\"fingerprint\":5,\"key\":[1]}\n",
         5,
         &["\"key\""],
@@ -195,7 +201,7 @@ fn rows_are_deleted_by_lists_and_prefixes_of_keys_and_by_ranges_of_ids() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let rows: String = (0..40).map(|n| format!("{n}\t{n}\tkey {}\\n{n}\n", n % 4)).collect();
-    succeeds(at, "build db --keys --input-format tsv", rows.as_bytes());
+    succeeds(at, "build db --store keys --input-format tsv", rows.as_bytes());
     let ids = || -> Vec<u64> {
         let exported = succeeds(at, "export db", b"");
         exported.lines().map(|line| line.split('\t').nth(1).unwrap().parse().unwrap()).collect()
@@ -210,16 +216,16 @@ fn rows_are_deleted_by_lists_and_prefixes_of_keys_and_by_ranges_of_ids() {
     fs::write(at.join("list"), "key 2\n2\0key 3\n3").unwrap();
     deleted("delete db --keys list -0", b"", "2 rows");
     assert_eq!(ids(), (4..40).collect::<Vec<_>>());
-    deleted("delete db --id-range 4..19", b"", "16 rows");
-    deleted("delete db --id-range 0..19", b"", "0 rows");
+    deleted("delete db --id 4..19", b"", "16 rows");
+    deleted("delete db --id 0..19", b"", "0 rows");
     assert_eq!(ids(), (20..40).collect::<Vec<_>>());
     deleted("delete db", b"20\n21\n", "2 ids");
     assert!(nearprint(at, "delete db --key-prefix", b"").code == 2);
     for (line, why) in [
-        ("delete db --id-range 5..4", "two ids in order"),
-        ("delete db --id-range 5", "two ids in order"),
+        ("delete db --id 5..4", "two ids in order"),
+        ("delete db --id 5", "two ids in order"),
         ("delete db list --keys list", "cannot be used"),
-        ("delete db --key a --id-range 5..6", "cannot be used"),
+        ("delete db --key a --id 5..6", "cannot be used"),
         ("delete db -0", "--keys"),
     ] {
         fails(at, line, b"", 2, &[why]);

@@ -240,7 +240,7 @@ fn regression_what_another_command_is_for_is_refused_with_it() {
     );
     assert!(succeeds(at, "scan one.jsonl two.jsonl", b"").starts_with("2 copies\t"));
     fails(at, "compare one.jsonl two.jsonl", b"", 2, &["nearprint dedup one.jsonl two.jsonl -o OUT"]);
-    succeeds(at, "create seen.np --recipe minhash --keys", b"");
+    succeeds(at, "create seen.np --recipe minhash --store keys", b"");
     for command in ["scan seen.np", "dedup seen.np -o out.txt"] {
         fails(at, command, b"", 2, &["seen.np is a database", "nearprint clusters seen.np"]);
     }

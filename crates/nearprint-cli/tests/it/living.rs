@@ -46,12 +46,11 @@ fn runs_are_merged_when_they_are_asked_to_be() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     succeeds(at, "create db", b"");
-    (0..9).for_each(|i| drop(succeeds(at, "add db --no-merge", format!("{i}\n").as_bytes())));
+    (0..9).for_each(|i| drop(succeeds(at, "add db --merge-rate 0", format!("{i}\n").as_bytes())));
     assert!(succeeds(at, "stats db", b"").contains("runs\t9\n"));
     succeeds(at, "add db --merge-rate 20M", b"9\n");
     assert!(!succeeds(at, "stats db", b"").contains("runs\t10\n"));
     assert_eq!(export(at).lines().count(), 10);
-    fails(at, "add db --merge-rate 20M --no-merge", b"", 2, &["--no-merge"]);
 }
 
 #[test]

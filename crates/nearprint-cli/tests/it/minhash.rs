@@ -62,7 +62,7 @@ fn a_database_of_bands_answers_like_its_recipe() {
     let home = home();
     let at = home.path();
     let prints = succeeds(at, "fingerprint one.txt near.txt other.txt --recipe minhash", b"");
-    let line = "build db.np --recipe minhash --keys --columns fingerprint,key --input-format tsv";
+    let line = "build db.np --recipe minhash --store keys --columns fingerprint,key --input-format tsv";
     succeeds(at, line, prints.as_bytes());
     let stats = succeeds(at, "stats db.np", b"");
     for expected in ["layout\tbands:10x16\n", "k\t12\n", "width\t256\n"] {
@@ -103,7 +103,7 @@ fn layouts_follow_from_recipes_and_must_not_contradict_them() {
     fails(at, "create c.np --layout bands:9x20 --width 256", b"", 2, &["76 of 256 bits", "needs 96"]);
     fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:10x16"]);
     fails(at, "create c.np --layout bands:2x16 --recipe simhash", b"", 2, &["makes no bands"]);
-    let explained = succeeds(at, "explain -n 1000 --recipe minhash --similarity 0.8", b"");
+    let explained = succeeds(at, "explain --rows 1000 --recipe minhash --similarity 0.8", b"");
     for line in [
         "bands:7x16",
         "in at most 30 of 144 bits (24 where one band is equal)",
@@ -112,8 +112,8 @@ fn layouts_follow_from_recipes_and_must_not_contradict_them() {
     ] {
         assert!(explained.contains(line), "{line}: {explained}");
     }
-    assert!(!succeeds(at, "explain -n 1000 --recipe minhash -k 5", b"").contains("similarity"));
-    let explained = succeeds(at, "explain -n 10000000 --width 256 --layout bands:10x16", b"");
+    assert!(!succeeds(at, "explain --rows 1000 --recipe minhash -k 5", b"").contains("similarity"));
+    let explained = succeeds(at, "explain --rows 10000000 --width 256 --layout bands:10x16", b"");
     assert!(explained.contains("bands:10x16") && explained.contains("k = 12"), "{explained}");
 }
 
@@ -135,10 +135,10 @@ fn deduplication_remembers_bands() {
     fails(at, "dedup near.jsonl -o x --db seen.np --recipe simhash", b"", 2, &["256 bits"]);
     fails(at, "dedup near.jsonl -o x --db seen.np --rows 3", b"", 2, &["--rows"]);
     // Without a recipe, nothing says how fingerprints are made, whatever the bands.
-    succeeds(at, "create old.np --keys", b"");
-    succeeds(at, "create bands.np --keys --width 256 --layout bands:6x24", b"");
+    succeeds(at, "create old.np --store keys", b"");
+    succeeds(at, "create bands.np --store keys --width 256 --layout bands:6x24", b"");
     for line in ["dedup first.jsonl -o out4 --db old.np", "dedup first.jsonl -o out5 --db bands.np"] {
-        fails(at, line, b"", 2, &["has no recipe", "--recipe minhash --keys"]);
+        fails(at, line, b"", 2, &["has no recipe", "--recipe minhash --store keys"]);
     }
     let given = "dedup first.jsonl -o out6 --db bands.np --recipe minhash --hash minhash:6x24,2";
     fails(at, given, b"", 2, &["has no recipe"]);

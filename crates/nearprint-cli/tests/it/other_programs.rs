@@ -144,8 +144,8 @@ fn options_of_other_programs_get_a_hint() {
 fn inverted_matches_are_the_rest() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    succeeds(at, "build a.np --keys", b"1\t1\tone\n");
-    succeeds(at, "build b.np --keys", b"255\t2\ttwo\n");
+    succeeds(at, "build a.np --store keys", b"1\t1\tone\n");
+    succeeds(at, "build b.np --store keys", b"255\t2\ttwo\n");
     let queries = b"3\tnear one\n254\tnear two\n65535\tfar\n0xffff00000000\tfarther\n";
     let found = |options: &str| succeeds(at, &format!("query {options} - -k 2 -v"), queries);
     assert_eq!(found("a.np"), "254\tnear two\n65535\tfar\n281470681743360\tfarther\n");

@@ -30,7 +30,7 @@ fn keys_stand_beside_ids() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     succeeds(at, "build plain", b"7 1\n");
-    succeeds(at, "build keyed --keys --input-format tsv", b"7\t2\ta\\tb\n7\t2\tc\n6\t3\n");
+    succeeds(at, "build keyed --store keys --input-format tsv", b"7\t2\ta\\tb\n7\t2\tc\n6\t3\n");
     let line = "pairs plain keyed --ids -k 1";
     assert_eq!(succeeds(at, line, b""), "1\t2\t0\t\ta\\tb\n1\t2\t0\t\tc\n1\t3\t1\t\t\n");
     let json = succeeds(at, "pairs keyed keyed --ids -k 0 --format json", b"");

@@ -137,7 +137,7 @@ fn pictures_are_looked_up() {
     assert_eq!(lines.lines().count(), 3);
     assert!(lines.lines().all(|line| line.starts_with("0x") && line.len() > 67), "{lines}");
     fs::write(at.join("prints.tsv"), &lines).unwrap();
-    succeeds(at, "build p.np prints.tsv --recipe pdq --keys --columns fingerprint,key", b"");
+    succeeds(at, "build p.np prints.tsv --recipe pdq --store keys --columns fingerprint,key", b"");
     let found = succeeds(at, "query p.np d/sub/half.jpg d/5.png", b"");
     let found: Vec<Vec<&str>> = found.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(found.len(), 2, "{found:?}");
@@ -224,7 +224,7 @@ fn pictures_are_decoded_once_and_compared_with_all() {
         succeeds(at, line, b"");
     }
     fails(at, "dedup d -o x --db p.np", b"", 2, &["p.np"]);
-    succeeds(at, "create t.np --recipe minhash --keys", b"");
+    succeeds(at, "create t.np --recipe minhash --store keys", b"");
     fails(at, "scan d --db t.np", b"", 2, &["no database of pictures"]);
 }
 

@@ -60,7 +60,7 @@ fn what_fingerprint_prints_is_built_added_and_queried() {
             succeeds(at, &format!("build {pipe} -"), printed.as_bytes());
             fs::write(at.join("prints"), &printed).unwrap();
             succeeds(at, &format!("build {file} prints"), b"");
-            succeeds(at, &format!("create {number}.np --keys {created}"), b"");
+            succeeds(at, &format!("create {number}.np --store keys {created}"), b"");
             succeeds(at, &format!("add {number}.np -"), printed.as_bytes());
             let ends = ["", ".tsv", ".jsonl"];
             let end = ends[if options.contains("json") { 2 } else { 1 }];
@@ -119,7 +119,7 @@ fn fingerprints_of_another_recipe_are_refused() {
     // Keys need a place, unless a header names them.
     succeeds(at, "create keyless.np", b"");
     let plain = succeeds(at, &format!("{MAKE} "), b"");
-    fails(at, "add keyless.np -", plain.as_bytes(), 5, &["input:1", "--keys"]);
+    fails(at, "add keyless.np -", plain.as_bytes(), 5, &["input:1", "--store keys"]);
     succeeds(at, "add keyless.np -", printed.as_bytes());
     // Numbers after fingerprints are ids.
     succeeds(at, "build ids.np -", b"5\t7\n6\t8\n");
@@ -133,7 +133,7 @@ fn fingerprints_of_another_recipe_are_refused() {
 fn tables_have_names_where_they_are_wanted() {
     let home = home();
     let at = home.path();
-    let pairs = "build p.np - --keys";
+    let pairs = "build p.np - --store keys";
     succeeds(at, pairs, b"1\ta\n3\tb\n");
     for (line, names, json) in [
         ("pairs p.np", "a\tb\tdistance", r#"{"a":"1","b":"3","distance":1}"#),

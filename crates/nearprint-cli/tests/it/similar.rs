@@ -202,7 +202,7 @@ fn texts_are_looked_up() {
     let found = columns(&found, &[0, 4]);
     let of_a: Vec<&str> = found.iter().filter(|row| row[0] == "a").map(|row| &*row[1]).collect();
     assert!(of_a.starts_with(&["a", "a"]) && of_a.contains(&"b"), "{of_a:?}");
-    succeeds(at, "create narrow.np --recipe simhash --keys", b"");
+    succeeds(at, "create narrow.np --recipe simhash --store keys", b"");
     fails(at, "query seen.np narrow.np --text in.jsonl", b"", 2, &["narrow.np", "64"]);
 
     fails(at, "query seen.np --text in.jsonl -f 7", b"", 2, &["--text", "cannot be used with"]);

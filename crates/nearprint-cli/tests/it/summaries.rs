@@ -21,7 +21,7 @@ fn summaries_are_written() {
     assert!(built["bytes"].as_u64() > Some(0) && built["seconds"].is_f64(), "{built}");
     assert_eq!(counts("add a.np", b"7\t4\n8\t5\n")["rows"], 2);
     assert_eq!(counts("delete a.np", b"4\n")["ids"], 1);
-    assert_eq!(counts("delete a.np --id-range 5..9", b"")["rows"], 1);
+    assert_eq!(counts("delete a.np --id 5..9", b"")["rows"], 1);
     assert_eq!(counts("compact a.np", b"")["rows"], 3);
     assert_eq!(counts("backup a.np b.np", b"")["rows"], 3);
     let shared = counts("backup a.np c.np --base b.np", b"");

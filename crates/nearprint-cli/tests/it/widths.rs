@@ -36,7 +36,7 @@ fn widths_that_contradict_are_refused() {
     for width in [64, 128, 256] {
         succeeds(at, &format!("create d{width} --width {width}"), b"");
         assert!(succeeds(at, &format!("stats d{width}"), b"").contains(&format!("width\t{width}\n")));
-        let explained = succeeds(at, &format!("explain -n 1000000 -k 6 --width {width}"), b"");
+        let explained = succeeds(at, &format!("explain --rows 1000000 -k 6 --width {width}"), b"");
         assert!(explained.contains("a query at k = 6"), "{explained}");
         fails(at, &format!("query d{width} -f 0x00 -k {}", width + 1), b"", 2, &[]);
         fails(at, &format!("pairs d{width} -k {}", width + 1), b"", 2, &[]);

@@ -20,7 +20,7 @@ use nearprint_text::documents::{Encoding, Kind, Records, look_at};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 use records::TwoRecords;
 
-/// Compare two texts or pictures: the distance of their fingerprints, and the words that differ
+/// Show how similar texts or images are, and which words differ
 ///
 /// Prints the distance; on a terminal also the similarity, whether the texts are near-duplicates,
 /// and the words in which they differ. With --quiet, nothing is printed. The fingerprints are

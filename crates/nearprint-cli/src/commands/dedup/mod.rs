@@ -25,7 +25,7 @@ use summary::summarize;
 /// Where output goes that nobody wants.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
-/// Keep the documents that are new, and leave out near-duplicates
+/// Write the records that are new; leave out near-duplicates
 ///
 /// A document is kept if no document near it was kept before. By default, documents are near if they
 /// share 70% of their three-word shingles: see --similarity. MinHash fingerprints find candidates,
@@ -151,7 +151,7 @@ pub(super) struct Args {
     /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
     /// or edit:X (at most X of the characters changed; texts of more than 1,048,576 characters are bad
     /// records). An existing --db must store texts (`create
-    /// --texts`); a new one does
+    /// --store texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// What decides about documents with near fingerprints, and is stored with each kept one: features

@@ -22,7 +22,7 @@ use nearprint_text::internal::{WrittenFormat, push_cell};
 #[cfg(feature = "parquet")]
 use parquet::ParquetExport;
 
-/// Write all rows to a file
+/// Write rows to a file
 ///
 /// Writes `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a
 /// column, the key, and have one line for each key of a row.
@@ -32,7 +32,7 @@ Examples:
   nearprint export corpus.np -o rows.tsv
   nearprint export corpus.np -o rows.parquet
   nearprint export corpus.np -o rows.csv
-  nearprint export corpus.np --prefix 00-3f -o shard0.tsv
+  nearprint export corpus.np --range 00-3f -o shard0.tsv
   nearprint export corpus.np --header | nearprint build copy.np -
   nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
 pub(super) struct Args {
@@ -52,8 +52,8 @@ pub(super) struct Args {
     #[command(flatten)]
     base: BaseArgs,
     /// Only rows whose fingerprint has its leading byte in this range, in hexadecimal: 00-3f, 3f
-    #[arg(long, value_name = "BYTES", value_parser = values::prefix)]
-    prefix: Option<RangeInclusive<u8>>,
+    #[arg(long, value_name = "BYTES", value_parser = values::leading_bytes)]
+    range: Option<RangeInclusive<u8>>,
     /// Only rows with this id
     #[arg(long, value_name = "ID")]
     id: Option<u64>,
@@ -249,17 +249,17 @@ impl Args {
         Ok(table.finish()?)
     }
 
-    /// Visits the rows that `--prefix` and `--id` select, in order. A signal ends it.
+    /// Visits the rows that `--range` and `--id` select, in order. A signal ends it.
     fn visit_rows<E: From<Error>>(
         &self,
         snapshot: &AnySnapshot,
         mut visit: impl FnMut(Row<AnyFingerprint>) -> Result<(), E>,
     ) -> Result<(), E> {
         let leading = |row: &AnyRow<'_>| row.fingerprint.last().map(|word| word.to_be_bytes()[0]);
-        let in_prefix = |row: &AnyRow<'_>| {
-            self.prefix.as_ref().zip(leading(row)).is_none_or(|(prefix, leading)| prefix.contains(&leading))
+        let in_range = |row: &AnyRow<'_>| {
+            self.range.as_ref().zip(leading(row)).is_none_or(|(range, leading)| range.contains(&leading))
         };
-        let is_selected = |row: &AnyRow<'_>| in_prefix(row) && self.id.is_none_or(|id| id == row.id);
+        let is_selected = |row: &AnyRow<'_>| in_range(row) && self.id.is_none_or(|id| id == row.id);
         snapshot.rows()?.visit(|block| {
             if interrupt::check().is_break() {
                 return Err(Error::Interrupted.into());

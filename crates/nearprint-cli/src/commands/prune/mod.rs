@@ -12,7 +12,7 @@ use action::ActionArgs;
 pub(super) use action::{note_leftovers, note_missing};
 use serde_json::{Map, Value};
 
-/// Move, link or delete the duplicates that `scan` shows
+/// Move, link or delete the duplicates that scan shows
 ///
 /// Finds the same groups as `scan` with the same options, keeps the first file of each group, and acts on the others.
 /// Nothing is overwritten. A file that changes while the command runs stays as it is, and is named. The acts are

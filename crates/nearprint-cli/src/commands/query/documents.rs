@@ -29,7 +29,7 @@ impl DocumentLookUp<'_> {
         let mut finder = similar.documents.finder(similar.least)?;
         let mut out = OutputStream::stdout();
         self.results.print_header(&mut out, &match_columns(self.limits, true, false, true))?;
-        let (format, width) = (self.results.format, snapshot.width());
+        let (format, width) = (self.results.format(), snapshot.width());
         for &id in self.ids {
             for words in snapshot.fingerprints_of(id)?.chunks_exact(width.words()) {
                 let mut found = Columns::new(width, Finder::SHAPE);

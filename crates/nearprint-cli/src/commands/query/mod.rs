@@ -22,7 +22,7 @@ use nearprint::{BandLayout, Error, Match, Row, Width};
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
 
-/// Find the stored rows within K bits of given fingerprints, or near given texts or pictures
+/// Find the rows near a fingerprint, text or image
 ///
 /// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
 /// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
@@ -240,7 +240,7 @@ impl QueryRunner<'_> {
     fn run_batch(&mut self) -> Result<(), Failure> {
         let words = std::mem::take(&mut self.pending);
         let keys = self.keys.as_mut().map(std::mem::take);
-        let (limits, format, k, width) = (self.args.limits, self.args.results.format, self.k, self.width);
+        let (limits, format, k, width) = (self.args.limits, self.args.results.format(), self.k, self.width);
         let queries = words.chunks_exact(width.words());
         let key_of = |index: usize| keys.as_ref().map(|keys| keys[index].as_deref());
         let run = |snapshot: &AnySnapshot, visit: MatchVisitor<'_>| {

@@ -39,7 +39,7 @@ impl PictureLookUp {
             let query = path.to_string_lossy();
             let found = self.find(snapshots, &prints.values, k)?;
             if self.limits.is_inverted() {
-                let format = self.results.format;
+                let format = self.results.format();
                 if found.is_empty() {
                     out.write(|out| format.unmatched(out, &query, None))?;
                 }
@@ -48,7 +48,7 @@ impl PictureLookUp {
             for found in found {
                 let row = Row { fingerprint: found.fingerprint, id: found.id };
                 each_key(snapshots, row, |key| {
-                    out.write(|out| self.results.format.picture_match(out, &query, found, key))
+                    out.write(|out| self.results.format().picture_match(out, &query, found, key))
                 })?;
             }
             Ok(())

@@ -58,7 +58,7 @@ impl TextLookUp<'_> {
         reader.check_delimiter()?;
         let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
         self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, true))?;
-        let (most, format) = (self.limits.most(), self.results.format);
+        let (most, format) = (self.limits.most(), self.results.format());
         let read = each(
             &mut reader,
             global.options().get_threads(),

@@ -6,7 +6,7 @@ mod report;
 use std::path::PathBuf;
 
 use super::files::{FilesArgs, Found, Grouping, Mode};
-use crate::args::{GlobalArgs, ReportArgs, SummaryArgs};
+use crate::args::{GlobalArgs, HeaderArgs, ReportArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use nearprint::Error;
@@ -68,9 +68,8 @@ pub(super) struct Args {
     /// Print only the N groups with the most to save; all are counted
     #[arg(long, value_name = "N", help_heading = "Output options")]
     limit: Option<usize>,
-    /// Begin with a line of the names of the columns
-    #[arg(long, help_heading = "Output options")]
-    header: bool,
+    #[command(flatten, next_help_heading = "Output options")]
+    header: HeaderArgs,
     /// Print one JSON object for each group, with all files and their whole paths
     #[arg(long, help_heading = "Output options")]
     json: bool,
@@ -113,7 +112,7 @@ impl Args {
             out.write(|out| print::paths(out, &print::spare(found, shown), self.null))?;
         } else {
             let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, found.root.as_deref());
-            if self.header {
+            if self.header.is_wanted() && !self.json {
                 out.write(|out| printer.write_header(out, found.is_by_similarity))?;
             }
             out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &found.scanned)))?;

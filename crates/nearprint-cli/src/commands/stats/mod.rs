@@ -12,7 +12,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use facts::Facts;
 
-/// Print counts and sizes of a database
+/// Show counts, sizes and settings
 ///
 /// Prints a name and a value on each line. Reads no rows, unless --count is given: the counts are at
 /// the ends of the files.

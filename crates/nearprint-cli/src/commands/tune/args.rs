@@ -62,7 +62,7 @@ The precision holds for these documents. In a collection ten times as large, ten
 pairs are near by chance, but a document has no more near-duplicates. Tune on as many documents \
 as you can, and choose a smaller k for a much larger collection.";
 
-/// Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best
+/// Try settings on a sample of your records and recommend one
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = HELP,

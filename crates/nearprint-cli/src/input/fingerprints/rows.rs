@@ -107,7 +107,7 @@ impl InputRow<'_> {
             }
             (KeyPolicy::Keep, key) => key,
             (KeyPolicy::Refuse, Some(_)) if !self.has_names => {
-                let why = "a column of keys, but the database stores none (create it with --keys)";
+                let why = "a column of keys, but the database stores none (create it with --store keys)";
                 return Err(why.to_string().into());
             }
             _ => None,
