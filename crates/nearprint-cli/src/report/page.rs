@@ -12,7 +12,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-XdatUs3QvS8xMxJZO7udji+swrLEkf6+dAAJEOHSXJg='; \
-    script-src 'sha256-HCSYWQzvKaS+AmRB27+wchEPcWSsSuwFJPAlNuYYQKg='; \
+    script-src 'sha256-7OLIDvFGParAjKVFxN0HTt/BRBvzTjzcECIdhwXwP6g='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.

@@ -95,7 +95,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     run(
         env!("CARGO_BIN_EXE_nearprint"),
         at,
-        &["create", "bare.np", "--store keys", "--recipe", &format!("simhash width={width}")],
+        &["create", "bare.np", "--store", "keys", "--recipe", &format!("simhash width={width}")],
         b"",
     );
     succeeds(at, &format!("dedup in.jsonl -o bare.jsonl --key-field id --db bare.np -k {k}"), b"");

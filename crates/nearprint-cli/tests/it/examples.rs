@@ -129,10 +129,9 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
 /// The commands, and the examples of each.
 fn examples(at: &Path) -> Vec<(String, Vec<String>)> {
     let help = succeeds(at, "--help", b"");
-    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    // Further lines of a description are indented by more.
-    let names = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = names.map(|line| line.split_whitespace().next().unwrap()).filter(|name| *name != "help");
+    let commands = help.split("\nOptions\n").next().unwrap();
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = names.map(|line| line.split_whitespace().next().unwrap()).chain(["completions", "man"]);
     let of = |name: &str| {
         let help = succeeds(at, &format!("{name} --help"), b"");
         let lines = help.replace("Example:\n", "Examples:\n");

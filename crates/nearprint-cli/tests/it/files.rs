@@ -47,7 +47,7 @@ fn completions_and_manual_pages_name_the_commands() {
     assert!(query.contains("fingerprint") && at.join("share/man1/nearprint.1").exists());
     let synopsis =
         query.split(".SH").find(|section| section.starts_with(" SYNOPSIS")).unwrap().replace("\\-", "-");
-    for words in ["nearprint query", "[-k K]", "[-j|--threads N]", "[--similarity S]", "DB|INPUT..."] {
+    for words in ["nearprint query", "[-k K]", "[-j|--threads N]", "[-s|--similarity S]", "DB|INPUT..."] {
         assert!(synopsis.contains(words), "{words}: {synopsis}");
     }
     fs::write(at.join("file"), "").unwrap();

@@ -260,7 +260,7 @@ fn regression_an_input_of_another_command_is_refused_with_its_command() {
     write(at, "docs/b.txt", "one two three four five six");
     write(at, "rec.jsonl", "{\"id\": 1, \"text\": \"one two\"}\n".repeat(2));
     write(at, "rec.csv", "id,text\n1,one two\n");
-    succeeds(at, "create seen.np --recipe minhash --keys", b"");
+    succeeds(at, "create seen.np --recipe minhash --store keys", b"");
     for (line, why, hint) in [
         ("query docs", "docs is a folder of files, not a database", "`nearprint scan docs`"),
         ("stats docs", "docs is a folder of files", "fingerprint docs --header | nearprint build"),
@@ -324,7 +324,7 @@ fn two_records_are_compared_by_their_keys() {
     let line = |(key, text): (usize, &&str)| format!("{{\"id\": \"k{key}\", \"body\": \"{text}\"}}\n");
     write(at, "r.jsonl", texts.iter().enumerate().map(line).collect::<String>());
     write(at, "r.csv", format!("id,body\nk0,{}\nk1,{}\nk2,x\n", texts[0], texts[1]));
-    succeeds(at, "create t.np --recipe minhash --texts", b"");
+    succeeds(at, "create t.np --recipe minhash --store texts", b"");
     succeeds(at, "dedup r.jsonl --text-field body --key-field id --db t.np -o out.jsonl", b"");
     let fields = "--text-field body --key-field id";
     let words = "one two three four five six [-seven-]{+eight+}\n";
@@ -338,7 +338,7 @@ fn two_records_are_compared_by_their_keys() {
     assert!(numbered.out.ends_with(words), "{}", numbered.err);
     fails(at, "compare --key k0 r.jsonl", b"", 2, &["give it twice"]);
     fails(at, "compare --key k0 --key k1 r.jsonl r.csv", b"", 2, &["cannot be used with"]);
-    succeeds(at, "create keys.np --recipe minhash --keys", b"");
+    succeeds(at, "create keys.np --recipe minhash --store keys", b"");
     fails(at, "compare --key k0 --key k1 keys.np", b"", 2, &["keeps no texts"]);
 }
 
@@ -455,7 +455,7 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         let num_prints = prints.out.lines().count();
         assert_eq!(num_prints, documents.unwrap_or_default() as usize, "{extension}: {}", prints.err);
         write(at, "note.txt", "a note of other words");
-        succeeds(at, "create seen.np --recipe minhash --keys", b"");
+        succeeds(at, "create seen.np --recipe minhash --store keys", b"");
         for line in ["fingerprint d", "query seen.np --text d", "decontaminate d --against note.txt -o clean"]
         {
             let done = nearprint(at, line, b"");

@@ -204,11 +204,7 @@ fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
     }
     fails(at, &format!("{again} --confirm jaccard:0.5"), b"", 2, &["keeps no texts"]);
     // One with texts compares them.
-    succeeds(
-        at,
-        "create texts.np --store keys --store texts --recipe minhash --layout bands:10x16 --width 256",
-        b"",
-    );
+    succeeds(at, "create texts.np --store texts --recipe minhash --layout bands:10x16 --width 256", b"");
     let with_texts = "dedup in.jsonl -o x.jsonl --key-field id --db texts.np";
     assert!(summary(with_texts).contains(words));
     assert!(summary(&format!("{with_texts} --again")).contains("exact copies: 4"));

@@ -147,9 +147,13 @@ fn regression_empty_inputs_are_no_error() {
         }
     }
     // Whatever is asked for of the records that are not there.
-    for options in
-        ["-o new.jsonl --annotate --key-field id", "-o new.csv --keep max:n", "-o new.parquet --db seen.np"]
-    {
+    for options in [
+        "-o new.jsonl --annotate --key-field id",
+        "-o new.csv --keep max:n",
+        "-o new.parquet --db seen.np",
+        "-o new/",
+        "-o new/ --shards 4 --db seen.np",
+    ] {
         let done = nearprint(at, &format!("dedup none {options}"), b"");
         assert!(done.code == 0 && done.err.contains("0 documents, 0 kept"), "{options}: {}", done.err);
     }
@@ -432,7 +436,7 @@ fn regression_fields_of_structs_and_null_columns_are_read() {
     assert_eq!(keys, ["u", "v", "w"]);
     let printed = succeeds(at, "fingerprint in.parquet --text-field meta.body --key-field meta.id", b"");
     assert!(printed.contains("\t3\n"), "a column with the whole name comes first: {printed}");
-    succeeds(at, "build n.np in.parquet --fingerprint-field n --key-field meta.url --keys", b"");
+    succeeds(at, "build n.np in.parquet --fingerprint-field n --key-field meta.url --store keys", b"");
     assert!(succeeds(at, "export n.np", b"").ends_with("\tw\n"));
     fails(at, "fingerprint in.parquet --text-field meta.no", b"", 5, &["no column named \"meta.no\""]);
     fails(at, "fingerprint in.parquet --text-field none", b"", 5, &["is null, and not a string"]);

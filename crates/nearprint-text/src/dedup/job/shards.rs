@@ -50,7 +50,7 @@ pub(crate) fn digest_of_all(targets: &[PathBuf]) -> io::Result<Option<FileDigest
     Ok(all)
 }
 
-/// The paths of all files below a folder.
+/// The paths of all files below a folder; none without inputs.
 ///
 /// # Errors
 /// [`Error::Output`] if two of them would be the same, if an input has no name, or if records are whole files.
@@ -60,6 +60,9 @@ pub(crate) fn targets(
     inputs: &[InputFile],
     (format, written): (Format, Format),
 ) -> Result<Vec<PathBuf>> {
+    if inputs.is_empty() {
+        return Ok(Vec::new());
+    }
     if format == Format::Text {
         return Err(OutputProblem::ShardsOfFiles { path: folder.to_path_buf() }.into());
     }

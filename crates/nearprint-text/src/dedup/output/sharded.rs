@@ -50,8 +50,9 @@ impl ShardedOutput {
             let writer = DocumentWriter::resume_shaped(path, content.written(), &output.shape, options);
             output.open.push(writer?);
         }
-        if let Shards::Into(count) = shards {
-            while output.state.begun < count as usize {
+        if matches!(shards, Shards::Into(_)) {
+            // Without inputs there are none.
+            while output.state.begun < output.targets.len() {
                 output.begin_next()?;
             }
         }
