@@ -38,6 +38,8 @@ def dedup_files(
     input_format: Optional[str] = None,
     encoding: Optional[str] = None,
     delimiter: Optional[str] = None,
+    pre: Optional[Path] = None,
+    pre_glob: Iterable[str] = (),
     cut_after: Optional[str] = None,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -109,6 +111,8 @@ def dedup_files(
     ``encoding``, such as ``"windows-1251"``, is that of all. Files that are no text, such as PDF, are left out and
     counted. ``InputError`` is raised if that leaves nothing. ``delimiter`` is what separates the fields of CSV and TSV,
     a character, or ``"comma"``, ``"tab"``, ``"semicolon"`` or ``"bar"``; by default, the header tells.
+    ``pre`` is a program that writes the text of a file, such as
+    a script that calls ``pdftotext``; it gets the files that match ``pre_glob``.
 
     Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
     they are written as documents that nothing is near, and with ``"drop"`` they are set aside.
@@ -131,6 +135,7 @@ def dedup_files(
     page, listens = given.pop("report"), given.pop("progress")
     given["against"] = _paths(against)
     given["exclude"], given["ext"] = _patterns("exclude", exclude), _patterns("ext", ext)
+    given["pre_glob"] = _patterns("pre_glob", pre_glob)
     given["keep_fields"] = _names(keep_fields)
     check_missing(missing)
     if threads is not None:

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::documents::{
-    BadRecord, Format, Item, Kind, Reader, ReaderOptions, Record, decode, looks_compressed, recognize,
-    text_of_file,
+    BadRecord, Decoding, Format, Item, Kind, Reader, ReaderOptions, Record, decode, looks_compressed,
+    recognize, text_of_file,
 };
 use crate::recipe::Recipe;
 use nearprint::U256;
@@ -32,7 +32,7 @@ fn recognizer(bytes: &[u8]) {
     let cut = recognize(name, &content[..content.len() / 2], false, given);
     assert!(cut.kind != Kind::Empty || content.len() < 2);
     let Some(decoded) = decode(content, given) else { return assert!(!found.is_text(), "{found:?}") };
-    let text = text_of_file(name, content, given).expect("a text");
+    let text = text_of_file(name, content, &Decoding::of(given)).expect("a text");
     assert!(text.text.ends_with(&*decoded.text), "{text:?}");
     let plain = std::str::from_utf8(content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content));
     if given.is_none() {

@@ -78,7 +78,8 @@ impl DocumentArgs {
         options.fields.text.clone_from(&self.text_field);
         options.fields.key.clone_from(&self.key_field);
         options.format = self.input_format.map(Format::from);
-        options.encoding = self.folder.encoding;
+        options.encoding = self.folder.decoding.encoding;
+        options.pre = self.folder.decoding.preprocessing();
         options.delimiter = self.delimiter;
         options.cut_after.clone_from(&self.cut_after);
         options.rejects_files = self.rejects.is_some();

@@ -1,8 +1,8 @@
 //! Which files of folders are read: options of every command that reads folders.
 
-use nearprint_text::documents::{Encoding, FolderRules, LeftOut, Reader, escape};
+use nearprint_text::documents::{FolderRules, LeftOut, Reader, escape};
 
-use super::GlobalArgs;
+use super::{DecodingArgs, GlobalArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::plural;
 use serde_json::{Map, Value, json};
@@ -23,10 +23,8 @@ pub(crate) struct FolderArgs {
     /// Include files that --ignore, .gitignore or .ignore name [default names: licences, lock files]
     #[arg(short = 'I', long, conflicts_with = "ignore")]
     no_ignore: bool,
-    /// Encoding of all texts, such as windows-1251 or shift_jis [default: by a byte order mark, valid UTF-8, what HTML
-    /// and XML declare, or else a guess]
-    #[arg(long, value_name = "NAME", help_heading = "Input options")]
-    pub(crate) encoding: Option<Encoding>,
+    #[command(flatten)]
+    pub(crate) decoding: DecodingArgs,
 }
 
 impl FolderArgs {
@@ -63,7 +61,7 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
             global.note(format_args!("left out, {name}: {}", escape(&path.to_string_lossy())));
         }
     }
-    for why in left_out.unreadable.iter().chain(&left_out.rejected) {
+    for why in left_out.unreadable.iter().chain(&left_out.rejected).chain(&left_out.unwritten) {
         global.note(format_args!("warning: {why}"));
     }
     let unread = left_out.unread();

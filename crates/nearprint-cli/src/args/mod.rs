@@ -1,6 +1,7 @@
 //! Options that several commands share.
 
 mod base;
+mod decoding;
 mod documents;
 mod fingerprints;
 mod folder;
@@ -19,6 +20,7 @@ pub(crate) mod values;
 mod writer;
 
 pub(crate) use base::{BaseArgs, InBase};
+pub(crate) use decoding::DecodingArgs;
 pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
 pub(crate) use folder::{FolderArgs, check_read, left_out_object, note_encodings, note_left_out};

@@ -171,7 +171,8 @@ impl Args {
         options.fields.text.clone_from(&self.against_field);
         options.fields.key.clone_from(&self.against_key_field);
         options.fields.missing = Missing::Drop;
-        options.encoding = self.documents.options().encoding;
+        let of_inputs = self.documents.options();
+        (options.encoding, options.pre) = (of_inputs.encoding, of_inputs.pre);
         options.delimiter = self.documents.delimiter;
         let mut reader = Reader::open(&self.against, options)?;
         let (mut keys, mut builder) = (Vec::new(), PassageIndex::builder(self.ngram));

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::args::{GlobalArgs, RecipeArgs};
+use crate::args::{DecodingArgs, GlobalArgs, RecipeArgs};
 use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{escape, json_of};
 use nearprint::any::AnyFingerprint;
-use nearprint_text::documents::Encoding;
 use nearprint_text::recipe::Recipe;
 
 /// Show the distances between all given texts or images as a table
@@ -33,9 +32,8 @@ pub(super) struct Args {
     /// Format of the table
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: TableFormat,
-    /// Encoding of the texts, such as windows-1251 [default: what each of them tells]
-    #[arg(long, value_name = "NAME")]
-    encoding: Option<Encoding>,
+    #[command(flatten)]
+    decoding: DecodingArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
@@ -67,7 +65,7 @@ impl Args {
         let mut fingerprinter = recipe.any_fingerprinter();
         let mut table = DistanceTable { recipe: Some(&recipe), files: Vec::new(), values: Vec::new() };
         let mut unusual = UnusualDocuments::default();
-        for_each_text(&self.inputs, self.encoding, global, &mut |record| {
+        for_each_text(&self.inputs, &self.decoding, global, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
             unusual.push(found.comparable());
             table.files.push(record.key.clone());

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::args::{DocumentArgs, GlobalArgs, note_encodings};
+use crate::args::{DecodingArgs, DocumentArgs, GlobalArgs, note_encodings};
 use crate::terminal::failure::Failure;
 use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
-    BadRecord, Encoding, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs, reader_of,
+    BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs, reader_of,
 };
 use nearprint_text::internal::check_rejects;
 use nearprint_text::recipe::Comparable;
@@ -38,16 +38,17 @@ fn open_with(inputs: &[PathBuf], options: ReaderOptions) -> Result<Reader> {
     Ok(reader)
 }
 
-/// Visits files that are one text each, in this encoding or in those that they tell. Fails for what is no text.
+/// Visits files that are one text each. Fails for what is no text.
 pub(crate) fn for_each_text(
     inputs: &[PathBuf],
-    encoding: Option<Encoding>,
+    decoding: &DecodingArgs,
     global: GlobalArgs,
     visit: &mut dyn FnMut(&Record),
 ) -> std::result::Result<(), Failure> {
     let mut options = ReaderOptions::default();
     options.format = Some(Format::Text);
-    options.encoding = encoding;
+    options.encoding = decoding.encoding;
+    options.pre = decoding.preprocessing();
     options.repeats = true;
     let mut reader = Reader::open(inputs, options)?;
     while let Some(item) = reader.next_item()? {
@@ -55,6 +56,10 @@ pub(crate) fn for_each_text(
             Item::Record(record) => visit(&record),
             Item::Bad(bad) => return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
         }
+    }
+    if let Some(why) = reader.left_out().unwritten.first() {
+        let (place, why) = why.split_once(": ").unwrap_or(("--pre", why));
+        return Err(Failure::Input { place: place.into(), why: why.into() });
     }
     if let Some((name, paths)) = reader.left_out().kinds.iter().next() {
         let why = match (*name, reader_of(name)) {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use nearprint_text::documents::decode;
+use nearprint_text::documents::{Decoding, FileContent, decode, read_file};
 use nearprint_text::internal::open_regular_decompressed;
 use serde::Serialize;
 
@@ -19,7 +19,12 @@ const MAX_GROUP_BYTES: u64 = 1 << 20;
 const TIME_LIMIT: Duration = Duration::from_millis(25);
 
 /// What the page may show of the text in a file, without reading more.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+pub(crate) fn read_text(path: &Path, decoding: &Decoding) -> io::Result<String> {
+    if decoding.is_preprocessed(path) {
+        let content = read_file(path, usize::MAX, decoding).map_err(io::Error::other)?;
+        let FileContent::Text { bytes, .. } = content else { return Ok(String::new()) };
+        return Ok(decode(&bytes, None).map(|decoded| decoded.text.into_owned()).unwrap_or_default());
+    }
     // A character has at most four bytes. One more shows that the end was cut off.
     let mut bytes = Vec::new();
     let input = open_regular_decompressed(path).map_err(io::Error::other)?;

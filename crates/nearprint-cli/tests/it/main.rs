@@ -35,6 +35,8 @@ mod pairs;
 #[cfg(feature = "images")]
 mod pictures;
 mod pipes;
+#[cfg(unix)]
+mod pre;
 mod records;
 mod report;
 mod scan;
@@ -58,6 +60,10 @@ mod not_on_windows {
     #[test]
     #[ignore = "runs scripts of a shell"]
     fn examples() {}
+
+    #[test]
+    #[ignore = "runs scripts of a shell"]
+    fn pre() {}
 
     #[test]
     #[ignore = "sends signals"]

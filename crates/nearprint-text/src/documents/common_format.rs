@@ -7,6 +7,7 @@ use super::folder::LeftOut;
 use super::format::Format;
 use super::input_file::InputFile;
 use super::kind::{Class, Kind, Records};
+use super::preprocessor::Decoding;
 use crate::error::{InputSetProblem, Result};
 
 /// How the names of files begin, in lower case, that programs and people put beside records.
@@ -27,12 +28,12 @@ pub fn names_beside_records() -> String {
 /// A file that is named itself is looked at. The files of a folder are records if all of them are, apart from those
 /// that usually stand beside records, which are then left out. Otherwise each is one document: a table among texts is a
 /// text.
-pub(super) fn settle_records(inputs: &mut Vec<InputFile>, left_out: &mut LeftOut) {
+pub(super) fn settle_records(inputs: &mut Vec<InputFile>, left_out: &mut LeftOut, decoding: &Decoding) {
     for input in inputs.iter_mut().filter(|input| !input.in_folder && input.stamp.is_some()) {
-        input.records = records_of(input);
+        input.records = records_of(input, decoding);
     }
     for folder in inputs.chunk_by_mut(|a, b| (a.in_folder, a.named) == (b.in_folder, b.named)) {
-        let is_records = !folder[0].in_folder || holds_records(folder);
+        let is_records = !folder[0].in_folder || holds_records(folder, decoding);
         folder.iter_mut().filter(|_| !is_records).for_each(|file| file.records = None);
     }
     let is_beside =
@@ -48,13 +49,13 @@ pub(super) fn settle_records(inputs: &mut Vec<InputFile>, left_out: &mut LeftOut
 }
 
 /// Whether all files of a folder are records. Sets what they hold, and takes it from those beside them.
-fn holds_records(folder: &mut [InputFile]) -> bool {
+fn holds_records(folder: &mut [InputFile], decoding: &Decoding) -> bool {
     folder.iter_mut().filter(|file| is_beside(&file.path)).for_each(|file| file.records = None);
     let mut files = folder.iter_mut().filter(|file| !is_beside(&file.path));
     let mut has_records = false;
     let all = files.all(|file| {
-        if file.records.is_none() {
-            file.records = records_of(file);
+        if file.records.is_none() || decoding.is_preprocessed(&file.path) {
+            file.records = records_of(file, decoding);
         }
         has_records |= file.records.is_some();
         file.records.is_some() || file.size_bytes == Some(0)
@@ -68,8 +69,11 @@ fn holds_records(folder: &mut [InputFile]) -> bool {
     all && has_records
 }
 
-/// The records of a regular file. What cannot be read has those of its name, and fails when it is read.
-fn records_of(input: &InputFile) -> Option<Records> {
+/// The records of a regular file: none of what a program reads. What cannot be read has those of its name, and fails when it is read.
+fn records_of(input: &InputFile, decoding: &Decoding) -> Option<Records> {
+    if decoding.is_preprocessed(&input.path) {
+        return None;
+    }
     match look_at(&input.path).ok().flatten().map(|found| found.kind) {
         Some(Kind::Records(records)) => Some(records),
         None | Some(Kind::Empty) => input.records,
@@ -139,7 +143,7 @@ mod tests {
         let paths = [home.path().to_path_buf()];
         let (mut inputs, mut left_out) =
             list(&paths, &FolderRules::default(), &StdinSource::Stream, false).unwrap();
-        settle_records(&mut inputs, &mut left_out);
+        settle_records(&mut inputs, &mut left_out, &Decoding::default());
         let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
         let left = left_out.beside.iter().map(name).collect();
         (common_format(&inputs, None, Format::Csv), left)

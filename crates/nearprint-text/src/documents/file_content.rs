@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::input_bytes::InputBytes;
 use super::kind::{Encoding, HEAD_BYTES, Kind, Recognized, Unread, recognize};
 use super::outputs::is_database;
+use super::preprocessor::Decoding;
 use super::regular::open_regular;
 use super::stamp::FileStamp;
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ const BLOCK_BYTES: usize = 1 << 16;
 pub enum FileContent {
     /// A text.
     Text {
-        /// Its bytes, decompressed.
+        /// Its bytes, decompressed, or what a program has written of it.
         bytes: Vec<u8>,
         /// Whether the file has them in another form.
         is_compressed: bool,
@@ -33,6 +34,8 @@ pub enum FileContent {
     Empty,
     /// It has too many bytes.
     Large,
+    /// The program that is to write its text has failed, for this reason.
+    Unwritten(String),
 }
 
 /// Whether two regular files have the same bytes on disk.
@@ -76,26 +79,29 @@ pub(crate) fn have_same_content(
     }
 }
 
-/// Reads a regular file, decompressed, if it is a text of at most `max_bytes`. `encoding` is that of texts, where it is
-/// known.
+/// Reads a regular file, decompressed, if it is a text of at most `max_bytes`, or what a program writes of it.
 ///
 /// ```
-/// use nearprint_text::documents::{FileContent, read_file};
+/// use nearprint_text::documents::{Decoding, FileContent, read_file};
 ///
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("a.txt");
 /// std::fs::write(&path, "one two")?;
-/// assert!(matches!(read_file(&path, 7, None)?, FileContent::Text { bytes, .. } if bytes == b"one two"));
-/// assert_eq!(read_file(&path, 6, None)?, FileContent::Large);
+/// let read = |max_bytes| read_file(&path, max_bytes, &Decoding::default());
+/// assert!(matches!(read(7)?, FileContent::Text { bytes, .. } if bytes == b"one two"));
+/// assert_eq!(read(6)?, FileContent::Large);
 /// std::fs::write(&path, "%PDF-1.4 one two")?;
-/// assert!(matches!(read_file(&path, 7, None)?, FileContent::Other(kind) if kind.name() == "pdf"));
+/// assert!(matches!(read(7)?, FileContent::Other(kind) if kind.name() == "pdf"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// [`Error::Engine`] with an I/O error; [`Error::Input`] if compressed data are damaged.
-pub fn read_file(path: &Path, max_bytes: usize, encoding: Option<Encoding>) -> Result<FileContent> {
-    let mut opened = match Opened::open(path, encoding)? {
+pub fn read_file(path: &Path, max_bytes: usize, decoding: &Decoding) -> Result<FileContent> {
+    if decoding.is_preprocessed(path) {
+        return preprocessed(path, max_bytes, decoding);
+    }
+    let mut opened = match Opened::open(path, decoding.encoding)? {
         Ok(opened) if opened.found.is_text() => opened,
         Ok(Opened { found: Recognized { kind, .. }, .. }) | Err(kind) => {
             return Ok(if kind == Kind::Empty { FileContent::Empty } else { FileContent::Other(kind) });
@@ -110,6 +116,22 @@ pub fn read_file(path: &Path, max_bytes: usize, encoding: Option<Encoding>) -> R
         return Ok(FileContent::Large);
     }
     Ok(FileContent::Text { bytes, is_compressed: opened.input.is_compressed(), stamp })
+}
+
+/// What a program writes of a file.
+fn preprocessed(path: &Path, max_bytes: usize, decoding: &Decoding) -> Result<FileContent> {
+    let stamp = open_regular(path).and_then(|file| FileStamp::of_open(&file));
+    let stamp = stamp.map_err(Error::io("read", path))?;
+    if stamp.size_bytes == 0 {
+        return Ok(FileContent::Empty);
+    }
+    Ok(match decoding.preprocess(path).transpose()? {
+        Some(Err(why)) => FileContent::Unwritten(why),
+        Some(Ok(bytes)) if bytes.len() <= max_bytes => {
+            FileContent::Text { bytes, is_compressed: true, stamp }
+        }
+        _ => FileContent::Large,
+    })
 }
 
 /// What a path leads to. `None` for a folder that is no database. Named pipes and devices are not opened.

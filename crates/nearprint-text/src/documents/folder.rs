@@ -91,6 +91,9 @@ pub struct LeftOut {
     /// A message for each file and folder that could not be read: it is closed to this user, is
     /// damaged, or has vanished.
     pub unreadable: Vec<String>,
+    /// Files for which the program that is to write their texts has failed, each with the reason. They are among the
+    /// [kinds](Self::kinds), too.
+    pub unwritten: Vec<String>,
     /// A message for each input that cannot be read, or not to its end, and is a [bad
     /// record](super::ReaderOptions::rejects_files). It is not left out.
     pub rejected: Vec<String>,
@@ -104,6 +107,8 @@ const SHOWN_PATHS: usize = 5;
 impl LeftOut {
     /// The kind under which files are counted that are texts in no encoding.
     pub const UNKNOWN_ENCODING: &str = "of an unknown encoding";
+    /// The kind of a file for which the program that is to write its text has failed.
+    pub const UNWRITTEN: &str = "for which --pre wrote no text";
     /// The kind under which files are counted where only pictures are compared.
     pub const NO_PICTURE: &str = "no pictures";
 
@@ -126,6 +131,12 @@ impl LeftOut {
     /// Adds a file of a kind that is not compared.
     pub fn add_kind(&mut self, kind: &'static str, path: &Path) {
         self.kinds.entry(kind).or_default().push(path.to_path_buf());
+    }
+
+    /// Adds a file for which the program that is to write its text has failed.
+    pub fn add_unwritten(&mut self, path: &Path, why: &str) {
+        self.add_kind(Self::UNWRITTEN, path);
+        self.unwritten.push(format!("{}: {why}", path.display()));
     }
 
     /// Fails if files with content were left out, and none is of a kind that is compared: a job that finds nothing
@@ -365,7 +376,7 @@ fn compiled<'p>(mut builder: GitignoreBuilder, patterns: impl Iterator<Item = &'
     builder.build().map_err(bad_pattern)
 }
 
-fn bad_pattern(error: ignore::Error) -> Error {
+pub(super) fn bad_pattern(error: ignore::Error) -> Error {
     InputSetProblem::BadPattern { why: error.to_string() }.into()
 }
 

@@ -23,7 +23,8 @@
 //! cores.
 //!
 //! Each of the modules uses only those before it: `system`, `escape`, `delimiter`, `format`, `kind`, `compression`,
-//! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `input_file`, `transcoder`, `input_bytes`, `line_file`;
+//! `output_file`, `regular`, `stamp`, `stdin`, `folder`, `preprocessor`, `input_file`, `transcoder`, `input_bytes`,
+//! `line_file`;
 //! `fields`, `lines`, `json_values`, `text`, `csv`, `json`, `cell`, `parquet`; `outputs`, `file_content`,
 //! `common_format`, `copies`, `record`, `conversion`, `parser`, `reader`, `conversion_plan`; `output_name`, `added`,
 //! `writer`, `each`.
@@ -56,6 +57,7 @@ mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parser;
+mod preprocessor;
 mod reader;
 mod record;
 mod regular;
@@ -92,6 +94,7 @@ pub(crate) use output_name::{format_of_output, format_of_records};
 pub use outputs::check_outputs;
 pub(crate) use outputs::is_database;
 pub use parser::RawRecord;
+pub use preprocessor::{Decoding, Preprocessing};
 pub use reader::{Position, Reader, ReaderOptions};
 pub(crate) use record::path_of_line;
 pub use record::{BadRecord, Item, Place, Record, Spot};
@@ -114,5 +117,6 @@ pub(crate) mod internal {
     pub use super::output_name::{Written as WrittenFormat, check_rejects};
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};
+    pub use super::preprocessor::kill_preprocessors;
     pub use super::stdin::{Stdin, set_end_of_stdin};
 }

@@ -25,6 +25,7 @@ use super::lines::{Piece, Splitter, without_line_end, without_mark};
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetReader, ParquetShape};
 use super::parser::{Parser, RawRecord};
+use super::preprocessor::{Decoding, Preprocessing};
 use super::record::{Content, Item, Place, Spot};
 use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
@@ -45,6 +46,8 @@ pub struct ReaderOptions {
     /// TSV a tab, if the header then has the columns of [`fields`](Self::fields); otherwise the only one among comma,
     /// tab, semicolon and bar with which it has them. Has no meaning for other formats.
     pub delimiter: Option<Delimiter>,
+    /// The program that writes the texts of files which are documents; by default none.
+    pub pre: Preprocessing,
     /// Ends the text at the first occurrence of this marker. A deduplication looks for it in the
     /// [visible](crate::recipe::Fingerprinter::cut_after) text as well.
     pub cut_after: Option<String>,
@@ -73,6 +76,7 @@ impl Default for ReaderOptions {
             stdin_format: Format::Jsonl,
             encoding: None,
             delimiter: None,
+            pre: Preprocessing::default(),
             cut_after: None,
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
@@ -130,7 +134,7 @@ pub struct Reader {
     /// Of CSV: the header of the first input, with its line end.
     header: Vec<u8>,
     max_record_bytes: usize,
-    encoding: Option<Encoding>,
+    decoding: Decoding,
     /// Of Parquet: what was found out about the columns of all inputs.
     #[cfg(feature = "parquet")]
     shape: OnceLock<ParquetShape>,
@@ -183,7 +187,8 @@ impl Reader {
         let (mut inputs, mut left_out) =
             input_file::list(paths, &options.folder, &options.stdin, options.repeats)?;
         if options.format.is_none() {
-            settle_records(&mut inputs, &mut left_out);
+            let decoding = Decoding::new(options.encoding, &options.pre)?;
+            settle_records(&mut inputs, &mut left_out, &decoding);
         }
         Self::of_files(inputs, left_out, options)
     }
@@ -209,6 +214,7 @@ impl Reader {
             stdin_format,
             encoding,
             delimiter,
+            pre,
             cut_after: marker,
             max_record_bytes,
             rejects_files,
@@ -241,7 +247,7 @@ impl Reader {
             is_format_given,
             header: Vec::new(),
             max_record_bytes,
-            encoding,
+            decoding: Decoding::new(encoding, &pre)?,
             #[cfg(feature = "parquet")]
             shape: OnceLock::new(),
             rejects_files,
@@ -319,7 +325,7 @@ impl Reader {
                 return Ok(Some(rejected));
             }
             let Some(current) = &mut self.current else { return Ok(None) };
-            let limits = (self.max_record_bytes, self.encoding);
+            let limits = (self.max_record_bytes, &self.decoding);
             let next = current.records.next(limits, &self.bytes, &mut self.left_out);
             match next {
                 Ok(Some((_, content))) if is_blank(&content, self.parser.format) => {}
@@ -490,7 +496,7 @@ impl Reader {
     fn open_text(&mut self, input: &InputFile) -> Result<InputBytes> {
         let guesses = self.parser.format != Format::Jsonl && input.size_bytes.is_some();
         let (bytes, encoding) =
-            InputBytes::open(input, &self.bytes)?.with_encoding(self.encoding, guesses)?;
+            InputBytes::open(input, &self.bytes)?.with_encoding(self.decoding.encoding, guesses)?;
         self.left_out.count_encoding(encoding.map(Encoding::name));
         let encoding = encoding.filter(|encoding| encoding.is_ascii_compatible());
         if self.parser.encoding != encoding {
@@ -589,7 +595,7 @@ impl RecordSource {
     /// The next record and its line, if records have lines.
     fn next(
         &mut self,
-        limits: (usize, Option<Encoding>),
+        limits: (usize, &Decoding),
         count: &Arc<AtomicU64>,
         left_out: &mut LeftOut,
     ) -> Result<Option<(Option<u64>, Content)>> {

@@ -13,6 +13,7 @@ use super::input_file::InputFile;
 use super::kind::{Encoding, HEAD_BYTES, Kind, recognize};
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetRow;
+use super::preprocessor::Decoding;
 use super::system;
 use super::text::text_of_file;
 use crate::error::{Error, Result};
@@ -67,7 +68,7 @@ impl Content {
     /// Reads a file, or a stream, that is one document. `None` if it is not compared.
     pub(super) fn of_file(
         input: &InputFile,
-        limits: (usize, Option<Encoding>),
+        limits: (usize, &Decoding),
         count: &Arc<AtomicU64>,
         left_out: &mut LeftOut,
     ) -> Result<Option<Self>> {
@@ -89,12 +90,13 @@ impl Content {
 
     fn of_regular(
         input: &InputFile,
-        (max_bytes, encoding): (usize, Option<Encoding>),
+        (max_bytes, decoding): (usize, &Decoding),
         left_out: &mut LeftOut,
     ) -> Result<Option<Self>> {
-        match read_file(&input.path, max_bytes, encoding)? {
-            FileContent::Text { bytes, .. } => return Ok(Self::of_bytes(input, &bytes, encoding, left_out)),
+        match read_file(&input.path, max_bytes, decoding)? {
+            FileContent::Text { bytes, .. } => return Ok(Self::of_bytes(input, &bytes, decoding, left_out)),
             FileContent::Other(kind) => left_out.add_kind(kind.name(), &input.path),
+            FileContent::Unwritten(why) => left_out.add_unwritten(&input.path, &why),
             FileContent::Empty if input.in_folder => left_out.num_empty += 1,
             FileContent::Large if input.in_folder => left_out.num_large += 1,
             FileContent::Empty => return Ok(Some(Self::of_path(input))),
@@ -106,20 +108,20 @@ impl Content {
     fn of_stream(
         input: &InputFile,
         stream: InputBytes,
-        (max_bytes, encoding): (usize, Option<Encoding>),
+        (max_bytes, decoding): (usize, &Decoding),
         left_out: &mut LeftOut,
     ) -> Result<Option<Self>> {
         let Some(bytes) = stream.read_all(max_bytes)? else {
             return Ok(Some(Self::too_large(input, max_bytes)));
         };
-        let found = recognize(&input.path, &bytes, bytes.len() < HEAD_BYTES, encoding);
+        let found = recognize(&input.path, &bytes, bytes.len() < HEAD_BYTES, decoding.encoding);
         match found.kind {
             Kind::Empty => Ok(Some(Self::of_path(input))),
             kind if !found.is_text() => {
                 left_out.add_kind(kind.name(), &input.path);
                 Ok(None)
             }
-            _ => Ok(Self::of_bytes(input, &bytes, encoding, left_out)),
+            _ => Ok(Self::of_bytes(input, &bytes, decoding, left_out)),
         }
     }
 
@@ -135,10 +137,10 @@ impl Content {
     fn of_bytes(
         input: &InputFile,
         bytes: &[u8],
-        encoding: Option<Encoding>,
+        decoding: &Decoding,
         left_out: &mut LeftOut,
     ) -> Option<Self> {
-        let Some(decoded) = text_of_file(&input.path, bytes, encoding) else {
+        let Some(decoded) = text_of_file(&input.path, bytes, decoding) else {
             left_out.add_kind(LeftOut::UNKNOWN_ENCODING, &input.path);
             return None;
         };

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::kind::{Decoded, Encoding, decode, has_name_of_html};
+use super::kind::{Decoded, decode, has_name_of_html};
+use super::preprocessor::Decoding;
 use crate::recipe::begins_as_html;
 
 /// The part of a text before the first occurrence of a marker; the whole text without one.
@@ -18,21 +19,25 @@ pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
     }
 }
 
-/// The text of a file as it is compared, and its encoding: `given`, or the one that [`decode`] finds. A file with the
-/// name of an HTML page begins with a document type, its own or this one, so that everything takes it for HTML. `None`
-/// if the bytes are no text.
+/// The text of a file as it is compared, and its encoding: that of `decoding`, or the one that [`decode`] finds, which is
+/// that of what a program has written. A file with the name of an HTML page begins with a document type, its own or this
+/// one, so that everything takes it for HTML. `None` if the bytes are no text.
 ///
 /// ```
-/// use nearprint_text::documents::text_of_file;
+/// use nearprint_text::documents::{Decoding, text_of_file};
 ///
-/// let page = text_of_file("a.htm".as_ref(), b"One <b>two", None).unwrap();
+/// let page = text_of_file("a.htm".as_ref(), b"One <b>two", &Decoding::default()).unwrap();
 /// assert_eq!(page.text, "<!doctype html>One <b>two");
-/// let note = text_of_file("a.txt".as_ref(), b"caf\xe9", "latin1".parse().ok()).unwrap();
+/// let latin = Decoding::of("latin1".parse().ok());
+/// let note = text_of_file("a.txt".as_ref(), b"caf\xe9", &latin).unwrap();
 /// assert_eq!((&*note.text, note.counted_as()), ("caf\u{e9}", Some("windows-1252")));
 /// ```
 #[must_use]
-pub fn text_of_file<'a>(path: &Path, bytes: &'a [u8], given: Option<Encoding>) -> Option<Decoded<'a>> {
-    let mut decoded = decode(bytes, given)?;
+pub fn text_of_file<'a>(path: &Path, bytes: &'a [u8], decoding: &Decoding) -> Option<Decoded<'a>> {
+    if decoding.is_preprocessed(path) {
+        return decode(bytes, None);
+    }
+    let mut decoded = decode(bytes, decoding.encoding)?;
     if has_name_of_html(path) && !begins_as_html(&decoded.text) {
         decoded.text.to_mut().insert_str(0, "<!doctype html>");
     }
@@ -52,7 +57,9 @@ mod tests {
     #[test]
     fn files_with_names_of_pages_are_html() {
         let is_html = |path: &str, text: &str| {
-            begins_as_html(&text_of_file(Path::new(path), text.as_bytes(), None).unwrap().text)
+            begins_as_html(
+                &text_of_file(Path::new(path), text.as_bytes(), &Decoding::default()).unwrap().text,
+            )
         };
         for path in ["a.html", "b/c.HTM", "d.xhtml.gz"] {
             assert!(is_html(path, "{% extends %}"), "{path}");
@@ -61,6 +68,9 @@ mod tests {
             assert!(!is_html(path, "{% extends %}"), "{path}");
         }
         let page = "<!DOCTYPE html><p>x";
-        assert_eq!(text_of_file(Path::new("a.html"), page.as_bytes(), None).unwrap().text, page);
+        assert_eq!(
+            text_of_file(Path::new("a.html"), page.as_bytes(), &Decoding::default()).unwrap().text,
+            page
+        );
     }
 }

@@ -569,7 +569,7 @@ fn regression_a_key_that_is_too_long_with_the_number_of_a_unit_is_bad() {
     let failed = job.clone().run(|_, _| ControlFlow::Continue(())).unwrap_err();
     let why = "a key of 65516 bytes, where 65515 fit";
     assert!(
-        matches!(&failed, Error::Input { place, why: found } if place.ends_with("in.jsonl:2") && found == why),
+        matches!(&failed, Error::Record { place, why: found } if place.ends_with("in.jsonl:2") && found == why),
         "{failed}"
     );
     job.rejects = Some(at("rejects.jsonl"));

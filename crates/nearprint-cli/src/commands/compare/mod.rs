@@ -5,7 +5,7 @@ mod records;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
+use crate::args::{DecodingArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::report::{Report, ReportGroup, ReportMember};
@@ -16,7 +16,7 @@ use crate::terminal::without_controls;
 use crate::words::{Change, Folded, differences, folded};
 use nearprint::Width;
 use nearprint::any::AnyFingerprint;
-use nearprint_text::documents::{Encoding, Kind, Records, look_at};
+use nearprint_text::documents::{Kind, Records, look_at};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 use records::TwoRecords;
 
@@ -56,9 +56,8 @@ pub(super) struct Args {
     /// With --key: field or column that holds the key [default: INPUT:N, N counted from 1]
     #[arg(long, value_name = "NAME", requires = "keys")]
     key_field: Option<String>,
-    /// Encoding of the texts, such as windows-1251 [default: what each of them tells]
-    #[arg(long, value_name = "NAME")]
-    encoding: Option<Encoding>,
+    #[command(flatten)]
+    decoding: DecodingArgs,
     /// Print the words in which the texts differ, also if standard output is no terminal
     #[arg(long, conflicts_with = "format")]
     words: bool,
@@ -263,7 +262,7 @@ impl Args {
         }
         refuse_lines(&inputs)?;
         let mut texts = Vec::new();
-        for_each_text(&inputs, self.encoding, global, &mut |record| texts.push(record.text.clone()))?;
+        for_each_text(&inputs, &self.decoding, global, &mut |record| texts.push(record.text.clone()))?;
         <[String; 2]>::try_from(texts).map_err(|texts| {
             Failure::Usage(format!("`compare` needs two texts, but the inputs have {}", texts.len()))
         })

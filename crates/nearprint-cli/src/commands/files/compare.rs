@@ -8,7 +8,7 @@ use nearprint::any::AnyFingerprint;
 use nearprint::{BandLayout, Error, Near, Result, Width};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::Confirm;
-use nearprint_text::documents::{Encoding, FileContent, read_file, text_of_file};
+use nearprint_text::documents::{Decoding, FileContent, read_file, text_of_file};
 use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Candidates;
 
@@ -159,9 +159,9 @@ impl<'a> Comparer<'a> {
     fn confirms(&mut self, confirm: Confirm, earlier: usize, text: usize) -> Result<bool> {
         let own = match self.last.take() {
             Some((last, Compared::Text(own))) if last == text => own,
-            _ => read(&self.texts()[text].path, self.scanned.encoding)?,
+            _ => read(&self.texts()[text].path, &self.scanned.decoding)?,
         };
-        let other = read(&self.texts()[earlier].path, self.scanned.encoding)?;
+        let other = read(&self.texts()[earlier].path, &self.scanned.decoding)?;
         let is_either = matches!(confirm, Confirm::Contained(_));
         let is_near = confirm.confirms(&own, &other) || is_either && confirm.confirms(&other, &own);
         self.last = Some((text, Compared::Text(own)));
@@ -210,9 +210,9 @@ impl Earlier {
 }
 
 /// Reads a file again.
-fn read(path: &Path, encoding: Option<Encoding>) -> Result<String> {
-    match read_file(path, usize::MAX, encoding) {
-        Ok(FileContent::Text { bytes, .. }) => Ok(text_of_file(path, &bytes, encoding)
+fn read(path: &Path, decoding: &Decoding) -> Result<String> {
+    match read_file(path, usize::MAX, decoding) {
+        Ok(FileContent::Text { bytes, .. }) => Ok(text_of_file(path, &bytes, decoding)
             .map(|decoded| decoded.text.into_owned())
             .unwrap_or_default()),
         Ok(_) => Ok(String::new()),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use indicatif::DecimalBytes;
 use nearprint::Options;
 use nearprint_text::dedup::{Confirm, DuplicateFile, DuplicateFiles, Keep};
-use nearprint_text::documents::LeftOut;
+use nearprint_text::documents::{Decoding, LeftOut};
 use nearprint_text::recipe::Recipe;
 use serde_json::{Map, Value, json};
 
@@ -178,14 +178,14 @@ impl FilesArgs {
         let options = global.options().progress(bars.clone());
         let pictures = PictureReader::new(self.max_size as u64, self.pictures.rotated);
         let mut memory = self.memory(mode.is_dry, &options)?;
-        let folders = self.read_for(paths);
+        let (folders, decoding) = (self.read_for(paths), self.folder.decoding.decoding()?);
         let mut scanned = bars.run_cancellable(|| {
             let listed = Listed::below(paths, &self.reference, self.folder.rules())?;
             let elsewhere = memory.known.elsewhere(&folders, &listed.identities(), mode.acts);
             let mut scanned = if self.copies {
                 read_none(listed)
             } else {
-                let reader = self.reader((&recipe, &decides), &pictures, &memory);
+                let reader = self.reader((&recipe, &decides), &pictures, &memory, decoding);
                 read_all(listed, &reader, &mut memory, (options.get_threads(), &bars))?
             };
             scanned.pictures.extend(elsewhere);
@@ -226,6 +226,7 @@ impl FilesArgs {
         (recipe, decides): (&Recipe, &Decides),
         pictures: &PictureReader,
         memory: &PictureMemory,
+        decoding: Decoding,
     ) -> FileReader {
         let mut fingerprinter = recipe.any_fingerprinter();
         if matches!(decides, Decides::Features(_)) {
@@ -239,7 +240,7 @@ impl FilesArgs {
             is_rotated: self.pictures.rotated,
             known: memory.known.clone(),
         });
-        FileReader::new(fingerprinter, limits, self.confirm, self.folder.encoding, pictures)
+        FileReader::new(fingerprinter, limits, self.confirm, decoding, pictures)
     }
 
     /// All groups, in the order in which they are shown.

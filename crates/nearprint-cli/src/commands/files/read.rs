@@ -12,7 +12,7 @@ use nearprint::internal::file::Identity;
 use nearprint_text::Result;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{
-    Encoding, FileContent, FileStamp, FolderRules, InputFile, Kind, LeftOut, list_files, read_file,
+    Decoding, FileContent, FileStamp, FolderRules, InputFile, Kind, LeftOut, list_files, read_file,
     text_of_file,
 };
 use nearprint_text::recipe::AnyFingerprinter;
@@ -42,8 +42,8 @@ pub(crate) struct ScannedFiles {
     /// pictures that a database remembers.
     inputs: [usize; 3],
     pub(crate) counts: FileCounts,
-    /// The encoding of all texts, if it was given.
-    pub(super) encoding: Option<Encoding>,
+    /// How files become texts.
+    pub(crate) decoding: Decoding,
 }
 
 /// What was found below the paths that were given.
@@ -224,7 +224,7 @@ pub(super) fn read_all(
         let _ = sink(chunks[chunk].iter().map(|file| reader.read(file)).collect::<Vec<_>>());
         Ok::<(), nearprint_text::Error>(())
     };
-    let mut scanned = ScannedFiles { encoding: reader.encoding, ..ScannedFiles::default() };
+    let mut scanned = ScannedFiles { decoding: reader.decoding.clone(), ..ScannedFiles::default() };
     let mut counts = FileCounts::of(num_inputs, left_out);
     let (mut rest, mut of_references) = (files.iter(), FileCounts::default());
     parallel::ordered(
@@ -316,6 +316,7 @@ impl ScannedFiles {
             Err(error @ nearprint_text::Error::Engine(_)) => return counts.left_out.add_unreadable(error),
             Err(damaged) => counts.left_out.add_unreadable(damaged)?,
             Ok(FileKind::Short) => counts.short += 1,
+            Ok(FileKind::Unwritten(why)) => counts.left_out.add_unwritten(&file.path, &why),
             Ok(FileKind::Other(kind)) => counts.left_out.add_kind(kind, &file.path),
             Ok(FileKind::Large) => counts.left_out.num_large += 1,
             Ok(FileKind::Undecoded(format)) => counts.left_out.add_unread(format, &file.path),
@@ -346,6 +347,8 @@ enum FileKind {
         is_known: bool,
     },
     Short,
+    /// The program that is to write its text has failed.
+    Unwritten(String),
     /// It is of this kind, which is not compared.
     Other(&'static str),
     /// A picture, where pictures are left out.
@@ -370,8 +373,7 @@ pub(super) struct FileReader {
     fingerprinter: AnyFingerprinter,
     limits: Limits,
     confirm: Option<Confirm>,
-    /// That of all texts.
-    encoding: Option<Encoding>,
+    decoding: Decoding,
     pictures: Option<PictureRules>,
 }
 
@@ -391,10 +393,10 @@ impl FileReader {
         fingerprinter: AnyFingerprinter,
         limits: Limits,
         confirm: Option<Confirm>,
-        encoding: Option<Encoding>,
+        decoding: Decoding,
         pictures: Option<PictureRules>,
     ) -> Self {
-        Self { fingerprinter, limits, confirm, encoding, pictures }
+        Self { fingerprinter, limits, confirm, decoding, pictures }
     }
 
     fn read(&mut self, file: &InputFile) -> Result<FileKind> {
@@ -403,13 +405,14 @@ impl FileReader {
         }
         let path = &*file.path;
         let Limits { min_words, min_features, max_bytes } = self.limits;
-        let (bytes, is_compressed, stamp) = match read_file(path, max_bytes, self.encoding)? {
+        let (bytes, is_compressed, stamp) = match read_file(path, max_bytes, &self.decoding)? {
             FileContent::Text { bytes, is_compressed, stamp } => (bytes, is_compressed, stamp),
             FileContent::Empty => return Ok(FileKind::Empty),
+            FileContent::Unwritten(why) => return Ok(FileKind::Unwritten(why)),
             FileContent::Large => return Ok(FileKind::Large),
             FileContent::Other(kind) => return self.read_picture(path, kind),
         };
-        let Some(decoded) = text_of_file(path, &bytes, self.encoding) else {
+        let Some(decoded) = text_of_file(path, &bytes, &self.decoding) else {
             return Ok(FileKind::Other(LeftOut::UNKNOWN_ENCODING));
         };
         let (text, encoding) = (&*decoded.text, decoded.counted_as());

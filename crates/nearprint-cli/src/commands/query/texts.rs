@@ -4,14 +4,14 @@ use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use super::limits::{LimitArgs, match_columns};
-use crate::args::{DocumentFormat, GlobalArgs, NearArgs, ResultArgs, check_read};
+use crate::args::{DecodingArgs, DocumentFormat, GlobalArgs, NearArgs, ResultArgs, check_read};
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
 use nearprint::any::{AnyRow, AnySnapshot, Columns, Sink};
 use nearprint::{Error, Width};
-use nearprint_text::documents::{Delimiter, Encoding, Format, Item, Reader, ReaderOptions, each};
+use nearprint_text::documents::{Delimiter, Format, Item, Reader, ReaderOptions, each};
 use nearprint_text::stored::Finder;
 
 #[derive(Debug, clap::Args)]
@@ -31,9 +31,8 @@ pub(super) struct TextArgs {
     /// Field or column that holds the text
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
-    /// Encoding of the texts, such as windows-1251 [default: what each of them tells]
-    #[arg(long, value_name = "NAME", requires = "files")]
-    encoding: Option<Encoding>,
+    #[command(flatten)]
+    decoding: DecodingArgs,
 }
 
 /// Looks up texts.
@@ -104,7 +103,8 @@ impl TextLookUp<'_> {
         options.fields.text.clone_from(&self.texts.text_field);
         options.fields.key = self.key_field.map(str::to_string);
         options.format = self.texts.text_format.map(Format::from);
-        options.encoding = self.texts.encoding;
+        options.encoding = self.texts.decoding.encoding;
+        options.pre = self.texts.decoding.preprocessing();
         options.delimiter = self.texts.delimiter;
         if self.texts.files.iter().any(|path| path == Path::new("-")) {
             let mut stdin = io::stdin().lock();

@@ -77,7 +77,7 @@ impl ScanReport<'_> {
 
     fn text(&self, member: &GroupMember, with_text: bool) -> ReportMember {
         let path = &self.found.scanned.texts[member.file].path;
-        let text = if with_text { read_text(path).ok() } else { None };
+        let text = if with_text { read_text(path, &self.found.scanned.decoding).ok() } else { None };
         ReportMember { text, ..self.member(GroupKind::Texts, member) }
     }
 

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use nearprint::internal::remove_own_folders;
+use nearprint_text::internal::{kill_preprocessors, set_end_of_stdin};
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
@@ -34,7 +35,7 @@ pub(crate) fn install_handler() {
     // Without a handler a signal still ends the program. Its folders are then removed by the next
     // command that makes such folders.
     system::install(note, end);
-    nearprint_text::internal::set_end_of_stdin(check_end_of_input);
+    set_end_of_stdin(check_end_of_input);
 }
 
 /// Notes a signal, unless there was one before. A signal handler calls it.
@@ -75,6 +76,7 @@ fn end(signal: i32) -> ! {
     if IS_CANCELLABLE.load(Ordering::Relaxed) {
         std::thread::sleep(GRACE);
     }
+    kill_preprocessors();
     remove_own_folders();
     warn_of_occupants();
     match COMMITTED_ROWS.load(Ordering::Relaxed) {

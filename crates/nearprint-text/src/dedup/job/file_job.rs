@@ -12,8 +12,8 @@ use crate::dedup::order::Keep;
 use crate::dedup::unit::{Unit, UnitRules};
 use crate::dedup::values::{self, Setter};
 use crate::documents::{
-    Fields, Format, InputFile, Missing, Nested, Reader, ReaderOptions, format_of_output, format_of_records,
-    is_database, refuse_device,
+    Fields, Format, InputFile, Missing, Nested, Preprocessing, Reader, ReaderOptions, format_of_output,
+    format_of_records, is_database, refuse_device,
 };
 use crate::error::{Error, InputSetProblem, OutputProblem, Result};
 use crate::recipe::Recipe;
@@ -177,6 +177,8 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("missing", |job, it| values::parsed(it).map(|missing| job.reader.fields.missing = missing)),
     ("encoding", |job, it| values::parsed(it).map(|encoding| job.reader.encoding = Some(encoding))),
     ("delimiter", |job, it| values::parsed(it).map(|delimiter| job.reader.delimiter = Some(delimiter))),
+    ("pre", |job, it| values::path(it).map(|program| job.reader.pre.program = program)),
+    ("pre_glob", |job, it| values::texts(it).map(|globs| job.reader.pre.globs = globs)),
     ("cut_after", |job, it| values::parsed(it).map(|marker| job.reader.cut_after = Some(marker))),
     ("exclude", |job, it| values::texts(it).map(|globs| job.reader.folder.exclude = globs)),
     ("ext", |job, it| values::texts(it).map(|all| job.reader.folder.extensions = all)),
@@ -466,6 +468,12 @@ impl FileJob {
         }
         if let Some(delimiter) = reader.delimiter {
             let _ = write!(identity, " delimiter {delimiter}");
+        }
+        if let Some(encoding) = reader.encoding {
+            let _ = write!(identity, " encoding {}", encoding.name());
+        }
+        if reader.pre != Preprocessing::default() {
+            let _ = write!(identity, " {:?}", reader.pre);
         }
         identity
     }

@@ -8,13 +8,16 @@ use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 use nearprint::internal::file::Identity;
 #[cfg(target_os = "linux")]
 use rustix::fs::linkat;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 /// The extended attribute that marks an unfinished file.
 const MARKER: &str = "user.nearprint.partial";
@@ -184,4 +187,48 @@ pub(crate) fn take_mode(file: &File, replaced: &Metadata) -> io::Result<()> {
         let _ = std::os::unix::fs::fchown(file, Some(replaced.uid()), Some(replaced.gid()));
     }
     file.set_permissions(Permissions::from_mode(replaced.mode() & 0o7777))
+}
+
+/// The program that a path denotes, or a name that is looked up in `PATH`.
+pub(crate) fn program(name: &Path) -> io::Result<PathBuf> {
+    let is_name = name.components().count() == 1 && !bytes_of(name).contains(&b'/');
+    let folders = std::env::var_os("PATH").filter(|_| is_name).unwrap_or_default();
+    let in_path = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    let mut last = Err(io::ErrorKind::NotFound.into());
+    for path in in_path.chain((!is_name).then(|| name.to_path_buf())) {
+        let can_run = || rustix::fs::access(&path, Access::EXEC_OK).map_err(io::Error::from);
+        match path.metadata() {
+            Ok(found) if found.is_file() => last = can_run().map(|()| path),
+            _ => continue,
+        }
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+/// Starts a program in a process group of its own.
+pub(crate) fn spawn_in_group(command: &mut Command) -> io::Result<Child> {
+    command.process_group(0).spawn()
+}
+
+/// Kills a process group. Its first process must not have been waited for.
+pub(crate) fn kill_group(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // There is none any more, or all of it has ended.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Whether a child has ended. It is not waited for: its number stays its own.
+pub(crate) fn has_ended(child: &Child) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(rustix::process::waitid(WaitId::Pid(Pid::from_child(child)), options)?.is_some())
+}
+
+/// Makes reads of a pipe fail with `WouldBlock` instead of waiting.
+pub(crate) fn without_waiting(pipe: &impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(pipe)?;
+    Ok(rustix::fs::fcntl_setfl(pipe, flags | OFlags::NONBLOCK)?)
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::os::windows::io::AsHandle;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 use nearprint::internal::file::{Identity, identity, identity_of};
 
@@ -177,4 +178,27 @@ fn marker_of(path: &Path) -> PathBuf {
 /// A new file has the permissions that its folder hands down.
 pub(crate) fn take_mode(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
+}
+
+/// Pipes can be read without waiting, and groups of processes killed, on Unix alone.
+pub(crate) fn program(_: &Path) -> io::Result<PathBuf> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "programs write texts on Unix alone"))
+}
+
+/// See [`program`].
+pub(crate) fn spawn_in_group(_: &mut Command) -> io::Result<Child> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// See [`program`].
+pub(crate) fn kill_group(_: u32) {}
+
+/// See [`program`].
+pub(crate) fn has_ended(_: &Child) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// See [`program`].
+pub(crate) fn without_waiting<T>(_: &T) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -1,0 +1,35 @@
+//! How files become texts: options of every command that reads texts.
+
+use std::path::PathBuf;
+
+use nearprint_text::documents::{Decoding, Encoding, Preprocessing};
+
+use crate::terminal::failure::Failure;
+
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Input options")]
+pub(crate) struct DecodingArgs {
+    /// Encoding of all texts, such as windows-1251 or shift_jis [default: by a byte order mark, valid UTF-8, what HTML
+    /// and XML declare, or else a guess]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<Encoding>,
+    /// Compare what COMMAND prints for a file, such as a script that calls pdftotext, instead of the file. It gets one
+    /// path, for 60 seconds and 256 MiB of output. A file for which it fails is left out
+    #[arg(long, value_name = "COMMAND")]
+    pre: Option<PathBuf>,
+    /// Give only files that match GLOB to the command of --pre, such as '*.pdf'; may be repeated
+    #[arg(long, value_name = "GLOB", requires = "pre")]
+    pre_glob: Vec<String>,
+}
+
+impl DecodingArgs {
+    /// The command and the files that it gets.
+    pub(crate) fn preprocessing(&self) -> Preprocessing {
+        Preprocessing { program: self.pre.clone().unwrap_or_default(), globs: self.pre_glob.clone() }
+    }
+
+    /// How files become texts. Fails if there is no such command.
+    pub(crate) fn decoding(&self) -> Result<Decoding, Failure> {
+        Ok(Decoding::new(self.encoding, &self.preprocessing())?)
+    }
+}
