@@ -178,9 +178,9 @@ fn no_database(path: &Path) -> Option<Failure> {
 
 /// Whether the first row of a file has no fingerprint, so that the file may have other content.
 fn is_no_fingerprint(place: &str, why: &str) -> bool {
-    let is_first = place.ends_with(":1");
-    is_first
-        && ["no column named ", "no field ", "not a fingerprint "].iter().any(|start| why.starts_with(start))
+    // Records of documents have no such field unless it is asked for.
+    let starts = ["no column named \"fingerprint\"", "no field \"fingerprint\"", "not a fingerprint "];
+    place.ends_with(":1") && starts.iter().any(|start| why.starts_with(start))
 }
 
 impl From<RecipeError> for Failure {

@@ -494,14 +494,14 @@ fn exported_rows_are_a_table_that_is_built_again() {
         .zip(TEXTS.iter().filter(|key| !key.is_empty()))
         .map(|(id, key)| format!("{{\"fingerprint\": \"{id}\", \"key\": {}}}\n", json(key)))
         .collect();
-    succeeds(at, "build db - --keys --input-format jsonl", rows.as_bytes());
+    succeeds(at, "build db - --store keys --input-format jsonl", rows.as_bytes());
     succeeds(at, "export db -o rows.csv", b"");
     let keys: BTreeSet<String> = table(&fs::read(at.join("rows.csv")).unwrap(), b',')
         .into_iter()
         .map(|mut row| row.remove("key").unwrap())
         .collect();
     assert_eq!(keys, TEXTS[1..].iter().map(|key| (*key).to_string()).collect());
-    succeeds(at, "build copy rows.csv --keys", b"");
+    succeeds(at, "build copy rows.csv --store keys", b"");
     assert_eq!(succeeds(at, "export copy", b""), succeeds(at, "export db", b""));
     assert_eq!(succeeds(at, "export copy --format csv", b""), read(at, "rows.csv"));
 }

@@ -44,10 +44,11 @@ fn prepare(at: &Path) {
         write(at, &format!("bin/{name}"), format!("#!/bin/sh\n{script}\n").as_bytes());
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    for (seed, name) in (0..).zip(["new.jpg", "Photos/a.png", "photos/a.jpg", "photos/b.jpg"]) {
+    for (seed, name) in (0..).zip(["photo.jpg", "new.jpg", "Photos/a.png", "photos/a.jpg", "photos/b.jpg"]) {
         fs::create_dir_all(at.join(name).parent().unwrap()).unwrap();
         scene(seed, 120, 80).save(at.join(name)).unwrap();
     }
+    scene(0, 60, 40).save(at.join("smaller.png")).unwrap();
     for line in [
         "scan photos --db pictures.np",
         "build corpus.np prints.txt",

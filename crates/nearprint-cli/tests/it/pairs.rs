@@ -35,7 +35,7 @@ fn keys_stand_beside_ids() {
     assert_eq!(succeeds(at, line, b""), "1\t2\t0\t\ta\\tb\n1\t2\t0\t\tc\n1\t3\t1\t\t\n");
     let json = succeeds(at, "pairs keyed keyed --ids -k 0 --format json", b"");
     assert!(
-        json.starts_with("{\"id_a\":\"3\",\"id_b\":\"3\",\"distance\":0,\"key_a\":\"\",\"key_b\":\"\"}\n"),
+        json.starts_with("{\"id_a\":\"3\",\"id_b\":\"3\",\"distance\":0,\"key_a\":null,\"key_b\":null}\n"),
         "{json}"
     );
     assert_eq!(json.lines().count(), 5, "{json}");

@@ -73,12 +73,14 @@ static GROUPS: Mutex<Option<BTreeSet<u32>>> = Mutex::new(Some(BTreeSet::new()));
 struct Running(u32);
 
 impl Running {
-    fn new(group: u32) -> Self {
-        match &mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(groups) => drop(groups.insert(group)),
-            None => system::kill_group(group),
-        }
-        Self(group)
+    /// Starts a program. Nothing starts between the end of all programs and that of the process.
+    fn start(command: &mut Command) -> io::Result<(Child, Self)> {
+        let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(groups) = &mut *groups else { return Err(io::Error::other("interrupted")) };
+        let child = system::spawn_in_group(command)?;
+        groups.insert(child.id());
+        let running = Self(child.id());
+        Ok((child, running))
     }
 }
 
@@ -91,7 +93,7 @@ impl Drop for Running {
     }
 }
 
-/// Kills the programs that run, and those that are about to, before the process ends.
+/// Kills the programs that run before the process ends. None starts any more.
 pub fn kill_preprocessors() {
     let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner).take();
     groups.into_iter().flatten().for_each(system::kill_group);
@@ -148,8 +150,7 @@ impl Preprocessor {
     fn run(&self, path: &Path) -> io::Result<std::result::Result<Vec<u8>, String>> {
         let mut command = Command::new(&self.program);
         command.arg(argument(path)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = system::spawn_in_group(&mut command)?;
-        let running = Running::new(child.id());
+        let (mut child, running) = Running::start(&mut command)?;
         let read = self.read(&mut child);
         // Whatever has gone wrong, and whatever it has started, nothing goes on.
         system::kill_group(child.id());

@@ -37,7 +37,7 @@ Examples:
   nearprint compare page-1.html page-2.html --clean html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
   nearprint compare photo.jpg smaller.png
-  nearprint compare --key 17 --key 29 pages.jsonl --key-field id
+  nearprint compare --key pages.jsonl:1 --key pages.jsonl:2 pages.jsonl
   nearprint compare 0x1f3a 0x1f3b")]
 pub(super) struct Args {
     /// A file of text, - for standard input; a picture or a fingerprint, if B is one too; with --key, records or a

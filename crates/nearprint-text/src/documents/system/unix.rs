@@ -194,7 +194,7 @@ pub(crate) fn program(name: &Path) -> io::Result<PathBuf> {
     let is_name = name.components().count() == 1 && !bytes_of(name).contains(&b'/');
     let folders = std::env::var_os("PATH").filter(|_| is_name).unwrap_or_default();
     let in_path = std::env::split_paths(&folders).map(|folder| folder.join(name));
-    let mut last = Err(io::ErrorKind::NotFound.into());
+    let mut last = Err(Errno::NOENT.into());
     for path in in_path.chain((!is_name).then(|| name.to_path_buf())) {
         let can_run = || rustix::fs::access(&path, Access::EXEC_OK).map_err(io::Error::from);
         match path.metadata() {
