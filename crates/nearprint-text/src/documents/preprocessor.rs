@@ -223,7 +223,8 @@ fn first_line(message: &[u8]) -> String {
     if line.is_empty() { line } else { format!(": {line}") }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::ffi::OsStrExt;
