@@ -38,8 +38,8 @@ impl Words {
     }
 }
 
-/// Appends the words of a hexadecimal fingerprint: all digits, or `0x` and at most as many; or of a binary one, `0b` and
-/// its digits, of wide ones all.
+/// Appends the words of a hexadecimal fingerprint: all digits, or `0x` and at most as many; or of a binary one, `0b`
+/// and its digits, of wide ones all.
 pub(crate) fn append_hex(width: Width, text: &str, words: &mut Vec<u64>) -> Result<(), String> {
     let bits = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B"));
     if bits.is_some_and(|bits| width == Width::W64 || bits.len() == width.bits() as usize) {

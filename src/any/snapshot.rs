@@ -224,7 +224,8 @@ impl AnySnapshot {
     /// Every row, by fingerprint and id.
     ///
     /// # Errors
-    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as [`Snapshot::rows`] does.
+    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as
+    /// [`Snapshot::rows`] does.
     pub fn rows(&self) -> Result<AnyStream> {
         typed!(PerWidth: &self.inner, snapshot => {
             self.stream(snapshot, self.shape(Shape::ROWS), |rows, out| {
@@ -239,7 +240,8 @@ impl AnySnapshot {
     /// All pairs of distinct fingerprints within `k` bits: see [`Snapshot::visit_pairs`].
     ///
     /// # Errors
-    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as [`Snapshot::visit_pairs`] does.
+    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as
+    /// [`Snapshot::visit_pairs`] does.
     pub fn pairs(&self, k: u32) -> Result<AnyStream> {
         typed!(PerWidth: &self.inner, snapshot => {
             self.stream(snapshot, Shape::PAIRS, move |rows, out| {
@@ -323,7 +325,8 @@ impl AnySnapshot {
     /// progress callback that ends the work once the stream is dropped.
     ///
     /// # Errors
-    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as `work` does.
+    /// None before the first block, which fails with [`Error::Io`] where no thread can be started. Blocks fail as
+    /// `work` does.
     pub fn stream_of(
         &self,
         shape: Shape,

@@ -362,8 +362,8 @@ impl<F: Fingerprint> Writer<F> {
         Ok(RowKey::distinct(keys))
     }
 
-    /// Makes all operations durable, and visible to new snapshots in every process. Costs one
-    /// fdatasync; writes a run if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
+    /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync; writes a run
+    /// if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
     ///
     /// Deletions alone have room on a full disk, too, if the database has a reserve: a file that databases of 16 MiB
     /// or more keep for them. It takes a 64th of the database, and 1 to 64 MiB.

@@ -12,7 +12,8 @@ pub(crate) struct DocumentArgs {
     /// other file is one document; standard input is jsonl, for `fingerprint` text]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<DocumentFormat>,
-    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header tells]
+    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header
+    /// tells]
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<Delimiter>,
     /// Field or column that holds the text; dots reach into JSON objects and into

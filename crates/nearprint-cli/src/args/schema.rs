@@ -45,8 +45,8 @@ pub(crate) struct SchemaArgs {
     #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
     layout: Option<LayoutChoice>,
     /// What is stored with each row: keys (a text key, printed with the row), hashes (keys, and hashes of texts, which
-    /// identify copies), features (keys, and the sets of features by which exact similarities are known) or texts (keys,
-    /// and compressed texts) [default: keys if the input of `build` has some, else nothing]
+    /// identify copies), features (keys, and the sets of features by which exact similarities are known) or texts
+    /// (keys, and compressed texts) [default: keys if the input of `build` has some, else nothing]
     #[arg(long, value_name = "WHAT")]
     store: Option<Stored>,
     /// Rows expire after this time, such as 30d, 12h, 90m or 45s: no query finds them any more, and their

@@ -16,12 +16,11 @@ use nearprint::{Error, Options};
 
 /// Find all near pairs in a database, or between two
 ///
-/// Pairs are near within K bits, or by the similarity of documents. In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
-/// near nothing. Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids,
-/// prints
-/// `id_a id_b distance` for every pair of rows, including rows with equal fingerprints; the id of
-/// the smaller fingerprint comes first. Databases with keys then add two columns: the keys of both
-/// rows. The order is the same for any number of threads.
+/// Pairs are near within K bits, or by the similarity of documents. In a database of bands, near means an equal band
+/// and sketches within K bits; a fingerprint of 0 is near nothing. Prints `a b distance` with a < b for every pair of
+/// distinct fingerprints, each once. With --ids, prints `id_a id_b distance` for every pair of rows, including rows
+/// with equal fingerprints; the id of the smaller fingerprint comes first. Databases with keys then add two columns:
+/// the keys of both rows. The order is the same for any number of threads.
 ///
 /// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
 /// exact similarities decide: pairs of at least --similarity, by default the limit of the database. The

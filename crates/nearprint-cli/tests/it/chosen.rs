@@ -146,8 +146,8 @@ fn lists_that_lose_a_file_are_refused() {
     assert!(at.join("d/a.txt").exists() && at.join("d/c.txt").exists());
 }
 
-/// A kept picture that only a database remembers had a state without the identity of its file, and `prune --list` took it for
-/// another one.
+/// A kept picture that only a database remembers had a state without the identity of its file, and `prune --list` took
+/// it for another one.
 #[cfg(feature = "images")]
 #[test]
 fn regression_a_remembered_picture_is_the_one_of_the_report() {

@@ -95,7 +95,8 @@ fn labels_choose_the_limit_of_exact_decisions() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), versions()).unwrap();
-    // The first three of each base are near-duplicates, the fourth is not. 31 of 47 pairs of words are the least that they share.
+    // The first three of each base are near-duplicates, the fourth is not. 31 of 47 pairs of words are the least that
+    // they share.
     let pairs = (0..30).flat_map(|base| {
         [("0", "2"), ("0", "8"), ("2", "8")].map(|(a, b)| format!("{base}-{a}\t{base}-{b}\n"))
     });

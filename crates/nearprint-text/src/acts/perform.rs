@@ -223,8 +223,8 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
-/// Makes the kept files of steps durable, before the first of their copies goes: a power cut could lose what was written
-/// a moment ago.
+/// Makes the kept files of steps durable, before the first of their copies goes: a power cut could lose what was
+/// written a moment ago.
 ///
 /// # Errors
 /// Those of the system. Nothing is to be done then.

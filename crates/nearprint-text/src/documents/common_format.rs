@@ -69,7 +69,8 @@ fn holds_records(folder: &mut [InputFile], decoding: &Decoding) -> bool {
     all && has_records
 }
 
-/// The records of a regular file: none of what a program reads. What cannot be read has those of its name, and fails when it is read.
+/// The records of a regular file: none of what a program reads. What cannot be read has those of its name, and fails
+/// when it is read.
 fn records_of(input: &InputFile, decoding: &Decoding) -> Option<Records> {
     if decoding.is_preprocessed(&input.path) {
         return None;

@@ -32,9 +32,10 @@ const CHUNK_FILES: usize = 64;
 ///
 /// A group has the places of at least two files in the list, ascending. Groups are sorted by their first files.
 ///
-/// Empty files are not copies of each other. Two names of one file are one file: the first name counts. `left_out`
-/// gets both, with the files that cannot be read or have changed since they were listed. Files are equal if their sizes and 128-bit hashes (XXH3) are equal:
-/// [`have_same_bytes`](super::have_same_bytes) compares two of them byte by byte, which is due before a deletion.
+/// Empty files are not copies of each other. Two names of one file are one file: the first name counts. `left_out` gets
+/// both, with the files that cannot be read or have changed since they were listed. Files are equal if their sizes and
+/// 128-bit hashes (XXH3) are equal: [`have_same_bytes`](super::have_same_bytes) compares two of them byte by byte,
+/// which is due before a deletion.
 ///
 /// `progress` gets what is done, what is counted, and two numbers of it: those that are done, and all.
 ///

@@ -104,10 +104,10 @@ pub struct Position {
 ///
 /// A path is a file, a folder, or `-` for standard input. A folder denotes the files below it that its
 /// [rules](FolderRules) choose, in the order of their paths; links in it are not followed. All inputs have one format,
-/// which [`look_at`](super::look_at) finds: JSON lines or an array, CSV or TSV with equal headers, Parquet; any other file is one document. A folder is records if all its files are, apart from hidden ones, those
-/// that begin with `_`, and README or the like, which are left out. In a folder with other files, each is one document.
-/// Any input except Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the
-/// compression.
+/// which [`look_at`](super::look_at) finds: JSON lines or an array, CSV or TSV with equal headers, Parquet; any other
+/// file is one document. A folder is records if all its files are, apart from hidden ones, those that begin with `_`,
+/// and README or the like, which are left out. In a folder with other files, each is one document. Any input except
+/// Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the compression.
 ///
 /// Files that are no text are [left out](Self::left_out), and in folders also those that are empty, too large or
 /// unreadable. Texts are decoded as [`decode`](super::decode) says, records of texts as UTF-8 unless they begin with a

@@ -19,9 +19,9 @@ pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
     }
 }
 
-/// The text of a file as it is compared, and its encoding: that of `decoding`, or the one that [`decode`] finds, which is
-/// that of what a program has written. A file with the name of an HTML page begins with a document type, its own or this
-/// one, so that everything takes it for HTML. `None` if the bytes are no text.
+/// The text of a file as it is compared, and its encoding: that of `decoding`, or the one that [`decode`] finds, which
+/// is that of what a program has written. A file with the name of an HTML page begins with a document type, its own or
+/// this one, so that everything takes it for HTML. `None` if the bytes are no text.
 ///
 /// ```
 /// use nearprint_text::documents::{Decoding, text_of_file};

@@ -106,9 +106,9 @@ impl Span {
 /// are read ahead; the reader then takes a record with a further member, or with a value that its column does not hold,
 /// for a bad one.
 ///
-/// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
-/// once. Columns of several Parquet inputs are united by name. A last record without a line feed receives one if another record follows. Of plain files
-/// the paths are written, one a line; one with a line feed is [not](DocumentWriter::unlisted). An output
+/// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written once. Columns of several
+/// Parquet inputs are united by name. A last record without a line feed receives one if another record follows. Of
+/// plain files the paths are written, one a line; one with a line feed is [not](DocumentWriter::unlisted). An output
 /// named `.gz`, `.zst` or `.zstd` is compressed; `-` is standard output.
 ///
 /// ```

@@ -143,8 +143,8 @@ pub(super) struct Args {
     /// Which one of several near-duplicates to keep. Of files: best (most words, then the oldest, then the shortest
     /// path), oldest, newest, largest, shortest-path, first, last, longest or shortest [default: best]. Of records:
     /// first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. Values of a
-    /// field are numbers, or dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest. All
-    /// but first read records twice. Documents of --against and of earlier runs always stay
+    /// field are numbers, or dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest.
+    /// All but first read records twice. Documents of --against and of earlier runs always stay
     #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
     keep: Option<Keep>,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of

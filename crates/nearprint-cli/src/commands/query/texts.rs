@@ -25,7 +25,8 @@ pub(super) struct TextArgs {
     /// with {, else lines]
     #[arg(long, value_name = "FORMAT", requires = "files")]
     text_format: Option<DocumentFormat>,
-    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header tells]
+    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header
+    /// tells]
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true, requires = "files")]
     delimiter: Option<Delimiter>,
     /// Field or column that holds the text

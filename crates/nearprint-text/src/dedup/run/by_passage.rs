@@ -1,10 +1,10 @@
 //! Removes repeated passages from documents: one pass, in input order.
 //!
-//! A passage is a run of words. Each run of [`min_words`](crate::dedup::UnitRules::min_words) words, a *window*, that is
-//! kept is stored by its hash of 128 bits; a window that is stored already is removed. So a repeated run is found
-//! wherever it begins and ends, and what is removed stands, word for word, in what an earlier document keeps.
-//! Exact substrings are what Lee et al. remove ("Deduplicating Training Data Makes Language Models Better", 2022) by a
-//! suffix array of the whole corpus in memory.
+//! A passage is a run of words. Each run of [`min_words`](crate::dedup::UnitRules::min_words) words, a *window*, that
+//! is kept is stored by its hash of 128 bits; a window that is stored already is removed. So a repeated run is found
+//! wherever it begins and ends, and what is removed stands, word for word, in what an earlier document keeps. Exact
+//! substrings are what Lee et al. remove ("Deduplicating Training Data Makes Language Models Better", 2022) by a suffix
+//! array of the whole corpus in memory.
 
 use super::fingerprinting::{preparing, with_valid_key};
 use super::recent::RecentTexts;

@@ -99,8 +99,8 @@ impl Encoding {
         matches!(self.0, Inner::Web(encoding) if encoding.is_ascii_compatible())
     }
 
-    /// Whether this byte of ASCII is nothing else, where bytes of ASCII are so between others: in Shift_JIS, `|` is also
-    /// the second byte of characters.
+    /// Whether this byte of ASCII is nothing else, where bytes of ASCII are so between others: in Shift_JIS, `|` is
+    /// also the second byte of characters.
     pub(in super::super) fn is_alone(self, byte: u8) -> bool {
         const FIRST_OF_PAIRS: u8 = 0x40;
         byte < FIRST_OF_PAIRS || matches!(self.0, Inner::Web(encoding) if encoding.is_single_byte())
