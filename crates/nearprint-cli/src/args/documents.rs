@@ -20,11 +20,11 @@ pub(crate) struct DocumentArgs {
     /// structs of Parquet
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
-    /// Field or column that holds the key [default: INPUT:N, N counted from 1; the path of a file
-    /// that is one document]
+    /// The field or column with the key [default: INPUT:N]. N is counted from 1; the key of a file that is one document
+    /// is its path
     #[arg(long, value_name = "NAME")]
     pub(crate) key_field: Option<String>,
-    /// Write bad records to FILE and continue, instead of stopping at the first one; an endless
+    /// Write bad records to FILE and go on. Without it, the first one ends the run; an endless
     /// line is cut after 64 KiB. A file that cannot be read, or not to its end, is one, too: its path is written
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,

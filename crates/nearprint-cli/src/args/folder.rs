@@ -8,19 +8,18 @@ use crate::terminal::plural;
 use serde_json::{Map, Value, json};
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "File options")]
+#[command(next_help_heading = "Which files")]
 pub(crate) struct FolderArgs {
-    /// Leave out files and folders that match GLOB, a pattern as in a .gitignore of each folder that
-    /// is read; give it several times for several patterns
+    /// Skip files and folders that match GLOB; may be repeated. A pattern as in a .gitignore of each folder that is read
     #[arg(short = 'E', long, value_name = "GLOB")]
     exclude: Vec<String>,
-    /// Read only files with one of these extensions, such as md,txt; a.md.gz has the extension md, too
+    /// Only these extensions: md,txt; a.md.gz has the extension md, too
     #[arg(short, long, value_name = "LIST", value_delimiter = ',')]
     ext: Vec<String>,
     /// Leave out files of folders with these names: patterns as in .gitignore, between commas
     #[arg(long, value_name = "PATTERNS", default_value = FolderRules::IGNORED_NAMES, hide_default_value = true)]
     ignore: String,
-    /// Include files that --ignore, .gitignore or .ignore name [default names: licences, lock files]
+    /// Read what .gitignore names, licences and lock files, too. Includes files that --ignore or .ignore names
     #[arg(short = 'I', long, conflicts_with = "ignore")]
     no_ignore: bool,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(crate) struct NearArgs {
     /// k of the database or the recipe, else 3]
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
-    /// The minimum similarity of near texts, such as 0.7 or 70%, instead of -k: the share of their
+    /// The minimum similarity of near texts, such as 0.7 or 70%. Instead of -k: the share of their
     /// shingles in common (Jaccard). Exact where texts are compared, or a database keeps features or texts;
     /// elsewhere MinHash fingerprints estimate it
     #[arg(short, long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]

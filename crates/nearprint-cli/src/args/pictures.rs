@@ -36,7 +36,7 @@ pub(crate) struct PictureArgs {
     /// Compare the bytes alone of images that show less detail than Q, from 0 to 100: a blank page has 0
     #[arg(long = "min-detail", value_name = "Q", default_value = "50", value_parser = values::quality)]
     pub(crate) quality: u8,
-    /// Find turned and mirrored images, too: by 90, 180 and 270 degrees
+    /// Find turned and mirrored images, too. By 90, 180 and 270 degrees
     #[arg(long)]
     pub(crate) rotated: bool,
 }

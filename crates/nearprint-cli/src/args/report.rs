@@ -17,8 +17,7 @@ use nearprint_text::documents::{OutputFile, check_outputs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Also write a page for a browser, which needs no network: what was compared, totals and
-    /// groups, and the words in which two texts differ
+    /// Write a web page: groups, and the words that differ. It needs no network, and says what was compared
     #[arg(long = "report", value_name = "FILE.html", value_parser = page())]
     path: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::Command;
+use clap::{Arg, Command};
 
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -54,10 +54,139 @@ Exit codes
   129, 130, 143  Ended by SIGHUP, Ctrl-C or SIGTERM
 ";
 
-/// A program with its own help: the commands in groups.
+/// Options that `-h` leaves to `--help`.
+const IN_LONG_HELP: &[&str] = &[
+    "acknowledge",
+    "add_fingerprint",
+    "again",
+    "against_key_field",
+    "any_owner",
+    "bands",
+    "batch",
+    "clean",
+    "cleaned",
+    "cluster_size",
+    "columns",
+    "confirm",
+    "context",
+    "cut_after",
+    "delimiter",
+    "duplicates_header",
+    "encoding",
+    "every",
+    "evidence",
+    "fingerprint_field",
+    "fingerprints",
+    "first_id",
+    "hash",
+    "id_field",
+    "identity",
+    "ignore",
+    "input_format",
+    "join",
+    "keep_fields",
+    "keep_hollow",
+    "keep_log",
+    "layout",
+    "log",
+    "max_output",
+    "memory",
+    "merge_rate",
+    "min_features",
+    "min_left",
+    "min_repeats",
+    "missing",
+    "nested",
+    "no_header",
+    "no_progress",
+    "old_id",
+    "once",
+    "part",
+    "partition",
+    "picture_db",
+    "plot",
+    "pre",
+    "pre_glob",
+    "quality",
+    "radix",
+    "range",
+    "recipe",
+    "runs_only",
+    "sample",
+    "shards",
+    "shingle",
+    "shingles",
+    "short",
+    "stop",
+    "summary",
+    "text_format",
+    "tokens",
+    "trust",
+    "verbose",
+    "wait",
+    "weights",
+    "width",
+    "within",
+];
+/// The same of one command.
+const IN_LONG_HELP_OF: &[(&str, &[&str])] = &[
+    ("dedup", &["k", "min_words", "null", "exclude", "ext", "no_ignore"]),
+    ("decontaminate", &["exclude", "ext", "no_ignore"]),
+    ("fingerprint", &["exclude", "ext", "no_ignore"]),
+    ("tune", &["exclude", "ext", "no_ignore"]),
+    ("scan", &["k", "header"]),
+    ("prune", &["k", "max_size"]),
+];
+/// The examples that `-h` has.
+const SHORT_EXAMPLES: usize = 3;
+
+/// A program with its own help: the commands in groups. `-h` of a command has its most frequent options, each with one
+/// sentence, and `--help` everything.
 pub(super) fn with_help(program: Command) -> Command {
     let text = page(&program);
+    let program = program.mut_subcommands(with_short_help);
+    let program = program.mut_args(|argument| {
+        let is_hidden = IN_LONG_HELP.contains(&argument.get_id().as_str());
+        with_short_text(argument).hide_short_help(is_hidden)
+    });
     program.override_help(text).mut_subcommand("exit-codes", |command| command.override_help(CODES))
+}
+
+fn with_short_help(command: Command) -> Command {
+    let name = command.get_name().to_string();
+    let of_command =
+        IN_LONG_HELP_OF.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, ids)| ids);
+    let command = command.mut_args(|argument| {
+        let id = argument.get_id().as_str();
+        let is_hidden = IN_LONG_HELP.contains(&id) || of_command.contains(&id);
+        with_short_text(argument).hide_short_help(is_hidden)
+    });
+    let Some(examples) = command.get_after_help().map(ToString::to_string) else { return command };
+    let lines: Vec<&str> = examples.lines().collect();
+    let short = lines[..lines.len().min(1 + SHORT_EXAMPLES)].join("\n");
+    command.after_long_help(examples.clone()).after_help(format!("{short}\nMore in --help"))
+}
+
+/// An argument whose short help is the first sentence of its help.
+fn with_short_text(argument: Arg) -> Arg {
+    let Some(help) = argument.get_long_help().or(argument.get_help()).map(ToString::to_string) else {
+        return argument;
+    };
+    let short = first_sentence(&help);
+    argument.help(short.to_string()).long_help(help)
+}
+
+/// The text before the first full stop that ends a sentence, or semicolon, outside of brackets.
+fn first_sentence(text: &str) -> &str {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+        let is_end = matches!(c, '.' | ';') && text[at + 1..].starts_with([' ', '\n']);
+        if depth == 0 && (is_end || text[at..].starts_with("\n\n")) {
+            return &text[..at];
+        }
+    }
+    text
 }
 
 /// Prints the exit codes.
@@ -100,5 +229,30 @@ mod tests {
         let page = page(&program);
         assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
         assert!(page.lines().count() <= 60);
+    }
+
+    #[test]
+    fn short_help_is_short_and_long_help_has_everything() {
+        let mut program = with_help(Cli::command()).term_width(100);
+        program.build();
+        let mut too_long = Vec::new();
+        for command in program.get_subcommands_mut().filter(|command| !command.is_hide_set()) {
+            let (name, short) = (command.get_name().to_string(), command.render_help().to_string());
+            if short.lines().count() > 45 {
+                too_long.push(short);
+            }
+            let long = command.render_long_help().to_string();
+            for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+                let option = argument.get_long().map(|name| format!("--{name}"));
+                assert!(option.is_none_or(|option| long.contains(&option)), "{name}: {argument}");
+            }
+        }
+        assert!(too_long.is_empty(), "{}", too_long.join("\n"));
+        // Each option that is left out is one of some command.
+        let mut known = BTreeSet::new();
+        program.get_subcommands().for_each(|command| {
+            known.extend(command.get_arguments().map(|argument| argument.get_id().as_str().to_string()));
+        });
+        assert!(IN_LONG_HELP.iter().all(|id| known.contains(*id)), "{known:?}");
     }
 }

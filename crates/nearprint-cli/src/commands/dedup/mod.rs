@@ -72,7 +72,7 @@ pub(super) struct Args {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// The file for kept documents, or for the paths of kept files of folders; - for standard output. Its name decides
+    /// Write kept documents here; - for standard output. Of folders, the paths of kept files are written. Its name decides
     /// the format of records: .jsonl, .csv, .tsv or .parquet; another one has that of the inputs. A folder, or a name
     /// that ends in /, gets a file for each input, with the same name; no file in it is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
@@ -90,16 +90,15 @@ pub(super) struct Args {
     /// names with line feeds
     #[arg(short = '0', long, help_heading = "Output options")]
     null: bool,
-    /// Compare with a database, or with the documents of a file or folder, and leave out what is near one of
-    /// them; may be given several times. They are only read. The inputs are then not compared with each
+    /// Leave out what is near the documents of these, too; may be given several times. They are only read. The inputs are then not compared with each
     /// other, unless --within or --db is given
     #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["unit", "cluster_size"], help_heading = "Database options")]
     against: Vec<PathBuf>,
     /// With --against, compare the inputs with each other, too
     #[arg(long, requires = "against", help_heading = "Database options")]
     within: bool,
-    /// Write `key duplicate_of distance similarity cluster exact` for each near-duplicate, in input
-    /// order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
+    /// List what was left out, and of what it is a duplicate. Writes `key duplicate_of distance similarity cluster exact`
+    /// for each near-duplicate, in input order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
     /// files byte for byte, of records the same words in the same order. A key equal to the kept one is followed by #
     /// and the number of the record in its input
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
@@ -107,8 +106,8 @@ pub(super) struct Args {
     /// Begin the file of duplicates with a line of the names of its columns
     #[arg(long, requires = "duplicates", help_heading = "Output options")]
     duplicates_header: bool,
-    /// Write near-duplicates to OUT, too, and add the fields duplicate_of, cluster, similarity and exact
-    /// to each document. For a kept document cluster is its own key; the others are null
+    /// Leave nothing out, and add the group of each document as fields. These are duplicate_of, cluster, similarity and
+    /// exact. For a kept document cluster is its own key; the others are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
     /// Add a last field cluster_size to each document, and a last column to the file of duplicates:
@@ -120,8 +119,8 @@ pub(super) struct Args {
     report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]
     summary: SummaryArgs,
-    /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
-    /// documents without repeated ones. A document that loses everything is not written. Repeated
+    /// Remove paragraphs, lines or passages that recur. Compares the paragraphs (lines between blank ones) or the lines of
+    /// documents, and writes documents without repeated ones. A document that loses everything is not written. Repeated
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
     /// key of a unit is the key of its document, `#` and its number. passage removes repeated runs of --min-words
     /// words, wherever they begin and end, and keeps the first of them; the number counts the first word
@@ -164,7 +163,7 @@ pub(super) struct Args {
     /// error or a reject, keep writes them as documents that nothing is near, drop sets them aside
     #[arg(long, value_name = "WHAT", default_value_t, help_heading = "Duplicate options")]
     missing: Missing,
-    /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
+    /// Set shorter documents aside. Those with fewer tokens are neither kept nor duplicates, and are written
     /// to --rejects [default: 0]. With --unit, leave shorter paragraphs or lines where they are: a few
     /// words recur by chance [default: 5]
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]
@@ -192,8 +191,7 @@ pub(super) struct Args {
     /// Write nothing, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
-    /// Remove what an interrupted run, or an earlier run with the same inputs, kept in the database, and
-    /// start again. Rows that others stored stay
+    /// Forget what an earlier run with these inputs kept, and run again. Also after an interrupted run. Rows that others stored stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
     /// Run even if an earlier run with the same inputs has written the same output: all documents

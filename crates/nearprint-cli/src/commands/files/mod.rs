@@ -42,10 +42,10 @@ pub(crate) struct FilesArgs {
     /// files in memory
     #[arg(long, value_name = "MEASURE:X", help_heading = "What counts as near")]
     confirm: Option<Confirm>,
-    /// Compare bytes alone: find byte-identical copies of all files, whatever they contain and however large they are
+    /// Compare bytes alone. Finds byte-identical copies of all files, whatever they contain and however large they are
     #[arg(long, conflicts_with_all = ["k", "similarity", "confirm", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
     pub(crate) copies: bool,
-    /// How near images have to be: strict (15 of 256 bits), default (31) or loose (47); none skips images
+    /// How near images have to be. strict is for 15 of 256 bits, default for 31 and loose for 47; none skips images
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "What counts as near")]
     images: PictureNear,
     #[command(flatten)]
@@ -54,8 +54,8 @@ pub(crate) struct FilesArgs {
     /// of other folders in DB are compared first, and stay. DB is created if it does not exist
     #[arg(id = "picture_db", long = "db", value_name = "DB", help_heading = "Which files")]
     db: Option<PathBuf>,
-    /// The file of a group that is kept: best (most words or pixels, then the largest image, the oldest, the shortest
-    /// path), oldest, newest, largest, shortest-path, or first or last in the order of paths [default: best]
+    /// Which file of a group is kept [default: best]. best (most words or pixels, then the largest image, the oldest, the shortest
+    /// path), oldest, newest, largest, shortest-path, or first or last in the order of paths
     #[arg(long, value_name = "WHICH", value_parser = keep_of_files, help_heading = "Which files")]
     keep: Option<Keep>,
     /// Compare with the files below DIR first, which always stay; may be given several times. DIR may be inside a PATH

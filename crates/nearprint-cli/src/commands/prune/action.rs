@@ -33,7 +33,7 @@ pub(super) struct ActionArgs {
     /// Replace copies by hard links to the kept file
     #[arg(long)]
     hardlink: bool,
-    /// Replace copies by files that share the blocks of the kept one (Btrfs, XFS, APFS)
+    /// Replace copies by files that share its blocks (Btrfs, XFS, APFS)
     #[arg(long)]
     reflink: bool,
     /// Delete duplicates. Only copies can be restored, so anything else is deleted only with --keep

@@ -35,7 +35,7 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     action: ActionArgs,
-    /// Print what would be done, and do nothing: the act, the file, where it goes or what is kept, the similarity,
+    /// Print what would be done, and do nothing. Prints the act, the file, where it goes or what is kept, the similarity,
     /// whether both have the same bytes, and the kept file
     #[arg(short = 'n', long, help_heading = "Action, one of")]
     dry_run: bool,

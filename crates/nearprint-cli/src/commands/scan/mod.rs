@@ -49,11 +49,11 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     files: FilesArgs,
-    /// Show a chain of near files as one group: each is near some other one, and the ends may differ in
+    /// Join groups whose files are near each other. Each file is near some other one, and the ends may differ in
     /// everything. By default, each file of a group is near the first one
     #[arg(long, conflicts_with = "copies", help_heading = "What counts as near")]
     chains: bool,
-    /// Print every path of every group: also of copies, and of large groups on a terminal
+    /// Print every path of every group. Also of copies, and of large groups on a terminal
     #[arg(long, help_heading = "Output options")]
     all: bool,
     /// Print only the paths of duplicates, which could go
@@ -62,7 +62,7 @@ pub(super) struct Args {
     /// Print only the paths of files that are near no other one
     #[arg(long, conflicts_with_all = ["all", "limit", "header", "json", "only_paths"], help_heading = "Output options")]
     unique: bool,
-    /// With --paths or --unique, end paths with a zero byte: for `xargs -0`, and for names with line feeds
+    /// End paths with a zero byte, for `xargs -0`. With --paths or --unique, also for names with line feeds
     #[arg(short = '0', long, help_heading = "Output options")]
     null: bool,
     /// Print only the N groups with the most to save; all are counted
@@ -70,7 +70,7 @@ pub(super) struct Args {
     limit: Option<usize>,
     #[command(flatten, next_help_heading = "Output options")]
     header: HeaderArgs,
-    /// Print one JSON object for each group, with all files and their whole paths
+    /// Print one JSON object for each group. It has all files and their whole paths
     #[arg(long, help_heading = "Output options")]
     json: bool,
     #[command(flatten, next_help_heading = "Output options")]
