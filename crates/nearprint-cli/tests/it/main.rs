@@ -22,6 +22,7 @@ mod fields;
 mod files;
 mod formats;
 mod hostile;
+mod html;
 mod identity;
 mod ingest;
 mod keys;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::kind::{Decoded, decode, has_name_of_html};
+use super::kind::{Decoded, decode, name_says_html};
 use super::preprocessor::Decoding;
 use crate::recipe::begins_as_html;
 
@@ -19,9 +19,10 @@ pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
     }
 }
 
-/// The text of a file as it is compared, and its encoding: that of `decoding`, or the one that [`decode`] finds, which
-/// is that of what a program has written. A file with the name of an HTML page begins with a document type, its own or
-/// this one, so that everything takes it for HTML. `None` if the bytes are no text.
+/// The text of a file as it is compared, and its encoding: that of `decoding`, or the one that [`decode`] finds, which is
+/// that of what a program has written. A file with the name of an HTML page begins with a document type, its own or this
+/// one, so that everything takes it for HTML. A file with the name of a source text, such as `.php`, that begins as a page
+/// gets a zero-width space before it, so that nothing does. `None` if the bytes are no text.
 ///
 /// ```
 /// use nearprint_text::documents::{Decoding, text_of_file};
@@ -38,8 +39,10 @@ pub fn text_of_file<'a>(path: &Path, bytes: &'a [u8], decoding: &Decoding) -> Op
         return decode(bytes, None);
     }
     let mut decoded = decode(bytes, decoding.encoding)?;
-    if has_name_of_html(path) && !begins_as_html(&decoded.text) {
-        decoded.text.to_mut().insert_str(0, "<!doctype html>");
+    match (name_says_html(path), begins_as_html(&decoded.text)) {
+        (Some(true), false) => decoded.text.to_mut().insert_str(0, "<!doctype html>"),
+        (Some(false), true) => decoded.text.to_mut().insert(0, '\u{200b}'),
+        _ => {}
     }
     Some(decoded)
 }

@@ -68,6 +68,11 @@ impl Cleaner {
         }
     }
 
+    /// Whether a text is HTML for these steps, and has markup.
+    pub(super) fn has_markup(&self, steps: Clean, text: &str) -> bool {
+        text.contains(['<', '&']) && steps.html.has(text)
+    }
+
     /// The text up to the marker, without HTML if that is a step, and the other buffers.
     fn visible<'a>(&'a mut self, steps: Clean, text: &'a str) -> (&'a str, &'a mut Letters) {
         let marker = self.cut_after.as_deref();

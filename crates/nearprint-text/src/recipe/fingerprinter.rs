@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 #[cfg(feature = "chinese")]
 use super::chinese;
-use super::clean::Cleaner;
+use super::clean::{Clean, Cleaner, Html};
 use super::definition::Recipe;
 use super::error::RecipeError;
 use super::features::Features;
@@ -51,8 +51,9 @@ pub struct Fingerprinted<F> {
     /// The number of features, each counted as often as it occurs. Tokens need not make a feature: a
     /// text may have fewer than a shingle, or no keyword.
     pub num_features: usize,
-    /// A hash of the tokens in their order (xxh3 of 128 bits). Texts that differ only in what the
-    /// recipe cleans have the same one; texts with other tokens have another one.
+    /// A hash of the tokens in their order (xxh3 of 128 bits), of HTML with those of its markup. Texts
+    /// that differ only in what else the recipe cleans have the same one; texts with other tokens have
+    /// another one.
     pub text_hash: u128,
     /// The set of its features, if the fingerprinter [makes it](Fingerprinter::with_features); otherwise
     /// empty.
@@ -65,9 +66,9 @@ pub struct Fingerprinted<F> {
 pub enum Comparable {
     /// Its features: texts with similar features are near.
     Features,
-    /// It has no feature, so that only a text with the same tokens is near: a copy.
+    /// It has no feature, so that only a text with the same tokens, markup included, is near: a copy.
     Tokens,
-    /// It has no token. Nothing is near it.
+    /// It has no token, not even in markup. Nothing is near it.
     Nothing,
 }
 
@@ -75,10 +76,10 @@ impl<F: OfWords> Fingerprinted<F> {
     /// The part of the text that can be compared.
     #[must_use]
     pub fn comparable(&self) -> Comparable {
-        match (self.num_features, self.num_tokens) {
-            (1.., _) => Comparable::Features,
-            (0, 1..) => Comparable::Tokens,
-            (0, 0) => Comparable::Nothing,
+        match self.num_features {
+            1.. => Comparable::Features,
+            0 if has_tokens(self.text_hash) => Comparable::Tokens,
+            0 => Comparable::Nothing,
         }
     }
 
@@ -104,6 +105,11 @@ impl<F: OfWords> Fingerprinted<F> {
     pub fn stored(&self, key: &str) -> F {
         stored_fingerprint(self.comparable(), self.value, self.text_hash, key)
     }
+}
+
+/// Whether a [hash of tokens](Fingerprinted::text_hash) is that of any.
+pub(crate) fn has_tokens(text_hash: u128) -> bool {
+    text_hash != xxh3_128(b"")
 }
 
 /// The seed of the hash of a key that stands for a text without tokens.
@@ -241,6 +247,9 @@ impl AnyFingerprinter {
             (None, None) => (self.unweighted(), window.count(&self.tokens)),
         };
         let num_tokens = self.tokens.len();
+        if self.cleaner.has_markup(self.recipe.clean, text) {
+            self.cut(Clean { html: Html::None, ..self.recipe.clean }, text);
+        }
         let text_hash = xxh3_128(self.tokens.as_bytes());
         let features = match self.makes_features {
             true => Features::of_hashes(&self.hashes),
@@ -267,25 +276,31 @@ impl AnyFingerprinter {
 
     /// Tokenizes a text. Returns the keywords if the recipe weights them.
     pub(super) fn tokenize(&mut self, text: &str) -> Option<Vec<(String, Weight)>> {
+        match self.cut(self.recipe.clean, text) {
+            #[cfg(feature = "chinese")]
+            (Recipe { weights: Weights::TfIdf { top }, stop, .. }, Some(clean)) => {
+                Some(chinese::keywords(clean, *top, |word| !stop.contains(word)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the tokens of a text with these steps. Returns the clean text, unless it is never whole.
+    fn cut<'a>(&'a mut self, clean: Clean, text: &'a str) -> (&'a Recipe, Option<&'a str>) {
         let Self { recipe, cleaner, tokens, .. } = self;
         tokens.clear(recipe.window.join.separator());
-        let wanted = |word: &str| !recipe.stop.contains(word);
-        let keywords = if recipe.tokens == Tokenizer::Words {
-            tokens.cut_words(cleaner, recipe.clean, text);
+        let clean = if recipe.tokens == Tokenizer::Words {
+            tokens.cut_words(cleaner, clean, text);
             None
         } else {
-            let clean = cleaner.clean(recipe.clean, text);
+            let clean = cleaner.clean(clean, text);
             tokens.cut(recipe.tokens, clean);
-            match recipe.weights {
-                #[cfg(feature = "chinese")]
-                Weights::TfIdf { top } => Some(chinese::keywords(clean, top, wanted)),
-                _ => None,
-            }
+            Some(clean)
         };
         if recipe.stop != StopWords::None {
-            tokens.retain(wanted);
+            tokens.retain(|word| !recipe.stop.contains(word));
         }
-        keywords
+        (recipe, clean)
     }
 
     /// The simhash of the shingles, which have equal weights at all places.

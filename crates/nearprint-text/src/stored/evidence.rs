@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::dedup::{Origin, Stored, damaged};
 use crate::error::Result;
-use crate::recipe::{AnyFingerprinter, Comparable, Features, Recipe, jaccard};
+use crate::recipe::{AnyFingerprinter, Comparable, Features, Recipe, has_tokens, jaccard};
 use nearprint::Row;
 use nearprint::any::{AnyFingerprint, AnySnapshot};
 
@@ -36,18 +36,15 @@ impl FeatureSet {
     }
 
     /// The similarity of two texts, if it is at least this. Of a text without features, only a text with
-    /// the same tokens is a copy; nothing is similar to a text without tokens.
+    /// the same tokens is a copy; nothing is similar to a text without tokens. From similarity 1 on, only copies
+    /// are near.
     pub(super) fn similarity(&self, other: &Self, least: f64) -> Option<f64> {
         let (a, b) = (&self.hashes, &other.hashes);
-        if a.is_empty() || b.is_empty() {
-            let is_copy = a.len() == b.len() && self.text_hash == other.text_hash && self.has_tokens();
-            return is_copy.then_some(1.0);
+        let is_copy = a.len() == b.len() && self.text_hash == other.text_hash && has_tokens(self.text_hash);
+        match a.is_empty() || b.is_empty() || least >= 1.0 {
+            true => is_copy.then_some(1.0),
+            false => jaccard(a, b, least),
         }
-        jaccard(a, b, least)
-    }
-
-    fn has_tokens(&self) -> bool {
-        self.text_hash != xxhash_rust::xxh3::xxh3_128(b"")
     }
 }
 

@@ -124,8 +124,9 @@ impl<'a> Comparer<'a> {
             Nearness { similarity: self.recipe.similarity(distance), is_near: distance <= self.k };
         match self.decides {
             Decides::Features(candidates) if old.has_features && new.has_features => {
-                let similarity = self.similarity(earlier, text)?;
-                Ok(Nearness { similarity, is_near: similarity >= candidates.least() })
+                let (similarity, least) = (self.similarity(earlier, text)?, candidates.least());
+                let is_near = similarity >= least && (least < 1.0 || self.have_same_words(earlier, text)?);
+                Ok(Nearness { similarity, is_near })
             }
             // Without features, only texts with the same tokens are near.
             Decides::Features(_) => {
@@ -149,6 +150,16 @@ impl<'a> Comparer<'a> {
         let similarity = own.similarity(&self.set(earlier)?);
         self.last = Some((text, Compared::Set(own)));
         Ok(similarity)
+    }
+
+    /// Whether two texts have the same words in the same order, those of markup included.
+    fn have_same_words(&self, earlier: usize, text: usize) -> Result<bool> {
+        let mut fingerprinter = self.recipe.any_fingerprinter();
+        let mut hash = |at: usize| -> Result<u128> {
+            let text = read(&self.texts()[at].path, &self.scanned.decoding)?;
+            Ok(fingerprinter.fingerprint(&text).text_hash)
+        };
+        Ok(hash(earlier)? == hash(text)?)
     }
 
     fn set(&self, text: usize) -> Result<ShingleSet> {

@@ -244,7 +244,8 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     }
 
     /// The document of some rows whose set of features is the most similar, if its similarity is at least
-    /// this; the earliest of equally similar ones. Texts with equal sets have equal fingerprints.
+    /// this; the earliest of equally similar ones. Texts with equal sets have equal fingerprints. From similarity
+    /// 1 on, only copies are near: equal sets may be of other scripts of a page, or of words in another order.
     fn most_similar(
         &mut self,
         document: Document<'_, F>,
@@ -270,9 +271,12 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
             let candidates = self.candidates(row, document)?;
             let is_only = candidates.len() == 1;
             for candidate in candidates {
-                let is_copy = candidate.stored.text_hash() == Some(document.text_hash);
-                let similarity = if is_copy {
-                    Some(1.0)
+                let is_copy = match least < 1.0 {
+                    true => candidate.stored.text_hash() == Some(document.text_hash),
+                    false => candidate.is_copied_by(document, fingerprinter)?,
+                };
+                let similarity = if is_copy || least >= 1.0 {
+                    is_copy.then_some(1.0)
                 } else {
                     let Some(features) = self.evidence_of(&candidate, fingerprinter)? else { continue };
                     features.ascending(&mut others).ok_or_else(|| damaged(&candidate.key))?;

@@ -18,7 +18,7 @@ pub use encoding::{Decoded, Encoding, decode};
 pub use known::{Class, Unread, reader_of};
 pub use records::Records;
 pub(crate) use records::format_of_name;
-pub(super) use records::has_name_of_html;
+pub(super) use records::name_says_html;
 pub use table::{names_of_compressions, table_of_kinds, table_of_readers};
 
 use known::Known;
@@ -135,10 +135,11 @@ pub fn recognize(path: &Path, head: &[u8], is_whole: bool, given: Option<Encodin
     if let Some(named) = Records::of_name(path) {
         return text(Kind::Records(named), NAME);
     }
-    match () {
-        () if crate::recipe::begins_as_html(&found.text) => text(Kind::Html, BYTES),
-        () if has_name_of_html(path) => text(Kind::Html, NAME),
-        () => text(Kind::Text, BYTES),
+    match (name_says_html(path), crate::recipe::begins_as_html(&found.text)) {
+        (Some(true) | None, true) => text(Kind::Html, BYTES),
+        (Some(true), false) => text(Kind::Html, NAME),
+        (Some(false), true) => text(Kind::Text, NAME),
+        (Some(false) | None, false) => text(Kind::Text, BYTES),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Files of records, by their content first and then by their names, and the names of pages.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use super::super::format::Format;
@@ -8,6 +7,10 @@ use super::compression::Compression;
 
 /// The extensions of HTML pages, in lower case.
 pub(super) const HTML_EXTENSIONS: [&str; 3] = ["html", "htm", "xhtml"];
+
+/// The extensions of source text, of which more than what a reader sees is compared, even if it begins as a page.
+pub(super) const SOURCE_EXTENSIONS: [&str; 10] =
+    ["astro", "erb", "ejs", "jsp", "jsx", "php", "phtml", "svelte", "tsx", "vue"];
 
 /// How a file holds records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,12 +92,16 @@ pub(crate) fn format_of_name(path: &Path) -> Format {
     Records::of_name(path).map_or(Format::Text, Records::format)
 }
 
-/// Whether the name of a file, compressed or not, is that of an HTML page.
-pub(in super::super) fn has_name_of_html(path: &Path) -> bool {
+/// Whether the name of a file, compressed or not, is that of an HTML page; `None` if its content decides.
+pub(in super::super) fn name_says_html(path: &Path) -> Option<bool> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let bare = Path::new(Compression::strip(name));
-    let is = |extension: &OsStr| HTML_EXTENSIONS.iter().any(|html| extension.eq_ignore_ascii_case(html));
-    bare.extension().is_some_and(is)
+    let extension = Path::new(Compression::strip(name)).extension()?;
+    let is_one_of = |names: &[&str]| names.iter().any(|name| extension.eq_ignore_ascii_case(name));
+    match () {
+        () if is_one_of(&HTML_EXTENSIONS) => Some(true),
+        () if is_one_of(&SOURCE_EXTENSIONS) => Some(false),
+        () => None,
+    }
 }
 
 /// The stem and the extension, in lower case, of a file name without the extension of a compression.

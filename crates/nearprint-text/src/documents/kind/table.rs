@@ -2,7 +2,7 @@
 
 use super::compression::Compression;
 use super::known::{Class, PRINTABLE, READERS, Unread};
-use super::records::{HTML_EXTENSIONS, Records};
+use super::records::{HTML_EXTENSIONS, Records, SOURCE_EXTENSIONS};
 
 /// A row: the kind, how it is recognized, and what is done with it by commands that read documents, by commands that
 /// compare files, and by commands that compare two texts.
@@ -50,7 +50,11 @@ fn of_records(records: Records) -> Row {
 }
 
 fn others() -> [Row; 6] {
-    let html = format!("`<!doctype html` or `<html` at its begin; else {}", extensions(&HTML_EXTENSIONS));
+    let html = format!(
+        "{}; else `<!doctype html` or `<html` at its begin, unless {}",
+        extensions(&HTML_EXTENSIONS),
+        extensions(&SOURCE_EXTENSIONS)
+    );
     let row = |kind, signs: &str, uses| Row { kind, signs: signs.into(), uses };
     [
         row("HTML", &html, ["what a reader sees"; 3]),
