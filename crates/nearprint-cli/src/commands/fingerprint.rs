@@ -229,7 +229,15 @@ impl Processor<'_> {
                 let num_features = features.len();
                 let value = Explained::of_features(fingerprinter.recipe().width(), features).value;
                 let (text_hash, features) = (0, Features::default());
-                Fingerprinted { value, num_tokens: num_features, num_features, text_hash, features }
+                let has_markup = false;
+                Fingerprinted {
+                    value,
+                    num_tokens: num_features,
+                    num_features,
+                    text_hash,
+                    has_markup,
+                    features,
+                }
             }),
             false => Ok(fingerprinter.fingerprint(&record.text)),
         };

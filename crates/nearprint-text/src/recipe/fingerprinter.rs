@@ -55,6 +55,8 @@ pub struct Fingerprinted<F> {
     /// that differ only in what else the recipe cleans have the same one; texts with other tokens have
     /// another one.
     pub text_hash: u128,
+    /// Whether it is HTML for the recipe, and has markup.
+    pub has_markup: bool,
     /// The set of its features, if the fingerprinter [makes it](Fingerprinter::with_features); otherwise
     /// empty.
     pub features: Features,
@@ -186,9 +188,9 @@ impl<F: Fingerprint> Fingerprinter<F> {
 
     /// The fingerprint of a text.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
-        let Fingerprinted { value, num_tokens, num_features, text_hash, features } =
+        let Fingerprinted { value, num_tokens, num_features, text_hash, has_markup, features } =
             self.any.fingerprint(text);
-        Fingerprinted { value: value.typed(), num_tokens, num_features, text_hash, features }
+        Fingerprinted { value: value.typed(), num_tokens, num_features, text_hash, has_markup, features }
     }
 
     /// As [`AnyFingerprinter::hash`].
@@ -247,7 +249,8 @@ impl AnyFingerprinter {
             (None, None) => (self.unweighted(), window.count(&self.tokens)),
         };
         let num_tokens = self.tokens.len();
-        if self.cleaner.has_markup(self.recipe.clean, text) {
+        let has_markup = self.cleaner.has_markup(self.recipe.clean, text);
+        if has_markup {
             self.cut(Clean { html: Html::None, ..self.recipe.clean }, text);
         }
         let text_hash = xxh3_128(self.tokens.as_bytes());
@@ -255,7 +258,7 @@ impl AnyFingerprinter {
             true => Features::of_hashes(&self.hashes),
             false => Features::default(),
         };
-        Fingerprinted { value, num_tokens, num_features, text_hash, features }
+        Fingerprinted { value, num_tokens, num_features, text_hash, has_markup, features }
     }
 
     /// The hash of one feature, by the hash function of the recipe.

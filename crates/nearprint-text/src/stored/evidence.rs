@@ -36,12 +36,11 @@ impl FeatureSet {
     }
 
     /// The similarity of two texts, if it is at least this. Of a text without features, only a text with
-    /// the same tokens is a copy; nothing is similar to a text without tokens. From similarity 1 on, only copies
-    /// are near.
+    /// the same tokens is a copy; nothing is similar to a text without tokens.
     pub(super) fn similarity(&self, other: &Self, least: f64) -> Option<f64> {
         let (a, b) = (&self.hashes, &other.hashes);
         let is_copy = a.len() == b.len() && self.text_hash == other.text_hash && has_tokens(self.text_hash);
-        match a.is_empty() || b.is_empty() || least >= 1.0 {
+        match a.is_empty() || b.is_empty() {
             true => is_copy.then_some(1.0),
             false => jaccard(a, b, least),
         }

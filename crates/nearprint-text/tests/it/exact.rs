@@ -20,7 +20,7 @@ pub(crate) fn similarity(a: &str, b: &str) -> f64 {
     a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64
 }
 
-/// For each text, the place of the kept one that it duplicates, at similarity 1 a copy: the most similar one, of equally similar
+/// For each text, the place of the kept one that it duplicates: the most similar one, of equally similar
 /// ones that with the smallest number, among those whose fingerprints make them candidates.
 fn expected(
     texts: &[String],
@@ -37,7 +37,7 @@ fn expected(
         let candidates = kept.filter(|&old| near.contain(prints[old], prints[new]));
         let similar = candidates.map(|old| (similarity(&texts[old], text), old));
         let nearest = similar
-            .filter(|&(similarity, old)| similarity >= least && (least < 1.0 || texts[old] == *text))
+            .filter(|(similarity, _)| *similarity >= least)
             .max_by(|a, b| a.0.total_cmp(&b.0).then(number(b.1).cmp(&number(a.1))));
         decisions.push(nearest.map(|(_, old)| old));
     }

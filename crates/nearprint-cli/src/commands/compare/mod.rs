@@ -287,8 +287,9 @@ impl Args {
         let bands = recipe.bands();
         let shares_band = bands.is_none_or(|bands| a.value.shares_band(b.value, bands));
         let exact = bands.filter(|_| given_k.is_none()).and_then(|_| a.features.similarity(&b.features));
+        let has_markup = a.has_markup || b.has_markup;
         let of_features = || match exact {
-            Some(1.0) if least >= 1.0 && a.text_hash != b.text_hash => Verdict::OtherOrder,
+            Some(1.0) if least >= 1.0 && has_markup && a.text_hash != b.text_hash => Verdict::OtherMarkup,
             Some(similarity) => Verdict::of_similarity(similarity, least),
             None => Verdict::of(distance <= k, shares_band),
         };
@@ -346,8 +347,8 @@ enum Verdict {
     Similar(f64),
     /// It is less than this.
     Dissimilar(f64),
-    /// Their features are the same, and only copies are near.
-    OtherOrder,
+    /// Their features are the same, and only copies of a page are near.
+    OtherMarkup,
     /// One of the texts has no token.
     NoToken,
     /// One of the texts has no feature, and the tokens differ.
@@ -397,9 +398,7 @@ impl Compared {
             Verdict::NoEqualBand => format!("{similarity}not near, as no band is equal"),
             Verdict::Similar(least) => format!("similarity {found:.4}; near-duplicates: at least {least}"),
             Verdict::Dissimilar(least) => format!("similarity {found:.4}; not near: less than {least}"),
-            Verdict::OtherOrder => {
-                format!("similarity {found:.4}; no copies: other markup, or another order")
-            }
+            Verdict::OtherMarkup => format!("similarity {found:.4}; not copies: the markup differs"),
             Verdict::NoToken => "a text without a token is near no other".into(),
             Verdict::NoFeature => {
                 "a text without a feature of the recipe is near no other, unless their tokens are the same"

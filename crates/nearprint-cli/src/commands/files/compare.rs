@@ -125,7 +125,7 @@ impl<'a> Comparer<'a> {
         match self.decides {
             Decides::Features(candidates) if old.has_features && new.has_features => {
                 let (similarity, least) = (self.similarity(earlier, text)?, candidates.least());
-                let is_near = similarity >= least && (least < 1.0 || self.have_same_words(earlier, text)?);
+                let is_near = similarity >= least && (least < 1.0 || self.have_same_markup(earlier, text)?);
                 Ok(Nearness { similarity, is_near })
             }
             // Without features, only texts with the same tokens are near.
@@ -152,14 +152,16 @@ impl<'a> Comparer<'a> {
         Ok(similarity)
     }
 
-    /// Whether two texts have the same words in the same order, those of markup included.
-    fn have_same_words(&self, earlier: usize, text: usize) -> Result<bool> {
+    /// Whether two texts are no pages, or have the same words in the same order, those of markup included.
+    fn have_same_markup(&self, earlier: usize, text: usize) -> Result<bool> {
         let mut fingerprinter = self.recipe.any_fingerprinter();
-        let mut hash = |at: usize| -> Result<u128> {
+        let mut markup = |at: usize| -> Result<(bool, u128)> {
             let text = read(&self.texts()[at].path, &self.scanned.decoding)?;
-            Ok(fingerprinter.fingerprint(&text).text_hash)
+            let found = fingerprinter.fingerprint(&text);
+            Ok((found.has_markup, found.text_hash))
         };
-        Ok(hash(earlier)? == hash(text)?)
+        let ((a_has_markup, a), (b_has_markup, b)) = (markup(earlier)?, markup(text)?);
+        Ok(a == b || !a_has_markup && !b_has_markup)
     }
 
     fn set(&self, text: usize) -> Result<ShingleSet> {

@@ -20,6 +20,7 @@ pub(crate) struct Document<'a, F> {
     pub(crate) key: &'a str,
     pub(crate) text: &'a str,
     pub(crate) text_hash: u128,
+    pub(crate) has_markup: bool,
     /// 0 without features.
     pub(crate) fingerprint: F,
     pub(crate) comparable: Comparable,
@@ -31,7 +32,8 @@ impl<'a, F: Fingerprint> Document<'a, F> {
     pub(crate) fn new(key: &'a str, text: &'a str, fingerprinted: &'a Fingerprinted<F>) -> Self {
         let features = &fingerprinted.features;
         let (text_hash, comparable) = (fingerprinted.text_hash, fingerprinted.comparable());
-        Self { key, text, text_hash, fingerprint: fingerprinted.value, comparable, features }
+        let (has_markup, fingerprint) = (fingerprinted.has_markup, fingerprinted.value);
+        Self { key, text, text_hash, has_markup, fingerprint, comparable, features }
     }
 
     /// The fingerprint of its row: see [`Fingerprinted::stored`].
@@ -245,7 +247,7 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
 
     /// The document of some rows whose set of features is the most similar, if its similarity is at least
     /// this; the earliest of equally similar ones. Texts with equal sets have equal fingerprints. From similarity
-    /// 1 on, only copies are near: equal sets may be of other scripts of a page, or of words in another order.
+    /// 1 on, only copies are near a page with markup: equal sets may be of pages with other scripts.
     fn most_similar(
         &mut self,
         document: Document<'_, F>,
@@ -256,6 +258,7 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
         let (mut own, mut others, mut best) = (None, Vec::new(), None::<(f64, Candidate)>);
         // A copy has an equal fingerprint, and its set is not needed.
         let may_be_copy = |row: Match<F>| row.fingerprint == document.fingerprint;
+        let needs_copy = least >= 1.0 && document.has_markup;
         for &row in near {
             if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
                 break;
@@ -271,11 +274,11 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
             let candidates = self.candidates(row, document)?;
             let is_only = candidates.len() == 1;
             for candidate in candidates {
-                let is_copy = match least < 1.0 {
-                    true => candidate.stored.text_hash() == Some(document.text_hash),
-                    false => candidate.is_copied_by(document, fingerprinter)?,
+                let is_copy = match needs_copy {
+                    true => candidate.is_copied_by(document, fingerprinter)?,
+                    false => candidate.stored.text_hash() == Some(document.text_hash),
                 };
-                let similarity = if is_copy || least >= 1.0 {
+                let similarity = if is_copy || needs_copy {
                     is_copy.then_some(1.0)
                 } else {
                     let Some(features) = self.evidence_of(&candidate, fingerprinter)? else { continue };

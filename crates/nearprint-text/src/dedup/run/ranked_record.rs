@@ -5,6 +5,9 @@ use crate::recipe::{Comparable, Features, Fingerprinted};
 use nearprint::Fingerprint;
 use nearprint::internal::Sortable;
 
+/// The bit of a text with markup, beside what is compared of it.
+const MARKUP: u8 = 1 << 7;
+
 /// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
@@ -31,11 +34,12 @@ pub(crate) struct RankedRecord<F> {
     pub(crate) outcome: Outcome,
     pub(crate) comparable: Comparable,
     pub(crate) text_hash: u128,
+    pub(crate) has_markup: bool,
     pub(crate) fingerprint: F,
 }
 
 impl<F: Fingerprint> RankedRecord<F> {
-    /// Kind, flag, key, distance, similarity; what is compared, hash, fingerprint.
+    /// Kind, flag, key, distance, similarity; what is compared and whether there is markup, hash, fingerprint.
     pub(crate) const LEN_BYTES: usize = 1 + 1 + 8 + 4 + 8 + 1 + 16 + F::LEN_BYTES;
 
     /// A malformed record.
@@ -49,6 +53,7 @@ impl<F: Fingerprint> RankedRecord<F> {
             outcome: Outcome::Kept { is_unconfirmed: false },
             comparable: fingerprinted.comparable(),
             text_hash: fingerprinted.text_hash,
+            has_markup: fingerprinted.has_markup,
             fingerprint: fingerprinted.value,
         }
     }
@@ -59,8 +64,8 @@ impl<F: Fingerprint> RankedRecord<F> {
         text: &'a str,
         features: &'a Features,
     ) -> Document<'a, F> {
-        let Self { comparable, text_hash, fingerprint, .. } = *self;
-        Document { key, text, text_hash, fingerprint, comparable, features }
+        let Self { comparable, text_hash, has_markup, fingerprint, .. } = *self;
+        Document { key, text, text_hash, has_markup, fingerprint, comparable, features }
     }
 
     pub(crate) fn to_bytes(self) -> Vec<u8> {
@@ -76,7 +81,7 @@ impl<F: Fingerprint> RankedRecord<F> {
         bytes.extend(of.to_le_bytes());
         bytes.extend(distance.to_le_bytes());
         bytes.extend(f64::to_le_bytes(similarity));
-        bytes.push(self.comparable as u8);
+        bytes.push(self.comparable as u8 | if self.has_markup { MARKUP } else { 0 });
         bytes.extend(self.text_hash.to_le_bytes());
         Sortable::write_le(self.fingerprint, &mut bytes);
         bytes
@@ -98,13 +103,14 @@ impl<F: Fingerprint> RankedRecord<F> {
                 is_copy: flag,
             },
         };
-        let comparable = match bytes[22] {
+        let comparable = match bytes[22] & !MARKUP {
             TOKENS => Comparable::Tokens,
             NOTHING => Comparable::Nothing,
             _ => Comparable::Features,
         };
         let text_hash = u128::from_le_bytes(array(&bytes[23..]));
-        Self { outcome, comparable, text_hash, fingerprint: Sortable::read_le(&bytes[39..]) }
+        let has_markup = bytes[22] & MARKUP != 0;
+        Self { outcome, comparable, text_hash, has_markup, fingerprint: Sortable::read_le(&bytes[39..]) }
     }
 }
 
@@ -127,8 +133,13 @@ mod tests {
             Outcome::Duplicate { of: u64::MAX, distance: 7, similarity: 0.1, is_copy: false },
         ] {
             for comparable in [Comparable::Features, Comparable::Tokens, Comparable::Nothing] {
-                let record =
-                    RankedRecord { outcome, comparable, text_hash: u128::MAX - 1, fingerprint: 1u128 << 77 };
+                let record = RankedRecord {
+                    outcome,
+                    comparable,
+                    text_hash: u128::MAX - 1,
+                    has_markup: true,
+                    fingerprint: 1u128 << 77,
+                };
                 assert_eq!(record.to_bytes().len(), RankedRecord::<u128>::LEN_BYTES);
                 assert_eq!(RankedRecord::from_bytes(&record.to_bytes()), record);
             }
