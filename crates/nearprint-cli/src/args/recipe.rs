@@ -18,7 +18,7 @@ pub(crate) struct RecipeArgs {
     /// `fingerprint`, or with options that only simhashes have]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
-    /// Steps that clean a text first: none, or some of html,nfc,lower
+    /// Steps that clean a text first: none, or some of html, nfc or nfkc, harakat, tatweel, lower
     #[arg(long, value_name = "STEPS")]
     clean: Option<String>,
     /// Tokenizer: words (runs of \w; each Chinese, Japanese, Korean or Thai character), non-alpha

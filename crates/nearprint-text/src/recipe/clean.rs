@@ -12,6 +12,12 @@ pub(super) struct Clean {
     pub(super) html: Html,
     /// Unicode normalization form C.
     pub(super) nfc: bool,
+    /// Unicode normalization form KC.
+    pub(super) nfkc: bool,
+    /// Removes the vowel marks of Arabic.
+    pub(super) harakat: bool,
+    /// Removes the sign that makes Arabic words longer.
+    pub(super) tatweel: bool,
     /// Lower case, by Unicode's language-independent rules.
     pub(super) lower: bool,
 }
@@ -49,6 +55,7 @@ pub(super) struct Cleaner {
 #[derive(Clone, Debug, Default)]
 struct Letters {
     composed: String,
+    bare: String,
     lowered: String,
 }
 
@@ -87,9 +94,23 @@ impl Cleaner {
 
 impl Letters {
     fn clean<'a>(&'a mut self, steps: Clean, mut text: &'a str) -> &'a str {
-        if steps.nfc && !is_surely_composed(text) {
+        if steps.nfkc && !text.is_ascii() {
+            self.composed = text.nfkc().collect();
+            text = &self.composed;
+        } else if steps.nfc && !is_surely_composed(text) {
             compose(text, &mut self.composed);
             text = &self.composed;
+        }
+        let is_gone = |c: char| steps.harakat && is_haraka(c) || steps.tatweel && c == TATWEEL;
+        if (steps.harakat || steps.tatweel) && text.contains(is_gone) {
+            let kept = text.chars().filter(|c| !is_gone(*c));
+            self.bare.clear();
+            // A mark now follows the letter that the removed sign kept it from.
+            match steps.nfc || steps.nfkc {
+                true => self.bare.extend(kept.nfc()),
+                false => self.bare.extend(kept),
+            }
+            text = &self.bare;
         }
         if steps.lower {
             lower(text, &mut self.lowered);
@@ -97,6 +118,14 @@ impl Letters {
         }
         text
     }
+}
+
+/// The sign that makes Arabic words longer.
+const TATWEEL: char = '\u{640}';
+
+/// Whether a character is a vowel mark of Arabic: fathatan to sukun, and the superscript alef.
+fn is_haraka(c: char) -> bool {
+    matches!(c, '\u{64b}'..='\u{652}' | '\u{670}')
 }
 
 /// Equals `nfc` of the whole text, but only stretches that may change take this slow way.
@@ -218,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cleaned(text: &str) -> String {
-        Cleaner::default().clean(Clean { html: Html::None, nfc: true, lower: true }, text).to_string()
+        Cleaner::default().clean(Clean { nfc: true, lower: true, ..Clean::default() }, text).to_string()
     }
 
     #[test]
@@ -228,7 +257,36 @@ mod tests {
         assert_eq!(cleaned("İ\u{212B}"), "i\u{307}å");
     }
 
+    const ARABIC: Clean =
+        Clean { html: Html::None, nfc: false, nfkc: true, harakat: true, tatweel: true, lower: true };
+
+    #[test]
+    fn compatible_forms_and_arabic_marks_are_steps() {
+        let mut cleaner = Cleaner::default();
+        let mut with = |steps: Clean, text: &str| cleaner.clean(steps, text).to_string();
+        let none = Clean::default();
+        assert_eq!(with(Clean { nfkc: true, ..none }, "ﬁne １２ ｶﾞ ²"), "fine 12 ガ 2");
+        let text = "مُحَمَّدٌ كتـــاب هٰذا آ";
+        assert_eq!(with(Clean { harakat: true, ..none }, text), "محمد كتـــاب هذا آ");
+        assert_eq!(with(Clean { tatweel: true, ..none }, text), "مُحَمَّدٌ كتاب هٰذا آ");
+        // A presentation form has its tatweel and its mark only after normalization.
+        assert_eq!(with(ARABIC, "ﹷ"), "");
+        assert_eq!(with(ARABIC, "ا\u{640}\u{653}"), "آ");
+        assert_eq!(with(none, text), text);
+    }
+
     proptest! {
+        #[test]
+        fn stretches_are_cleaned_as_the_whole(text in "([A-Za-zﬁ１ｶﾞ \u{640}\u{64e}\u{651}مح\u{fdfa}\u{a0}\n.]|\\PC){0,60}") {
+            let whole = Cleaner::default().clean(ARABIC, &text).to_string();
+            let mut parts = String::new();
+            Cleaner::default().for_each_stretch(ARABIC, &text, |ascii, other| {
+                parts += &ascii.to_ascii_lowercase();
+                parts += other;
+            });
+            prop_assert_eq!(parts, whole);
+        }
+
         #[test]
         fn cleaning_equals_the_plain_way(text in "([A-Za-zÄÉΣσİ<=\n\u{338}\u{300}\u{301}\u{AC00}\u{1100}\u{1161} .]|\\PC){0,80}") {
             prop_assert_eq!(cleaned(&text), text.nfc().collect::<String>().to_lowercase());

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::candidates::Candidates;
-use super::clean::{Clean, Html};
+use super::clean::{Clean, Cleaner, Html};
 use super::error::RecipeError;
 use super::html::html_text;
 use super::named::NAMED;
@@ -37,7 +37,7 @@ const PARTS: [&str; 10] =
 ///
 /// | part | values |
 /// |---|---|
-/// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins with `<!doctype html` or `<html`), `nfc` (Unicode normalization), `lower`, separated by commas |
+/// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins with `<!doctype html` or `<html`), `nfc` or `nfkc` (Unicode normalization; `nfkc` also makes compatible characters equal), `harakat` (removes the vowel marks of Arabic), `tatweel` (removes U+0640), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words; or `list:` and words with commas between them, up to 3,800 bytes. They are dropped before shingling |
 /// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; `A,B-C` for all numbers from B to C from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
@@ -86,9 +86,16 @@ pub struct Recipe {
 const DEFAULT_NEAR: u32 = 700_000;
 
 impl Recipe {
-    /// What a reader sees of a text, if the recipe takes all texts for HTML; otherwise the text.
-    pub(crate) fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.clean.html == Html::All { html_text(text).into() } else { text.into() }
+    /// A text as its steps leave it that other measures of texts do not take themselves: without its HTML, if the
+    /// recipe takes all texts for HTML, and not normalized by form C nor in lower case.
+    pub(crate) fn as_read<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text: Cow<'a, str> =
+            if self.clean.html == Html::All { html_text(text).into() } else { text.into() };
+        let steps = Clean { html: Html::None, nfc: false, lower: false, ..self.clean };
+        if steps == Clean::default() {
+            return text;
+        }
+        Cleaner::default().clean(steps, &text).to_string().into()
     }
 
     /// The name of the default recipe.
@@ -373,7 +380,14 @@ impl Recipe {
 
     /// The base of the named recipes. Each of them sets every part.
     const BLANK: Self = Self {
-        clean: Clean { html: Html::None, nfc: false, lower: false },
+        clean: Clean {
+            html: Html::None,
+            nfc: false,
+            nfkc: false,
+            harakat: false,
+            tatweel: false,
+            lower: false,
+        },
         tokens: Tokenizer::Words,
         stop: StopWords::None,
         window: Window { len: 1, single_len: 1, single_shortest: 1, join: Join::Space, short: Short::One },
@@ -430,10 +444,11 @@ mod tests_without_features {
 
     #[test]
     fn regression_a_fragment_is_confirmed_as_the_recipe_reads_it() {
-        let visible =
-            |recipe: &str| recipe.parse::<Recipe>().unwrap().visible("<p>one two").trim().to_string();
-        assert_eq!(visible("minhash clean=html,lower"), "one two");
-        assert_eq!(visible("minhash clean=lower"), "<p>one two");
+        let read =
+            |recipe: &str, text: &str| recipe.parse::<Recipe>().unwrap().as_read(text).trim().to_string();
+        assert_eq!(read("minhash clean=html,lower", "<p>one two"), "one two");
+        assert_eq!(read("minhash clean=lower", "<p>one two"), "<p>one two");
+        assert_eq!(read("minhash clean=nfkc,tatweel,lower", "Ｏne كتـــاب"), "One كتاب");
     }
 
     #[test]
@@ -509,8 +524,9 @@ mod tests {
             ("shingle=3,2-1", "shingle", "the shorter length comes first"),
             ("shingle=1-2", "shingle", "1 to 1000"),
             ("shingle=+2", "shingle", "1 to 1000"),
-            ("clean=", "clean", "detect-html, nfc, lower"),
+            ("clean=", "clean", "detect-html, nfc, nfkc, harakat, tatweel, lower"),
             ("clean=html,detect-html", "clean", "one of html and detect-html"),
+            ("clean=nfc,nfkc", "clean", "one of nfc and nfkc"),
             ("clean=lower,none", "clean", "alone"),
             ("tokens=unicode", "tokens", "non-alpha"),
             ("stop=german", "stop", "english"),
@@ -591,7 +607,7 @@ mod tests {
     proptest! {
         #[test]
         fn lines_are_read_as_they_were_written(
-            clean in "none|((detect-)?html,)?(nfc|lower|nfc,lower)|html|detect-html",
+            clean in "none|((detect-)?html,)?((nfk?c,)?(harakat,)?(tatweel,)?lower|nfk?c)|html|detect-html",
             tokens in "non-alpha|word|words|whitespace|space|char|jieba",
             stop in "none|english|list:[a-d=é]{1,3}(,[a-d]{1,3}){0,3}",
             shingle in "[1-9][0-9]{0,2}(,[1-9](-[1-9])?)?|1000|all",

@@ -151,9 +151,18 @@ pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
             }
             "html" => clean.html = Html::All,
             "detect-html" => clean.html = Html::Detected,
+            "nfc" | "nfkc" if clean.nfc || clean.nfkc => {
+                return Err(format!("{text:?} has more than one of nfc and nfkc"));
+            }
             "nfc" => clean.nfc = true,
+            "nfkc" => clean.nfkc = true,
+            "harakat" => clean.harakat = true,
+            "tatweel" => clean.tatweel = true,
             "lower" => clean.lower = true,
-            _ => return Err(format!("{step:?} is none of html, detect-html, nfc, lower (or none, alone)")),
+            _ => {
+                let known = "html, detect-html, nfc, nfkc, harakat, tatweel, lower";
+                return Err(format!("{step:?} is none of {known} (or none, alone)"));
+            }
         }
     }
     Ok(clean)
@@ -213,11 +222,14 @@ fn parse_minhash(text: &str) -> Result<HashFunction, String> {
 
 impl fmt::Display for Clean {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { html, nfc, lower } = *self;
+        let Self { html, nfc, nfkc, harakat, tatweel, lower } = *self;
         let steps = [
             (html == Html::All, "html"),
             (html == Html::Detected, "detect-html"),
             (nfc, "nfc"),
+            (nfkc, "nfkc"),
+            (harakat, "harakat"),
+            (tatweel, "tatweel"),
             (lower, "lower"),
         ];
         let taken: Vec<&str> = steps.into_iter().filter(|step| step.0).map(|step| step.1).collect();

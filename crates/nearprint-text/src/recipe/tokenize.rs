@@ -48,7 +48,7 @@ impl Tokens {
         tokens.clear(" ");
         tokens.cut_words(
             &mut Cleaner::default(),
-            Clean { html: Html::Detected, nfc: true, lower: true },
+            Clean { html: Html::Detected, nfc: true, lower: true, ..Clean::default() },
             text,
         );
         tokens

@@ -125,6 +125,28 @@ fn all_characters_have_the_properties_of_unicode_16() {
     assert_eq!(xxh3_128(properties.as_bytes()), 17_045_569_391_989_207_657_760_397_068_807_762_608);
 }
 
+/// Databases store these recipes, so their steps never change. The text becomes "fine muhammad كتاب محمد 12 آ".
+#[test]
+fn steps_that_no_named_recipe_has_make_the_same_fingerprints_in_all_versions() {
+    let text = "ﬁne Muhammad كتـــاب مُحَمَّد １２ اـٓ";
+    let plain = "fine muhammad كتاب محمد 12 آ";
+    let all = "clean=nfkc,harakat,tatweel,lower";
+    assert_eq!(print::<u64>(&format!("simhash {all}"), text), print::<u64>("simhash clean=none", plain));
+    assert_eq!(print::<U256>(&format!("minhash {all}"), text), print::<U256>("minhash clean=none", plain));
+    // Computed in Python with `unicodedata` and xxh3.
+    for (steps, value) in [
+        ("nfkc", 2_507_705_505_861_360_932),
+        ("harakat", 14_862_553_957_536_453_632),
+        ("tatweel", 9_517_416_717_501_441_026),
+        ("nfkc,harakat,tatweel,lower", 1_675_667_005_297_317_404),
+    ] {
+        assert_eq!(print::<u64>(&format!("simhash shingle=1 clean={steps}"), text), value, "{steps}");
+    }
+    let mut nfkc = "simhash clean=nfkc".parse::<Recipe>().unwrap().any_fingerprinter();
+    let forms: String = ('\0'..=char::MAX).map(|c| nfkc.cleaned(&c.to_string()).to_string() + "\n").collect();
+    assert_eq!(xxh3_128(forms.as_bytes()), 324_564_995_177_783_669_612_681_395_117_146_466_066);
+}
+
 proptest! {
     #[test]
     fn fingerprints_equal_their_explanations(

@@ -231,7 +231,7 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
                     _ if is_same => Some(1.0),
                     Judge::Texts(confirm) => {
                         let kept = self.text_of(&candidate)?;
-                        let [new, kept] = [document.text, &*kept].map(|text| measure.recipe.visible(text));
+                        let [new, kept] = [document.text, &*kept].map(|text| measure.recipe.as_read(text));
                         confirm.similarity(&new, &kept)
                     }
                     _ => Some(measure.recipe.similarity(candidate.distance)),
