@@ -20,7 +20,7 @@ sed '1,9d' docs/commands.md > "$work/choice/articles/-b.md"
 python tests/report/browser.py "$work"/pages/*.html --saves "$work/saves"
 cd "$work/choice"
 find articles -type f | sort > ../before-choice
-"$work/programs/nearprint" apply "$work/saves/choice/nearprint-chosen.tsv" --move-to gone
+"$work/programs/nearprint" prune --list "$work/saves/choice/nearprint-chosen.tsv" --move-to gone
 find articles -type f | sort > ../applied
 "$work/programs/nearprint" undo gone/nearprint-undo.tsv
 find articles -type f | sort | diff ../before-choice -
