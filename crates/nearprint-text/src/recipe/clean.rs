@@ -75,9 +75,10 @@ impl Cleaner {
         }
     }
 
-    /// Whether a text is HTML for these steps, and has markup.
+    /// Whether a text is HTML for these steps, and has markup. A marker that ends the visible text may stand anywhere
+    /// in the markup: with one, none counts.
     pub(super) fn has_markup(&self, steps: Clean, text: &str) -> bool {
-        text.contains(['<', '&']) && steps.html.has(text)
+        self.cut_after.is_none() && text.contains(['<', '&']) && steps.html.has(text)
     }
 
     /// The text up to the marker, without HTML if that is a step, and the other buffers.
