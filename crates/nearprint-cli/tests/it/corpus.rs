@@ -1,6 +1,6 @@
-//! Two hundred files of texts and PDF, made by rule, through commands, against what the rule says of them.
+//! Files of texts, PDF and records, made by rule, through commands, against what the rule says of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -108,15 +108,51 @@ fn two_hundred_files_are_what_their_rule_says() {
     // Texts are near each other in every encoding and compression, and copies of PDF are copies.
     let counts = counted(at, "scan c");
     assert_eq!(counts["compared_texts"], texts.len());
-    let groups = succeeds(at, "scan c", b"");
-    let heads = groups.lines().filter(|line| line.contains(" files\t") || line.contains(" copies\t")).count();
-    assert!(heads >= kept.len(), "{groups}");
+    let named: Vec<(&str, &str)> =
+        files.iter().filter_map(|(name, text)| Some((&**name, text.as_deref()?))).collect();
+    let group_of = |text: &str| -> BTreeSet<String> {
+        named
+            .iter()
+            .filter(|(_, other)| is_near(text, other))
+            .map(|(name, _)| name[2..].to_string())
+            .collect()
+    };
+    let expected: BTreeSet<BTreeSet<String>> = kept.iter().map(|text| group_of(text)).collect();
+    let scanned = succeeds(at, "scan c", b"");
+    let group = |lines: &str| -> BTreeSet<String> {
+        lines.lines().skip(1).map(|line| line.split('\t').nth(1).unwrap().to_string()).collect()
+    };
+    assert_eq!(scanned.trim_end().split("\n\n").map(group).collect::<BTreeSet<_>>(), expected);
+    for reference in ["", "--reference other.txt"] {
+        fs::write(at.join("other.txt"), "a note of other words").unwrap();
+        let pruned = succeeds(at, &format!("prune c --move-to gone --dry-run {reference}"), b"");
+        let cell = |line: &str, at: usize| line.split('\t').nth(at).unwrap()[2..].to_string();
+        let mut acted = BTreeMap::<String, BTreeSet<String>>::new();
+        for line in pruned.lines() {
+            let kept = cell(line, 5);
+            acted.entry(kept.clone()).or_insert_with(|| [kept].into()).insert(cell(line, 1));
+        }
+        assert_eq!(acted.into_values().collect::<BTreeSet<_>>(), expected, "{reference}");
+    }
 
     let (probe, wanted) = (text(4), texts.iter().filter(|other| is_near(&text(4), other)).count());
     fs::write(at.join("probe.txt"), &probe).unwrap();
     succeeds(at, "dedup probe.txt -o probe.out --db probe.np", b"");
     let found = succeeds(at, "query probe.np --text c", b"");
     assert_eq!(found.lines().count(), wanted, "{found}");
+    let (without, num_texts) = (texts.len() - wanted, texts.len());
+    let rest: BTreeSet<&str> =
+        named.iter().filter(|(_, other)| !is_near(&probe, other)).map(|(name, _)| *name).collect();
+    for command in ["decontaminate", "dedup"] {
+        let done = nearprint(at, &format!("{command} c --against probe.txt -o -"), b"");
+        assert!(done.err.starts_with(&format!("{num_texts} documents, {without} ")), "{}", done.err);
+        assert_eq!(done.out.lines().collect::<BTreeSet<_>>(), rest, "{command}");
+        let done = nearprint(at, &format!("{command} probe.txt --against c -o -"), b"");
+        assert!(done.err.starts_with("1 documents, 0 "), "{command}: {}", done.err);
+    }
+    let tuned = nearprint(at, "tune c", b"");
+    let compared = format!("left out: {left_out} pdf; {num_texts} of {} files compared", files.len());
+    assert!(tuned.code == 0 && tuned.err.contains(&compared), "{}", tuned.err);
 
     // Every text against every second other one, whatever its kind.
     let near = |(a, b): (&Made, &Made)| {
@@ -130,4 +166,56 @@ fn two_hundred_files_are_what_their_rule_says() {
     };
     files.iter().zip(files.iter().skip(1)).for_each(near);
     files.iter().zip(files.iter().skip(NUM_TEXTS)).for_each(near);
+}
+
+#[test]
+fn records_of_each_format_are_what_their_rule_says() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let probe = text(4);
+    fs::write(at.join("probe.txt"), &probe).unwrap();
+    let texts: Vec<String> = (0..NUM_TEXTS).map(text).collect();
+    let wanted = texts.iter().filter(|text| is_near(&probe, text)).count();
+    let object = |text: &String| serde_json::json!({ "id": "x", "text": text }).to_string();
+    let objects: Vec<String> = texts.iter().map(object).collect();
+    let table = |delimiter: char| -> String {
+        let rows = texts.iter().map(|text| format!("x{delimiter}{text}\n"));
+        [format!("id{delimiter}text\n")].into_iter().chain(rows).collect()
+    };
+    for (name, content) in [
+        ("a.jsonl", objects.join("\n")),
+        ("part-00000", objects.join("\n")),
+        ("a.json", format!("[{}]", objects.join(",\n"))),
+        ("a.csv", table(',')),
+        ("semicolon.csv", table(';')),
+        ("a.tsv", table('\t')),
+    ] {
+        for (end, content) in [("", content.clone().into_bytes()), (".gz", gzip(content.as_bytes()))] {
+            let name = format!("{name}{end}");
+            fs::write(at.join(&name), content).unwrap();
+            let prints = succeeds(at, &format!("fingerprint {name}"), b"");
+            assert_eq!(prints.lines().count(), NUM_TEXTS, "{name}");
+            let free = NUM_TEXTS - wanted;
+            for (line, rest) in [
+                ("dedup FILE -o out", NUM_TEXTS / 2),
+                ("dedup FILE --against probe.txt -o out", free),
+                ("decontaminate FILE --against probe.txt -o out", free),
+            ] {
+                let done = nearprint(at, &line.replace("FILE", &name), b"");
+                assert!(
+                    done.err.starts_with(&format!("{NUM_TEXTS} documents, {rest} ")),
+                    "{line}, {name}: {}",
+                    done.err
+                );
+            }
+            for command in ["dedup", "decontaminate"] {
+                let line = format!("{command} probe.txt --input-format text --against {name} -o out");
+                let done = nearprint(at, &line, b"");
+                assert!(done.err.starts_with("1 documents, 0 "), "{line}: {}", done.err);
+            }
+            let tuned = nearprint(at, &format!("tune {name}"), b"");
+            let pairs = format!("{NUM_TEXTS} documents, {} of their 190 pairs", NUM_TEXTS / 2);
+            assert!(tuned.code == 0 && tuned.err.starts_with(&pairs), "{name}: {}", tuned.err);
+        }
+    }
 }

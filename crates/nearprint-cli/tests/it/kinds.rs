@@ -456,8 +456,14 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         assert_eq!(num_prints, documents.unwrap_or_default() as usize, "{extension}: {}", prints.err);
         write(at, "note.txt", "a note of other words");
         succeeds(at, "create seen.np --recipe minhash --store keys", b"");
-        for line in ["fingerprint d", "query seen.np --text d", "decontaminate d --against note.txt -o clean"]
-        {
+        for line in [
+            "fingerprint d",
+            "query seen.np --text d",
+            "decontaminate d --against note.txt -o clean",
+            "decontaminate note.txt --input-format text --against d -o clean",
+            "dedup d --against note.txt -o clean",
+            "dedup note.txt --input-format text --against d -o clean",
+        ] {
             let done = nearprint(at, line, b"");
             assert_eq!(
                 done.code,
@@ -466,7 +472,15 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
                 done.err
             );
         }
-        succeeds(at, "prune d --reference note.txt --move-to gone --dry-run", b"");
+        // Each two records of a file are near, and no files are.
+        let tuned = nearprint(at, "tune d", b"");
+        assert_eq!(tuned.code, if documents == Some(4) { 0 } else { 5 }, "{extension}: {}", tuned.err);
+        for line in
+            ["prune d --reference note.txt", "prune note.txt --reference d", "prune d", "prune d --copies"]
+        {
+            let pruned = succeeds(at, &format!("{line} --move-to gone --dry-run"), b"");
+            assert_eq!(pruned, "", "{line}, {extension}");
+        }
         let counts = nearprint(at, "scan d --summary counts.json", b"");
         let counted: serde_json::Value =
             serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
@@ -480,5 +494,9 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         fs::copy(at.join(&a), at.join("d/copy")).unwrap();
         let copies = succeeds(at, "scan d", b"");
         assert_eq!(copies.starts_with("2 copies\t"), extension != "empty", "{extension}: {copies}");
+        for options in ["", "--copies"] {
+            let pruned = succeeds(at, &format!("prune d {options} --move-to gone --dry-run"), b"");
+            assert_eq!(pruned.lines().count(), usize::from(extension != "empty"), "{extension}: {pruned}");
+        }
     }
 }

@@ -17,8 +17,9 @@ const PICTURE_LEFT_OUT: &str = "left out, counted; `fingerprint` takes it where 
 const COPIES: &str = "copies alone";
 const REFUSED: &str = "refused";
 
-const HEADS: &str = "| kind | how it is recognized | `dedup`, `decontaminate`, `tune`, `fingerprint` | `scan` \
-                     | `compare`, `matrix` |\n|---|---|---|---|---|\n";
+const HEADS: &str = "| kind | how it is recognized | `dedup`, `decontaminate`, `tune`, `fingerprint`, \
+                     `query --text`, `--against` | `scan`, `prune`, `--reference` | `compare`, `matrix` |\n\
+                     |---|---|---|---|---|\n";
 
 /// The table, as Markdown.
 #[must_use]
