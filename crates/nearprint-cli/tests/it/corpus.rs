@@ -79,6 +79,11 @@ fn counted(at: &Path, line: &str) -> serde_json::Value {
     serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap()
 }
 
+/// Whether a line of messages begins so.
+fn has_line(messages: &str, start: &str) -> bool {
+    messages.lines().any(|line| line.starts_with(start))
+}
+
 #[test]
 fn two_hundred_files_are_what_their_rule_says() {
     let home = tempfile::tempdir().unwrap();
@@ -102,7 +107,7 @@ fn two_hundred_files_are_what_their_rule_says() {
     assert_eq!(keys, expected);
 
     let done = nearprint(at, "dedup c -o kept.txt --db seen.np --duplicates gone.tsv", b"");
-    assert!(done.err.starts_with(&format!("{} documents, {} kept", texts.len(), kept.len())), "{}", done.err);
+    assert!(has_line(&done.err, &format!("{} documents, {} kept", texts.len(), kept.len())), "{}", done.err);
     assert!(done.err.contains(&format!("left out: {left_out} pdf")), "{}", done.err);
 
     // Texts are near each other in every encoding and compression, and copies of PDF are copies.
@@ -145,10 +150,10 @@ fn two_hundred_files_are_what_their_rule_says() {
         named.iter().filter(|(_, other)| !is_near(&probe, other)).map(|(name, _)| *name).collect();
     for command in ["decontaminate", "dedup"] {
         let done = nearprint(at, &format!("{command} c --against probe.txt -o -"), b"");
-        assert!(done.err.starts_with(&format!("{num_texts} documents, {without} ")), "{}", done.err);
+        assert!(has_line(&done.err, &format!("{num_texts} documents, {without} ")), "{}", done.err);
         assert_eq!(done.out.lines().collect::<BTreeSet<_>>(), rest, "{command}");
         let done = nearprint(at, &format!("{command} probe.txt --against c -o -"), b"");
-        assert!(done.err.starts_with("1 documents, 0 "), "{command}: {}", done.err);
+        assert!(has_line(&done.err, "1 documents, 0 "), "{command}: {}", done.err);
     }
     let tuned = nearprint(at, "tune c", b"");
     let compared = format!("left out: {left_out} pdf; {num_texts} of {} files compared", files.len());
@@ -203,7 +208,7 @@ fn records_of_each_format_are_what_their_rule_says() {
             ] {
                 let done = nearprint(at, &line.replace("FILE", &name), b"");
                 assert!(
-                    done.err.starts_with(&format!("{NUM_TEXTS} documents, {rest} ")),
+                    has_line(&done.err, &format!("{NUM_TEXTS} documents, {rest} ")),
                     "{line}, {name}: {}",
                     done.err
                 );
@@ -211,11 +216,11 @@ fn records_of_each_format_are_what_their_rule_says() {
             for command in ["dedup", "decontaminate"] {
                 let line = format!("{command} probe.txt --input-format text --against {name} -o out");
                 let done = nearprint(at, &line, b"");
-                assert!(done.err.starts_with("1 documents, 0 "), "{line}: {}", done.err);
+                assert!(has_line(&done.err, "1 documents, 0 "), "{line}: {}", done.err);
             }
             let tuned = nearprint(at, &format!("tune {name}"), b"");
             let pairs = format!("{NUM_TEXTS} documents, {} of their 190 pairs", NUM_TEXTS / 2);
-            assert!(tuned.code == 0 && tuned.err.starts_with(&pairs), "{name}: {}", tuned.err);
+            assert!(tuned.code == 0 && has_line(&tuned.err, &pairs), "{name}: {}", tuned.err);
         }
     }
 }
