@@ -133,6 +133,28 @@ fn files_without_a_text_are_left_out_counted_and_named() {
     }
 }
 
+/// Different mails with one attachment are near by its lines. A program that leaves it out tells them apart.
+#[test]
+fn mails_are_compared_by_what_a_program_writes_of_them() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    program(at, "body", "#!/bin/sh\nexec sed '/^Content-Transfer-Encoding: base64/,$d' \"$1\"\n");
+    fs::create_dir(at.join("mails")).unwrap();
+    let logo: String = (0..400)
+        .map(|line| format!("{:0>72}\n", format!("{:x}", line * 0x9e37_79b9_7f4a_7c15_u128)))
+        .collect();
+    for mail in 0..10 {
+        let body = words(1000 * mail, 60);
+        let text =
+            format!("Subject: {mail}\n\n{body}\n\n--x\nContent-Transfer-Encoding: base64\n\n{logo}--x--\n");
+        fs::write(at.join(format!("mails/{mail}.eml")), text).unwrap();
+    }
+    let near = said(at, "scan mails");
+    assert!(near.contains("10 near-duplicates in 1 group"), "{near}");
+    let apart = said(at, "scan mails --pre ./body --pre-glob *.eml");
+    assert!(apart.contains("0 near-duplicates in 0 groups"), "{apart}");
+}
+
 #[test]
 fn an_interrupt_kills_the_programs() {
     let home = folder();
