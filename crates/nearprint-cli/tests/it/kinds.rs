@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::cli::{Outcome, fails, nearprint, succeeds};
+#[cfg(feature = "images")]
 use crate::pictures::scene;
 
 const QUESTION: &str =
@@ -295,6 +296,7 @@ fn regression_an_input_of_another_command_is_refused_with_its_command() {
     assert!(!nearprint(at, "expansion seen.np", b"").err.contains("similar"));
 }
 
+#[cfg(feature = "images")]
 #[test]
 fn regression_pictures_are_compared_by_what_they_show() {
     let home = tempfile::tempdir().unwrap();

@@ -38,6 +38,7 @@ mod pictures;
 mod pipes;
 #[cfg(unix)]
 mod pre;
+#[cfg(feature = "parquet")]
 mod records;
 mod report;
 mod scan;
