@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
-const NAMES: [(&[&str], &str); 8] = [
+const NAMES: [(&[&str], &str); 9] = [
     (
         &["threshold", "jaccard-threshold", "jaccard", "min-similarity"],
         "--similarity S is the least similarity, 0 to 1",
@@ -29,6 +29,10 @@ const NAMES: [(&[&str], &str); 8] = [
         "--text-field NAME is the field with the text, --key-field NAME the one with the key",
     ),
     (&["output-dir", "output-file", "out", "output-path"], "-o OUT is the file or folder to write"),
+    (
+        &["move-to", "hardlink", "reflink", "delete", "trash"],
+        "`nearprint prune` moves, links and deletes files",
+    ),
     (&["directories", "directory", "path", "input", "input-file"], "inputs are given without an option"),
 ];
 

@@ -504,4 +504,12 @@ fn exported_rows_are_a_table_that_is_built_again() {
     succeeds(at, "build copy rows.csv --store keys", b"");
     assert_eq!(succeeds(at, "export copy", b""), succeeds(at, "export db", b""));
     assert_eq!(succeeds(at, "export copy --format csv", b""), read(at, "rows.csv"));
+    for name in ["rows.csv.gz", "rows.tsv.zst", "rows.jsonl.gz"] {
+        succeeds(at, &format!("export db -o {name}"), b"");
+        let head = fs::read(at.join(name)).unwrap();
+        assert!(head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]), "{name}");
+        succeeds(at, &format!("build {name}.np {name} --store keys"), b"");
+        assert_eq!(succeeds(at, &format!("export {name}.np"), b""), succeeds(at, "export db", b""), "{name}");
+    }
+    fails(at, "export db -o rows.npy.gz", b"", 2, &["gzip"]);
 }

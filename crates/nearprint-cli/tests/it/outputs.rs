@@ -411,9 +411,8 @@ fn regression_a_name_decides_the_format_of_exported_rows() {
     assert_eq!(fs::read_to_string(at.join("rows.tsv")).unwrap(), rows);
     assert_eq!(fs::read(at.join("rows.u64")).unwrap().len(), 16);
     for refused in [
-        "bad.csv.gz",
-        "bad.tsv.gz",
-        "bad.gz",
+        "bad.npy.gz",
+        "bad.u64.zst",
         "bad.u128",
         "bad.u64 --format tsv",
         "bad.tsv --format u64",

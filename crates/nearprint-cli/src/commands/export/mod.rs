@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod parquet;
 
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot};
 use nearprint::{Error, Row, Width};
-use nearprint_text::documents::check_outputs;
+use nearprint_text::documents::{Compression, LineFile, check_outputs};
 use nearprint_text::internal::{WrittenFormat, push_cell};
 #[cfg(feature = "parquet")]
 use parquet::ParquetExport;
@@ -137,6 +138,43 @@ impl ExportFormat {
     }
 }
 
+/// Where rows go: a file whose name ends in `.gz` or the like is compressed.
+enum RowFile {
+    Plain(OutputStream),
+    Compressed { file: Box<LineFile>, row: Vec<u8> },
+}
+
+impl RowFile {
+    fn create(path: Option<&Path>) -> nearprint_text::Result<Self> {
+        Ok(match path.filter(|path| Compression::of(path).is_some()) {
+            Some(path) => Self::Compressed { file: Box::new(LineFile::create(path)?), row: Vec::new() },
+            None => Self::Plain(OutputStream::create(path)?),
+        })
+    }
+
+    /// Writes one row or more.
+    fn write(
+        &mut self,
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> nearprint_text::Result<()> {
+        match self {
+            Self::Plain(out) => Ok(out.write(write)?),
+            Self::Compressed { file, row } => {
+                row.clear();
+                write(row).map_err(Error::io("write", "a row"))?;
+                file.append(row).map(drop)
+            }
+        }
+    }
+
+    fn finish(self) -> nearprint_text::Result<()> {
+        match self {
+            Self::Plain(out) => out.finish(),
+            Self::Compressed { file, .. } => file.finish(),
+        }
+    }
+}
+
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let snapshot = global.options().open_any(&self.database)?.snapshot()?;
@@ -147,7 +185,12 @@ impl Args {
             return Err(Failure::Usage("--header: is for tsv and jsonl".into()));
         }
         if let Some(output) = &self.output {
-            format.written().check_uncompressed(output)?;
+            match format {
+                ExportFormat::Tsv | ExportFormat::Csv | ExportFormat::Jsonl => {
+                    format.written().check(output)?
+                }
+                _ => format.written().check_uncompressed(output)?,
+            }
             check_outputs([("--output", &**output)], &[], &[&self.database])?;
         }
         let output = self.output.as_deref();
@@ -186,7 +229,7 @@ impl Args {
         path: Option<&Path>,
         format: ResultFormat,
     ) -> Result<(), Failure> {
-        let mut out = OutputStream::create(path)?;
+        let mut out = RowFile::create(path)?;
         if self.header {
             let recipe = snapshot.recipe().map(str::to_string);
             let header = RowHeader { width: Some(snapshot.width()), k: Some(snapshot.default_k()), recipe };
@@ -202,7 +245,7 @@ impl Args {
     }
 
     fn write_csv(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
-        let mut out = OutputStream::create(path)?;
+        let mut out = RowFile::create(path)?;
         out.write(|out| writeln!(out, "{}", columns_of(snapshot).join(",")))?;
         let (snapshots, mut cell) = ([snapshot.clone()], Vec::new());
         self.visit_rows(snapshot, |row| {
