@@ -78,7 +78,9 @@ impl Cleaner {
     /// Whether a text is HTML for these steps, and has markup. A marker that ends the visible text may stand anywhere
     /// in the markup: with one, none counts.
     pub(super) fn has_markup(&self, steps: Clean, text: &str) -> bool {
-        self.cut_after.is_none() && text.contains(['<', '&']) && steps.html.has(text)
+        self.cut_after.is_none()
+            && steps.html.has(text)
+            && memchr::memchr2(b'<', b'&', text.as_bytes()).is_some()
     }
 
     /// The text up to the marker, without HTML if that is a step, and the other buffers.
