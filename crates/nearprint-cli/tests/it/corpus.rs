@@ -1,4 +1,4 @@
-//! Files of texts, PDF and records, made by rule, through commands, against what the rule says of them.
+//! Files of all kinds, made by rule, through commands, against what the rule says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,8 +6,12 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::cli::{Outcome, nearprint, succeeds};
+use crate::pictures::scene;
 
-const NUM_TEXTS: usize = 20;
+const NUM_TEXTS: usize = 16;
+const NUM_PICTURES: usize = 20;
+const NUM_TABLES: usize = 10;
+const NUM_DATABASES: usize = 10;
 
 /// A text: pairs of neighbours are near, others have no word in common.
 fn text(number: usize) -> String {
@@ -48,25 +52,70 @@ const OTHERS: [(&str, &[u8]); 8] = [
     ("binary", b"\0\x01\x02 "),
 ];
 
-/// The name of a file, and its text unless it is of no kind that is compared.
-type Made = (String, Option<String>);
+/// The kind of a file that is no text, and how it begins.
+fn other(text: &str) -> (&'static str, &'static [u8]) {
+    let number: usize = text.rsplit("end").next().unwrap().parse().unwrap();
+    OTHERS[number % OTHERS.len()]
+}
 
+/// What a file or database is.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum What {
+    Text(String),
+    /// The number of a scene: pictures of one are near.
+    Picture(u32),
+    /// Its bytes: tables are copies or nothing.
+    Table(Vec<u8>),
+    Database,
+    Other(&'static str),
+}
+
+/// The name of a file or database in the folder `c`, and what it is.
+type Made = (String, What);
+
+/// Two hundred files and databases. Names do not say more than the content, apart from those of HTML.
 fn corpus(at: &Path) -> Vec<Made> {
+    fs::create_dir(at.join("c")).unwrap();
     let mut made = Vec::new();
     for (kind, content, is_text) in KINDS {
         for (end, compress) in [("", false), (".gz", true)] {
             for number in 0..NUM_TEXTS {
-                // Names do not say more than the content, apart from those of HTML.
-                let name = if number % 3 == 0 {
-                    format!("c/{kind}{number}{end}")
-                } else {
-                    format!("c/{number}.{kind}{end}")
+                let name = match number % 3 {
+                    0 => format!("c/{kind}{number}{end}"),
+                    _ => format!("c/{number}.{kind}{end}"),
                 };
-                let bytes = content(&text(number));
+                let text = text(number);
+                let bytes = content(&text);
                 fs::write(at.join(&name), if compress { gzip(&bytes) } else { bytes }).unwrap();
-                made.push((name, is_text.then(|| text(number))));
+                made.push((name, if is_text { What::Text(text) } else { What::Other(other(&text).0) }));
             }
         }
+    }
+    for number in 0..NUM_PICTURES {
+        let (scene_of, ending) = (u32::try_from(number / 2).unwrap(), ["png", "jpg"][number % 2]);
+        let size = [(320, 240), (160, 120)][number % 2];
+        let saved = at.join(format!("picture.{ending}"));
+        scene(scene_of, size.0, size.1).save(&saved).unwrap();
+        let name = match number % 5 {
+            0 => format!("c/picture{number}"),
+            _ => format!("c/picture{number}.{ending}"),
+        };
+        fs::rename(saved, at.join(&name)).unwrap();
+        made.push((name, What::Picture(scene_of)));
+    }
+    for number in 0..NUM_TABLES {
+        // The first two are equal.
+        let record = serde_json::json!({ "text": text(number.saturating_sub(1)) });
+        fs::write(at.join("record.jsonl"), record.to_string()).unwrap();
+        succeeds(at, "dedup record.jsonl -o table.parquet --restart", b"");
+        let name = format!("c/table{number}{}", ["", ".parquet"][number % 2]);
+        fs::rename(at.join("table.parquet"), at.join(&name)).unwrap();
+        made.push((name.clone(), What::Table(fs::read(at.join(name)).unwrap())));
+    }
+    for number in 0..NUM_DATABASES {
+        let name = format!("c/base{number}{}", ["", ".np"][number % 2]);
+        succeeds(at, &format!("build {name} -"), format!("{number}\n").as_bytes());
+        made.push((name, What::Database));
     }
     made.sort();
     made
@@ -86,15 +135,37 @@ fn is_near(a: &str, b: &str) -> bool {
     jaccard(a, b) >= 0.7
 }
 
-fn counted(at: &Path, line: &str) -> serde_json::Value {
-    succeeds(at, &format!("{line} --summary counts.json"), b"");
-    serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap()
-}
+impl What {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
 
-/// The kind of a file that is no text, and how it begins.
-fn other(text: &str) -> (&'static str, &'static [u8]) {
-    let number: usize = text.rsplit("end").next().unwrap().parse().unwrap();
-    OTHERS[number % OTHERS.len()]
+    /// Whether `scan` has both in a group.
+    fn is_near(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) => is_near(a, b),
+            (Self::Picture(_) | Self::Table(_), _) => self == other,
+            _ => false,
+        }
+    }
+
+    /// The exit code of `compare`.
+    fn compared(&self, other: &Self) -> i32 {
+        match (self, other) {
+            (Self::Database, _) | (_, Self::Database) => 2,
+            (Self::Text(_), Self::Text(_)) | (Self::Picture(_), Self::Picture(_)) => {
+                if self.is_near(other) {
+                    0
+                } else {
+                    6
+                }
+            }
+            _ => 5,
+        }
+    }
 }
 
 /// The files that are left out by their kinds, as messages say it.
@@ -105,61 +176,101 @@ fn left_out_of(messages: &str) -> BTreeMap<String, usize> {
     counts.map(|(count, kind)| (kind.to_string(), count.parse().unwrap())).collect()
 }
 
+/// The files that have to be left out by their kinds, with pictures or without.
+fn expected_left_out(files: &[Made], with_pictures: bool) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for (_, what) in files {
+        let mut add = |kind: &str, count| *counts.entry(kind.to_string()).or_insert(0) += count;
+        match what {
+            What::Text(_) => {}
+            What::Picture(_) if with_pictures => add("pictures", 1),
+            What::Picture(_) => {}
+            What::Table(_) => add("Parquet", 1),
+            What::Database => {
+                // MANIFEST, a segment and the reserve; and the lock, which has no byte.
+                add("nearprint databases", 3);
+                add("empty", 1);
+            }
+            What::Other(kind) => add(kind, 1),
+        }
+    }
+    counts
+}
+
 /// Whether a line of messages begins so.
 fn has_line(messages: &str, start: &str) -> bool {
     messages.lines().any(|line| line.starts_with(start))
+}
+
+/// The names and texts of those that are texts.
+fn texts_of(files: &[Made]) -> Vec<(&str, &str)> {
+    files.iter().filter_map(|(name, what)| Some((&**name, what.text()?))).collect()
 }
 
 #[test]
 fn two_hundred_files_are_what_their_rule_says() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    fs::create_dir(at.join("c")).unwrap();
     let files = corpus(at);
     assert_eq!(files.len(), 200);
-    let texts: Vec<&str> = files.iter().filter_map(|(_, text)| text.as_deref()).collect();
+    texts_are_deduplicated(at, &files);
+    files_are_grouped(at, &files);
+    texts_are_asked_for(at, &files);
+    pictures_are_asked_for(at, &files);
+    // Every file against its neighbour, and one of another kind.
+    let compare = |(a, b): (&Made, &Made)| {
+        let Outcome { code, err, .. } = nearprint(at, &format!("compare {} {} --quiet", a.0, b.0), b"");
+        assert_eq!(code, a.1.compared(&b.1), "{} {}: {err}", a.0, b.0);
+    };
+    files.iter().zip(files.iter().skip(1)).for_each(compare);
+    files.iter().zip(files.iter().skip(NUM_TEXTS)).for_each(compare);
+}
+
+fn texts_are_deduplicated(at: &Path, files: &[Made]) {
+    let texts = texts_of(files);
     let mut kept: Vec<&str> = Vec::new();
-    for text in &texts {
+    for (_, text) in &texts {
         if !kept.iter().any(|other| is_near(text, other)) {
             kept.push(text);
         }
     }
-    // Each text is once plain and once compressed.
-    let mut expected_left_out = BTreeMap::new();
-    for number in 0..NUM_TEXTS {
-        *expected_left_out.entry(other(&text(number)).0.to_string()).or_insert(0) += 2;
-    }
-
     let prints = succeeds(at, "fingerprint c", b"");
     let keys: Vec<&str> = prints.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
-    let expected: Vec<&str> =
-        files.iter().filter(|(_, text)| text.is_some()).map(|(name, _)| &**name).collect();
-    assert_eq!(keys, expected);
+    assert_eq!(keys, texts.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 
+    let expected = expected_left_out(files, true);
     let done = nearprint(at, "dedup c -o kept.txt --db seen.np --duplicates gone.tsv", b"");
     assert!(has_line(&done.err, &format!("{} documents, {} kept", texts.len(), kept.len())), "{}", done.err);
-    assert_eq!(left_out_of(&done.err), expected_left_out, "{}", done.err);
+    assert_eq!(left_out_of(&done.err), expected, "{}", done.err);
 
-    // Texts are near each other in every encoding and compression, and copies of PDF are copies.
-    let counts = counted(at, "scan c");
-    assert_eq!(counts["compared_texts"], texts.len());
-    let named: Vec<(&str, &str)> =
-        files.iter().filter_map(|(name, text)| Some((&**name, text.as_deref()?))).collect();
-    let group_of = |text: &str| -> BTreeSet<String> {
-        named
-            .iter()
-            .filter(|(_, other)| is_near(text, other))
-            .map(|(name, _)| name[2..].to_string())
-            .collect()
+    let tuned = nearprint(at, "tune c", b"");
+    let compared = format!("; {} of ", texts.len());
+    assert!(tuned.code == 0 && tuned.err.contains(&compared), "{}", tuned.err);
+    assert_eq!(left_out_of(&tuned.err), expected, "{}", tuned.err);
+}
+
+/// Texts are near each other in every encoding and compression, pictures by what they show, and tables are copies.
+fn files_are_grouped(at: &Path, files: &[Made]) {
+    let group_of = |what: &What| -> BTreeSet<String> {
+        let near = files.iter().filter(|(_, other)| what.is_near(other));
+        near.map(|(name, _)| name[2..].to_string()).collect()
     };
-    let expected: BTreeSet<BTreeSet<String>> = kept.iter().map(|text| group_of(text)).collect();
-    let scanned = succeeds(at, "scan c", b"");
+    let groups = files.iter().map(|(_, what)| group_of(what)).filter(|group| group.len() > 1);
+    let expected: BTreeSet<BTreeSet<String>> = groups.collect();
+    assert_eq!(expected.len(), NUM_TEXTS / 2 + NUM_PICTURES / 2 + 1);
+
+    let scanned = nearprint(at, "scan c --all --summary counts.json", b"");
+    let counts: serde_json::Value =
+        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+    assert_eq!(counts["compared_texts"], texts_of(files).len());
+    assert_eq!(left_out_of(&scanned.err), expected_left_out(files, false), "{}", scanned.err);
     let group = |lines: &str| -> BTreeSet<String> {
         lines.lines().skip(1).map(|line| line.split('\t').nth(1).unwrap().to_string()).collect()
     };
-    assert_eq!(scanned.trim_end().split("\n\n").map(group).collect::<BTreeSet<_>>(), expected);
+    assert_eq!(scanned.out.trim_end().split("\n\n").map(group).collect::<BTreeSet<_>>(), expected);
+
+    fs::write(at.join("other.txt"), "a note of other words").unwrap();
     for reference in ["", "--reference other.txt"] {
-        fs::write(at.join("other.txt"), "a note of other words").unwrap();
         let pruned = succeeds(at, &format!("prune c --move-to gone --dry-run {reference}"), b"");
         let cell = |line: &str, at: usize| line.split('\t').nth(at).unwrap()[2..].to_string();
         let mut acted = BTreeMap::<String, BTreeSet<String>>::new();
@@ -169,39 +280,41 @@ fn two_hundred_files_are_what_their_rule_says() {
         }
         assert_eq!(acted.into_values().collect::<BTreeSet<_>>(), expected, "{reference}");
     }
+}
 
-    let (probe, wanted) = (text(4), texts.iter().filter(|other| is_near(&text(4), other)).count());
+fn texts_are_asked_for(at: &Path, files: &[Made]) {
+    let texts = texts_of(files);
+    let probe = text(4);
+    let (near, rest): (Vec<_>, Vec<_>) = texts.iter().partition(|(_, other)| is_near(&probe, other));
     fs::write(at.join("probe.txt"), &probe).unwrap();
     succeeds(at, "dedup probe.txt -o probe.out --db probe.np", b"");
     let found = succeeds(at, "query probe.np --text c", b"");
-    assert_eq!(found.lines().count(), wanted, "{found}");
-    let (without, num_texts) = (texts.len() - wanted, texts.len());
-    let rest: BTreeSet<&str> =
-        named.iter().filter(|(_, other)| !is_near(&probe, other)).map(|(name, _)| *name).collect();
+    assert_eq!(found.lines().count(), near.len(), "{found}");
+    let rest: BTreeSet<&str> = rest.into_iter().map(|(name, _)| name).collect();
     for command in ["decontaminate", "dedup"] {
         let done = nearprint(at, &format!("{command} c --against probe.txt -o -"), b"");
-        assert!(has_line(&done.err, &format!("{num_texts} documents, {without} ")), "{}", done.err);
+        let counts = format!("{} documents, {} ", texts.len(), rest.len());
+        assert!(has_line(&done.err, &counts), "{}", done.err);
         assert_eq!(done.out.lines().collect::<BTreeSet<_>>(), rest, "{command}");
         let done = nearprint(at, &format!("{command} probe.txt --against c -o -"), b"");
         assert!(has_line(&done.err, "1 documents, 0 "), "{command}: {}", done.err);
     }
-    let tuned = nearprint(at, "tune c", b"");
-    let compared = format!("; {num_texts} of {} files compared", files.len());
-    assert!(tuned.code == 0 && tuned.err.contains(&compared), "{}", tuned.err);
-    assert_eq!(left_out_of(&tuned.err), expected_left_out, "{}", tuned.err);
+}
 
-    // Every text against every second other one, whatever its kind.
-    let near = |(a, b): (&Made, &Made)| {
-        let Outcome { code, err, .. } = nearprint(at, &format!("compare {} {} --quiet", a.0, b.0), b"");
-        let expected = match (&a.1, &b.1) {
-            (Some(a), Some(b)) if is_near(a, b) => 0,
-            (Some(_), Some(_)) => 6,
-            _ => 5,
-        };
-        assert_eq!(code, expected, "{} {}: {err}", a.0, b.0);
-    };
-    files.iter().zip(files.iter().skip(1)).for_each(near);
-    files.iter().zip(files.iter().skip(NUM_TEXTS)).for_each(near);
+/// Pictures alone have fingerprints, which a database finds by each of them.
+fn pictures_are_asked_for(at: &Path, files: &[Made]) {
+    let pictures = files.iter().filter(|(_, what)| matches!(what, What::Picture(_)));
+    let names = pictures.map(|(name, _)| &**name).collect::<Vec<_>>().join(" ");
+    let prints = succeeds(at, &format!("fingerprint {names} --recipe pdq"), b"");
+    fs::write(at.join("prints.tsv"), prints).unwrap();
+    succeeds(at, "build pictures.np prints.tsv --recipe pdq --store keys --columns fingerprint,key", b"");
+    let found = succeeds(at, &format!("query pictures.np {names}"), b"");
+    let what = |name: &str| &files.iter().find(|(other, _)| other == name).unwrap().1;
+    assert_eq!(found.lines().count(), 2 * NUM_PICTURES, "{found}");
+    for line in found.lines() {
+        let cells: Vec<&str> = line.split('\t').collect();
+        assert_eq!(what(cells[0]), what(cells[4]), "{line}");
+    }
 }
 
 #[test]
@@ -250,7 +363,8 @@ fn records_of_each_format_are_what_their_rule_says() {
                 assert!(has_line(&done.err, "1 documents, 0 "), "{line}: {}", done.err);
             }
             let tuned = nearprint(at, &format!("tune {name}"), b"");
-            let pairs = format!("{NUM_TEXTS} documents, {} of their 190 pairs", NUM_TEXTS / 2);
+            let num_pairs = NUM_TEXTS * (NUM_TEXTS - 1) / 2;
+            let pairs = format!("{NUM_TEXTS} documents, {} of their {num_pairs} pairs", NUM_TEXTS / 2);
             assert!(tuned.code == 0 && has_line(&tuned.err, &pairs), "{name}: {}", tuned.err);
         }
     }

@@ -10,6 +10,7 @@ mod commands;
 #[cfg(feature = "parquet")]
 mod conversions;
 mod copies;
+#[cfg(all(feature = "images", feature = "parquet"))]
 mod corpus;
 mod decontaminate;
 mod dedup;
