@@ -154,7 +154,7 @@ def text_dedup_duplicates(run: Run) -> None:
 PEERS = {
     "nearprint": Peer("nearprint", nearprint()),
     "nearprint-db": Peer("nearprint, `--db`", nearprint_database, continues=True),
-    "nearprint-none": Peer("nearprint, `--evidence none`", nearprint("--evidence", "none")),
+    "nearprint-none": Peer("nearprint, `--store hashes`", nearprint("--store", "hashes")),
     "nearprint-spark": Peer("nearprint.spark.dedup", spark("nearprint")),
     "spark-session": Peer("a session of Spark, and the texts to Python", spark("session"), finds=False),
     "spark-mllib": Peer("Spark MLlib, MinHashLSH", spark("mllib")),

@@ -164,7 +164,7 @@ def originals(folder: pathlib.Path) -> list[Image.Image]:
             continue
         image = file.convert("RGB")
         image.thumbnail((1024, 1024))
-        found = images.fingerprint([image], min_quality=50, missing="drop")
+        found = images.fingerprint([image], min_quality=50, missing="skip")
         if len(found) and not (prints and distances(np.asarray(found[0]), np.stack(prints)).min() <= 60):
             chosen.append(image)
             prints.append(np.asarray(found[0]))

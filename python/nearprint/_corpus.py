@@ -38,7 +38,7 @@ def pairs(
     *,
     k: Optional[int] = None,
     text: str = "text",
-    missing: Missing = "raise",
+    missing: Missing = "error",
     recipe: str = "minhash",
     threads: Optional[int] = None,
     progress: Progress = None,
@@ -65,7 +65,7 @@ def clusters(
     *,
     k: Optional[int] = None,
     text: str = "text",
-    missing: Missing = "raise",
+    missing: Missing = "error",
     recipe: str = "minhash",
     threads: Optional[int] = None,
     progress: Progress = None,
@@ -93,7 +93,7 @@ def against(
     k: Optional[int] = None,
     text: str = "text",
     table: Optional[Returned] = None,
-    missing: Missing = "raise",
+    missing: Missing = "error",
     threads: Optional[int] = None,
 ) -> Any:
     """Compares texts with a database, which is only read: columns ``kept``, ``duplicate_key`` and ``similarity``.
@@ -114,7 +114,7 @@ def against(
     with _database.open(database, threads=threads) as opened:
         for batch in source.batches():
             parts.append(_nearest(opened, batch.texts, k, similarity))
-            if missing == "drop":
+            if missing == "skip":
                 parts[-1]["kept"][[one is None for one in batch.texts]] = False
     result = Result({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
     result = result.with_index(source.index)

@@ -536,20 +536,20 @@ class Database:
         *,
         text: str = "text",
         key: Optional[str] = None,
-        missing: Literal["raise", "drop"] = "raise",
+        missing: Literal["error", "skip"] = "error",
     ) -> Ids:
         """Inserts texts, and returns the ids of their rows: uint64, shape (n,).
 
         Fingerprints are made by the recipe of the database, with what it keeps of documents: features, texts or
         hashes. Near texts are stored, too; :func:`nearprint.dedup` leaves them out. ``texts`` is a list, a column, or a
         table whose columns ``text`` and ``key`` these are. Ids are made from keys; without ``keys``, a key is the first
-        16 digits of the MD5 of its text. Missing texts have no row with ``missing="drop"``.
+        16 digits of the MD5 of its text. Missing texts have no row with ``missing="skip"``.
 
         Otherwise as :meth:`add`. Raises ``InputError`` for a database without a recipe, and for missing texts.
         """
         recipe = self._recipe_of_texts()
-        if missing not in ("raise", "drop"):
-            raise InputError(f"missing = {missing!r}: 'raise' or 'drop' is wanted")
+        if missing not in ("error", "skip"):
+            raise InputError(f"missing = {missing!r}: 'error' or 'skip' is wanted")
         core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
         ids = [np.empty(0, np.uint64)]
         for batch in Texts(texts, text, key=key, keys=keys, missing=missing).batches():

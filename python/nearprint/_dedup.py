@@ -33,12 +33,12 @@ def dedup(
     keep: Keep = None,
     database: Optional[Path] = None,
     table: Optional[Returned] = None,
-    missing: Missing = "raise",
+    missing: Missing = "error",
     recipe: Optional[str] = None,
     k: Optional[int] = None,
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
-    evidence: Optional[Evidence] = None,
+    store: Optional[Evidence] = None,
     min_tokens: int = 0,
     min_features: int = 0,
     threads: Optional[int] = None,
@@ -47,12 +47,12 @@ def dedup(
 ) -> Any:
     """Finds the texts that are near an earlier kept one.
 
-    Columns ``kept``, ``duplicate_of``, ``similarity``, ``cluster`` and ``cluster_size``.
+    Columns ``kept``, ``duplicate_of``, ``similarity``, ``group`` and ``group_size``.
 
     One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first
     of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, and NaN for a
-    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. ``cluster`` is the index of the
-    kept text, and ``cluster_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]``
+    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. ``group`` is the index of the
+    kept text, and ``group_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]``
     is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
@@ -64,14 +64,14 @@ def dedup(
     ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
     ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:
     the text with the largest one is kept. Values are numbers, dates or texts, compared without rounding; a missing one
-    is the smallest. ``missing`` texts are an error, are kept, or dropped: ``"drop"`` leaves them out of ``kept``, and
-    their ``cluster`` is -1.
+    is the smallest. ``missing`` texts are an error, are kept, or dropped: ``"skip"`` leaves them out of ``kept``, and
+    their ``group`` is -1.
 
     With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit
     at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the
     key is the first 16 digits of the MD5 of the text. There is a column ``duplicate_key`` then: the key of the kept
     text, and ``None`` for a kept one. A duplicate of a text that the database had before has the ``duplicate_of`` and
-    the ``cluster`` -1.
+    the ``group`` -1.
 
     Other arguments are the same as for :func:`dedup_files`. Kept texts are remembered in a temporary folder, so that
     memory does not grow with them.
@@ -91,7 +91,7 @@ def dedup(
         k=k,
         similarity=similarity,
         confirm=confirm,
-        evidence=evidence,
+        store=store,
         min_tokens=min_tokens,
         min_features=min_features,
         threads=threads,
@@ -197,11 +197,11 @@ class _Decisions:
         duplicate_of[numbers], similarities[numbers] = np.concatenate(self._of), np.concatenate(self._similarities)
         kept = np.full(count, keeps_missing)
         kept[numbers] = np.isnan(similarities[numbers])
-        cluster = np.where(kept, np.arange(count), duplicate_of)
-        sizes = np.bincount(cluster[cluster >= 0], minlength=count)[cluster] if count else cluster
-        sizes = np.where(cluster >= 0, sizes, 0).astype(np.int64)
+        group = np.where(kept, np.arange(count), duplicate_of)
+        sizes = np.bincount(group[group >= 0], minlength=count)[group] if count else group
+        sizes = np.where(group >= 0, sizes, 0).astype(np.int64)
         columns = {"kept": kept, "duplicate_of": duplicate_of, "similarity": similarities}
-        columns |= {"cluster": cluster, "cluster_size": sizes}
+        columns |= {"group": group, "group_size": sizes}
         if self._has_keys:
             keys = np.full(count, None, object)
             for number, of in self._keys.items():

@@ -23,17 +23,15 @@ def dedup_files(
     *,
     database: Optional[Path] = None,
     against: Union[Path, Sequence[Path]] = (),
-    within: bool = False,
+    only_against: bool = False,
     duplicates: Optional[Path] = None,
-    duplicates_header: bool = False,
     rejects: Optional[Path] = None,
     exclude: Iterable[str] = (),
     ext: Iterable[str] = (),
-    ignore: Optional[str] = None,
     no_ignore: bool = False,
     null: bool = False,
     text_field: str = "text",
-    missing: Missing = "raise",
+    missing: Missing = "error",
     key_field: Optional[str] = None,
     input_format: Optional[str] = None,
     encoding: Optional[str] = None,
@@ -45,7 +43,7 @@ def dedup_files(
     k: Optional[int] = None,
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
-    evidence: Optional[Literal["features", "texts", "none"]] = None,
+    store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
     keep: Optional[str] = None,
     shards: Optional[int] = None,
     unit: Optional[Literal["paragraph", "line", "passage"]] = None,
@@ -56,16 +54,13 @@ def dedup_files(
     min_tokens: Optional[int] = None,
     min_features: int = 0,
     annotate: bool = False,
-    cluster_size: bool = False,
-    add_fingerprint: Optional[str] = None,
-    keep_fields: Optional[Iterable[str]] = None,
+    group_size: bool = False,
+    add: Iterable[str] = (),
+    fields: Optional[Iterable[str]] = None,
     nested: Optional[Literal["json"]] = None,
-    old_id: Optional[str] = None,
-    cleaned: Optional[str] = None,
     report: Optional[Path] = None,
     dry_run: bool = False,
     restart: bool = False,
-    again: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
@@ -76,19 +71,19 @@ def dedup_files(
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order, or as rows of another format, if its name ends so: ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``. Arrays and
     objects in columns are errors, or with ``nested="json"`` their JSON. Of folders, the same files are read as by the
-    command: ``exclude`` are patterns of files to leave out, ``ignore`` those of names that are left out everywhere, by
-    default of licences and lock files, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
-    With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster``, ``similarity`` and ``exact``. With
-    ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
+    command: ``exclude`` are patterns of files to leave out, ``no_ignore`` reads licences, lock files and what ``.gitignore``
+    names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
+    With ``annotate``, all are written, with fields ``duplicate_of``, ``group``, ``similarity`` and ``copy``. With
+    ``group_size``, each has the number of documents of its group. This takes a second pass, and excludes
     ``database`` and ``unit``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is
     ``jaccard:X``, ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier
     jobs, too. Call an interrupted job again to resume it. ``against`` are databases, files and folders that are only
-    read: what is near one of their documents is left out. The inputs are then compared with each other only with
-    ``within`` or a ``database``. ``recipe`` defaults to the recipe of the database, or ``minhash``.
+    read: what is near one of their documents is left out. With
+    ``only_against``, the inputs are not compared with each other. ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
-    With ``evidence="none"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new
+    With ``store="hashes"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new
     database stores texts.
 
     With ``unit``, paragraphs (lines between blank ones) or lines are compared instead of whole documents, and
@@ -96,7 +91,7 @@ def dedup_files(
     ``similarity`` or ``k`` is given, and units with fewer than ``min_tokens`` words stay where they are; that is 5 for
     units, and 0 for documents, which are set aside. Units are removed from the document with the number
     ``min_repeats`` on that has them. A document is left out, or with ``keep_hollow`` written whole, if earlier ones
-    leave less than the share ``min_left`` of its text. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
+    leave less than the share ``min_left`` of its text. ``unit`` excludes ``annotate``, an added fingerprint and another
     ``keep`` than ``first``. With ``unit="passage"``, runs of ``min_words`` (50) or more words go that an earlier
     document has, wherever they begin and end.
 
@@ -115,15 +110,15 @@ def dedup_files(
     a script that calls ``pdftotext``; it gets the files that match ``pre_glob``.
 
     Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
-    they are written as documents that nothing is near, and with ``"drop"`` they are set aside.
+    they are written as documents that nothing is near, and with ``"skip"`` they are set aside.
 
-    ``keep_fields`` are the only fields that are written. ``old_id``, ``cleaned`` and ``add_fingerprint`` are the names
-    of fields that are added: the key, the text as the recipe cleans it, and the fingerprint. ``report`` is the file for
+    ``fields`` are the only fields that are written. ``add`` has fields that are added: ``fingerprint=FIELD``,
+    ``key=FIELD`` and ``text=FIELD``, the text as the recipe cleans it. ``report`` is the file for
     a page for a browser: totals, and the groups in ``duplicates``, which it needs.
 
-    A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. A job that would replace
-    the output of an earlier one with the same inputs in ``database`` changes nothing, and ``completed`` is the time
-    of that job. ``restart`` forgets what that job has kept; ``again`` runs this one anyway.
+    A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. An earlier job
+    with the same inputs, output and ``database`` is not run again, and ``completed`` is its time; another output
+    is an ``InputError``. ``restart`` forgets what that job has kept, and runs again.
 
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.
@@ -136,7 +131,8 @@ def dedup_files(
     given["against"] = _paths(against)
     given["exclude"], given["ext"] = _patterns("exclude", exclude), _patterns("ext", ext)
     given["pre_glob"] = _patterns("pre_glob", pre_glob)
-    given["keep_fields"] = _names(keep_fields)
+    given["fields"] = _names(fields)
+    given["add"] = _patterns("add", add)
     check_missing(missing)
     if threads is not None:
         check_threads(threads)
@@ -169,11 +165,11 @@ def _names(fields: Optional[Iterable[str]]) -> Optional[list[str]]:
     if fields is None:
         return None
     if isinstance(fields, (str, bytes)):
-        raise TypeError("keep_fields: one text, where a list of names is wanted")
+        raise TypeError("fields: one text, where a list of names is wanted")
     names = list(fields)
     if not names:
-        raise InputError("keep_fields: at least one name is wanted")
+        raise InputError("fields: at least one name is wanted")
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"keep_fields: {type(name).__name__}, where a name is wanted")
+            raise TypeError(f"fields: {type(name).__name__}, where a name is wanted")
     return names

@@ -216,7 +216,7 @@ def dedup(engine: Engine, rows: Any, source: Source, how: Decisions, tasks: int)
         originals = originals.take(np.maximum(of, 0)).reset_index(drop=True).where(of >= 0, other=None)
         sizes = np.bincount(cluster, minlength=len(part))[cluster].astype(np.int64)
         added = {"duplicate_of": originals.array, "similarity": similarities}
-        return part.assign(**added, cluster=ids.take(cluster).to_numpy(), cluster_size=sizes)
+        return part.assign(**added, group=ids.take(cluster).to_numpy(), group_size=sizes)
 
     return engine.place(engine.map(rows, label), decide, tasks)
 

@@ -21,7 +21,7 @@ from ._settings import check_count, check_similarity
 from ._sources import Missing, Texts
 from ._text_rows import key_of_text
 
-Evidence = Literal["features", "texts", "none"]
+Evidence = Literal["features", "texts", "hashes", "keys"]
 
 #: Texts that are kept between two commits.
 _KEPT_BETWEEN_COMMITS = 1 << 16
@@ -33,7 +33,7 @@ def settings_of(
     k: Optional[int] = None,
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
-    evidence: Optional[Evidence] = None,
+    store: Optional[Evidence] = None,
     min_tokens: int = 0,
     min_features: int = 0,
     cut_after: Optional[str] = None,
@@ -46,7 +46,7 @@ def settings_of(
         "k": None if k is None else check_count(k, "k"),
         "similarity": None if similarity is None else check_similarity(similarity),
         "confirm": confirm,
-        "evidence": evidence,
+        "store": store,
         "min_tokens": check_count(min_tokens, "min_tokens"),
         "min_features": check_count(min_features, "min_features"),
         "cut_after": cut_after,
@@ -106,7 +106,7 @@ class Kept:
         *,
         text: str = "text",
         key: Optional[str] = None,
-        missing: Missing = "raise",
+        missing: Missing = "error",
     ) -> Result:
         """Decides texts in order: columns ``kept``, ``duplicate_of`` and ``similarity``.
 

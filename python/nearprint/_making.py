@@ -108,7 +108,7 @@ def build(
     recipe: Optional[str] = None,
     texts: Optional[Iterable[Union[str, bytes]]] = None,
     hashes: bool = False,
-    evidence: Optional[Literal["features", "texts", "none"]] = None,
+    store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
     first_id: int = 0,
     runs_only: bool = False,
     identity: Optional[str] = None,
@@ -124,7 +124,7 @@ def build(
     Rows may be texts: a list or a column in which some are not hexadecimal, or a table with a column ``text`` and none
     of fingerprints. Their fingerprints are made by the ``recipe`` (``minhash``), which the database stores, together
     with evidence, so that :meth:`Database.find` and others compare exactly: ``"features"`` by default for MinHash,
-    ``"texts"``, or ``"none"``. Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16
+    ``"texts"``, ``"hashes"`` or ``"keys"``. Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16
     digits of the MD5 of texts. ``similarity`` is the limit of near texts (0.7), which becomes a part of the recipe.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
@@ -151,7 +151,7 @@ def build(
             ids,
             k=k,
             recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={similarity}",
-            evidence=evidence,
+            store=store,
             first_id=first_id,
             runs=(runs_only, identity),
             threads=threads,
@@ -203,7 +203,7 @@ def build_texts(
     *,
     k: Optional[int] = None,
     recipe: Optional[str] = None,
-    evidence: Optional[str] = None,
+    store: Optional[str] = None,
     first_id: int = 0,
     runs: tuple[bool, Optional[str]] = (False, None),
     threads: Optional[int] = None,
@@ -215,7 +215,7 @@ def build_texts(
     layout = "auto" if bands is None else f"bands:{bands}"
     default = _nearprint.default_k(line) if k is None else k
     settings = settings_of(default, width, layout, line, threads=threads, first_id=first_id, **options)
-    settings["keys"] = storage_of(line, evidence)
+    settings["keys"] = storage_of(line, store)
     how = line, settings["keys"], check_threads(threads)
     count = 0
     with listening(progress) as listener:

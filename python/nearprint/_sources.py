@@ -11,13 +11,13 @@ from ._errors import InputError
 from ._tables import ROWS_AT_ONCE, Table, checked, table_of
 
 #: What becomes of missing texts: ``None``, NaN, NA, NaT and nulls.
-Missing = Literal["raise", "keep", "drop"]
+Missing = Literal["error", "keep", "skip"]
 
 
 def check_missing(missing: str) -> None:
     """Refuses what does not say what becomes of missing texts."""
-    if missing not in ("raise", "keep", "drop"):
-        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+    if missing not in ("error", "keep", "skip"):
+        raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
 
 
 class Batch(NamedTuple):
@@ -44,7 +44,7 @@ class Texts:
         key: Optional[str] = None,
         keys: Any = None,
         value: Optional[str] = None,
-        missing: Missing = "raise",
+        missing: Missing = "error",
     ) -> None:
         if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) == 0:
             raise TypeError("texts: one text, where a list of texts is wanted")
@@ -104,11 +104,11 @@ class Texts:
             if not value.isascii():
                 encoded(value, "texts", index)
             return value
-        if is_missing(value) and self._missing != "raise":
+        if is_missing(value) and self._missing != "error":
             return None
         hint = "; decode bytes first" if isinstance(value, bytes) else ""
         if is_missing(value):
-            hint = "; missing='keep' or missing='drop' accepts it"
+            hint = "; missing='keep' or missing='skip' accepts it"
         raise InputError(f"texts: item {index}: {type(value).__name__}, where a text is wanted{hint}")
 
 

@@ -15,8 +15,13 @@ from ._rows import Rows
 from ._sources import Batch
 from ._tables import table_of
 
-#: What a database keeps of texts, by the name of the evidence.
-_STORAGES = {"features": "keys and features", "texts": "keys and texts", "none": "keys and hashes"}
+#: What a database keeps of texts, by its name.
+_STORAGES = {
+    "features": "keys and features",
+    "texts": "keys and texts",
+    "hashes": "keys and hashes",
+    "keys": "keys",
+}
 #: A hexadecimal fingerprint, perhaps with a wrong number of digits.
 _DIGITS = re.compile(r"(0[xX])?[0-9a-fA-F]*")
 
@@ -48,14 +53,14 @@ def _first(rows: Any) -> Iterator[Any]:
         yield one.as_py() if hasattr(one, "as_py") else one
 
 
-def storage_of(recipe: str, evidence: Optional[str]) -> str:
+def storage_of(recipe: str, store: Optional[str]) -> str:
     """What a database of texts keeps with keys."""
-    if evidence not in (None, *_STORAGES):
-        raise InputError(f"evidence = {evidence!r}: 'features', 'texts' or 'none' is wanted")
+    if store not in (None, *_STORAGES):
+        raise InputError(f"store = {store!r}: 'keys', 'hashes', 'features' or 'texts' is wanted")
     has_features = _nearprint.recipe_line(recipe)[2] is not None
-    if evidence == "features" and not has_features:
-        raise InputError(f"evidence = 'features': the recipe {recipe} compares none")
-    return _STORAGES[evidence or ("features" if has_features else "none")]
+    if store == "features" and not has_features:
+        raise InputError(f"store = 'features': the recipe {recipe} compares none")
+    return _STORAGES[store or ("features" if has_features else "hashes")]
 
 
 def rows_of(batch: Batch, how: tuple[str, str, int], first_id: Optional[int] = None) -> Rows:

@@ -28,7 +28,7 @@ def fingerprint(
     *,
     min_features: int = 0,
     threads: Optional[int] = None,
-    missing: Literal["raise", "keep", "drop", "mask"] = "raise",
+    missing: Literal["error", "keep", "skip", "mask"] = "error",
     progress: Progress = None,
 ) -> Fingerprints:
     """The fingerprints of texts, computed on all cores.
@@ -41,7 +41,7 @@ def fingerprint(
     Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least
     significant word first. The array carries its recipe: :func:`build`, :func:`find_all` and others compare the
     fingerprints as the recipe wants. ``None``, NaN, NA and nulls are missing texts: with ``missing="keep"`` (or
-    ``"mask"``) returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"drop"`` leaves them out.
+    ``"mask"``) returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"skip"`` leaves them out.
 
     A text without features, which are the shingles or keywords that the recipe compares, has the fingerprint 0. In
     MinHash, 0 is near nothing. With other recipes such texts are near each other; a ``UserWarning`` gives their
@@ -60,12 +60,12 @@ def fingerprint(
     if least:
         absent = sorted({*absent, *few})
     carried = carrying(made, line)
-    if missing == "drop":
+    if missing == "skip":
         return carrying(np.delete(made, absent, axis=0), line)
-    if missing == "raise":
+    if missing == "error":
         if absent:
             what = f"are missing or have fewer than {least} features" if least else "are missing"
-            ways = "missing='keep' masks them, and missing='drop' leaves them out"
+            ways = "missing='keep' masks them, and missing='skip' leaves them out"
             raise InputError(f"{len(absent)} texts {what}, the first at {absent[0]}; {ways}")
         return carried
     mask = np.zeros(made.shape, bool)
@@ -98,8 +98,8 @@ def _fingerprints(
     refuse_table(texts, "texts")
     if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) != 1:
         raise TypeError("texts: one text or a table, where a list of texts is wanted")
-    if missing not in ("raise", "keep", "drop", "mask"):
-        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+    if missing not in ("error", "keep", "skip", "mask"):
+        raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
     workers = check_threads(threads)
     if isinstance(texts, np.ma.MaskedArray) and np.ma.is_masked(texts):
         texts = texts.filled(None)

@@ -4,7 +4,7 @@
 
     import nearprint.images
 
-    prints = nearprint.images.fingerprint(paths, missing="drop", min_quality=50)
+    prints = nearprint.images.fingerprint(paths, missing="skip", min_quality=50)
     with nearprint.build("pictures.np", prints) as database:
         found = database.query_batch(nearprint.images.fingerprint(["new.jpg"]))
 """
@@ -35,7 +35,7 @@ def fingerprint(
     *,
     min_quality: int = 0,
     threads: Optional[int] = None,
-    missing: Literal["raise", "keep", "drop"] = "raise",
+    missing: Literal["error", "keep", "skip"] = "error",
     progress: Progress = None,
 ) -> Fingerprints:
     """The fingerprints of pictures, computed on all cores.
@@ -49,15 +49,15 @@ def fingerprint(
     Returns uint64 of shape (n, 4) or (n,), the least significant word first. The array carries its recipe.
 
     PDQ has a quality from 0 to 100. Pictures of less than ``min_quality`` and those that cannot be decoded are
-    missing: with ``missing="keep"`` returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"drop"`` leaves
+    missing: with ``missing="keep"`` returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"skip"`` leaves
     them out. The authors of PDQ recommend a quality of at least 50.
 
     Raises ``InputError`` for a missing picture, unless missing ones are kept or dropped, and for another recipe;
     ``TypeError`` for an item that is no picture.
     """
     least = check_count(min_quality, "min_quality")
-    if missing not in ("raise", "keep", "drop"):
-        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
+    if missing not in ("error", "keep", "skip"):
+        raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
     if isinstance(pictures, (str, bytes, os.PathLike)):
         raise TypeError("pictures: an iterable of pictures is wanted, not a single one")
     count = check_threads(threads)
@@ -69,9 +69,9 @@ def fingerprint(
     with listening(progress) as listener:
         while chunk := list(islice(items, count * _PER_THREAD)):
             words, qualities, failed = _nearprint.fingerprint_pictures(chunk, recipe, count)
-            if failed and missing == "raise":
+            if failed and missing == "error":
                 index, why = failed[0]
-                ways = "missing='keep' masks such pictures, and missing='drop' leaves them out"
+                ways = "missing='keep' masks such pictures, and missing='skip' leaves them out"
                 raise InputError(f"item {done + index}: {why}; {ways}")
             low = {int(index) for index in np.flatnonzero(qualities < least)} | {index for index, _ in failed}
             absent.extend(done + index for index in sorted(low))
@@ -82,9 +82,9 @@ def fingerprint(
     if not made:
         made.append(_nearprint.fingerprint_pictures([], recipe, 1)[0])
     carried = carrying(np.concatenate(made), recipe)
-    if missing == "drop":
+    if missing == "skip":
         return carrying(np.delete(np.asarray(carried), absent, axis=0), recipe)
-    if missing == "raise":
+    if missing == "error":
         if absent:
             raise InputError(f"{len(absent)} pictures have a quality below {least}, the first at {absent[0]}")
         return carried

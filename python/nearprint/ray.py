@@ -104,15 +104,15 @@ def dedup(
 
     Rows are decided in the order of their ids, which are integers or texts, and unique; ``keep`` chooses others, as for
     :func:`nearprint.dedup`. Rows without a text are kept. With ``annotate`` all rows are returned, with columns
-    ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``cluster``, the id of the kept
-    row; and ``cluster_size``. Texts are compared exactly: fingerprints only find what is connected, which goes to one
+    ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``group``, the id of the kept
+    row; and ``group_size``. Texts are compared exactly: fingerprints only find what is connected, which goes to one
     task. Other arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
     rows = rows.materialize()
     columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
     source, settings = _distributed.source_of_texts(text, recipe, k, similarity, confirm)
     how = _distributed.decisions_of(id, keep, settings, annotate)
-    new = ("duplicate_of", "similarity", "cluster", "cluster_size") if annotate else ()
+    new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
     result: Dataset = _distributed.dedup(_ENGINE, rows, source, how, tasks)
     return result

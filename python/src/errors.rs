@@ -82,7 +82,7 @@ fn text_exception(py: Python<'_>, error: &TextError) -> PyErr {
 
 fn hint_of(error: &TextError) -> Option<&'static str> {
     match error {
-        TextError::Output(OutputProblem::ChangedAfterEnd { .. }) => {
+        TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::AlreadyRun { .. }) => {
             Some("restart=True forgets what the job kept, and runs it again")
         }
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {

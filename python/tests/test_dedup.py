@@ -45,15 +45,15 @@ def test_lists_tables_and_files_give_the_same(tmp_path: Path) -> None:
         assert found["duplicate_of"].tolist() == expected["duplicate_of"].tolist()
     pages, unique = tmp_path / "pages.jsonl", tmp_path / "unique.jsonl"
     pages.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    report = nearprint.dedup_files(pages, unique, text_field="body", keep="max:score", cluster_size=True)
+    report = nearprint.dedup_files(pages, unique, text_field="body", keep="max:score", group_size=True)
     assert (report.documents, report.kept) == (300, expected["kept"].sum())
     assert sum(report.by_similarity) == report.duplicates and report.copies is not None
     kept = [json.loads(line) for line in unique.read_text().splitlines()]
     assert [row["body"] for row in kept] == frame[expected["kept"]]["body"].tolist()
-    assert [row["cluster_size"] for row in kept] == expected["cluster_size"][expected["kept"]].tolist()
+    assert [row["group_size"] for row in kept] == expected["group_size"][expected["kept"]].tolist()
     clusters = np.where(expected["kept"], np.arange(300), expected["duplicate_of"])
-    assert (expected["cluster"] == clusters).all()
-    assert expected["cluster_size"].tolist() == [(clusters == one).sum() for one in clusters]
+    assert (expected["group"] == clusters).all()
+    assert expected["group_size"].tolist() == [(clusters == one).sum() for one in clusters]
 
 
 def test_the_first_and_the_longest(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_misfits_are_refused(tmp_path: Path) -> None:
     refused("'kept', 'annotated' or None", {"text": ["a"]}, table="all")
     refused("a table is wanted, not list", ["a"], table="kept")
     refused("read once", pyarrow.table({"text": ["a"]}).to_reader(), table="kept")
-    refused("'raise', 'keep' or 'drop'", ["a"], missing="mask")
+    refused("'error', 'keep' or 'skip'", ["a"], missing="mask")
     refused("a database, which is not given", ["a"], keys=["b"])
     refused("only one of them", {"text": ["a"]}, keys=["b"], key="text", database=tmp_path / "none.np")
     refused("1 keys for 2", ["a", "b"], keys=["b"], database=tmp_path / "none.np")
@@ -148,7 +148,7 @@ def test_regression_values_of_any_kind_have_one_order() -> None:
         given: Any = {"text": texts, **columns} if columns else texts
         found = nearprint.dedup(given, keep=keep)
         for table in (pyarrow.table, pandas.DataFrame, polars.DataFrame) if columns else ():
-            assert nearprint.dedup(table(given), keep=keep)["cluster"].tolist() == found["cluster"].tolist()
+            assert nearprint.dedup(table(given), keep=keep)["group"].tolist() == found["group"].tolist()
         return np.flatnonzero(found["kept"]).tolist()
 
     days = [DAY + datetime.timedelta(days=day) for day in (3, 9, 4, 9, 1)]
@@ -184,12 +184,12 @@ def test_regression_missing_texts_do_not_fail_a_table() -> None:
         for keep in ("first", "last", "longest"):
             found = nearprint.dedup(given, missing="keep", keep=keep)
             assert found["kept"].tolist() == [keep != "last", True, keep == "last", True, True]
-            assert found["cluster"].tolist() == ([2, 1, 2, 3, 4] if keep == "last" else [0, 1, 0, 3, 4])
-            assert found["cluster_size"].tolist() == [2, 1, 2, 1, 1]
-            found = nearprint.dedup(given, missing="drop", keep=keep)
+            assert found["group"].tolist() == ([2, 1, 2, 3, 4] if keep == "last" else [0, 1, 0, 3, 4])
+            assert found["group_size"].tolist() == [2, 1, 2, 1, 1]
+            found = nearprint.dedup(given, missing="skip", keep=keep)
             assert found["kept"].tolist() == [keep != "last", False, keep == "last", False, False]
-            assert found["cluster_size"].tolist() == [2, 0, 2, 0, 0]
-            assert found["cluster"].tolist()[1] == found["duplicate_of"].tolist()[1] == -1
+            assert found["group_size"].tolist() == [2, 0, 2, 0, 0]
+            assert found["group"].tolist()[1] == found["duplicate_of"].tolist()[1] == -1
     assert nearprint.dedup([None, None], missing="keep")["kept"].all()
     with pytest.raises(nearprint.InputError, match=r"item 1: NoneType.*missing='keep'"):
         nearprint.dedup(texts)

@@ -53,10 +53,10 @@ def flags_of(options: dict[str, Any]) -> list[str]:
         {"unit": "line", "min_tokens": 3, "recipe": "simhash", "confirm": "jaccard:0.9"},
         {"unit": "line", "min_repeats": 3, "min_left": 0.2},
         {"unit": "line", "min_left": 0.5, "keep_hollow": True},
-        {"unit": "line", "keep_fields": ["url", "text"], "cleaned": "clean", "duplicates_header": True},
-        {"keep_fields": ["site"], "old_id": "was", "cleaned": "text", "add_fingerprint": "print"},
-        {"keep_fields": ["url", "none"], "keep": "longest", "annotate": True},
-        {"similarity": 0.3, "duplicates_header": True},
+        {"unit": "line", "fields": ["url", "text"], "add": ["text=clean"]},
+        {"fields": ["site"], "add": ["key=was", "text=text", "fingerprint=print"]},
+        {"fields": ["url", "none"], "keep": "longest", "annotate": True},
+        {"similarity": 0.3},
     ],
     ids=str,
 )
@@ -179,13 +179,13 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
 
     refused("not paragraph, line or passage", unit="word")
     refused("annotate is for whole documents", unit="line", annotate=True)
-    refused("add_fingerprint is for whole documents", unit="line", add_fingerprint="f")
+    refused("add fingerprint is for whole documents", unit="line", add=["fingerprint=f"])
     refused("keep is for whole documents", unit="line", keep="longest")
     refused("plain text has no fields", unit="line", input_format="text")
     refused("min_tokens", unit="line", min_tokens=-1)
-    refused("at least one name", keep_fields=[])
-    refused("one text, where a list of names", TypeError, keep_fields="url,text")
-    refused("int, where a name", TypeError, keep_fields=["url", 3])
+    refused("at least one name", fields=[])
+    refused("one text, where a list of names", TypeError, fields="url,text")
+    refused("int, where a name", TypeError, fields=["url", 3])
     duplicates = tmp_path / "duplicates"
     refused("file of duplicates, which is not written", report=tmp_path / "page")
     refused("file of duplicates, which is not written", report=tmp_path / "page", duplicates="-")
@@ -194,8 +194,8 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     refused("are the same file", report=duplicates, duplicates=duplicates)
 
 
-@pytest.mark.parametrize("missing", ["keep", "drop"])
-def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["keep", "drop"]) -> None:
+@pytest.mark.parametrize("missing", ["keep", "skip"])
+def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["keep", "skip"]) -> None:
     texts = ["one two three four five", None, "six seven eight nine ten", None, "one two three four five"]
     pages = tmp_path / "pages.jsonl"
     pages.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -206,7 +206,7 @@ def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["kee
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line)["text"] for line in lines] == [text for text, keep in zip(texts, kept) if keep]
     assert (done.documents, done.duplicates, done.kept) == (5, 1, 4 if missing == "keep" else 2)
-    with pytest.raises(nearprint.InputError, match="missing = 'mask': 'raise', 'keep' or 'drop'"):
+    with pytest.raises(nearprint.InputError, match="missing = 'mask': 'error', 'keep' or 'skip'"):
         nearprint.dedup_files(pages, tmp_path / "out.jsonl", missing="mask")  # type: ignore[arg-type]
 
 

@@ -70,9 +70,9 @@ def test_texts_have_the_decisions_of_one_machine(engine: Any) -> None:
             found["similarity"].to_numpy(float, na_value=np.nan), expected["similarity"], atol=1e-4, equal_nan=True
         )
         assert keep is not None or of == expected["duplicate_of"].tolist()
-        assert found["cluster"].tolist() == [at if one < 0 else one for at, one in enumerate(of)]
-        sizes = found["cluster"].value_counts()
-        assert found["cluster_size"].tolist() == [sizes[one] for one in found["cluster"]]
+        assert found["group"].tolist() == [at if one < 0 else one for at, one in enumerate(of)]
+        sizes = found["group"].value_counts()
+        assert found["group_size"].tolist() == [sizes[one] for one in found["group"]]
         kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
         assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
         assert list(kept.columns) == list(frame.columns)
@@ -109,11 +109,11 @@ def test_pairs_and_clusters_are_those_of_one_machine(engine: Any, width: int, k:
 
 def test_misfits_are_refused(engine: Any) -> None:
     functions, spread, _ = engine
-    rows = spread(pd.DataFrame({"id": [1, 2], "text": ["a", "b"], "fingerprint": [1, 2], "cluster": [0, 0]}), 1)
+    rows = spread(pd.DataFrame({"id": [1, 2], "text": ["a", "b"], "fingerprint": [1, 2], "group": [0, 0]}), 1)
     misfits: list[tuple[str, Any]] = [
         ("no column 'print'", lambda: functions.pairs(rows, 3, fingerprint="print")),
         ("k, or similarity", lambda: functions.clusters(rows)),
-        ("cluster: is a column already", lambda: functions.dedup(rows, annotate=True)),
+        ("group: is a column already", lambda: functions.dedup(rows, annotate=True)),
         ("no column 'score'", lambda: functions.dedup(rows, keep="max:score")),
         ("partitions = 0", lambda: functions.pairs(rows, 3, partitions=0)),
     ]

@@ -169,14 +169,14 @@ def test_a_database_of_texts(tmp_path: Path) -> None:
         database.commit()
         assert database.ids_of_key("new").tolist() == [added[0]] and len(database.ids_of_key("7")) == 1
         missing: Any = ["a b c", None]
-        assert len(database.add_texts(missing, missing="drop")) == 1
+        assert len(database.add_texts(missing, missing="skip")) == 1
         with pytest.raises(nearprint.InputError, match="item 1: NoneType"):
             database.add_texts(missing)
         with pytest.raises(nearprint.InputError, match="1 keys for 2"):
             database.add_texts(["a", "b"], ["c"])
-    for evidence, storage in (("texts", "keys and texts"), ("none", "keys and hashes")):
-        options: dict[str, Any] = {"evidence": evidence, "similarity": 0.8}
-        with nearprint.build(tmp_path / f"{evidence}.np", texts, **options) as database:
+    for store, storage in (("texts", "keys and texts"), ("hashes", "keys and hashes"), ("keys", "keys")):
+        options: dict[str, Any] = {"store": store, "similarity": 0.8}
+        with nearprint.build(tmp_path / f"{store}.np", texts, **options) as database:
             assert database.stats()["keys"] == storage and "near=0.8" in str(database.recipe)
             assert 7 in database.find(texts[7])["id"]
     with nearprint.build(tmp_path / "own.np", pandas.Series(texts), range(100, 160), recipe="simhash") as database:
@@ -186,7 +186,7 @@ def test_a_database_of_texts(tmp_path: Path) -> None:
     with pytest.raises(nearprint.InputError, match="these are texts"):
         nearprint.build(tmp_path / "refused.np", texts, width=64)
     with pytest.raises(nearprint.InputError, match="compares none"):
-        nearprint.build(tmp_path / "refused.np", texts, recipe="simhash", evidence="features")
+        nearprint.build(tmp_path / "refused.np", texts, recipe="simhash", store="features")
     assert not (tmp_path / "refused.np").exists()
 
 
@@ -208,7 +208,7 @@ def test_batches_of_every_day_are_compared_with_those_before(tmp_path: Path) -> 
         assert found["duplicate_of"].tolist() == here
         start += len(day)
     again = nearprint.dedup(days[0], database=seen, key="url")
-    assert not again["kept"].any() and (again["cluster"] == -1).all() and not again["cluster_size"].any()
+    assert not again["kept"].any() and (again["group"] == -1).all() and not again["group_size"].any()
     before = sorted((path.name, path.read_bytes()) for path in seen.iterdir() if path.is_file())
     met = nearprint.against([*texts, "quite another text of some words"], seen)
     assert met["kept"].tolist() == [False] * 90 + [True] and met["duplicate_key"][90] is None
@@ -217,7 +217,7 @@ def test_batches_of_every_day_are_compared_with_those_before(tmp_path: Path) -> 
     assert sorted((path.name, path.read_bytes()) for path in seen.iterdir() if path.is_file()) == before
     assert len(nearprint.against(days[0], seen, table="kept")) == 0
     assert nearprint.against(polars.DataFrame({"text": ["new words"]}), seen, table="kept").height == 1
-    assert nearprint.against([None, "new words"], seen, missing="drop")["kept"].tolist() == [False, True]
+    assert nearprint.against([None, "new words"], seen, missing="skip")["kept"].tolist() == [False, True]
     # What fails keeps nothing.
     failing = pandas.DataFrame({"text": ["entirely new words in here", None]})
     with pytest.raises(nearprint.InputError, match="item 1"):
@@ -241,7 +241,7 @@ def test_what_is_kept_goes_into_any_engine(tmp_path: Path) -> None:
     assert kept(texts[0]) is False and kept("some words of a new text") is True
     missing: Any = ["a b c d", None]
     assert kept(missing) == [True, True]
-    assert kept.decide(missing, missing="drop")["kept"].tolist() == [False, False]
+    assert kept.decide(missing, missing="skip")["kept"].tolist() == [False, False]
 
     rows = datasets.Dataset.from_dict({"text": texts})
     unique = [text for text, is_kept in zip(texts, expected["kept"]) if is_kept]

@@ -90,7 +90,7 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
         images.fingerprint(items)
     kept: Any = images.fingerprint(items, missing="keep", min_quality=50)
     assert kept.mask[:, 0].tolist() == [False, True, True, True, True, False]
-    dropped = images.fingerprint(items, missing="drop", min_quality=50)
+    dropped = images.fingerprint(items, missing="skip", min_quality=50)
     assert dropped.tolist() == images.fingerprint([items[0], items[5]]).tolist() and dropped.recipe == "pdq"
     with pytest.raises(nearprint.InputError, match="1 pictures have a quality below 50, the first at 1"):
         images.fingerprint([items[0], items[2]], min_quality=50)

@@ -14,7 +14,7 @@ import pytest
 
 import nearprint
 
-Evidence = Literal["features", "texts", "none"]
+Evidence = Literal["features", "texts", "hashes", "keys"]
 
 
 def words(first: int, count: int) -> str:
@@ -27,9 +27,9 @@ def similarity(a: str, b: str) -> float:
     return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
 
 
-def stored(path: Path, texts: dict[str, str], evidence: Evidence = "features", limit: float = 1.0) -> Path:
+def stored(path: Path, texts: dict[str, str], store: Evidence = "features", limit: float = 1.0) -> Path:
     """A database of texts, by a limit that keeps all that differ."""
-    pages, database = path / "pages.jsonl", path / f"{evidence}.np"
+    pages, database = path / "pages.jsonl", path / f"{store}.np"
     pages.write_text("".join(json.dumps({"url": key, "text": text}) + "\n" for key, text in texts.items()))
     nearprint.dedup_files(
         pages,
@@ -38,7 +38,7 @@ def stored(path: Path, texts: dict[str, str], evidence: Evidence = "features", l
         key_field="url",
         recipe="minhash hash=minhash:10x16,1",
         similarity=limit,
-        evidence=evidence,
+        store=store,
     )
     return database
 

@@ -176,10 +176,10 @@ def kept_of(ids: list[int], numbers: list[Optional[int]], scores: list[Any], kin
 
 def check_clusters(rows: list[Any]) -> None:
     """A cluster is a kept row, and all rows that duplicate it."""
-    sizes = Counter(row.cluster for row in rows)
+    sizes = Counter(row["group"] for row in rows)
     for row in rows:
         assert row.cluster == (row.id if row.duplicate_of is None else row.duplicate_of)
-        assert row.cluster_size == sizes[row.cluster]
+        assert row.group_size == sizes[row.cluster]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -206,9 +206,9 @@ def test_the_same_as_on_one_machine(kind: Kind, session: SparkSession, tmp_path:
         rows = spark.dedup(df, keep="max:score", annotate=True, **options).collect()
         assert len(rows) == len(ids)
         assert {row.id: (row.distance, row.duplicate_of) for row in rows if row.duplicate_of is not None} == dropped
-        sizes = Counter(row.cluster for row in rows)
+        sizes = Counter(row["group"] for row in rows)
         assert all(
-            row.cluster == (row.duplicate_of or row.id) and row.cluster_size == sizes[row.cluster] for row in rows
+            row.cluster == (row.duplicate_of or row.id) and row.group_size == sizes[row.cluster] for row in rows
         )
         kept = spark.dedup(df, keep="max:score", **options)
         assert kept.columns == df.columns
@@ -390,7 +390,7 @@ def test_decisions_do_not_depend_on_where_they_are_united(
     assert decided(df, driver_pairs=0) == expected
 
 
-@pytest.mark.parametrize("name", ["count", "cluster", "doc.id", "ID", "a`b"])
+@pytest.mark.parametrize("name", ["count", "cluster", "group", "doc.id", "ID", "a`b"])
 def test_regression_columns_may_have_any_name(name: str, session: SparkSession, tmp_path: Path) -> None:
     words = "one two three four five six"
     texts = [words, words + " seven", "quite another text of words", None]
@@ -399,12 +399,12 @@ def test_regression_columns_may_have_any_name(name: str, session: SparkSession, 
     for options in ({"text": "text.en"}, {"fingerprint": "print.x", "k": 3}):
         kept = spark.dedup(df, id=name, **options)
         assert kept.columns == df.columns and sorted(row[0] for row in kept.collect()) == [7, 9, 10]
-        if name == "cluster":
-            with pytest.raises(nearprint.InputError, match="cluster: is a column already"):
+        if name == "group":
+            with pytest.raises(nearprint.InputError, match="group: is a column already"):
                 spark.dedup(df, id=name, annotate=True, **options)
         else:
             rows = sorted(spark.dedup(df, id=name, annotate=True, **options).collect())
-            assert [(row.duplicate_of, row["cluster"], row.cluster_size) for row in rows] == [
+            assert [(row.duplicate_of, row["group"], row.group_size) for row in rows] == [
                 (None, 7, 2), (7, 7, 2), (None, 9, 1), (None, 10, 1)
             ]  # fmt: skip
     if name == "cluster":
@@ -439,9 +439,9 @@ def test_regression_rows_are_ordered_as_on_one_machine(session: SparkSession) ->
     assert [row.id for row in spark.dedup(df, text="text", keep="newest:day").collect()] == [3]
     df = session.createDataFrame(pa.table({"id": [1, 2], "text": ["a", None]}))
     assert spark.dedup(df, text="text").count() == 2
-    assert spark.dedup(df, text="text", missing="drop").count() == 1
+    assert spark.dedup(df, text="text", missing="skip").count() == 1
     with pytest.raises(nearprint.InputError, match="text: some are null"):
-        spark.dedup(df, text="text", missing="raise")
+        spark.dedup(df, text="text", missing="error")
 
 
 def test_regression_a_k_that_no_task_accepts_is_refused_by_the_driver(session: SparkSession) -> None:

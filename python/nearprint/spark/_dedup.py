@@ -70,13 +70,13 @@ def dedup(
     Rows are decided in the order of their ids, which are integers or texts, and unique: the first of several near rows
     is kept. ``keep`` chooses another one: ``"last"``, ``"longest"`` or ``"shortest"`` text, ``"max:COLUMN"``,
     ``"min:COLUMN"``, ``"newest:COLUMN"`` or ``"oldest:COLUMN"``; of equally good ones, the one with the smallest id.
-    Null and NaN are the smallest values. Rows without a text or a fingerprint are kept, or with ``missing="drop"`` left
-    out; ``"raise"`` looks for them first. The number of partitions changes no result:
+    Null and NaN are the smallest values. Rows without a text or a fingerprint are kept, or with ``missing="skip"`` left
+    out; ``"error"`` looks for them first. The number of partitions changes no result:
     :func:`nearprint.dedup` keeps the same rows of the texts in the order of their ids.
 
     With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the nearest kept row (of equally
-    near ones, that which is decided first); ``similarity`` for texts, or ``distance``; ``cluster``, the id of the kept
-    row; and ``cluster_size``, the number of rows of the cluster, the kept one included. For kept rows the first two are
+    near ones, that which is decided first); ``similarity`` for texts, or ``distance``; ``group``, the id of the kept
+    row; and ``group_size``, the number of rows of the group, the kept one included. For kept rows the first two are
     null.
 
     The groups of each fingerprint are shuffled, and once each row whose fingerprint is near another one, to the task
@@ -95,7 +95,7 @@ def dedup(
     else:
         by = _Fingerprints(near_of(df, fingerprint, k, None, bands, width), fingerprint)
     if annotate:
-        check_new(df, "duplicate_of", by.nearness.name, "cluster", "cluster_size")
+        check_new(df, "duplicate_of", by.nearness.name, "group", "group_size")
     df = _present(df, by.column, missing)
     rank, first = _rank(df, keep, text)
     count = _count(df, id, partitions)
@@ -108,7 +108,7 @@ def dedup(
     rows = df.select(named(id).alias("id"), rank.alias("rank"), named(by.column).alias("value"))
     placed = placed_by(by.labelled(rows, labels), partitions, "cluster").sortWithinPartitions(*first)
     of_ids = [StructField(name, id_type) for name in (_ID, "duplicate_of")]
-    clusters = [StructField("cluster", id_type), StructField("cluster_size", LongType())]
+    clusters = [StructField("group", id_type), StructField("group_size", LongType())]
     schema = StructType([*of_ids, by.nearness, *clusters])
     decided = placed.select("id", "value").mapInArrow(_deciding(by, schema, annotate), schema)
     decided = decided if annotate else decided.select(_ID)
@@ -116,7 +116,7 @@ def dedup(
         decided = sf.broadcast(df.sparkSession.createDataFrame(decided.toArrow(), decided.schema))
     if not annotate:
         return df.join(decided, named(id) == sf.col(_ID), "left_anti")
-    alone = {"cluster": sf.coalesce("cluster", named(id)), "cluster_size": sf.coalesce("cluster_size", sf.lit(1))}
+    alone = {"group": sf.coalesce("group", named(id)), "group_size": sf.coalesce("group_size", sf.lit(1))}
     return df.join(decided, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
 
 
@@ -130,12 +130,12 @@ _ID = "nearprint_id"
 
 def _present(df: DataFrame, column: str, missing: Missing) -> DataFrame:
     """The rows that are decided or kept."""
-    if missing not in ("raise", "keep", "drop"):
-        raise InputError(f"missing = {missing!r}: 'raise', 'keep' or 'drop' is wanted")
-    if missing == "drop":
+    if missing not in ("error", "keep", "skip"):
+        raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
+    if missing == "skip":
         return df.where(named(column).isNotNull())
-    if missing == "raise" and df.where(named(column).isNull()).limit(1).count():
-        raise InputError(f"{column}: some are null; missing='keep' or missing='drop' accepts them")
+    if missing == "error" and df.where(named(column).isNull()).limit(1).count():
+        raise InputError(f"{column}: some are null; missing='keep' or missing='skip' accepts them")
     return df
 
 

@@ -16,11 +16,8 @@ pub(crate) struct FolderArgs {
     /// Only these extensions: md,txt; a.md.gz has the extension md, too
     #[arg(short, long, value_name = "LIST", value_delimiter = ',')]
     ext: Vec<String>,
-    /// Leave out files of folders with these names: patterns as in .gitignore, between commas
-    #[arg(long, value_name = "PATTERNS", default_value = FolderRules::IGNORED_NAMES, hide_default_value = true)]
-    ignore: String,
-    /// Read what .gitignore names, licences and lock files, too. Includes files that --ignore or .ignore names
-    #[arg(short = 'I', long, conflicts_with = "ignore")]
+    /// Read what .gitignore and .ignore name, licences and lock files, too
+    #[arg(short = 'I', long)]
     no_ignore: bool,
     #[command(flatten)]
     pub(crate) decoding: DecodingArgs,
@@ -30,7 +27,6 @@ impl FolderArgs {
     /// The files of folders that are read.
     pub(crate) fn rules(&self) -> FolderRules {
         let mut rules = FolderRules::default();
-        rules.ignored_names.clone_from(&self.ignore);
         rules.no_ignore = self.no_ignore;
         rules.exclude.clone_from(&self.exclude);
         rules.extensions.clone_from(&self.ext);

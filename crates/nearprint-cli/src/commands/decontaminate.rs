@@ -170,7 +170,7 @@ impl Args {
         let mut options = documents::ReaderOptions::default();
         options.fields.text.clone_from(&self.against_field);
         options.fields.key.clone_from(&self.against_key_field);
-        options.fields.missing = Missing::Drop;
+        options.fields.missing = Missing::Skip;
         let of_inputs = self.documents.options();
         (options.encoding, options.pre) = (of_inputs.encoding, of_inputs.pre);
         options.delimiter = self.documents.delimiter;

@@ -93,8 +93,7 @@ fn exit_code_of(error: &TextError) -> u8 {
             OutputProblem::Truncated { .. }
             | OutputProblem::OtherContent { .. }
             | OutputProblem::PartialInUse { .. }
-            | OutputProblem::PartialExists { .. }
-            | OutputProblem::NotOfFinishedJob { .. },
+            | OutputProblem::PartialExists { .. },
         ) => FAILED,
         TextError::Resume(ResumeProblem::Output(error)) => match &**error {
             TextError::Engine(_) => FAILED,
@@ -106,9 +105,9 @@ fn exit_code_of(error: &TextError) -> u8 {
 
 fn hint_of(error: &TextError) -> Option<&'static str> {
     match error {
-        TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::NotOfFinishedJob { .. }) => {
-            Some("--restart forgets what that job has kept, and starts over; --again runs anyway")
-        }
+        TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::AlreadyRun { .. }) => Some(
+            "--restart forgets what that run kept, and runs again; --against DB compares with it and stores nothing",
+        ),
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --store keys` makes a database that has them")
         }

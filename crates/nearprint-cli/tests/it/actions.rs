@@ -147,11 +147,11 @@ fn a_dry_run_names_what_would_be_done_and_does_nothing() {
     assert_eq!(lines[0][3..5], ["1.0000", "true"]);
     assert_eq!((lines[0][5], lines[1][4], lines[1][5]), ("d/a.txt", "false", "d/a.txt"));
     assert!(run.err.contains("would be moved\n"), "{}", run.err);
-    let listed = nearprint(at, "dedup d -o - --duplicates gone.tsv --duplicates-header", b"");
+    let listed = nearprint(at, "dedup d -o - --duplicates gone.tsv", b"");
     assert_eq!(listed.code, 0);
     let gone = fs::read_to_string(at.join("gone.tsv")).unwrap();
     fs::remove_file(at.join("gone.tsv")).unwrap();
-    assert!(gone.starts_with("key\tduplicate_of\tdistance\tsimilarity\tcluster\texact\n"), "{gone}");
+    assert!(gone.starts_with("key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy\n"), "{gone}");
     assert_eq!(gone.lines().filter(|line| line.ends_with("\ttrue")).count(), 2, "{gone}");
     assert_eq!(listing(at), before);
 }

@@ -48,6 +48,14 @@ pub fn succeeds(folder: &Path, line: &str, input: &[u8]) -> String {
     outcome.out
 }
 
+/// The lines of a file of duplicates behind its header.
+pub fn duplicates(folder: &Path, name: &str) -> String {
+    let file = fs::read_to_string(folder.join(name)).unwrap();
+    let (header, lines) = file.split_once('\n').unwrap();
+    assert!(header.starts_with("key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy"), "{header}");
+    lines.to_string()
+}
+
 /// Checks the exit code, and that the message contains all of the words.
 pub fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str]) {
     let outcome = nearprint(folder, line, input);

@@ -133,7 +133,7 @@ fn json_lines_keep_every_value_in_tables_and_back() {
     let records = records(420);
     fs::write(at.join("in.jsonl"), jsonl(&records)).unwrap();
     for (name, delimiter) in [("out.csv", b','), ("out.tsv", b'\t'), ("out.csv.gz", b',')] {
-        let out = nearprint(at, &format!("dedup in.jsonl -o {name} {ALL} --old-id key"), b"");
+        let out = nearprint(at, &format!("dedup in.jsonl -o {name} {ALL} --add key=key"), b"");
         assert_eq!(out.code, 0, "{}", out.err);
         assert!(out.err.contains("columns by the first 420 records: "), "{}", out.err);
         let mut bytes = fs::read(at.join(name)).unwrap();
@@ -160,7 +160,7 @@ fn json_lines_keep_every_value_in_tables_and_back() {
         }
     }
     succeeds(at, &format!("dedup back.jsonl -o again.csv {ALL}"), b"");
-    let plain = succeeds(at, &format!("dedup in.jsonl -o plain.csv {ALL} --old-id key"), b"");
+    let plain = succeeds(at, &format!("dedup in.jsonl -o plain.csv {ALL} --add key=key"), b"");
     assert_eq!((read(at, "again.csv"), plain), (read(at, "plain.csv"), String::new()));
 }
 
@@ -271,13 +271,13 @@ fn parquet_keeps_every_value_in_other_formats() {
     for (line, why) in [
         ("-o out.jsonl", "column \"binary\" has bytes"),
         ("-o out.csv --nested json", "column \"binary\" has bytes"),
-        ("-o out.csv --keep-fields text,list", "column \"list\" has an array in each row; --nested json"),
-        ("-o out.tsv --keep-fields text,object", "column \"object\" has an object"),
-        ("-o out.csv --keep-fields text,none", "no column \"none\""),
+        ("-o out.csv --fields text,list", "column \"list\" has an array in each row; --nested json"),
+        ("-o out.tsv --fields text,object", "column \"object\" has an object"),
+        ("-o out.csv --fields text,none", "no column \"none\""),
     ] {
         fails(at, &format!("dedup in.parquet {line}"), b"", 2, &[why]);
     }
-    succeeds(at, &format!("dedup in.parquet -o out.jsonl --keep-fields {fields}"), b"");
+    succeeds(at, &format!("dedup in.parquet -o out.jsonl --fields {fields}"), b"");
     let out = read(at, "out.jsonl");
     let rows: Vec<BTreeMap<String, &RawValue>> =
         out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -291,7 +291,7 @@ fn parquet_keeps_every_value_in_other_formats() {
         };
         assert_eq!(rows[1][*name].get(), second, "{name}");
     }
-    succeeds(at, &format!("dedup in.parquet -o out.csv --nested json --keep-fields {fields}"), b"");
+    succeeds(at, &format!("dedup in.parquet -o out.csv --nested json --fields {fields}"), b"");
     let table = table(&fs::read(at.join("out.csv")).unwrap(), b',');
     for (name, value) in expected.iter().filter(|(name, _)| *name != "binary") {
         assert_eq!(table[0][*name], content(Some(&value.to_string())), "{name}");
@@ -353,7 +353,7 @@ fn a_record_that_is_no_row_is_a_bad_one() {
     assert!(out.code == 0 && out.err.contains("warning: 4 bad records were set aside"), "{}", out.err);
     assert_eq!(read(at, "bad.jsonl"), all);
     // Chosen columns have no others; a nested value is text if that is said.
-    succeeds(at, "dedup in.jsonl -o chosen.csv --keep-fields n,text,none --nested json --recipe exact", b"");
+    succeeds(at, "dedup in.jsonl -o chosen.csv --fields n,text,none --nested json --recipe exact", b"");
     let table = table(&fs::read(at.join("chosen.csv")).unwrap(), b',');
     assert_eq!(table.len(), 10_005);
     assert_eq!((&*table[10_001]["n"], &*table[10_001]["none"]), ("{\"a\": 1}", ""));
@@ -377,17 +377,17 @@ fn a_name_decides_the_format_of_every_output() {
     })
     .unwrap();
     let annotated =
-        "--key-field id --annotate --cluster-size --old-id old --cleaned clean --add-fingerprint print";
+        "--key-field id --annotate --group-size --add key=old --add text=clean --add fingerprint=print";
     succeeds(at, &format!("dedup in/a.jsonl -o all.csv {annotated}"), b"");
     let table_of = |name: &str| table(&fs::read(at.join(name)).unwrap(), b',');
     let second = &table_of("all.csv")[1];
     let of = |name: &str| second[name].as_str();
     assert_eq!(
-        (of("duplicate_of"), of("cluster"), of("cluster_size"), of("old"), of("exact")),
+        (of("duplicate_of"), of("group"), of("group_size"), of("old"), of("copy")),
         ("1", "1", "2", "2", "true")
     );
     assert!(of("clean") == words && of("print").len() >= 16);
-    fails(at, "dedup in/a.jsonl -o all.csv --old-id text", b"", 2, &["there is a column \"text\" already"]);
+    fails(at, "dedup in/a.jsonl -o all.csv --add key=text", b"", 2, &["there is a column \"text\" already"]);
 
     // Folders: their names decide, or the inputs.
     succeeds(at, "dedup in -o parts.csv/", b"");
@@ -404,7 +404,7 @@ fn a_name_decides_the_format_of_every_output() {
     assert_eq!(read(at, "kept"), read(at, "parts/a.jsonl"));
     assert_eq!(succeeds(at, "dedup in/a.jsonl -o -", b""), read(at, "kept"));
     for name in ["kept.jl", "kept.ldjson", "kept.json"] {
-        succeeds(at, &format!("dedup all.csv -o {name} --keep-fields id"), b"");
+        succeeds(at, &format!("dedup all.csv -o {name} --fields id"), b"");
         assert_eq!(read(at, name), "{\"id\":\"1\"}\n{\"id\":\"3\"}\n");
     }
     // Texts of documents that lose something.
@@ -426,8 +426,8 @@ fn a_name_decides_the_format_of_every_output() {
         )
     };
     fs::write(at.join("wide.jsonl"), (0..100).map(wide).collect::<String>()).unwrap();
-    fails(at, "dedup wide.jsonl -o wide.csv", b"", 2, &["10101 fields", "--keep-fields"]);
-    succeeds(at, "dedup wide.jsonl -o wide.csv --keep-fields text", b"");
+    fails(at, "dedup wide.jsonl -o wide.csv", b"", 2, &["10101 fields", "--fields"]);
+    succeeds(at, "dedup wide.jsonl -o wide.csv --fields text", b"");
     // Names of columns that are there twice, and tables of no record.
     fs::write(at.join("twice.csv"), "text,a,a\n1,2,3\n").unwrap();
     fails(at, "dedup twice.csv -o twice.jsonl", b"", 2, &["two columns \"a\""]);

@@ -225,7 +225,7 @@ fn scan_shows_copies_of_files_that_it_does_not_compare_as_near() {
     assert_eq!(scanned.code, 0, "{}", scanned.err);
     let lines: Vec<&str> = scanned.out.lines().collect();
     assert_eq!(lines.len(), 4, "{}", scanned.out);
-    assert!(lines.iter().all(|line| line.contains(r#""exact":true"#)));
+    assert!(lines.iter().all(|line| line.contains(r#""copy":true"#)));
     let binary = lines.iter().find(|line| line.contains("a.bin")).unwrap();
     assert!(binary.contains(r#""count":3,"spare_bytes":16,"#), "{binary}");
     assert!(binary.find("b.bin").unwrap() < binary.find("a.bin").unwrap(), "{binary}");

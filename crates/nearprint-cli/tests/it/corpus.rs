@@ -291,8 +291,8 @@ fn texts_are_asked_for(at: &Path, files: &[Made]) {
     let found = succeeds(at, "query probe.np --text c", b"");
     assert_eq!(found.lines().count(), near.len(), "{found}");
     let rest: BTreeSet<&str> = rest.into_iter().map(|(name, _)| name).collect();
-    for command in ["decontaminate", "dedup"] {
-        let done = nearprint(at, &format!("{command} c --against probe.txt -o -"), b"");
+    for (command, only) in [("decontaminate", ""), ("dedup", " --only-against")] {
+        let done = nearprint(at, &format!("{command} c --against probe.txt -o -{only}"), b"");
         let counts = format!("{} documents, {} ", texts.len(), rest.len());
         assert!(has_line(&done.err, &counts), "{}", done.err);
         assert_eq!(done.out.lines().collect::<BTreeSet<_>>(), rest, "{command}");
@@ -347,7 +347,7 @@ fn records_of_each_format_are_what_their_rule_says() {
             let free = NUM_TEXTS - wanted;
             for (line, rest) in [
                 ("dedup FILE -o out", NUM_TEXTS / 2),
-                ("dedup FILE --against probe.txt -o out", free),
+                ("dedup FILE --against probe.txt --only-against -o out", free),
                 ("decontaminate FILE --against probe.txt -o out", free),
             ] {
                 let done = nearprint(at, &line.replace("FILE", &name), b"");

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::cli::{fails, nearprint, run, succeeds};
+use crate::cli::{duplicates as listed, fails, nearprint, run, succeeds};
 use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256};
 use nearprint_text::dedup::FileJob;
 use nearprint_text::jaccard::ShingleSet;
@@ -171,7 +171,7 @@ fn what_is_kept_is_what_a_greedy_brute_force_keeps() {
         let line =
             format!("dedup in.jsonl -o out.jsonl --duplicates gone.tsv --key-field id -k 9 --keep {keep}");
         succeeds(at, &line, b"");
-        assert_eq!((read(at, "out.jsonl"), read(at, "gone.tsv")), (output, duplicates), "{keep}");
+        assert_eq!((read(at, "out.jsonl"), listed(at, "gone.tsv")), (output, duplicates), "{keep}");
     }
     for (recipe, k) in
         [("simhash", 0), ("simhash", 3), ("simhash", 9), ("minhash", 0), ("minhash", 9), ("minhash", 30)]
@@ -192,7 +192,7 @@ fn what_is_kept_is_what_a_greedy_brute_force_keeps() {
                 );
                 succeeds(at, &line, b"");
                 assert_eq!(read(at, &format!("{case}.jsonl")), output, "{line}");
-                assert_eq!(read(at, &format!("{case}.tsv")), duplicates, "{line}");
+                assert_eq!(listed(at, &format!("{case}.tsv")), duplicates, "{line}");
             }
             let line =
                 format!("dedup - -o - --duplicates x.tsv --key-field id -k {k} --keep {keep} {recipe}");
@@ -224,13 +224,17 @@ fn a_database_remembers_across_runs() {
     assert_eq!(rows(), before);
     run("tuesday", "");
     assert_eq!(read(at, "monday.out") + &read(at, "tuesday.out"), output);
-    assert_eq!(read(at, "monday.tsv") + &read(at, "tuesday.tsv"), duplicates);
+    assert_eq!(listed(at, "monday.tsv") + &listed(at, "tuesday.tsv"), duplicates);
     let all = rows();
     // Seen before, every document is a duplicate of itself or of what was kept instead.
-    run("monday", "--again");
-    run("tuesday", "--again --keep longest");
-    assert_eq!(read(at, "monday.out") + &read(at, "tuesday.out"), "");
-    assert_eq!(read(at, "tuesday.tsv").lines().count(), 300);
+    for (day, copy, more) in [("monday", "moon", ""), ("tuesday", "mars", "--keep longest")] {
+        fs::copy(at.join(format!("{day}.jsonl")), at.join(format!("{copy}.jsonl"))).unwrap();
+        run(copy, more);
+        assert_eq!(
+            (read(at, &format!("{copy}.out")), listed(at, &format!("{copy}.tsv")).lines().count()),
+            (String::new(), 300)
+        );
+    }
     assert_eq!(rows(), all);
     let found = succeeds(at, "query seen.np -k 0 --id 0", b"");
     assert_eq!(found, "");
@@ -244,11 +248,13 @@ fn texts_decide_where_they_are_asked() {
     let at = home.path();
     let documents = documents(400, 9);
     fs::write(at.join("in.jsonl"), lines(&documents)).unwrap();
-    let run = |more: &str| {
-        let line = format!("dedup in.jsonl -o out.jsonl --duplicates out.tsv --key-field id -k 12 {more}");
+    fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
+    let run_of = |name: &str, more: &str| {
+        let line = format!("dedup {name} -o out.jsonl --duplicates out.tsv --key-field id -k 12 {more}");
         succeeds(at, &line, b"");
-        (read(at, "out.jsonl"), read(at, "out.tsv"))
+        (read(at, "out.jsonl"), listed(at, "out.tsv"))
     };
+    let run = |more: &str| run_of("in.jsonl", more);
     let (loose, strict, never) =
         (run("--confirm jaccard:0.0"), run("--confirm jaccard:0.9"), run("--confirm edit:0"));
     let keys = |(_, duplicates): &(String, String)| -> Vec<(String, String)> {
@@ -277,10 +283,12 @@ fn texts_decide_where_they_are_asked() {
             &["keeps no texts", "--store texts"],
         );
         assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np")), without);
-        let again = run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --again"));
+        let line = format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np");
+        let again = run_of("copy.jsonl", &line);
         assert_eq!(duplicates(&again), 400, "each is confirmed by itself or by what was kept instead");
-        let line = format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --again --threads 1");
-        assert_eq!(run(&line), again);
+        fs::rename(at.join("copy.jsonl"), at.join("renamed.jsonl")).unwrap();
+        assert_eq!(run_of("renamed.jsonl", &format!("{line} --threads 1")), again);
+        fs::rename(at.join("renamed.jsonl"), at.join("copy.jsonl")).unwrap();
         let _ = fs::remove_dir_all(at.join("plain.np"));
     }
 }
@@ -297,11 +305,11 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, line, b"", 5, &["in.jsonl:2: ", "text", "--rejects"]);
     let of_simhash = format!("{line} --recipe simhash --rejects bad.jsonl --duplicates d.tsv");
     succeeds(at, &of_simhash, b"");
-    assert_eq!(read(at, "d.tsv"), "", "nothing is near texts without a token");
+    assert_eq!(listed(at, "d.tsv"), "", "nothing is near texts without a token");
     let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --duplicates d.tsv"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert_eq!(read(at, "bad.jsonl"), "{\"id\":2}\nnot json\n");
-    assert_eq!(read(at, "d.tsv"), "");
+    assert_eq!(listed(at, "d.tsv"), "");
     for words in [
         "6 documents, 4 kept, 0 duplicates",
         "2 bad records",
@@ -318,7 +326,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
         "{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n{\"id\":4,\"text\":\"...\"}\nnot json\n"
     );
 
-    fails(at, "dedup in.jsonl -o out --missing mask", b"", 2, &["not raise, keep or drop"]);
+    fails(at, "dedup in.jsonl -o out --missing mask", b"", 2, &["not error, keep or skip"]);
     fails(at, "dedup in.jsonl -o in.jsonl", b"", 2, &["in.jsonl", "is also an input"]);
     fails(at, "dedup in.jsonl -o out --keep best", b"", 2, &["longest"]);
     fails(at, "dedup in.jsonl -o out --confirm jaccard", b"", 2, &["jaccard:X"]);
@@ -374,8 +382,8 @@ fn csv_and_its_header_stand_as_they_did() {
     succeeds(at, "dedup in.csv -o out.csv --key-field id --duplicates d.tsv --db seen.np", b"");
     let without_second = csv.replace("2,\"a quoted, text\nof two lines and more\",y\r\n", "");
     assert_eq!(read(at, "out.csv"), without_second);
-    assert_eq!(read(at, "d.tsv"), "2\t1\t0\t1.0000\t1\ttrue\n");
-    fails(at, "dedup in.csv -o x --add-fingerprint more", b"", 2, &["a column \"more\" already"]);
+    assert_eq!(listed(at, "d.tsv"), "2\t1\t0\t1.0000\t1\ttrue\n");
+    fails(at, "dedup in.csv -o x --add fingerprint=more", b"", 2, &["a column \"more\" already"]);
 }
 
 #[test]
@@ -387,10 +395,10 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
 {"_id":{"$oid":"507f191e810c19729de860ec"},"content":"quite another article, about birds and trees"}
 "#;
     let line = "dedup - -o - --text-field content --key-field _id.$oid -k 2 --cut-after --- --duplicates d.tsv \
-                --add-fingerprint simhash --recipe simhash";
+                --add fingerprint=simhash --recipe simhash";
     let out = succeeds(at, line, export.as_bytes());
     assert_eq!(
-        read(at, "d.tsv"),
+        listed(at, "d.tsv"),
         "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\t1.0000\t507f191e810c19729de860ea\ttrue\n"
     );
     let kept: Vec<&str> = out.lines().collect();
@@ -414,7 +422,7 @@ fn markup_may_divide_the_marker() {
         let line = "dedup in.jsonl -o - --key-field id --recipe simhash -k 0 --cut-after 收录： --clean";
         let out = succeeds(at, &format!("{line} {clean}"), b"");
         assert_eq!(out, kept.iter().map(|id| pages[*id].as_str()).collect::<String>(), "{clean}");
-        let out = succeeds(at, &format!("{line} {clean} --cleaned c --keep-fields id"), b"");
+        let out = succeeds(at, &format!("{line} {clean} --add text=c --fields id"), b"");
         assert_eq!(out.contains("two"), clean == "lower", "{out}");
     }
     let line = "fingerprint in.jsonl --key-field id --clean html,lower --cut-after 收录：";
@@ -478,11 +486,13 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
     fs::write(at.join("in.jsonl"), &input).unwrap();
     let create = ["create", "seen.np", "--store", "texts", "--recipe", "minhash shingle=1"];
     assert_eq!(run(env!("CARGO_BIN_EXE_nearprint"), at, &create, b"").code, 0);
-    for (more, kept) in
-        [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np --min-tokens 1 --again", 0)]
+    fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
+    for (name, more, kept) in
+        [("in", "", 2), ("in", "--keep longest", 2), ("in", "--db seen.np", 2), ("copy", "--db seen.np", 0)]
     {
-        let line =
-            format!("dedup in.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}");
+        let line = format!(
+            "dedup {name}.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}"
+        );
         succeeds(at, &line, b"");
         assert_eq!(read(at, "out.jsonl").lines().count(), kept, "{more}");
     }
@@ -550,27 +560,28 @@ fn inputs_are_compared_against_collections_that_stay_as_they_are() {
     succeeds(at, "create empty.np --recipe minhash --store keys", b"");
     let before = fs::read_dir(at.join("empty.np")).unwrap().count();
     for against in ["b", "b.jsonl", "b/1.jsonl --against b/2.jsonl", "empty.np --against b.jsonl"] {
-        let line =
-            format!("dedup a.jsonl -o out.jsonl --duplicates met.tsv --key-field id --against {against}");
+        let line = format!(
+            "dedup a.jsonl -o out.jsonl --duplicates met.tsv --key-field id --only-against --against {against}"
+        );
         succeeds(at, &line, b"");
         let columns = |line: &str| {
             let cells: Vec<&str> = line.split('\t').collect();
             format!("{}\t{}\t{}\n", cells[0], cells[1], cells[3])
         };
-        assert_eq!(read(at, "met.tsv").lines().map(columns).collect::<String>(), met, "{against}");
+        assert_eq!(listed(at, "met.tsv").lines().map(columns).collect::<String>(), met, "{against}");
         assert_eq!(read(at, "out.jsonl"), kept, "{against}");
     }
     assert_eq!(fs::read_dir(at.join("empty.np")).unwrap().count(), before);
     // A database holds what was kept of B, and is not changed.
     succeeds(at, "dedup b.jsonl -o b1.jsonl --key-field id --db seen.np", b"");
     let rows = succeeds(at, "export seen.np", b"");
-    succeeds(at, "dedup a.jsonl -o of_database.jsonl --key-field id --against seen.np", b"");
-    succeeds(at, "dedup a.jsonl -o of_file.jsonl --key-field id --against b1.jsonl", b"");
+    succeeds(at, "dedup a.jsonl -o of_database.jsonl --key-field id --only-against --against seen.np", b"");
+    succeeds(at, "dedup a.jsonl -o of_file.jsonl --key-field id --only-against --against b1.jsonl", b"");
     assert_eq!(read(at, "of_database.jsonl"), read(at, "of_file.jsonl"));
     assert_eq!(succeeds(at, "export seen.np", b""), rows);
-    // With --within, and beside another database.
+    // The inputs are compared with each other, too, also beside another database.
     succeeds(at, "dedup b1.jsonl a.jsonl -o both.jsonl --key-field id", b"");
-    succeeds(at, "dedup a.jsonl -o within.jsonl --key-field id --against b1.jsonl --within", b"");
+    succeeds(at, "dedup a.jsonl -o within.jsonl --key-field id --against b1.jsonl", b"");
     assert_eq!(read(at, "b1.jsonl") + &read(at, "within.jsonl"), read(at, "both.jsonl"));
     succeeds(at, "dedup a.jsonl -o new.jsonl --key-field id --against seen.np --db own.np", b"");
     assert_eq!(read(at, "new.jsonl"), read(at, "within.jsonl"));
@@ -578,7 +589,8 @@ fn inputs_are_compared_against_collections_that_stay_as_they_are() {
         ("dedup a.jsonl -o b.jsonl --against b.jsonl", 2, "is also an input"),
         ("dedup a.jsonl -o o --against nowhere", 1, "nowhere"),
         ("dedup a.jsonl -o o --against seen.np --recipe simhash", 2, "recipe"),
-        ("dedup a.jsonl -o o --within", 2, "--against"),
+        ("dedup a.jsonl -o o --only-against", 2, "--against"),
+        ("dedup a.jsonl -o o --db own.np --against b1.jsonl --only-against", 2, "--db"),
     ] {
         fails(at, line, b"", code, &[why]);
     }

@@ -55,7 +55,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
 
 #[test]
 fn a_run_with_256_bits_that_was_killed_goes_on_where_it_was() {
-    a_killed_run_goes_on("--width 256 --annotate --duplicates-header");
+    a_killed_run_goes_on("--width 256 --annotate");
 }
 
 fn a_killed_run_goes_on(width: &str) {

@@ -33,7 +33,8 @@ fn regression_dedup_keeps_texts_without_features() {
             assert!(outcome.err.contains(&count), "{}", outcome.err);
             assert!(outcome.err.contains(&format!("exact copies: {}, near-duplicates: 0", texts.len())));
         }
-        let again = format!("dedup in.txt --input-format lines -o again --db {recipe}.np --min-tokens 1");
+        write(at, "copy.txt", &lines(&twice));
+        let again = format!("dedup copy.txt --input-format lines -o again --db {recipe}.np");
         succeeds(at, &again, b"");
         assert_eq!(fs::read_to_string(at.join("again")).unwrap(), "", "all are copies of stored ones");
         let aside = format!(

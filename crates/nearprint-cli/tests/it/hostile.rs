@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cli::{Outcome, fails, nearprint, run, succeeds};
+use crate::cli::{Outcome, duplicates, fails, nearprint, run, succeeds};
 use testkit::files::{can_link, mode, set_mode, symlink};
 #[cfg(unix)]
 use testkit::{Need, skip};
@@ -32,7 +32,7 @@ fn regression_a_finished_dedup_given_again_leaves_its_outputs_alone() {
     fs::write(at.join("in.jsonl"), pages(0..200)).unwrap();
     succeeds(at, DEDUP, b"");
     let kept = read(at, "out.jsonl");
-    let files = || (read(at, "out.jsonl"), read(at, "dups.tsv"));
+    let files = || (read(at, "out.jsonl"), duplicates(at, "dups.tsv"));
     let before = files();
     assert_eq!((kept.lines().count(), before.1.lines().count()), (100, 100));
 
@@ -155,7 +155,8 @@ fn regression_dedup_with_confirmation_creates_a_database_with_texts() {
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
     let first = nearprint(at, "dedup in.jsonl -o out.jsonl --db new.np --confirm jaccard:0.9", b"");
     assert_eq!(first.code, 0, "{}", first.err);
-    let next = nearprint(at, "dedup in.jsonl -o next.jsonl --db new.np --confirm jaccard:0.9", b"");
+    fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
+    let next = nearprint(at, "dedup copy.jsonl -o next.jsonl --db new.np --confirm jaccard:0.9", b"");
     assert!(next.err.contains("20 documents, 0 kept"), "{}", next.err);
 }
 
@@ -242,6 +243,7 @@ fn regression_outputs_inside_a_database_are_refused() {
     succeeds(at, "dedup in.jsonl -o out.jsonl --db s.np --key-field id", b"");
     succeeds(at, "build other.np", b"1 1\n");
     fs::hard_link(at.join("s.np/00000001.rows"), at.join("innocent")).unwrap();
+    fs::copy(at.join("in.jsonl"), at.join("new.jsonl")).unwrap();
     let before = succeeds(at, "export s.np", b"");
     let mut outputs = vec!["s.np/MANIFEST", "s.np/new", "./s.np/../s.np/x", "other.np/MANIFEST", "innocent"];
     if can_link() {
@@ -250,9 +252,9 @@ fn regression_outputs_inside_a_database_are_refused() {
     }
     for output in outputs {
         for line in [
-            format!("dedup in.jsonl -o {output} --db s.np --key-field id"),
-            format!("dedup in.jsonl -o x --duplicates {output} --db s.np --key-field id"),
-            format!("dedup in.jsonl -o x --rejects {output} --db s.np --key-field id"),
+            format!("dedup new.jsonl -o {output} --db s.np --key-field id"),
+            format!("dedup new.jsonl -o x --duplicates {output} --db s.np --key-field id"),
+            format!("dedup new.jsonl -o x --rejects {output} --db s.np --key-field id"),
             format!("export s.np -o {output}"),
         ] {
             fails(at, &line, b"", 2, &["lies in the database"]);

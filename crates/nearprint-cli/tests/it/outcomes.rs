@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{duplicates, fails, nearprint, succeeds};
 use crate::formats::write_parquet;
 
 /// A page, a copy of it, a near-duplicate, and another page with its copy.
@@ -31,9 +31,9 @@ fn read(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// Of each document its id, duplicate_of, cluster and similarity.
+/// Of each document its id, duplicate_of, group and similarity.
 fn annotations(lines: &str) -> Vec<[Value; 4]> {
-    let fields = ["id", "duplicate_of", "cluster", "similarity"];
+    let fields = ["id", "duplicate_of", "group", "similarity"];
     let row = |line: &str| {
         let object: Value = serde_json::from_str(line).unwrap();
         fields.map(|field| object.get(field).unwrap().clone())
@@ -69,11 +69,11 @@ fn all_documents_are_annotated() {
             let original = &original[..original.len() - 1];
             assert!(line.starts_with(&format!("{original},\"duplicate_of\":")), "{line}");
         }
-        let of_file = read(at, "d.tsv");
+        let of_file = duplicates(at, "d.tsv");
         let of_file: Vec<&str> = of_file.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
         assert_eq!(of_file, [kept, kept, "d"]);
     }
-    let line = "dedup in.jsonl -o out.jsonl --key-field id --annotate --add-fingerprint print";
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --annotate --add fingerprint=print";
     succeeds(at, line, b"");
     let first: Value = serde_json::from_str(read(at, "out.jsonl").lines().nth(1).unwrap()).unwrap();
     assert_eq!(first["print"].as_str().unwrap().len(), 66);
@@ -84,37 +84,33 @@ fn all_documents_are_annotated() {
 fn clusters_have_sizes() {
     let home = home();
     let at = home.path();
-    for more in ["", "--keep longest", "--confirm jaccard:0.5", "--evidence none"] {
-        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --cluster-size {more}");
+    for more in ["", "--keep longest", "--confirm jaccard:0.5", "--store hashes"] {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --group-size {more}");
         succeeds(at, &line, b"");
         let kept = read(at, "out.jsonl");
         let sizes =
-            kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["cluster_size"].as_u64());
+            kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["group_size"].as_u64());
         assert_eq!(sizes.collect::<Vec<_>>(), [Some(3), Some(2)], "{more}");
-        succeeds(at, &format!("{line} --annotate --duplicates d.tsv --duplicates-header"), b"");
+        succeeds(at, &format!("{line} --annotate --duplicates d.tsv"), b"");
         let rows = annotations(&read(at, "out.jsonl"));
         for (line, [_, _, cluster, _]) in read(at, "out.jsonl").lines().zip(&rows) {
             let size = rows.iter().filter(|row| row[2] == *cluster).count();
-            assert!(line.ends_with(&format!(",\"cluster_size\":{size}}}")), "{more}: {line}");
+            assert!(line.ends_with(&format!(",\"group_size\":{size}}}")), "{more}: {line}");
         }
         let file = read(at, "d.tsv");
         let last: Vec<&str> = file.lines().map(|line| line.split('\t').nth(6).unwrap()).collect();
-        assert_eq!(last, ["cluster_size", "3", "3", "2"], "{more}");
+        assert_eq!(last, ["group_size", "3", "3", "2"], "{more}");
     }
     // Without the option, the same documents are kept in one pass.
     succeeds(at, "dedup in.jsonl -o plain.jsonl --key-field id", b"");
-    succeeds(
-        at,
-        "dedup - -o sizes.jsonl --key-field id --cluster-size --input-format jsonl",
-        PAGES.as_bytes(),
-    );
+    succeeds(at, "dedup - -o sizes.jsonl --key-field id --group-size --input-format jsonl", PAGES.as_bytes());
     let sizes = read(at, "sizes.jsonl");
     assert_eq!(
-        sizes.replace(",\"cluster_size\":3", "").replace(",\"cluster_size\":2", ""),
+        sizes.replace(",\"group_size\":3", "").replace(",\"group_size\":2", ""),
         read(at, "plain.jsonl")
     );
     for other in ["--db seen.np", "--unit line"] {
-        fails(at, &format!("dedup in.jsonl -o x.jsonl --cluster-size {other}"), b"", 2, &["--cluster-size"]);
+        fails(at, &format!("dedup in.jsonl -o x.jsonl --group-size {other}"), b"", 2, &["--group-size"]);
     }
 }
 
@@ -125,15 +121,15 @@ fn tables_are_annotated() {
     let csv =
         "id,text\n\"x,1\",one two three four five\n2,One two three four five!\n3,something else entirely\n";
     fs::write(at.join("in.csv"), csv).unwrap();
-    succeeds(at, "dedup in.csv -o out.csv --key-field id --annotate --cluster-size", b"");
+    succeeds(at, "dedup in.csv -o out.csv --key-field id --annotate --group-size", b"");
     assert_eq!(
         read(at, "out.csv"),
-        "id,text,duplicate_of,cluster,similarity,exact,cluster_size\n\"x,1\",one two three four five,,\"x,1\",,,2\n\
+        "id,text,duplicate_of,group,similarity,copy,group_size\n\"x,1\",one two three four five,,\"x,1\",,,2\n\
          2,One two three four five!,\"x,1\",\"x,1\",1,true,2\n3,something else entirely,,3,,,1\n"
     );
     fails(at, "dedup out.csv -o again.csv --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
-    let twice = "dedup in.csv -o x.csv --annotate --add-fingerprint cluster";
-    fails(at, twice, b"", 2, &["a column \"cluster\" already"]);
+    let twice = "dedup in.csv -o x.csv --annotate --add fingerprint=group";
+    fails(at, twice, b"", 2, &["a column \"group\" already"]);
     fs::write(at.join("one.txt"), "one").unwrap();
     fails(at, "dedup one.txt -o out --annotate", b"", 2, &["has no fields that can be added or changed"]);
 }
@@ -145,7 +141,7 @@ fn rows_of_parquet_are_annotated() {
     let ids: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "z"]));
     let texts = ["one two three four five", "One two three four five!", "something else entirely"];
     write_parquet(at, "in.parquet", vec![("id", ids), ("text", Arc::new(StringArray::from(texts.to_vec())))]);
-    succeeds(at, "dedup in.parquet -o out.parquet --key-field id --annotate --cluster-size", b"");
+    succeeds(at, "dedup in.parquet -o out.parquet --key-field id --annotate --group-size", b"");
     let file = fs::File::open(at.join("out.parquet")).unwrap();
     let mut batches = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
     let batch = batches.next().unwrap().unwrap();
@@ -155,32 +151,31 @@ fn rows_of_parquet_are_annotated() {
     };
     let some = |cell: &str| Some(cell.to_string());
     assert_eq!(text("duplicate_of"), [None, some("x"), None]);
-    assert_eq!(text("cluster"), [some("x"), some("x"), some("z")]);
+    assert_eq!(text("group"), [some("x"), some("x"), some("z")]);
     let similarity = batch.column_by_name("similarity").unwrap().as_primitive::<Float64Type>();
     assert_eq!(similarity.iter().collect::<Vec<_>>(), [None, Some(1.0), None]);
-    let exact = batch.column_by_name("exact").unwrap().as_boolean();
+    let exact = batch.column_by_name("copy").unwrap().as_boolean();
     assert_eq!(exact.iter().collect::<Vec<_>>(), [None, Some(true), None]);
-    let sizes = batch.column_by_name("cluster_size").unwrap().as_primitive::<UInt64Type>();
+    let sizes = batch.column_by_name("group_size").unwrap().as_primitive::<UInt64Type>();
     assert_eq!(sizes.values(), &[2, 2, 1]);
     fails(at, "dedup out.parquet -o x.parquet --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
 }
 
 #[test]
-fn the_file_of_duplicates_has_a_header_on_request() {
+fn the_file_of_duplicates_has_a_header() {
     let home = home();
     let at = home.path();
     let line = "dedup in.jsonl -o out.jsonl --key-field id --duplicates d.tsv";
     succeeds(at, line, b"");
     let plain = read(at, "d.tsv");
     assert!(
-        plain.starts_with("b\ta\t0\t1.0000\ta\ttrue\nc\ta\t")
-            && plain.ends_with("e\td\t0\t1.0000\td\ttrue\n"),
+        plain.starts_with(
+            "key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy\nb\ta\t0\t1.0000\ta\ttrue\nc\ta\t"
+        ) && plain.ends_with("e\td\t0\t1.0000\td\ttrue\n"),
         "{plain}"
     );
-    succeeds(at, &format!("{line} --duplicates-header --db seen.np"), b"");
-    let header = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact\n";
-    assert_eq!(read(at, "d.tsv"), format!("{header}{plain}"));
-    fails(at, "dedup in.jsonl -o x --duplicates-header", b"", 2, &["--duplicates"]);
+    succeeds(at, &format!("{line} --db seen.np"), b"");
+    assert_eq!(read(at, "d.tsv"), plain);
 }
 
 #[test]
@@ -197,8 +192,9 @@ fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
         assert!(err.contains("0.9 to 1.0: ") && err.contains("largest groups: 3 of "), "{more}: {err}");
     }
     // The database of an earlier run has hashes of its texts.
-    let again = "dedup in.jsonl -o again.jsonl --key-field id --db seen.np";
-    for more in ["--dry-run", "--keep longest", "--again"] {
+    fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
+    let again = "dedup copy.jsonl -o again.jsonl --key-field id --db seen.np";
+    for more in ["--dry-run", "--keep longest"] {
         let err = summary(&format!("{again} {more}"));
         assert!(err.contains("exact copies: 4, near-duplicates: 1"), "{more}: {err}");
     }
@@ -207,7 +203,7 @@ fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
     succeeds(at, "create texts.np --store texts --recipe minhash --layout bands:10x16 --width 256", b"");
     let with_texts = "dedup in.jsonl -o x.jsonl --key-field id --db texts.np";
     assert!(summary(with_texts).contains(words));
-    assert!(summary(&format!("{with_texts} --again")).contains("exact copies: 4"));
+    assert!(summary(&with_texts.replace("in.jsonl", "copy.jsonl")).contains("exact copies: 4"));
     // One with keys alone does not know.
     succeeds(at, "create keys.np --store keys --recipe minhash --layout bands:10x16 --width 256", b"");
     let err = summary("dedup in.jsonl -o x.jsonl --key-field id --db keys.np");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{duplicates, fails, nearprint, succeeds};
 use testkit::files::{can_link, mode, set_mode, symlink};
 use testkit::{Need, skip};
 
@@ -44,7 +44,7 @@ fn regression_a_field_that_does_not_exist_leaves_the_old_output() {
     let at = home.path();
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
     succeeds(at, "dedup in.jsonl -o out.jsonl --duplicates gone.tsv", b"");
-    let files = || (read(at, "out.jsonl"), read(at, "gone.tsv"));
+    let files = || (read(at, "out.jsonl"), duplicates(at, "gone.tsv"));
     let before = files();
     assert_eq!((before.0.lines().count(), before.1.lines().count()), (10, 10));
     for wrong in ["--text-field typo", "--key-field typo", "--text-field typo --keep max:typo"] {
@@ -111,22 +111,25 @@ fn regression_an_earlier_job_given_again_changes_nothing() {
     // One more output, or other options, make no other job of the same inputs.
     for more in ["--duplicates gone.tsv", "--annotate", "--similarity 0.9"] {
         let again = nearprint(at, &format!("{monday} {more}"), b"");
-        assert_eq!(again.code, i32::from(more.starts_with("--dup")), "{}", again.err);
-        assert!(again.err.contains("already complete on 2"), "{}", again.err);
+        let (code, said) =
+            if more.starts_with("--dup") { (2, "already run on 2") } else { (0, "already complete on 2") };
+        assert!(again.code == code && again.err.contains(said), "{}", again.err);
     }
     assert_eq!(((read(at, "mon.out"), read(at, "tue.out")), rows(at, "seen.np")), (files.clone(), stored));
     assert!(!at.join("gone.tsv").exists());
 
-    // It runs where that is said. Its documents are then duplicates.
-    let again = nearprint(at, &format!("{monday} --again --duplicates gone.tsv"), b"");
-    assert!(again.code == 0 && again.err.contains("40 documents, 0 kept"), "{}", again.err);
-    assert_eq!((read(at, "mon.out"), read(at, "gone.tsv").lines().count()), (String::new(), 40));
     let again = nearprint(at, &format!("{monday} --restart"), b"");
     assert!(again.code == 0 && again.err.contains("40 documents, 20 kept"), "{}", again.err);
     assert_eq!((read(at, "mon.out"), read(at, "tue.out")), files);
-    // Another output replaces nothing.
-    let other = nearprint(at, &monday.replace("mon.out", "other.out"), b"");
-    assert!(other.code == 0 && other.err.contains("40 documents, 0 kept"), "{}", other.err);
+    // Another output would be empty: it is refused, and the earlier one is named.
+    let other = monday.replace("mon.out", "other.out");
+    fails(at, &other, b"", 2, &["into mon.out: all 40 documents would be duplicates", "--restart"]);
+    assert!(!at.join("other.out").exists());
+    fails(at, &monday.replace("mon.out", "-"), b"", 2, &["into mon.out"]);
+    // Days without a record are no such thing.
+    for day in ["1", "2"] {
+        succeeds(at, &format!("dedup - -o day{day}.out --db seen.np --input-format jsonl"), b"");
+    }
 }
 
 #[test]
@@ -453,7 +456,7 @@ fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
     }
     // What another format cannot have is refused as early.
     for (refused, why) in [
-        ("dedup in.csv -o out.jsonl --keep-fields none --db seen.np", "there is no column \"none\""),
+        ("dedup in.csv -o out.jsonl --fields none --db seen.np", "there is no column \"none\""),
         ("dedup twice.csv -o out.jsonl --db seen.np", "two columns \"n\""),
     ] {
         fails(at, refused, b"", 2, &[why]);

@@ -67,7 +67,7 @@ fn groups_of_pictures_begin_with_the_best() {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);
     }
     let json = succeeds(home.path(), "scan d --json --limit 1", b"");
-    assert!(json.contains(r#""exact":true,"width":320,"height":240}"#), "{json}");
+    assert!(json.contains(r#""copy":true,"width":320,"height":240}"#), "{json}");
 }
 
 #[test]

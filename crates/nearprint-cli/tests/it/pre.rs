@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cli::{nearprint, succeeds};
+use crate::cli::{duplicates, nearprint, succeeds};
 
 /// Skips the first line, as a reader of documents leaves out what is no text.
 const READER: &str = "#!/bin/sh\nexec tail -n +2 \"$1\"\n";
@@ -59,11 +59,11 @@ fn texts_that_a_program_writes_are_near_and_copies_are_equal_bytes() {
         let group: serde_json::Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
         let files = group["files"].as_array().unwrap();
         let file = files.iter().find(|file| file["path"].as_str().unwrap().ends_with(name)).unwrap();
-        assert_eq!(file["exact"].as_bool(), Some(exact), "{name}: {group}");
+        assert_eq!(file["copy"].as_bool(), Some(exact), "{name}: {group}");
     }
     assert!(!out.contains("d.pdf"), "{out}");
     said(at, &format!("dedup docs {pre} -o kept --duplicates dup.tsv"));
-    let lines = fs::read_to_string(at.join("dup.tsv")).unwrap();
+    let lines = duplicates(at, "dup.tsv");
     let exact_of = |name: &str| {
         let line = lines.lines().find(|line| line.starts_with(&format!("docs/{name}\t"))).unwrap_or_default();
         line.split('\t').nth(5).map(str::to_string)

@@ -93,8 +93,7 @@ fn a_deduplication_becomes_a_page() {
         })
         .collect();
     fs::write(at.join("in.jsonl"), &lines).unwrap();
-    let line =
-        "dedup in.jsonl -o out.jsonl --key-field key --db seen.np --duplicates dup.tsv --duplicates-header";
+    let line = "dedup in.jsonl -o out.jsonl --key-field key --db seen.np --duplicates dup.tsv";
     let again = format!("{line} --report again.html");
     succeeds(at, &format!("{line} --report groups.html"), b"");
     let first = page(at, "groups.html");

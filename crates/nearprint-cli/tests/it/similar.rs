@@ -57,7 +57,7 @@ fn pairs(table: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn pairs_and_clusters_have_exact_similarities() {
-    for options in ["--similarity 0.9", "--similarity 0.9 --evidence texts"] {
+    for options in ["--similarity 0.9", "--similarity 0.9 --store texts"] {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         store(at, options);
@@ -96,9 +96,7 @@ fn pairs_and_clusters_have_exact_similarities() {
 /// The id of a stored document finds what its text finds.
 #[test]
 fn documents_are_looked_up_by_their_ids() {
-    for options in
-        ["--similarity 0.9", "--similarity 0.9 --evidence texts", "--similarity 0.9 --evidence none"]
-    {
+    for options in ["--similarity 0.9", "--similarity 0.9 --store texts", "--similarity 0.9 --store hashes"] {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         store(at, options);
@@ -107,7 +105,7 @@ fn documents_are_looked_up_by_their_ids() {
         let (print, id) = row.rsplit_once('\t').unwrap().0.split_once('\t').unwrap();
         let found = nearprint(at, &format!("query seen.np --id {id} --similarity 0.5"), b"");
         assert!(found.out.lines().all(|line| line.starts_with(print)), "{}", found.out);
-        if options.ends_with("none") {
+        if options.ends_with("hashes") {
             assert!(found.out.lines().all(|line| line.split('\t').count() == 5), "{}", found.out);
             continue;
         }
@@ -138,7 +136,7 @@ fn cross_compares_documents_of_one_recipe_exactly() {
     let prints = succeeds(at, "pairs new.np seen.np", b"");
     assert_eq!(columns(&prints, &[2, 3]), [["0", "100.00%"]]);
     // Where one of the databases keeps no evidence, fingerprints are compared.
-    succeeds(at, &format!("{} --evidence none", line.replace("new.np", "plain.np")), b"");
+    succeeds(at, &format!("{} --store hashes", line.replace("new.np", "plain.np")), b"");
     let estimated = succeeds(at, "pairs plain.np seen.np --ids", b"");
     assert_eq!(columns(&estimated, &[3, 4]), [["new", "a"]]);
     succeeds(at, "create other.np --recipe cjk", b"");
@@ -151,7 +149,7 @@ fn regression_recipes_with_other_limits_make_the_same_fingerprints() {
     let at = home.path();
     for limit in ["0.7", "0.9"] {
         let line = format!("{{\"text\":\"{}\"}}\n", text(0, 200));
-        let options = "--evidence none --recipe hash=minhash:8x16,2";
+        let options = "--store hashes --recipe hash=minhash:8x16,2";
         let command = format!("dedup - -o out --db {limit}.np --similarity {limit} {options}");
         succeeds(at, &command, line.as_bytes());
     }
@@ -197,7 +195,7 @@ fn texts_are_looked_up() {
     assert_eq!(estimated.err, "");
     // Several databases are one: the most similar of all come first.
     let line = "dedup in.jsonl -o other --db other.np --key-field id --recipe hash=minhash:10x16,1";
-    succeeds(at, &format!("{line} --evidence none"), b"");
+    succeeds(at, &format!("{line} --store hashes"), b"");
     let found = succeeds(at, "query other.np seen.np --text in.jsonl --key-field id --similarity 0.5", b"");
     let found = columns(&found, &[0, 4]);
     let of_a: Vec<&str> = found.iter().filter(|row| row[0] == "a").map(|row| &*row[1]).collect();

@@ -108,7 +108,7 @@ fn labels_choose_the_limit_of_exact_decisions() {
                  recall 1.0000; chosen by one half of the documents, in the other: 1.0000, 1.0000)";
     assert!(outcome.err.contains(words), "{words}: {}", outcome.err);
     assert!(!outcome.err.contains("labels may be incomplete"), "{}", outcome.err);
-    assert!(outcome.err.contains("with --evidence none: --shingle"), "{}", outcome.err);
+    assert!(outcome.err.contains("with --store hashes: --shingle"), "{}", outcome.err);
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(at.join("s.json")).unwrap()).unwrap();
     assert_eq!(
         (&summary["exact"]["similarity"], &summary["exact"]["untuned_recall"]),
@@ -406,7 +406,7 @@ fn similarities_stand_for_their_k() {
             );
             fs::read_to_string(home.path().join("d")).unwrap()
         };
-        assert_eq!(dedup(&format!("-k {k}")), dedup(&format!("--similarity {similarity} --evidence none")));
+        assert_eq!(dedup(&format!("-k {k}")), dedup(&format!("--similarity {similarity} --store hashes")));
     }
 }
 

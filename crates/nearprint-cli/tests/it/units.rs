@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use super::formats::write_parquet;
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{duplicates, fails, nearprint, succeeds};
 
 const FOOTER: &str =
     "All rights reserved by the owner of this page and by nobody else in the whole wide world.";
@@ -37,7 +37,7 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), [&*one, &*rest, &*near].concat());
     let removed =
         "b#3\ta#3\t0\t1.0000\ta#3\ttrue\nc#1\ta#2\t0\t1.0000\ta#2\ttrue\nc#2\ta#3\t0\t1.0000\ta#3\ttrue\n";
-    assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), removed);
+    assert_eq!(duplicates(at, "removed.tsv"), removed);
     for part in [
         "4 documents, 3 kept, nothing left of 1",
         "8 paragraphs, 3 removed: 210 B of ",
@@ -73,7 +73,7 @@ fn passages_are_removed_wherever_they_begin() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let rest = page("b", "Quoted: \u{201c}they say. Ä.\n".into());
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), one + &rest);
-    assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), "b#2\ta\t0\t1.0000\ta\ttrue\n");
+    assert_eq!(duplicates(at, "removed.tsv"), "b#2\ta\t0\t1.0000\ta\ttrue\n");
     for part in ["88 words, 1 passages removed: ", "near: the same words in a row"] {
         assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
     }
@@ -119,7 +119,7 @@ fn texts_of_all_types_of_strings_are_changed_in_parquet() {
     let numbers = Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
     let views = Arc::new(StringViewArray::from_iter_values(&texts)) as ArrayRef;
     let large = Arc::new(LargeStringArray::from_iter_values(&texts)) as ArrayRef;
-    for (column, options) in [(views, ""), (large, "--keep-fields text,n")] {
+    for (column, options) in [(views, ""), (large, "--fields text,n")] {
         write_parquet(at, "in.parquet", vec![("text", column), ("n", numbers.clone())]);
         succeeds(at, &format!("dedup in.parquet -o out.parquet --unit paragraph {options}"), b"");
         let file = File::open(at.join("out.parquet")).unwrap();
@@ -144,7 +144,7 @@ fn units_exclude_what_is_for_whole_documents() {
     for (options, parts) in [
         ("in.jsonl --unit word", &["paragraph, line or passage"][..]),
         ("in.jsonl --unit line --annotate", &["--unit", "--annotate"]),
-        ("in.jsonl --unit line --add-fingerprint f", &["--unit", "--add-fingerprint"]),
+        ("in.jsonl --unit line --add fingerprint=f", &["--unit", "--add"]),
         ("in.jsonl --unit line --keep longest", &["keep", "whole documents"]),
         ("in.txt --unit line", &["plain text has no fields"]),
     ] {

@@ -27,7 +27,8 @@ pub use decide::{
 };
 pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
 pub use job::{
-    Crowding, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, Group, Shards, UnitCounts,
+    Added, Crowding, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, Group, Shards,
+    UnitCounts,
 };
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use unit::{Unit, UnitRules};

@@ -173,7 +173,7 @@ const SHOWN_BYTES: usize = 40;
 
 fn further_field(name: &str, records: usize) -> String {
     format!(
-        "field {name:?} is no column: the first {records} records do not have it; --keep-fields chooses columns"
+        "field {name:?} is no column: the first {records} records do not have it; --fields chooses columns"
     )
 }
 

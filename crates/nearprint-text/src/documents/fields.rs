@@ -29,7 +29,7 @@ pub struct Fields {
 
 impl Default for Fields {
     fn default() -> Self {
-        Self { text: "text".into(), key: None, key_is_optional: false, value: None, missing: Missing::Raise }
+        Self { text: "text".into(), key: None, key_is_optional: false, value: None, missing: Missing::Error }
     }
 }
 
@@ -38,11 +38,11 @@ impl Default for Fields {
 pub enum Missing {
     /// It is a bad record.
     #[default]
-    Raise,
+    Error,
     /// It has an empty text, which nothing is near.
     Keep,
     /// It is a bad record that was [expected](super::BadRecord::is_dropped).
-    Drop,
+    Skip,
 }
 
 impl FromStr for Missing {
@@ -50,10 +50,10 @@ impl FromStr for Missing {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
-            "raise" => Ok(Self::Raise),
+            "error" => Ok(Self::Error),
             "keep" => Ok(Self::Keep),
-            "drop" => Ok(Self::Drop),
-            _ => Err("not raise, keep or drop"),
+            "skip" => Ok(Self::Skip),
+            _ => Err("not error, keep or skip"),
         }
     }
 }
@@ -61,9 +61,9 @@ impl FromStr for Missing {
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Raise => "raise",
+            Self::Error => "error",
             Self::Keep => "keep",
-            Self::Drop => "drop",
+            Self::Skip => "skip",
         })
     }
 }

@@ -24,10 +24,7 @@ const SKIPPED_FOLDERS: [&str; 3] = [".git", ".hg", ".svn"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FolderRules {
-    /// Names of files to leave out: patterns as in `.gitignore`, between commas, whatever their case.
-    /// By default [`IGNORED_NAMES`](Self::IGNORED_NAMES).
-    pub ignored_names: String,
-    /// Includes what [`ignored_names`](Self::ignored_names), `.gitignore` and `.ignore` name.
+    /// Includes what [`IGNORED_NAMES`](Self::IGNORED_NAMES), `.gitignore` and `.ignore` name.
     pub no_ignore: bool,
     /// Files and folders to leave out: patterns as in a `.gitignore` of the folder.
     pub exclude: Vec<String>,
@@ -40,13 +37,7 @@ pub struct FolderRules {
 
 impl Default for FolderRules {
     fn default() -> Self {
-        Self {
-            ignored_names: Self::IGNORED_NAMES.into(),
-            no_ignore: false,
-            exclude: Vec::new(),
-            extensions: Vec::new(),
-            read_elsewhere: Vec::new(),
-        }
+        Self { no_ignore: false, exclude: Vec::new(), extensions: Vec::new(), read_elsewhere: Vec::new() }
     }
 }
 
@@ -73,7 +64,7 @@ pub struct LeftOut {
     pub num_empty: u64,
     /// Files of more bytes than a document may have.
     pub num_large: u64,
-    /// Files whose names are [ignored](FolderRules::ignored_names). What `.gitignore` names is not counted.
+    /// Files whose names are [ignored](FolderRules::IGNORED_NAMES). What `.gitignore` names is not counted.
     pub num_ignored: u64,
     /// Files and folders that are [excluded](FolderRules::exclude), and files with other
     /// [extensions](FolderRules::extensions).
@@ -253,7 +244,7 @@ impl<'a> Walker<'a> {
         if self.names.is_none() && !self.rules.no_ignore {
             let mut names = GitignoreBuilder::new("");
             names.case_insensitive(true).map_err(bad_pattern)?;
-            self.names = Some(compiled(names, patterns_of(&self.rules.ignored_names))?);
+            self.names = Some(compiled(names, patterns_of(FolderRules::IGNORED_NAMES))?);
         }
         Ok(())
     }
@@ -444,14 +435,6 @@ mod tests {
         for name in ["license.rs", "LicenseManager.java", "notices.py", "lock.c", "Cargo.toml", "licenses"] {
             assert!(!walker.is_ignored(&Path::new("a").join(name)), "{name}");
         }
-        let rules = FolderRules { ignored_names: "*.{md,txt}, b*".into(), ..FolderRules::default() };
-        let mut walker = Walker::new(&rules);
-        walker.compile_names().unwrap();
-        assert!(["x.md", "x.txt", "by"].into_iter().all(|name| walker.is_ignored(Path::new(name))));
-        assert!(!walker.is_ignored(Path::new("LICENSE")));
-        let rules = FolderRules { ignored_names: "a{".into(), ..FolderRules::default() };
-        let refused = Walker::new(&rules).compile_names();
-        assert!(matches!(refused, Err(Error::InputSet(InputSetProblem::BadPattern { .. }))));
     }
 
     #[test]

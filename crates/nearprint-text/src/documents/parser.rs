@@ -74,7 +74,7 @@ impl Parser {
     fn parse(&self, raw: RawRecord) -> Item {
         let RawRecord { mut content, place, number, input, source, .. } = raw;
         match self.values(&mut content) {
-            Ok(values) if values.is_missing && self.fields.missing == Missing::Drop => {
+            Ok(values) if values.is_missing && self.fields.missing == Missing::Skip => {
                 bad(&content, place, no_text(&self.fields.text), true)
             }
             Ok(mut values) => {
@@ -179,13 +179,13 @@ impl Parser {
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;
         let missing = |field: &str| no_field("field", field, json::names(&line).into_iter());
         let mut values = FieldValues { invalid_utf8, ..FieldValues::default() };
-        match text_found.filter(|found| *absent == Missing::Raise || !found.is_null()) {
+        match text_found.filter(|found| *absent == Missing::Error || !found.is_null()) {
             Some(found) => {
                 let (found, has_half) = found.into_text().map_err(|kind| not_a_text(text, kind))?;
                 values.text = found.into_owned();
                 values.invalid_utf8 |= has_half;
             }
-            None if *absent == Missing::Raise => return Err(missing(text)),
+            None if *absent == Missing::Error => return Err(missing(text)),
             None => values.is_missing = true,
         }
         if let Some(field) = key {

@@ -248,6 +248,6 @@ pub struct BadRecord {
     /// Its bytes in the input; of an overlong line the first 64 KiB. Of a Parquet row, its number. Of a whole file, its
     /// path.
     pub raw: Vec<u8>,
-    /// Whether it only lacks a text, and is to be [dropped](super::Missing::Drop).
+    /// Whether it only lacks a text, and is to be [dropped](super::Missing::Skip).
     pub is_dropped: bool,
 }

@@ -29,16 +29,17 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
-    /// A finished job has read the same inputs, and did not write this output.
-    NotOfFinishedJob {
+    /// A finished job has read the same inputs, so that all documents would be duplicates, and did not write this
+    /// output.
+    AlreadyRun {
         /// The output.
         path: PathBuf,
         /// When the job was finished.
         completed: UtcTime,
+        /// The output of that job.
+        into: String,
         /// The documents that it has read.
         records: u64,
-        /// The documents that it has kept.
-        kept: u64,
     },
     /// Only files can be resumed, no pipes and devices.
     NotResumable {
@@ -196,9 +197,10 @@ impl fmt::Display for OutputProblem {
             Self::ChangedAfterEnd { path } => {
                 write!(f, "{}: was changed or removed after this job had completed it", path.display())
             }
-            Self::NotOfFinishedJob { path, completed, records, kept } => write!(
+            Self::AlreadyRun { path, completed, into, records } => write!(
                 f,
-                "already complete on {completed}: {records} documents, {kept} kept; that job did not write {}",
+                "already run on {completed} into {into}: all {records} documents would be duplicates; that run did \
+                 not write {}",
                 path.display()
             ),
             Self::NotResumable { path } => {
@@ -283,7 +285,7 @@ impl fmt::Display for OutputProblem {
             Self::ManyColumns { count } => {
                 write!(
                     f,
-                    "the first records have {count} fields, which would be columns; --keep-fields chooses some"
+                    "the first records have {count} fields, which would be columns; --fields chooses some"
                 )
             }
             Self::NotConverted { column, why } => write!(f, "column {column:?} {why}"),

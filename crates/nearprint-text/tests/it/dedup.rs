@@ -541,16 +541,16 @@ fn units_need_fields_and_exclude_options_of_whole_documents() {
     lines.reader.format = Some(Format::Lines);
     assert!(matches!(problem(lines), OutputProblem::NoFields { format: "lines" }));
     let mut stored = job.clone();
-    (stored.units, stored.database, stored.cluster_size) = (None, Some(at("seen.np")), true);
-    assert_eq!(problem(stored), OutputProblem::NotWithDatabase { option: "cluster_size" });
+    (stored.units, stored.database, stored.group_size) = (None, Some(at("seen.np")), true);
+    assert_eq!(problem(stored), OutputProblem::NotWithDatabase { option: "group_size" });
     let (mut longest, mut annotated, mut printed) = (job.clone(), job.clone(), job.clone());
     let mut counted = job;
-    counted.cluster_size = true;
+    counted.group_size = true;
     longest.keep = Some(Keep::Longest);
     annotated.annotate = true;
-    printed.add_fingerprint = Some("f".into());
+    printed.added.fingerprint = Some("f".into());
     for (job, name) in
-        [(longest, "keep"), (annotated, "annotate"), (counted, "cluster_size"), (printed, "add_fingerprint")]
+        [(longest, "keep"), (annotated, "annotate"), (counted, "group_size"), (printed, "add fingerprint")]
     {
         assert_eq!(problem(job), OutputProblem::NotWithUnits { option: name });
     }

@@ -153,7 +153,7 @@ proptest! {
             let report = job.run(|_, _| ControlFlow::Continue(())).unwrap();
             prop_assert_eq!(report.near, DocumentsNear::Exact { similarity: least });
             let gone = fs::read_to_string(at("gone.tsv")).unwrap();
-            let listed: BTreeSet<(usize, usize)> = gone.lines().map(|line| {
+            let listed: BTreeSet<(usize, usize)> = gone.lines().skip(1).map(|line| {
                 let fields: Vec<&str> = line.split('\t').collect();
                 let [one, other] = [fields[0], fields[1]].map(|key| key.parse::<usize>().unwrap());
                 let exact = similarity(&texts[one], &texts[other]);
@@ -173,7 +173,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");
     let mut options = DedupOptions::new("minhash".parse().unwrap());
-    options.evidence = Some(Evidence::None);
+    options.evidence = Some(Evidence::Hashes);
     Deduplicator::open(&path, options.clone()).unwrap().finish().unwrap();
     let stores = |path: &Path| Database::<U256>::open(path).unwrap().snapshot().unwrap().key_storage();
     assert_eq!(stores(path.as_path()), KeyStorage::KeysAndHashes);

@@ -29,11 +29,10 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 ///
 /// A document is kept if no document near it was kept before. By default, documents are near if they
 /// share 70% of their three-word shingles: see --similarity. MinHash fingerprints find candidates,
-/// and their sets of shingles decide: see --evidence. Kept documents are written unchanged, in input order;
+/// and their sets of shingles decide: see --store. Kept documents are written unchanged, in input order;
 /// with --annotate, all documents are written, each with its group. With --db, a database stores the kept
 /// documents, and later runs compare with them too. Rerun an interrupted command with --db to resume. A
-/// command with the inputs of an earlier one changes nothing if it would replace the earlier output, unless
-/// --restart or --again is given.
+/// command with the inputs of an earlier one changes nothing, unless --restart is given.
 ///
 /// Outputs are written to NAME.partial, and renamed when they are complete. Documents on standard
 /// output are stored in --db after standard output has accepted them. If the reader of a pipe ends,
@@ -49,7 +48,7 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 ///
 /// The summary counts exact copies (the same words in the same order) apart from other
 /// near-duplicates, and all of them by similarity: the exact one, or with --confirm the similarity of the texts.
-/// With -k, simhash or --evidence none, fingerprints estimate it: Jaccard's for MinHash, the cosine
+/// With -k, simhash or --store hashes, fingerprints estimate it: Jaccard's for MinHash, the cosine
 /// for simhash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -90,31 +89,28 @@ pub(super) struct Args {
     /// names with line feeds
     #[arg(short = '0', long, help_heading = "Output options")]
     null: bool,
-    /// Leave out what is near the documents of these, too; may be given several times. They are only read. The inputs are then not compared with each
-    /// other, unless --within or --db is given
-    #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["unit", "cluster_size"], help_heading = "Database options")]
+    /// Leave out what is near the documents of these, too; may be given several times. They are only read. They are only compared, and are never
+    /// changed
+    #[arg(long, value_name = "DB|FILE|FOLDER", conflicts_with_all = ["unit", "group_size"], help_heading = "Database options")]
     against: Vec<PathBuf>,
-    /// With --against, compare the inputs with each other, too
-    #[arg(long, requires = "against", help_heading = "Database options")]
-    within: bool,
+    /// Compare the inputs with --against only, not with each other
+    #[arg(long, requires = "against", conflicts_with = "database", help_heading = "Database options")]
+    only_against: bool,
     /// List what was left out, and of what it is a duplicate. Writes `key duplicate_of distance similarity cluster exact`
     /// for each near-duplicate, in input order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
     /// files byte for byte, of records the same words in the same order. A key equal to the kept one is followed by #
     /// and the number of the record in its input
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
-    /// Begin the file of duplicates with a line of the names of its columns
-    #[arg(long, requires = "duplicates", help_heading = "Output options")]
-    duplicates_header: bool,
     /// Leave nothing out, and add the group of each document as fields. These are duplicate_of, cluster, similarity and
     /// exact. For a kept document cluster is its own key; the others are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
-    /// Add a last field cluster_size to each document, and a last column to the file of duplicates:
+    /// Add a last field group_size to each document, and a last column to the file of duplicates:
     /// the number of documents with the same kept one, itself included. Reads the inputs twice. Not
     /// with --db, because later runs add to the groups
     #[arg(long, conflicts_with_all = ["database", "unit"], help_heading = "Output options")]
-    cluster_size: bool,
+    group_size: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]
@@ -124,7 +120,7 @@ pub(super) struct Args {
     /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
     /// key of a unit is the key of its document, `#` and its number. passage removes repeated runs of --min-words
     /// words, wherever they begin and end, and keeps the first of them; the number counts the first word
-    #[arg(long, value_name = "paragraph|line|passage", conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
+    #[arg(long, value_name = "paragraph|line|passage", conflicts_with_all = ["annotate", "add"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
     /// With --unit, remove a paragraph or line from the Nth document on that has it. With 2, also where its own
     /// document repeats it
@@ -153,12 +149,12 @@ pub(super) struct Args {
     /// --store texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
-    /// What decides about documents with near fingerprints, and is stored with each kept one: features
-    /// (the exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, for a
-    /// later --confirm), or none (fingerprints estimate the similarity) [default: what --db stores,
-    /// else features for MinHash]
+    /// What is stored with the key of each kept document, and decides about documents with near fingerprints: features
+    /// (the exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, also for a later
+    /// --similarity contained:S or edit:S), or only keys (fingerprints estimate the similarity) [default: what
+    /// --db stores, else features for MinHash]
     #[arg(long, value_name = "WHAT", conflicts_with = "k", help_heading = "Duplicate options")]
-    evidence: Option<Evidence>,
+    store: Option<Evidence>,
     /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): raise is an
     /// error or a reject, keep writes them as documents that nothing is near, drop sets them aside
     #[arg(long, value_name = "WHAT", default_value_t, help_heading = "Duplicate options")]
@@ -173,31 +169,22 @@ pub(super) struct Args {
     /// features; 1 sets it aside. With --unit, leave such paragraphs or lines where they are
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
     min_features: usize,
-    /// Add the fingerprint to each kept document, in a last field with this name
-    #[arg(long, value_name = "FIELD", help_heading = "Output options")]
-    add_fingerprint: Option<String>,
+    /// Add fields to each written document: fingerprint=FIELD, key=FIELD or text=FIELD, the text as the recipe cleans
+    /// it. Kept documents have the fingerprint
+    #[arg(long, value_name = "WHAT=FIELD", value_delimiter = ',', help_heading = "Output options")]
+    add: Vec<String>,
     /// Write only these fields of documents: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Output options")]
-    keep_fields: Vec<String>,
+    fields: Vec<String>,
     /// Write arrays and objects as texts, their JSON, where the name of OUT denotes a format with columns
     #[arg(long, value_name = "json", help_heading = "Output options")]
     nested: Option<Nested>,
-    /// Add the key to each written document, in a field with this name
-    #[arg(long, value_name = "FIELD", help_heading = "Output options")]
-    old_id: Option<String>,
-    /// Add the cleaned text of the recipe to each written document, in a field with this name
-    #[arg(long, value_name = "FIELD", help_heading = "Output options")]
-    cleaned: Option<String>,
     /// Write nothing, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
     /// Forget what an earlier run with these inputs kept, and run again. Also after an interrupted run. Rows that others stored stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
-    /// Run even if an earlier run with the same inputs has written the same output: all documents
-    /// are then duplicates
-    #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
-    again: bool,
     #[command(flatten, next_help_heading = "Database options")]
     writer: WriterArgs,
     #[command(flatten)]

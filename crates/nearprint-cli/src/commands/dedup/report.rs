@@ -35,7 +35,6 @@ pub struct DedupReport {
     reader: ReaderOptions,
     /// The file of duplicates.
     duplicates: PathBuf,
-    has_header: bool,
     /// What was compared instead of whole documents.
     unit: Option<Unit>,
 }
@@ -78,7 +77,6 @@ impl DedupReport {
             inputs: job.inputs.clone(),
             reader: job.reader.clone(),
             duplicates: duplicates.clone(),
-            has_header: job.duplicates_header,
             unit: job.units,
         }))
     }
@@ -175,7 +173,7 @@ impl DedupReport {
     /// Calls `visit` with the columns of each line of the file of duplicates.
     fn for_each_duplicate(&self, check: Check<'_>, mut visit: impl FnMut([&str; 4])) -> Result<()> {
         let mut file = BufReader::new(open_decompressed(&self.duplicates)?);
-        let (mut line, mut is_header) = (String::new(), self.has_header);
+        let (mut line, mut is_header) = (String::new(), true);
         while file.read_line(&mut line).map_err(Error::io("read", &self.duplicates))? > 0 {
             check()?;
             let mut columns = line.trim_end_matches('\n').split('\t');

@@ -24,7 +24,7 @@ use serde_json::Value;
 /// one, which `prune` keeps; `prune` acts on the others. Whole files are
 /// compared: similar sections of different files are not found. Compressed texts are read.
 ///
-/// In JSON, `exact` says that a file has the content of the first one; of the first one, that another one has it.
+/// In JSON, `copy` says that a file has the content of the first one; of the first one, that another one has it.
 ///
 /// Images (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints. Lines of images
 /// end with a column WIDTHxHEIGHT.
@@ -33,8 +33,8 @@ use serde_json::Value;
 /// damaged, plain images and texts without a word. Groups of copies show them, too. Bytes that a hard link keeps
 /// do not count as savings.
 ///
-/// Empty files, links, the folders .git, .hg and .svn, what .gitignore names, and files on the
-/// list of --ignore are left out.
+/// Empty files, links, the folders .git, .hg and .svn, licences and lock files, and what
+/// .gitignore names are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

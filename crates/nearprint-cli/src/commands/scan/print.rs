@@ -192,13 +192,13 @@ fn near(group: &FileGroup, member: &GroupMember) -> String {
 fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {
     let FileGroup { kind, spare_bytes, is_exact, is_by_similarity, members } = group;
     let count = members.len();
-    write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"exact":{is_exact},"files":["#)?;
+    write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"copy":{is_exact},"files":["#)?;
     for (index, member) in members.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let file = files.file(*kind, member.file);
         let path = json(&file.path().to_string_lossy());
         let (distance, exact, bytes) = (member.distance, member.is_exact, file.len_bytes());
-        write!(out, r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}"#)?;
+        write!(out, r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"copy":{exact}"#)?;
         if *is_by_similarity {
             write!(out, r#","similarity":{:.4}"#, member.similarity)?;
         }
@@ -274,14 +274,14 @@ mod tests {
         );
         let all = printed(Style::Plain, true, &[EXACT]);
         assert!(all.starts_with("3 files\t3000\n0\t0") && all.lines().count() == 5, "{all}");
-        let json = r#"{"count":2,"spare_bytes":1500,"exact":false,"files":[{"distance":0,"path":"d/0\t\u001b\"x","bytes":1500,"exact":true},{"distance":4,"path":"d/1\t\u001b\"x","bytes":1500,"exact":false}]}"#;
+        let json = r#"{"count":2,"spare_bytes":1500,"copy":false,"files":[{"distance":0,"path":"d/0\t\u001b\"x","bytes":1500,"copy":true},{"distance":4,"path":"d/1\t\u001b\"x","bytes":1500,"copy":false}]}"#;
         assert_eq!(printed(Style::Json, false, &[NEAR]), format!("{json}\n"));
         let plain = "2 files\t1500\n100.0%\t0\\t\\x1b\"x\t1500\n95.0%\t1\\t\\x1b\"x\t1500\n\n";
         assert_eq!(printed_by(true, Style::Plain, false, &[NEAR]), plain);
         assert!(
-            printed_by(true, Style::Json, false, &[NEAR]).contains(r#""exact":false,"similarity":0.9500}"#)
+            printed_by(true, Style::Json, false, &[NEAR]).contains(r#""copy":false,"similarity":0.9500}"#)
         );
-        assert!(printed(Style::Json, false, &[EXACT]).contains(r#""exact":true,"files":[{"#));
+        assert!(printed(Style::Json, false, &[EXACT]).contains(r#""copy":true,"files":[{"#));
     }
 
     #[test]

@@ -41,7 +41,7 @@ recall_high similarity confirm cpu_us query_us bytes recipe\n\
 \x20 recall          hits / all near-duplicates\n\
 \x20 f1              the harmonic mean of both\n\
 \x20 *_low, *_high   95 % confidence intervals\n\
-\x20 similarity      the --similarity for which --evidence none has this k, for MinHash; otherwise -\n\
+\x20 similarity      the --similarity for which --store hashes has this k, for MinHash; otherwise -\n\
 \x20 confirm         what --confirm has to be; - for none\n\
 \x20 cpu_us          microseconds of processor time to make the fingerprint of a document, \
 measured, and to compare its text with the texts of the pairs found here\n\

@@ -171,7 +171,7 @@ fn note_choices(
     best: Choice<'_>,
     global: GlobalArgs,
 ) {
-    let verdict = if exact.is_some() { "with --evidence none" } else { verdict(args, best) };
+    let verdict = if exact.is_some() { "with --store hashes" } else { verdict(args, best) };
     global.note(format_args!("{verdict}: {}", summary(tried, best)));
     let kind = |tried: &Tried, at: usize| {
         let curve = &tried.curves[at];

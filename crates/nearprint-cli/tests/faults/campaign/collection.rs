@@ -56,17 +56,12 @@ impl Collection {
 
     /// Runs a job, or does something else; at times another job is tried while the first is unfinished.
     pub fn step(&mut self, world: &mut World, inputs: &mut Inputs, job: Job, other: Job) {
-        match world.below(4) {
+        match world.below(3) {
             // A job that was refused has left its rows.
             _ if self.begun.is_some() => self.others_add(world),
             0 if !self.done.is_empty() => self.again(world),
-            1 if !self.done.is_empty() => {
-                let at = world.below(self.done.len() as u64) as usize;
-                let job = self.done[at].again();
-                self.work(world, inputs, &job, None);
-            }
             _ => {
-                if self.work(world, inputs, &job, Some(other)) {
+                if self.work(world, inputs, &job, other) {
                     self.done.push(job);
                 }
             }
@@ -75,17 +70,16 @@ impl Collection {
     }
 
     /// Runs a job until it comes to its end, while others store rows and change files, and another job
-    /// is tried. A job that is run again is without `other`, and cannot be started over. Returns whether
-    /// it came to its end.
-    fn work(&mut self, world: &mut World, inputs: &mut Inputs, job: &Job, mut other: Option<Job>) -> bool {
-        let may_restart = other.is_some();
+    /// is tried. Returns whether it came to its end.
+    fn work(&mut self, world: &mut World, inputs: &mut Inputs, job: &Job, other: Job) -> bool {
+        let mut other = Some(other);
         let mut expected = self.begin(inputs, job);
         let mut restart = false;
         for attempt in 0.. {
             let signal = if attempt < 3 { world.signal(5) } else { Signal::Nothing };
             let before = contents(world, job);
             let mut line = job.line(&self.name);
-            if may_restart && (restart || attempt > 0 && world.chance(4)) {
+            if restart || attempt > 0 && world.chance(4) {
                 line.push("--restart".into());
             }
             let ended = world.run(&line, vec![], signal);
@@ -108,7 +102,7 @@ impl Collection {
                     expected = self.begin(inputs, job);
                 }
             } else {
-                restart |= self.disturb(world, job, &expected, may_restart);
+                restart |= self.disturb(world, job, &expected);
             }
             self.settle(world);
         }
@@ -150,15 +144,15 @@ impl Collection {
     }
 
     /// What happens between two runs of a job. Returns whether it has to start over.
-    fn disturb(&mut self, world: &mut World, job: &Job, expected: &[Vec<u8>], may_restart: bool) -> bool {
+    fn disturb(&mut self, world: &mut World, job: &Job, expected: &[Vec<u8>]) -> bool {
         match world.below(6) {
             0..2 => self.others_add(world),
             2 => {
                 let output = world.below(job.outputs.len() as u64) as usize;
                 world.write(&job.outputs[output].name, "of somebody else\n");
             }
-            3 if may_restart => return self.replace_a_part(world, job, expected),
-            4 if may_restart => return self.overwrite_a_part(world, job, expected),
+            3 => return self.replace_a_part(world, job, expected),
+            4 => return self.overwrite_a_part(world, job, expected),
             _ => {}
         }
         false

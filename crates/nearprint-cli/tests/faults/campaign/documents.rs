@@ -58,13 +58,6 @@ impl Job {
         self.words.push(Word::Database);
     }
 
-    /// The same job, to be run although it has come to its end.
-    pub fn again(&self) -> Self {
-        let mut again = self.clone();
-        again.text(&["--again"]);
-        again
-    }
-
     pub fn has_report(&self) -> bool {
         self.outputs.iter().any(|output| output.is_report)
     }

@@ -74,8 +74,8 @@ impl Measure {
         };
         let (judge, least) = match options.confirm {
             Some(confirm) => {
-                let least = confirm.candidate_similarity().filter(|_| options.similarity.is_none());
-                (Judge::Texts(confirm), least)
+                let limits = [confirm.candidate_similarity(), options.similarity];
+                (Judge::Texts(confirm), limits.into_iter().flatten().reduce(f64::min))
             }
             None if decides_exactly(options, &recipe, keeps) => {
                 let least = options.similarity.unwrap_or(recipe.near_similarity());
@@ -116,7 +116,7 @@ impl Measure {
 fn decides_exactly(options: &DedupOptions, recipe: &Recipe, keeps: Option<KeyStorage>) -> bool {
     recipe.bands().is_some()
         && options.k.is_none()
-        && options.evidence != Some(Evidence::None)
+        && !matches!(options.evidence, Some(Evidence::Hashes | Evidence::Keys))
         && keeps.is_none_or(|keeps| matches!(keeps, KeyStorage::KeysAndFeatures | KeyStorage::KeysAndTexts))
 }
 
@@ -125,6 +125,7 @@ pub(crate) fn key_storage(options: &DedupOptions, recipe: &Recipe) -> KeyStorage
     match options.evidence {
         _ if options.confirm.is_some() => KeyStorage::KeysAndTexts,
         Some(Evidence::Texts) => KeyStorage::KeysAndTexts,
+        Some(Evidence::Keys) => KeyStorage::Keys,
         _ if decides_exactly(options, recipe, None) => KeyStorage::KeysAndFeatures,
         _ => KeyStorage::KeysAndHashes,
     }

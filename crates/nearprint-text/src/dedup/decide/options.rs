@@ -20,8 +20,11 @@ pub enum Evidence {
     /// Their texts; sets of features are made again. Takes longer and about twice the space, and
     /// serves [confirmation](DedupOptions::confirm) too.
     Texts,
-    /// Nothing: the distance of the fingerprints decides, which estimates the similarity.
-    None,
+    /// Hashes of their texts, which identify copies: the distance of the fingerprints decides, which estimates the
+    /// similarity.
+    Hashes,
+    /// Nothing but keys: as hashes, and copies are not known.
+    Keys,
 }
 
 impl FromStr for Evidence {
@@ -31,8 +34,9 @@ impl FromStr for Evidence {
         match name {
             "features" => Ok(Self::Features),
             "texts" => Ok(Self::Texts),
-            "none" => Ok(Self::None),
-            _ => Err("not features, texts or none"),
+            "hashes" => Ok(Self::Hashes),
+            "keys" => Ok(Self::Keys),
+            _ => Err("not keys, hashes, features or texts"),
         }
     }
 }
@@ -82,7 +86,7 @@ pub struct DedupOptions {
 const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
     ("k", |options, values| values::parsed(values).map(|k| options.k = Some(k))),
     ("similarity", |options, values| values::share(values).map(|share| options.similarity = Some(share))),
-    ("evidence", |options, values| values::parsed(values).map(|evidence| options.evidence = Some(evidence))),
+    ("store", |options, values| values::parsed(values).map(|evidence| options.evidence = Some(evidence))),
     ("confirm", |options, values| values::parsed(values).map(|confirm| options.confirm = Some(confirm))),
     ("min_tokens", |options, values| values::parsed(values).map(|least| options.min_tokens = least)),
     ("min_features", |options, values| values::parsed(values).map(|least| options.min_features = least)),

@@ -20,7 +20,36 @@ use crate::recipe::Recipe;
 use nearprint::Options;
 
 /// The field of the size of a cluster, and the option that adds it.
-pub(crate) const CLUSTER_SIZE: &str = "cluster_size";
+pub(crate) const GROUP_SIZE: &str = "group_size";
+
+/// The names of fields that are added to written documents.
+#[derive(Clone, Debug, Default)]
+pub struct Added {
+    /// That of the fingerprint, which kept documents have.
+    pub fingerprint: Option<String>,
+    /// That of the key.
+    pub key: Option<String>,
+    /// That of the text as the recipe cleans it, without white space around it.
+    pub text: Option<String>,
+}
+
+impl Added {
+    /// Reads values such as `key=FIELD`.
+    fn of(values: &[OsString]) -> Result<Self, String> {
+        let mut added = Self::default();
+        for value in values::texts(values)? {
+            let (what, field) = value.split_once('=').filter(|(_, field)| !field.is_empty()).unzip();
+            let place = match what {
+                Some("fingerprint") => &mut added.fingerprint,
+                Some("key") => &mut added.key,
+                Some("text") => &mut added.text,
+                _ => return Err(format!("{value}: not fingerprint=FIELD, key=FIELD or text=FIELD")),
+            };
+            *place = field.map(String::from);
+        }
+        Ok(added)
+    }
+}
 
 /// A deduplication of files: reads documents, and writes the new ones unchanged, in input order.
 ///
@@ -51,36 +80,29 @@ pub struct FileJob {
     /// Makes [`output`](Self::output) a folder of several files, which is created if it is not there. No file in it
     /// is replaced.
     pub shards: Option<Shards>,
-    /// Adds the fingerprint to each kept document, as a last field of this name.
-    pub add_fingerprint: Option<String>,
+    /// Fields that are added to each written document, as its last ones.
+    pub added: Added,
     /// Writes only the fields of these names, all if it is empty.
-    pub keep_fields: Vec<String>,
+    pub fields: Vec<String>,
     /// What becomes of arrays and objects, if the name of the output denotes a format with columns.
     pub nested: Nested,
-    /// Adds the key to each written document, as a field of this name.
-    pub old_id: Option<String>,
-    /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a
-    /// field of this name.
-    pub cleaned: Option<String>,
     /// Writes near-duplicates, too, and adds four fields to each document, as the last ones:
-    /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
-    /// same key for all of them; `similarity`, from 0 to 1, and `exact`, whether both have the same tokens, none for
+    /// `duplicate_of`, the key of the kept document, none for that document itself; `group`, the
+    /// same key for all of them; `similarity`, from 0 to 1, and `copy`, whether both have the same tokens, none for
     /// the kept document.
     pub annotate: bool,
-    /// Adds a last field `cluster_size` to each written document: the number of documents that have the
+    /// Adds a last field `group_size` to each written document: the number of documents that have the
     /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
-    /// twice. Not with a database, since later jobs add to the clusters.
-    pub cluster_size: bool,
+    /// twice. Not with a database, since later jobs add to the groups.
+    pub group_size: bool,
     /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
     pub nul_ended: bool,
-    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `cluster` and `exact` per
-    /// near-duplicate, with [escaped] keys. `exact` is whether both have the same tokens, of files of folders the same
+    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `group` and `copy` per
+    /// near-duplicate, with [escaped] keys. `copy` is whether both have the same tokens, of files of folders the same
     /// bytes; empty if the database stores no text or hash.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
-    /// Begins the file of duplicates with a line of these names.
-    pub duplicates_header: bool,
     /// Collects the near-duplicates among files of folders in the [report](crate::dedup::FileReport::files), to act on
     /// them.
     pub collects_files: bool,
@@ -94,17 +116,14 @@ pub struct FileJob {
     /// theirs are left out, with its key. They are only read. A file has the fields of the inputs, and the format
     /// of its extension.
     pub against: Vec<PathBuf>,
-    /// Compares the documents of the inputs with each other. On by default. Without it, and without a
-    /// database, documents are only compared with the collections of [`against`](Self::against).
-    pub within: bool,
+    /// Compares documents only with the collections of [`against`](Self::against), not with each other. Not with a
+    /// database.
+    pub only_against: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
     /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
     /// over. What others have stored stays.
     pub restart: bool,
-    /// Runs although a finished job with the same inputs has written the output. The documents are then
-    /// duplicates.
-    pub again: bool,
     /// Which of several near-duplicates is kept. Without it the [best](Keep::Best) one, if documents are files, and
     /// otherwise the [first](Keep::First).
     pub keep: Option<Keep>,
@@ -128,14 +147,9 @@ pub struct FileJob {
 /// The options that are set by name, besides those that [say how documents are compared](DedupOptions::set).
 const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("database", |job, it| values::path(it).map(|path| job.database = Some(path))),
-    ("against", |job, it| {
-        job.against = values::paths(it)?;
-        job.within = job.against.is_empty() || job.is_given("within");
-        Ok(())
-    }),
-    ("within", |job, it| values::flag(it).map(|is_on| job.within = is_on)),
+    ("against", |job, it| values::paths(it).map(|paths| job.against = paths)),
+    ("only_against", |job, it| values::flag(it).map(|is_on| job.only_against = is_on)),
     ("duplicates", |job, it| values::path(it).map(|path| job.duplicates = Some(path))),
-    ("duplicates_header", |job, it| values::flag(it).map(|is_on| job.duplicates_header = is_on)),
     ("rejects", |job, it| values::path(it).map(|path| job.rejects = Some(path))),
     ("shards", |job, it| {
         if job.output == Path::new("-") {
@@ -145,16 +159,13 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
         Ok(())
     }),
     ("annotate", |job, it| values::flag(it).map(|is_on| job.annotate = is_on)),
-    ("cluster_size", |job, it| values::flag(it).map(|is_on| job.cluster_size = is_on)),
-    ("add_fingerprint", |job, it| values::parsed(it).map(|field| job.add_fingerprint = Some(field))),
-    ("keep_fields", |job, it| values::texts(it).map(|fields| job.keep_fields = fields)),
+    ("group_size", |job, it| values::flag(it).map(|is_on| job.group_size = is_on)),
+    ("add", |job, it| Added::of(it).map(|added| job.added = added)),
+    ("fields", |job, it| values::texts(it).map(|fields| job.fields = fields)),
     ("nested", |job, it| values::parsed(it).map(|nested| job.nested = nested)),
-    ("old_id", |job, it| values::parsed(it).map(|field| job.old_id = Some(field))),
-    ("cleaned", |job, it| values::parsed(it).map(|field| job.cleaned = Some(field))),
     ("null", |job, it| values::flag(it).map(|is_on| job.nul_ended = is_on)),
     ("dry_run", |job, it| values::flag(it).map(|is_on| job.dry_run = is_on)),
     ("restart", |job, it| values::flag(it).map(|is_on| job.restart = is_on)),
-    ("again", |job, it| values::flag(it).map(|is_on| job.again = is_on)),
     ("keep", |job, it| values::parsed(it).map(|keep| job.keep = Some(keep))),
     ("unit", |job, it| {
         job.units = Some(values::parsed(it)?);
@@ -182,7 +193,6 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("cut_after", |job, it| values::parsed(it).map(|marker| job.reader.cut_after = Some(marker))),
     ("exclude", |job, it| values::texts(it).map(|globs| job.reader.folder.exclude = globs)),
     ("ext", |job, it| values::texts(it).map(|all| job.reader.folder.extensions = all)),
-    ("ignore", |job, it| values::parsed(it).map(|names| job.reader.folder.ignored_names = names)),
     ("no_ignore", |job, it| values::flag(it).map(|is_on| job.reader.folder.no_ignore = is_on)),
 ];
 
@@ -247,24 +257,20 @@ impl FileJob {
             reader: ReaderOptions::default(),
             output,
             shards: None,
-            add_fingerprint: None,
-            keep_fields: Vec::new(),
+            added: Added::default(),
+            fields: Vec::new(),
             nested: Nested::Refuse,
-            old_id: None,
-            cleaned: None,
             annotate: false,
-            cluster_size: false,
+            group_size: false,
             nul_ended: false,
             duplicates: None,
-            duplicates_header: false,
             collects_files: false,
             rejects: None,
             database: None,
             against: Vec::new(),
-            within: true,
+            only_against: false,
             dry_run: false,
             restart: false,
-            again: false,
             keep: None,
             units: None,
             unit_rules: UnitRules::default(),
@@ -288,8 +294,12 @@ impl FileJob {
         if !self.dry_run {
             self.outputs().into_iter().flatten().try_for_each(refuse_device)?;
         }
-        if self.cluster_size && self.database.is_some() {
-            return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
+        let alone = [(self.group_size, GROUP_SIZE), (self.only_against, "only_against")];
+        if let Some((_, option)) = alone.into_iter().find(|(is_set, _)| *is_set && self.database.is_some()) {
+            return Err(OutputProblem::NotWithDatabase { option }.into());
+        }
+        if self.only_against && self.against.is_empty() {
+            return Err(Error::setting("only_against", "needs against"));
         }
         let is_passage = self.units == Some(Unit::Passage);
         if self.is_given("min_words") && !is_passage {
@@ -310,7 +320,7 @@ impl FileJob {
                 return Err(OutputProblem::NotWithPassages { option }.into());
             }
         }
-        if !self.against.is_empty() && (self.cluster_size || self.units.is_some()) {
+        if !self.against.is_empty() && (self.group_size || self.units.is_some()) {
             return Err(OutputProblem::NotWithAgainst.into());
         }
         if self.units.is_none() {
@@ -319,8 +329,8 @@ impl FileJob {
         let whole = [
             (self.ranks(), "keep"),
             (self.annotate, "annotate"),
-            (self.cluster_size, CLUSTER_SIZE),
-            (self.add_fingerprint.is_some(), "add_fingerprint"),
+            (self.group_size, GROUP_SIZE),
+            (self.added.fingerprint.is_some(), "add fingerprint"),
         ];
         let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
@@ -341,7 +351,7 @@ impl FileJob {
 
     /// Whether all documents are decided before the first one is written.
     pub(crate) fn reads_twice(&self) -> bool {
-        self.ranks() || self.cluster_size
+        self.ranks() || self.group_size
     }
 
     /// Whether another document than the first is kept.
@@ -411,35 +421,32 @@ impl FileJob {
     /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that
     /// makes the same text.
     fn identity_text(&self, inputs: &str, k: u32, recipe: &Recipe) -> String {
-        let Self { reader, output, add_fingerprint, duplicates, rejects, dedup, annotate, .. } = self;
+        let Self { reader, output, added, duplicates, rejects, dedup, annotate, .. } = self;
         let keep = self.keep.as_ref().unwrap_or(&Keep::First);
         let Fields { text, key, key_is_optional, value, missing } = &reader.fields;
         let mut identity = String::from(inputs);
         let _ = write!(
             identity,
             " Fields {{ text: {text:?}, key: {key:?}, key_is_optional: {key_is_optional:?}, value: {value:?} }} \
-             {:?} {:?} {:?} {add_fingerprint:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
+             {:?} {:?} {:?} {:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
             reader.format,
             reader.cut_after,
             absolute(output),
+            added.fingerprint,
             duplicates.as_deref().map(absolute),
             rejects.as_deref().map(absolute),
             dedup.confirm,
             dedup.min_tokens,
         );
-        for (is_on, option) in [
-            (*annotate, "annotate"),
-            (self.duplicates_header, "duplicates_header"),
-            (self.nul_ended, "nul_ended"),
-        ] {
+        for (is_on, option) in [(*annotate, "annotate"), (self.nul_ended, "nul_ended")] {
             if is_on {
                 let _ = write!(identity, " {option}");
             }
         }
-        if !self.keep_fields.is_empty() {
-            let _ = write!(identity, " keep_fields {:?}", self.keep_fields);
+        if !self.fields.is_empty() {
+            let _ = write!(identity, " fields {:?}", self.fields);
         }
-        for (field, option) in [(&self.old_id, "old_id"), (&self.cleaned, "cleaned")] {
+        for (field, option) in [(&added.key, "key"), (&added.text, "text")] {
             if let Some(field) = field {
                 let _ = write!(identity, " {option} {field:?}");
             }
@@ -452,7 +459,7 @@ impl FileJob {
         }
         if !self.against.is_empty() {
             let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
-            let _ = write!(identity, " against {against:?} within {}", self.within);
+            let _ = write!(identity, " against {against:?} only {}", self.only_against);
         }
         if let Some(shards) = self.shards {
             let _ = write!(identity, " shards {shards:?}");
@@ -460,7 +467,7 @@ impl FileJob {
         if dedup.min_features > 0 {
             let _ = write!(identity, " min_features {}", dedup.min_features);
         }
-        if *missing != Missing::Raise {
+        if *missing != Missing::Error {
             let _ = write!(identity, " missing {missing}");
         }
         if self.nested != Nested::Refuse {
@@ -518,34 +525,34 @@ mod tests {
         job.reader.fields.key = Some("id".into());
         job.reader.format = Some(Format::Jsonl);
         job.reader.cut_after = Some("--".into());
-        job.add_fingerprint = Some("f".into());
+        job.added.fingerprint = Some("f".into());
         job.duplicates = Some("/d".into());
         job.rejects = Some("/r".into());
         job.keep = Some(Keep::Max("n".into()));
         job.dedup.confirm = Some(Confirm::Jaccard(0.8));
         job.dedup.min_tokens = 9;
-        (job.annotate, job.duplicates_header) = (true, true);
+        job.annotate = true;
         let before = job.identity_text("[]", 6, &recipe);
-        job.keep_fields = vec!["a".into(), "b".into()];
-        (job.old_id, job.cleaned) = (Some("old".into()), Some("clean".into()));
-        let fields = r#" keep_fields ["a", "b"] old_id "old" cleaned "clean""#;
+        job.fields = vec!["a".into(), "b".into()];
+        (job.added.key, job.added.text) = (Some("old".into()), Some("clean".into()));
+        let fields = r#" fields ["a", "b"] key "old" text "clean""#;
         assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields);
         job.units = Some(Unit::Paragraph);
         assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields + " units paragraph");
         job.dedup.min_features = 1;
         let all = before.clone() + fields + " units paragraph min_features 1";
         assert_eq!(job.identity_text("[]", 6, &recipe), all);
-        job.reader.fields.missing = Missing::Drop;
-        assert_eq!(job.identity_text("[]", 6, &recipe), format!("{all} missing drop"));
+        job.reader.fields.missing = Missing::Skip;
+        assert_eq!(job.identity_text("[]", 6, &recipe), format!("{all} missing skip"));
         job.nested = Nested::Json;
         job.reader.delimiter = "bar".parse().ok();
-        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing drop nested json delimiter |");
+        assert_eq!(job.identity_text("[]", 6, &recipe), all + " missing skip nested json delimiter |");
         assert_eq!(
             before,
             format!(
                 "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
                  Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
-                 Max(\"n\") Some(Jaccard(0.8)) 9 annotate duplicates_header"
+                 Max(\"n\") Some(Jaccard(0.8)) 9 annotate"
             )
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! A database remembers the documents of a finished job. The same job again would find all of them,
 //! keep none, and replace its output by an empty one. The history recognizes the inputs and the
-//! outputs of every finished job, whatever the options are.
+//! outputs of every finished job, whatever the options are, and refuses another output.
 
 use std::path::Path;
 
@@ -36,6 +36,8 @@ pub(crate) struct FinishedJob {
     at_powers: Vec<u32>,
     /// The output, the duplicates and the rejects; `None` if there is none, or no regular file.
     files: [Option<FinishedFile>; 3],
+    /// The name of the output, for people.
+    output: String,
 }
 
 /// A file that a job has completed.
@@ -81,6 +83,7 @@ impl FinishedJob {
             digest: checkpoint.digest,
             at_powers: hash.at_powers.iter().map(|&value| lower_half(value)).collect(),
             files,
+            output: job.output.to_string_lossy().into_owned(),
         })
     }
 
@@ -116,6 +119,13 @@ impl FinishedJob {
         self.identity == *identity || output.is_some_and(|output| output.path == path_hash(&job.output))
     }
 
+    /// Refuses a job with an output that this job has not written.
+    pub(crate) fn already_run(&self, path: &Path) -> Error {
+        let (path, completed) = (path.to_path_buf(), self.completed);
+        let (into, records) = (self.output.clone(), self.counts.records);
+        OutputProblem::AlreadyRun { path, completed, into, records }.into()
+    }
+
     fn file(&self, path: &Path) -> Option<&FinishedFile> {
         let hash = path_hash(path);
         self.files.iter().flatten().find(|file| file.path == hash)
@@ -137,11 +147,7 @@ impl FinishedJob {
     pub(crate) fn check_files(&self, job: &FileJob, reader: &Reader) -> Result<()> {
         let shards = job.shard_targets(reader)?;
         for path in job.outputs().into_iter().flatten().filter(|path| is_named(path)) {
-            let Some(file) = self.file(path) else {
-                let (path, completed) = (path.to_path_buf(), self.completed);
-                let DocumentCounts { records, kept, .. } = self.counts;
-                return Err(OutputProblem::NotOfFinishedJob { path, completed, records, kept }.into());
-            };
+            let Some(file) = self.file(path) else { return Err(self.already_run(path)) };
             if let Some(targets) = shards.as_ref().filter(|_| *path == job.output) {
                 if digest_of_all(targets).ok().flatten().as_ref() != Some(&file.content) {
                     return Err(OutputProblem::ChangedAfterEnd { path: path.to_path_buf() }.into());

@@ -16,8 +16,8 @@ pub(crate) use checkpoint::{Checkpoint, FileDigest, JobIdentity, RecordHash, Row
 pub use checkpoint::{DocumentCounts, UnitCounts};
 pub(crate) use crowding::BandCounts;
 pub use crowding::Crowding;
-pub(crate) use file_job::CLUSTER_SIZE;
-pub use file_job::FileJob;
+pub(crate) use file_job::GROUP_SIZE;
+pub use file_job::{Added, FileJob};
 pub use groups::Group;
 pub(crate) use groups::GroupSizes;
 pub(crate) use history::{FinishedJob, History};

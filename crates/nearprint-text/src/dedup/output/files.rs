@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::plan::OutputPlan;
 use super::sharded::ShardedOutput;
 use crate::dedup::decide::{DeduplicatorOf, Original};
-use crate::dedup::job::{CLUSTER_SIZE, Checkpoint, FileDigest, FileJob};
+use crate::dedup::job::{Checkpoint, FileDigest, FileJob, GROUP_SIZE};
 use crate::documents::{
     DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
     WriterOptions, Written, escape, have_same_bytes, listed_path, path_of_line,
@@ -15,7 +15,7 @@ use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
-const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster\texact";
+const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy";
 
 /// The output, the duplicates and the rejects of a job. A dry run has none.
 pub(crate) struct JobOutputs<'a, F: Fingerprint> {
@@ -70,8 +70,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         }
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
-        if unfinished.is_none() && job.duplicates_header {
-            let size = if job.cluster_size { format!("\t{CLUSTER_SIZE}") } else { String::new() };
+        if unfinished.is_none() {
+            let size = if job.group_size { format!("\t{GROUP_SIZE}") } else { String::new() };
             let header = format!("{HEADER}{size}\n");
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
@@ -118,14 +118,14 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         text: Option<&str>,
         fingerprint: Option<F>,
         of: Option<&Original>,
-        cluster_size: Option<u64>,
+        group_size: Option<u64>,
     ) -> Result<Option<Span>> {
         if self.documents.is_none() && self.shards.is_none() {
             return Ok(None);
         }
         let mut values =
             added_values((self.job, self.counts_copies), &mut self.cleaner, record, text, fingerprint, of);
-        values.extend(cluster_size.map(FieldValue::Count));
+        values.extend(group_size.map(FieldValue::Count));
         if let Some(shards) = &mut self.shards {
             return shards.write(record, text, &values).map(|()| None);
         }
@@ -143,14 +143,9 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     }
 
     /// Writes a line about a near-duplicate.
-    pub(crate) fn list_duplicate(
-        &mut self,
-        key: &str,
-        of: &Original,
-        cluster_size: Option<u64>,
-    ) -> Result<()> {
+    pub(crate) fn list_duplicate(&mut self, key: &str, of: &Original, group_size: Option<u64>) -> Result<()> {
         let Some(file) = &mut self.duplicates else { return Ok(()) };
-        let exact = match self.lists_files {
+        let copy = match self.lists_files {
             true => {
                 (of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false)).to_string()
             }
@@ -158,8 +153,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             false => String::new(),
         };
         let (key, kept) = (escape(key), escape(&of.key));
-        let size = cluster_size.map(|size| format!("\t{size}")).unwrap_or_default();
-        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{exact}{size}\n", of.distance, of.similarity);
+        let size = group_size.map(|size| format!("\t{size}")).unwrap_or_default();
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{copy}{size}\n", of.distance, of.similarity);
         file.append(line.as_bytes()).map(drop)
     }
 
@@ -221,13 +216,13 @@ fn added_values<'r, F: Fingerprint>(
     of: Option<&'r Original>,
 ) -> Vec<FieldValue<'r>> {
     let mut values = Vec::new();
-    if let Some(fingerprint) = fingerprint.filter(|_| job.add_fingerprint.is_some()) {
+    if let Some(fingerprint) = fingerprint.filter(|_| job.added.fingerprint.is_some()) {
         values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
     }
-    if job.old_id.is_some() {
+    if job.added.key.is_some() {
         values.push(FieldValue::Text(record.key.as_str().into()));
     }
-    if job.cleaned.is_some() {
+    if job.added.text.is_some() {
         let text = text.unwrap_or(&record.text);
         values.push(FieldValue::Text(cleaner.cleaned(text).trim().to_string().into()));
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::sharded::{self, refuse_existing};
-use crate::dedup::job::{CLUSTER_SIZE, FileJob, Shards};
+use crate::dedup::job::{Added, FileJob, GROUP_SIZE, Shards};
 use crate::documents::internal::{WrittenFormat, check_rejects};
 use crate::documents::{
     AddedField, DocumentWriter, InputFile, OutputFile, OutputShape, Reader, WriterOptions, check_outputs,
@@ -12,9 +12,9 @@ use crate::error::{OutputProblem, Result};
 
 /// The fields of annotated documents.
 const DUPLICATE_OF: &str = "duplicate_of";
-const CLUSTER: &str = "cluster";
+const GROUP: &str = "group";
 const SIMILARITY: &str = "similarity";
-const EXACT: &str = "exact";
+const COPY: &str = "copy";
 
 /// The files that a job is to write. They are no inputs, and their folders exist.
 pub(crate) struct OutputPlan {
@@ -93,15 +93,15 @@ pub(crate) fn shape_of(job: &FileJob, reader: &mut Reader) -> Result<OutputShape
 
 fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     let mut options = WriterOptions::default();
-    options.fields.clone_from(&job.keep_fields);
+    options.fields.clone_from(&job.fields);
     options.nested = job.nested;
-    let FileJob { add_fingerprint, old_id, cleaned, .. } = job;
-    options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
+    let Added { fingerprint, key, text } = &job.added;
+    options.added.extend([fingerprint, key, text].into_iter().flatten().map(AddedField::text));
     if job.annotate {
-        options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
-        options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(EXACT)]);
+        options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(GROUP)]);
+        options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(COPY)]);
     }
-    options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
+    options.added.extend(job.group_size.then(|| AddedField::count(GROUP_SIZE)));
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
     options.keep_texts =

@@ -71,7 +71,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     }
 
     /// The latest finished job that has read the same inputs, and that is this job or whose output this
-    /// job would replace. `None` if the job is to run. Where it is to start over, the rows of all jobs
+    /// job would replace. `None` if the job is to run; an error if another job has read the same documents, so that
+    /// all of them would be duplicates. Where it is to start over, the rows of all jobs
     /// that have read the same inputs are to be forgotten.
     pub(crate) fn finished_before(
         &mut self,
@@ -79,16 +80,18 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         report: Report<'_>,
     ) -> Result<Option<FinishedJob>> {
         let Self { job, identity, history, .. } = self;
-        let runs = job.dry_run || self.unfinished.is_some() || job.again && !self.is_completed;
+        let runs = job.dry_run || self.unfinished.is_some();
         if runs || history.jobs.is_empty() {
             return Ok(None);
         }
         let mut same = history.same_inputs(identity, &mut input.reader, report)?;
         if !job.restart {
-            let earlier = same.iter().rev().map(|&place| &history.jobs[place]);
-            let mut replaced = earlier.filter(|earlier| earlier.is_or_has_output_of(job, identity));
-            if let Some(latest) = replaced.next() {
+            let mut earlier = same.iter().rev().map(|&place| &history.jobs[place]);
+            if let Some(latest) = earlier.clone().find(|earlier| earlier.is_or_has_output_of(job, identity)) {
                 return Ok(Some(latest.clone()));
+            }
+            if let Some(latest) = earlier.find(|earlier| earlier.counts.records > 0) {
+                return Err(latest.already_run(&job.output));
             }
         } else {
             // Files may have changed since. Nothing but its content identifies a stream.
@@ -130,7 +133,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             self.deduplicator.forget_with(&rows, Some(&history))?;
         }
         let Self { job, mut deduplicator, identity, history, unfinished, .. } = self;
-        deduplicator.compare_with(against.collections, job.within || job.database.is_some());
+        deduplicator.compare_with(against.collections, !job.only_against);
         let outputs = JobOutputs::open((job, plan, shape), reader, &deduplicator, unfinished.as_ref())?;
         Ok(WritingJob::new(
             (job, groups),

@@ -120,7 +120,7 @@ impl Records {
 
     /// Counts a near-duplicate of the document at a position.
     fn add_follower(&mut self, position: u64) -> Result<()> {
-        let count = self.cluster_size(position)?;
+        let count = self.group_size(position)?;
         self.followers
             .as_mut()
             .zip(count)
@@ -128,7 +128,7 @@ impl Records {
     }
 
     /// The documents that have the same kept one as the document at a position, if they are counted.
-    fn cluster_size(&mut self, kept: u64) -> Result<Option<u64>> {
+    fn group_size(&mut self, kept: u64) -> Result<Option<u64>> {
         let Some(counts) = &mut self.followers else { return Ok(None) };
         let count = counts.get(kept..kept + 1)?;
         Ok(Some(1 + count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count))))
@@ -153,7 +153,7 @@ struct FirstPass {
 
 impl FirstPass {
     fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
-        let records = Records::new::<F>(run.deduplicator.measure(), run.job.cluster_size)?;
+        let records = Records::new::<F>(run.deduplicator.measure(), run.job.group_size)?;
         let folder = WorkFolder::new()?;
         let ranking =
             Ranking::new(run.job.keep.as_ref().unwrap_or(&Keep::First), &run.job.dedup.engine, &folder)?;
@@ -376,14 +376,14 @@ fn write_document<F: Fingerprint>(
         Outcome::Duplicate { of, distance, similarity, is_copy } => {
             let original =
                 Original { key: records.keys.get(of)?, distance, similarity, is_copy, position: None };
-            run.leave_out(ranked.fingerprint, record, &original, records.cluster_size(of)?)
+            run.leave_out(ranked.fingerprint, record, &original, records.group_size(of)?)
         }
         outcome => {
             run.counts.unconfirmed += u64::from(outcome == Outcome::Kept { is_unconfirmed: true });
             // The record was counted before.
             let position = run.counts.records - 1;
             let features = records.features(position)?;
-            let size = records.cluster_size(position)?;
+            let size = records.group_size(position)?;
             run.keep(ranked.document(&record.key, &record.text, &features), record, size)
         }
     }

@@ -242,10 +242,10 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         &mut self,
         document: Document<'_, F>,
         record: &Record,
-        cluster_size: Option<u64>,
+        group_size: Option<u64>,
     ) -> Result<()> {
         self.counts.kept += 1;
-        let span = self.outputs.write(record, None, Some(document.fingerprint), None, cluster_size)?;
+        let span = self.outputs.write(record, None, Some(document.fingerprint), None, group_size)?;
         if !self.deduplicator.compares_own() {
             return Ok(());
         }
@@ -279,7 +279,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         fingerprint: F,
         record: &Record,
         of: &Original,
-        cluster_size: Option<u64>,
+        group_size: Option<u64>,
     ) -> Result<()> {
         self.counts.push_duplicate(of.similarity, of.is_copy);
         if self.job.collects_files && self.outputs.lists_files {
@@ -292,14 +292,14 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         }
         self.groups.push(&of.key, &of.key)?;
         if self.job.annotate {
-            self.outputs.write(record, None, Some(fingerprint), Some(of), cluster_size)?;
+            self.outputs.write(record, None, Some(fingerprint), Some(of), group_size)?;
         }
         // The file distinguishes two documents of one key.
         let key = match record.key == of.key {
             true => format!("{}#{}", record.key, record.number).into(),
             false => Cow::Borrowed(&*record.key),
         };
-        self.outputs.list_duplicate(&key, of, cluster_size)
+        self.outputs.list_duplicate(&key, of, group_size)
     }
 
     /// Counts a unit that is removed, and writes a line about it.

@@ -34,7 +34,7 @@ impl ParquetRow {
         let mut values = FieldValues::default();
         match self.value(&fields.text)? {
             ParquetValue::Text(text) => values.text = text.to_string(),
-            ParquetValue::Null if fields.missing != Missing::Raise => values.is_missing = true,
+            ParquetValue::Null if fields.missing != Missing::Error => values.is_missing = true,
             other => return Err(not_a_text(&fields.text, other.kind())),
         }
         if let Some(field) = &fields.key {

@@ -32,9 +32,9 @@ pub(in super::super) fn check_type(data_type: &DataType, nested: Nested) -> Resu
             fields.iter().try_for_each(|field| check_type(field.data_type(), Nested::Json))
         }
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => {
-            Err("has bytes, which are no text; --keep-fields leaves it out".into())
+            Err("has bytes, which are no text; --fields leaves it out".into())
         }
-        other => Err(format!("has the type {other}, which is not converted; --keep-fields leaves it out")),
+        other => Err(format!("has the type {other}, which is not converted; --fields leaves it out")),
     }
 }
 
