@@ -178,8 +178,8 @@ def check_clusters(rows: list[Any]) -> None:
     """A cluster is a kept row, and all rows that duplicate it."""
     sizes = Counter(row["group"] for row in rows)
     for row in rows:
-        assert row.cluster == (row.id if row.duplicate_of is None else row.duplicate_of)
-        assert row.group_size == sizes[row.cluster]
+        assert row["group"] == (row.id if row.duplicate_of is None else row.duplicate_of)
+        assert row.group_size == sizes[row["group"]]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -208,7 +208,7 @@ def test_the_same_as_on_one_machine(kind: Kind, session: SparkSession, tmp_path:
         assert {row.id: (row.distance, row.duplicate_of) for row in rows if row.duplicate_of is not None} == dropped
         sizes = Counter(row["group"] for row in rows)
         assert all(
-            row.cluster == (row.duplicate_of or row.id) and row.group_size == sizes[row.cluster] for row in rows
+            row["group"] == (row.duplicate_of or row.id) and row.group_size == sizes[row["group"]] for row in rows
         )
         kept = spark.dedup(df, keep="max:score", **options)
         assert kept.columns == df.columns

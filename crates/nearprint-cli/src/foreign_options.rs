@@ -21,7 +21,7 @@ const NAMES: [(&[&str], &str); 9] = [
     ),
     (
         &["num-perm", "num-perms", "permutations", "num-hashes", "bands", "num-bands", "rows"],
-        "--hash minhash:BxN,R has B bands of N bits with R MinHash values each",
+        "--recipe hash=minhash:BxN,R has B bands of N bits with R MinHash values each",
     ),
     (&["jobs", "workers", "num-workers", "num-proc", "processes", "cores"], "-j N is the number of threads"),
     (

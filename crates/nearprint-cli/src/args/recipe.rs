@@ -13,40 +13,21 @@ pub(crate) fn agree(one: &str, other: &str) -> bool {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {
-    /// How texts become fingerprints: minhash, simhash, simhash-py, seomoz-cpp, notebook, chinese,
-    /// cjk, exact, or a complete recipe in its printed form [default: minhash; simhash for
-    /// `fingerprint`, or with options that only simhashes have]
-    #[arg(long, value_name = "RECIPE")]
+    /// How texts become fingerprints: minhash, simhash, simhash-py, seomoz-cpp, notebook, chinese, cjk or exact, parts
+    /// as in 'tokens=char weights=one', or both. clean=STEPS: none, or some of html, nfc or nfkc, harakat, tatweel,
+    /// lower. tokens=: words (runs of \w; each Chinese, Japanese, Korean or Thai character), non-alpha (ASCII letters),
+    /// word (\w+ of Python), whitespace, space, char (letters and digits), jieba (Chinese words). stop=: none, english
+    /// (NLTK's list), the two letters of another language, or a file of words. join=: how the tokens of a feature are
+    /// joined, space, nothing or cyclic. short=: one, none or tokens, the features of a text with fewer tokens than
+    /// shingle. weights=: frequency, one, or tfidf:K (the K best words of jieba). hash=: xxh3, md5-be64, md5:B (its
+    /// lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R MinHash values each, and a sketch)
+    /// [default: minhash; simhash for `fingerprint`, or with parts that only simhashes have]
+    #[arg(long, value_name = "RECIPE", value_parser = values::recipe)]
     recipe: Option<String>,
-    /// Steps that clean a text first: none, or some of html, nfc or nfkc, harakat, tatweel, lower
-    #[arg(long, value_name = "STEPS")]
-    clean: Option<String>,
-    /// Tokenizer: words (runs of \w; each Chinese, Japanese, Korean or Thai character), non-alpha
-    /// (ASCII letters), word (\w+ of Python), whitespace, space (split at each space), char (letters
-    /// and digits), jieba (Chinese words)
-    #[arg(long, value_name = "TOKENS")]
-    tokens: Option<String>,
-    /// Stop words to drop: none; english (NLTK's list), or the two letters of another language: de, fr, ru,
-    /// …; or a file of words between white space. The recipe holds the words
-    #[arg(long, value_name = "WORDS", value_parser = values::stop_words)]
-    stop: Option<String>,
     /// Number of consecutive tokens in a feature; N,M with M from such a character on; N,L-M with
     /// all numbers from L to M; or all: the whole text is one
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
-    /// How the tokens of a feature are joined: space, nothing, or cyclic (a rolling hash)
-    #[arg(long, value_name = "HOW")]
-    join: Option<String>,
-    /// Features of a text with fewer tokens than --shingle: one feature, none, or its tokens
-    #[arg(long, value_name = "one|none|tokens")]
-    short: Option<String>,
-    /// Weight of a feature: frequency, one, or tfidf:K (the K best words of jieba)
-    #[arg(long, value_name = "WEIGHTS")]
-    weights: Option<String>,
-    /// Hash of a feature: xxh3, md5-be64, md5:B (its lowest B bits), jenkins; or minhash:BxN,R
-    /// instead of a simhash: B bands of N bits with R MinHash values each, and a sketch
-    #[arg(long, value_name = "HASH")]
-    hash: Option<String>,
     /// Width of a fingerprint in bits: 64, 128 or 256 [default: the width of the recipe]
     #[arg(long, value_name = "BITS")]
     width: Option<String>,
@@ -56,9 +37,9 @@ impl RecipeArgs {
     /// The recipe of the options: the named one or the default, with the parts that other options
     /// set.
     pub(crate) fn recipe(&self) -> Result<Recipe, Failure> {
-        match &self.recipe {
-            None => Ok(Recipe::of_parts(self.given_parts())?),
-            Some(named) => Ok(named.parse::<Recipe>()?.with(self.given_parts())?),
+        match self.named() {
+            None => Ok(Recipe::of_parts(self.given_parts()?)?),
+            Some(named) => Ok(named.parse::<Recipe>()?.with(self.given_parts()?)?),
         }
     }
 
@@ -67,8 +48,8 @@ impl RecipeArgs {
         &self,
         default: impl FnOnce() -> Result<Recipe, Failure>,
     ) -> Result<Recipe, Failure> {
-        let base = self.recipe.as_deref().map_or_else(default, |named| Ok(named.parse()?))?;
-        Ok(base.with(self.given_parts())?)
+        let base = self.named().map_or_else(default, |named| Ok(named.parse()?))?;
+        Ok(base.with(self.given_parts()?)?)
     }
 
     /// The recipe, if it is one for pictures.
@@ -76,10 +57,17 @@ impl RecipeArgs {
         self.recipe.as_deref()?.parse().ok()
     }
 
-    /// The parts that options set, by name.
-    pub(crate) fn given_parts(&self) -> impl Iterator<Item = (&str, &str)> {
-        let parts = self.parts().into_iter().chain([("width", &self.width)]);
-        parts.filter_map(|(part, value)| Some((part, value.as_deref()?)))
+    /// The recipe, if it has a name.
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.recipe.as_deref().filter(|line| matches!(Recipe::parts_alone(line), Ok(None)))
+    }
+
+    /// The parts that replace those of a recipe, by name.
+    pub(crate) fn given_parts(&self) -> Result<Vec<(&str, &str)>, Failure> {
+        let mut parts = self.recipe.as_deref().map_or(Ok(None), Recipe::parts_alone)?.unwrap_or_default();
+        let others = [("shingle", &self.shingle), ("width", &self.width)];
+        parts.extend(others.into_iter().filter_map(|(part, value)| Some((part, value.as_deref()?))));
+        Ok(parts)
     }
 
     /// The same, or `None` if no option but the width is given.
@@ -89,26 +77,12 @@ impl RecipeArgs {
 
     /// Whether an option other than the width is given.
     pub(crate) fn is_given(&self) -> bool {
-        self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some())
+        self.recipe.is_some() || self.shingle.is_some()
     }
 
     /// Whether any option is given.
     pub(crate) fn is_anything_given(&self) -> bool {
         self.is_given() || self.width.is_some()
-    }
-
-    /// The options that set parts of the recipe, without the width.
-    fn parts(&self) -> [(&'static str, &Option<String>); 8] {
-        [
-            ("clean", &self.clean),
-            ("tokens", &self.tokens),
-            ("stop", &self.stop),
-            ("shingle", &self.shingle),
-            ("join", &self.join),
-            ("short", &self.short),
-            ("weights", &self.weights),
-            ("hash", &self.hash),
-        ]
     }
 }
 
@@ -124,24 +98,15 @@ mod tests {
     }
 
     fn args(line: &str) -> RecipeArgs {
-        TestCli::try_parse_from(line.split(' ')).unwrap().recipe
+        TestCli::try_parse_from(line.split(' ').map(|word| word.replace('␣', " "))).unwrap().recipe
     }
 
     #[test]
-    fn every_part_has_a_flag() {
-        let whole: Recipe =
-            "clean=lower tokens=char stop=english shingle=3 join=nothing short=none weights=one \
-                             hash=xxh3 width=128"
-                .parse()
-                .unwrap();
-        let flags =
-            whole.to_string().split(' ').map(|part| format!("--{part}")).collect::<Vec<_>>().join(" ");
-        for name in Recipe::names().filter(|name| *name != "chinese") {
-            let line = format!("x --recipe {name} {flags}");
-            assert_eq!(args(&line).recipe().unwrap(), whole, "{name}");
-        }
-        let parts = args(&format!("x {flags}"));
-        assert_eq!(parts.given().unwrap().unwrap(), whole);
+    fn parts_are_of_the_named_recipe() {
+        let made = args("x --recipe cjk␣weights=one␣stop=english --shingle 2 --width 128").recipe().unwrap();
+        let expected = "cjk weights=one stop=english shingle=2 width=128".parse::<Recipe>().unwrap();
+        assert_eq!(made, expected);
+        assert_eq!(args("x --recipe tokens=char").recipe().unwrap(), "tokens=char".parse().unwrap());
     }
 
     #[test]
@@ -150,6 +115,8 @@ mod tests {
         assert_eq!(args("x --width 128").given().unwrap(), None);
         assert_eq!(args("x --recipe simhash").given().unwrap(), Some("simhash".parse().unwrap()));
         assert_eq!(args("x --width 128").recipe().unwrap(), "width=128".parse().unwrap());
-        assert!(matches!(args("x --hash sha1").recipe(), Err(Failure::Usage(why)) if why.contains("md5:B")));
+        assert!(
+            matches!(args("x --recipe hash=sha1").recipe(), Err(Failure::Usage(why)) if why.contains("md5:B"))
+        );
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn radix() -> impl TypedValueParser<Value = Radix> {
 }
 
 /// Reads stop words: what a recipe knows stays as it is; a language, or else a file, becomes a list of its words.
-pub(crate) fn stop_words(text: &str) -> Result<String, String> {
+fn stop_words(text: &str) -> Result<String, String> {
     let listed = |words: Vec<&str>| format!("list:{}", words.join(","));
     if matches!(text, "none" | "english") || text.starts_with("list:") {
         return Ok(text.to_string());
@@ -42,6 +42,15 @@ pub(crate) fn stop_words(text: &str) -> Result<String, String> {
     let words = fs::read_to_string(text)
         .map_err(|error| format!("no language that is known ({known}), and as a file: {error}"))?;
     Ok(listed(words.split_whitespace().collect()))
+}
+
+/// A recipe whose stop words are listed.
+pub(crate) fn recipe(line: &str) -> Result<String, String> {
+    let part = |part: &str| match part.strip_prefix("stop=") {
+        Some(words) => stop_words(words).map(|words| format!("stop={words}")),
+        None => Ok(part.to_string()),
+    };
+    Ok(line.split_whitespace().map(part).collect::<Result<Vec<_>, _>>()?.join(" "))
 }
 
 /// Parses a layout.

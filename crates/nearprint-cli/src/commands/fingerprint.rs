@@ -36,7 +36,7 @@ Examples:
   nearprint fingerprint pages.jsonl.gz --text-field body --key-field url
   nearprint fingerprint articles --recipe minhash --header | nearprint build articles.np -
   nearprint fingerprint *.jpg
-  nearprint fingerprint page.html --clean html,nfc,lower --shingle 3
+  nearprint fingerprint page.html --recipe clean=html,nfc,lower --shingle 3
   echo 'one two three' | nearprint fingerprint --recipe seomoz-cpp --explain
   printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features
   printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features --explain")]

@@ -24,7 +24,7 @@ use nearprint_text::recipe::Recipe;
 #[command(after_help = "\
 Examples:
   nearprint matrix a.txt b.txt c.txt
-  nearprint matrix *.txt --recipe notebook --hash md5:8 --format csv")]
+  nearprint matrix *.txt --recipe 'notebook hash=md5:8' --format csv")]
 pub(super) struct Args {
     /// Files of text, - for standard input
     #[arg(value_name = "FILE", required = true)]

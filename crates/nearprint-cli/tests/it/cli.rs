@@ -36,9 +36,10 @@ pub fn run(program: &str, folder: &Path, arguments: &[&str], input: &[u8]) -> Ou
     }
 }
 
-/// Runs `nearprint` with a command line split at spaces.
+/// Runs `nearprint` with a command line split at spaces, of which ␣ stands for one inside of a word.
 pub fn nearprint(folder: &Path, line: &str, input: &[u8]) -> Outcome {
-    let arguments: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+    let words: Vec<String> = line.split(' ').map(|word| word.replace('␣', " ")).collect();
+    let arguments: Vec<&str> = words.iter().map(|word| &**word).filter(|word| !word.is_empty()).collect();
     run(env!("CARGO_BIN_EXE_nearprint"), folder, &arguments, input)
 }
 

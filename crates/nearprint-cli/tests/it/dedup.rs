@@ -419,13 +419,13 @@ fn markup_may_divide_the_marker() {
     let pages: Vec<String> = (0..).zip(endings).map(|(id, ending)| page(id, ending)).collect();
     fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
     for (clean, kept) in [("html,lower", vec![0, 4]), ("lower", vec![0, 2, 3, 4])] {
-        let line = "dedup in.jsonl -o - --key-field id --recipe simhash -k 0 --cut-after 收录： --clean";
-        let out = succeeds(at, &format!("{line} {clean}"), b"");
+        let line = "dedup in.jsonl -o - --key-field id -k 0 --cut-after 收录： --recipe simhash␣clean=";
+        let out = succeeds(at, &format!("{line}{clean}"), b"");
         assert_eq!(out, kept.iter().map(|id| pages[*id].as_str()).collect::<String>(), "{clean}");
-        let out = succeeds(at, &format!("{line} {clean} --add text=c --fields id"), b"");
+        let out = succeeds(at, &format!("{line}{clean} --add text=c --fields id"), b"");
         assert_eq!(out.contains("two"), clean == "lower", "{out}");
     }
-    let line = "fingerprint in.jsonl --key-field id --clean html,lower --cut-after 收录：";
+    let line = "fingerprint in.jsonl --key-field id --recipe clean=html,lower --cut-after 收录：";
     let prints = succeeds(at, line, b"");
     let prints: Vec<&str> = prints.lines().map(|row| row.split('\t').next().unwrap()).collect();
     assert!(prints[1..4].iter().all(|print| *print == prints[0]) && prints[4] != prints[0], "{prints:?}");

@@ -24,7 +24,7 @@ fn documents_are_written_as_the_usual_script_does() {
         r#"{"_id":{"$oid":"5f1"},"title":"A \u003c B","text":"<p>One <b>TWO</b> three four</p>","n":1}"#;
     let again = page.replace("5f1", "5f2");
     fs::write(at.join("in.jsonl"), format!("{page}\r\n{again}\n")).unwrap();
-    let line = "dedup in.jsonl -o out.jsonl --key-field _id.$oid --clean html,nfc,lower --fields title,none \
+    let line = "dedup in.jsonl -o out.jsonl --key-field _id.$oid --recipe clean=html,nfc,lower --fields title,none \
                 --add key=old_id --add text=content --add fingerprint=fingerprint";
     succeeds(at, line, b"");
     let out = fs::read_to_string(at.join("out.jsonl")).unwrap();

@@ -51,9 +51,11 @@ fn regression_pages_are_known_by_name_beginning_and_recipe_for_each_command() {
             files.iter().zip(SCRIPTS).for_each(|(path, script)| write(path, &page(begin, script)));
             let is_named = end.to_ascii_lowercase().contains("htm");
             let is_begun = begin.starts_with('<') && (end.is_empty() || end == ".txt");
-            for (clean, is_page) in
-                [("", is_named || is_begun), ("--clean nfc,lower", false), ("--clean html,nfc,lower", true)]
-            {
+            for (clean, is_page) in [
+                ("", is_named || is_begun),
+                ("--recipe clean=nfc,lower", false),
+                ("--recipe clean=html,nfc,lower", true),
+            ] {
                 assert_eq!(near(at, end, clean), [is_page; 4], "{end} {begin} {clean}");
             }
             assert_eq!(near(at, end, "--similarity 1"), [false; 4], "{end} {begin}");

@@ -140,7 +140,7 @@ fn deduplication_remembers_bands() {
     for line in ["dedup first.jsonl -o out4 --db old.np", "dedup first.jsonl -o out5 --db bands.np"] {
         fails(at, line, b"", 2, &["has no recipe", "--recipe minhash --store keys"]);
     }
-    let given = "dedup first.jsonl -o out6 --db bands.np --recipe minhash --hash minhash:6x24,2";
+    let given = "dedup first.jsonl -o out6 --db bands.np --recipe minhash␣hash=minhash:6x24,2";
     fails(at, given, b"", 2, &["has no recipe"]);
 }
 
@@ -178,13 +178,13 @@ fn regression_parts_of_recipes_apply_to_the_recipe_of_the_database() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), format!("{{\"text\":\"{}\"}}\n", text(0, 50))).unwrap();
-    succeeds(at, "dedup in.jsonl -o out --db cyclic.np --recipe simhash --join cyclic", b"");
-    let again = nearprint(at, "dedup in.jsonl -o out --db cyclic.np --join cyclic", b"");
+    succeeds(at, "dedup in.jsonl -o out --db cyclic.np --recipe simhash␣join=cyclic", b"");
+    let again = nearprint(at, "dedup in.jsonl -o out --db cyclic.np --recipe join=cyclic", b"");
     assert!(again.code == 0 && again.err.contains("already complete"), "{}", again.err);
     succeeds(at, "dedup in.jsonl -o out2 --db chinese.np --recipe chinese", b"");
-    succeeds(at, "dedup in.jsonl -o out2 --db chinese.np --weights tfidf:30", b"");
+    succeeds(at, "dedup in.jsonl -o out2 --db chinese.np --recipe weights=tfidf:30", b"");
     // Alone, such a part means a simhash.
-    succeeds(at, "dedup in.jsonl -o out3 --db other.np --join cyclic", b"");
+    succeeds(at, "dedup in.jsonl -o out3 --db other.np --recipe join=cyclic", b"");
     assert!(succeeds(at, "stats other.np", b"").contains("width\t64\n"));
 }
 
@@ -194,7 +194,7 @@ fn regression_what_is_no_minhash_is_not_compared_or_made_as_one() {
     let at = home.path();
     fs::write(at.join("empty.txt"), "").unwrap();
     fs::write(at.join("marks.txt"), "--\n").unwrap();
-    for recipe in ["--recipe minhash", "--hash minhash:6x16,2"] {
+    for recipe in ["--recipe minhash", "--recipe hash=minhash:6x16,2"] {
         fails(at, &format!("fingerprint --features {recipe}"), b"0x25\t3\n", 2, &["--features", "simhashes"]);
     }
     let zero = format!("0x{:064}", 0);

@@ -59,16 +59,16 @@ fn stop_words_are_those_of_a_language_or_a_file() {
     let at = home.path();
     let (with, without) = ("Der Hund und die Katze waren nicht im Haus", "hund katze haus");
     let print = |options: &str, text: &str| succeeds(at, &format!("fingerprint {options}"), text.as_bytes());
-    assert_eq!(print("--stop de", with), print("", without));
-    assert_ne!(print("--stop fr", with), print("", without));
+    assert_eq!(print("--recipe stop=de", with), print("", without));
+    assert_ne!(print("--recipe stop=fr", with), print("", without));
     fs::write(at.join("words.txt"), "der und\ndie waren\n\tnicht im die\n").unwrap();
-    assert_eq!(print("--stop words.txt", with), print("", without));
-    assert_eq!(print("--stop none", with), print("", with));
+    assert_eq!(print("--recipe stop=words.txt", with), print("", without));
+    assert_eq!(print("--recipe stop=none", with), print("", with));
     let english = "the dog and a cat";
-    assert_eq!(print("--stop english", english), print("--stop en", english));
+    assert_eq!(print("--recipe stop=english", english), print("--recipe stop=en", english));
 
     // The recipe holds the words: it means the same where the file is not.
-    let explained = print("--stop words.txt --explain", with);
+    let explained = print("--recipe stop=words.txt --explain", with);
     let recipe = explained.lines().find_map(|line| line.strip_prefix("recipe\t")).unwrap();
     assert!(recipe.contains(" stop=list:der,die,im,nicht,und,waren "), "{recipe}");
     let line = ["fingerprint", "--recipe", recipe];
@@ -82,9 +82,9 @@ fn stop_words_are_those_of_a_language_or_a_file() {
         [("nowhere", "de, "), ("long.txt", "a recipe holds 3800"), ("empty.txt", "single commas")]
     {
         fs::write(at.join("empty.txt"), "\n").unwrap();
-        fails(at, &format!("fingerprint --stop {words}"), b"x", 2, &[message]);
+        fails(at, &format!("fingerprint --recipe stop={words}"), b"x", 2, &[message]);
     }
-    assert_eq!(print("--stop commas.txt", "a b c d"), print("", "d"));
+    assert_eq!(print("--recipe stop=commas.txt", "a b c d"), print("", "d"));
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn a_distance_is_one_of_the_bits_that_are_compared() {
     let at = home.path();
     fs::write(at.join("a.txt"), "one two three four").unwrap();
     fs::write(at.join("b.txt"), "five six seven eight").unwrap();
-    let compared = nearprint(at, "compare a.txt b.txt --recipe notebook --hash md5:8", b"");
+    let compared = nearprint(at, "compare a.txt b.txt --recipe notebook␣hash=md5:8", b"");
     assert!(compared.err.contains("of 8 bits differ"), "{}", compared.err);
-    let json = nearprint(at, "compare a.txt b.txt --recipe notebook --hash md5:8 --format json", b"").out;
+    let json = nearprint(at, "compare a.txt b.txt --recipe notebook␣hash=md5:8 --format json", b"").out;
     assert!(json.contains("\"bits\":8,"), "{json}");
 }
 
@@ -124,7 +124,7 @@ fn options_of_other_programs_get_a_hint() {
     let at = home.path();
     for (line, hint) in [
         ("dedup a.jsonl --threshold 0.8", "--similarity S"),
-        ("scan . --num_perm 128", "--hash minhash:BxN,R"),
+        ("scan . --num_perm 128", "hash=minhash:BxN,R"),
         ("pairs a.np --hamming-distance=3", "-k K"),
         ("dedup a.jsonl --ngram 5", "--shingle N"),
         ("dedup a.jsonl --num-proc 4", "-j N"),

@@ -52,8 +52,8 @@ fn the_tools_people_come_from_agree() {
     let at = home.path();
     let line = "fingerprint fish.txt --recipe notebook";
     assert_eq!(succeeds(at, line, b""), "0xcd60217a4e5e1145561b8944e25c98a5\tfish.txt\n");
-    assert_eq!(succeeds(at, &format!("{line} --hash md5:8"), b""), "165\tfish.txt\n");
-    assert_eq!(succeeds(at, &format!("{line} --hash md5:8 --clean none"), b""), "167\tfish.txt\n");
+    assert_eq!(succeeds(at, &format!("{line}␣hash=md5:8"), b""), "165\tfish.txt\n");
+    assert_eq!(succeeds(at, &format!("{line}␣hash=md5:8␣clean=none"), b""), "167\tfish.txt\n");
     assert_eq!(succeeds(at, "fingerprint --recipe seomoz-cpp", b"one two three"), "3269038531388101654\t-\n");
     let hashes = ["a b c d", "b c d e"].map(|window| unsigned_hash(window.as_bytes()));
     assert_eq!(
@@ -94,7 +94,7 @@ fn regression_numbers_are_no_words_of_which_hashes_are_made() {
 #[test]
 fn regression_narrow_hashes_have_as_many_bits_in_an_explanation() {
     let home = home_with(&[]);
-    let out = succeeds(home.path(), "fingerprint --recipe notebook --hash md5:8 --explain", b"one two three");
+    let out = succeeds(home.path(), "fingerprint --recipe notebook␣hash=md5:8 --explain", b"one two three");
     assert_eq!(out.lines().filter(|line| line.starts_with("bit ")).count(), 8, "{out}");
     assert!(out.contains("\nbit 7\tsum ") && out.contains("\nbit 0\tsum "), "{out}");
 }
@@ -169,9 +169,9 @@ fn what_cannot_be_done_is_refused() {
     for (line, words) in [
         ("fingerprint a.txt --recipe nonesuch", "seomoz-cpp"),
         ("fingerprint a.txt --shingle 0", "1 to 1000"),
-        ("fingerprint a.txt --tokens unicode", "words"),
-        ("fingerprint a.txt --hash md5:200", "1 to 128"),
-        ("fingerprint a.txt --weights tfidf:30", "jieba"),
+        ("fingerprint a.txt --recipe tokens=unicode", "words"),
+        ("fingerprint a.txt --recipe hash=md5:200", "1 to 128"),
+        ("fingerprint a.txt --recipe weights=tfidf:30", "jieba"),
         ("fingerprint a.txt --recipe seomoz-cpp --width 128", "jenkins"),
         ("fingerprint a.txt --width 512", "256"),
         ("fingerprint a.txt --explain --format json", "--format"),
@@ -271,7 +271,7 @@ fn a_matrix_holds_all_distances() {
     let lower = FISH.to_lowercase();
     let home = home_with(&[("a,1.txt", FISH), ("b.txt", &lower), ("c.txt", FISH)]);
     let at = home.path();
-    let line = "matrix a,1.txt b.txt c.txt --recipe notebook --hash md5:8 --clean none";
+    let line = "matrix a,1.txt b.txt c.txt --recipe notebook␣hash=md5:8␣clean=none";
     assert_eq!(
         succeeds(at, line, b""),
         "\ta,1.txt\tb.txt\tc.txt\na,1.txt\t0\t1\t0\nb.txt\t1\t0\t1\nc.txt\t0\t1\t0\n"

@@ -320,6 +320,11 @@ fn the_recommended_options_are_those_of_dedup() {
         for words in ["recall", "95 %", "us of CPU a document", "bytes a row"] {
             assert!(rest.contains(words), "{rest}");
         }
+        // As a shell reads it.
+        let quoted = pasted.split('\'').enumerate();
+        let word =
+            |(at, part): (usize, &str)| if at % 2 == 1 { part.replace(' ', "␣") } else { part.into() };
+        let pasted: String = quoted.map(word).collect();
         let dedup = format!("dedup in.jsonl -o out.jsonl --key-field key {pasted}");
         assert_eq!(nearprint(at, &dedup, b"").code, 0, "{dedup}");
     }
@@ -348,10 +353,10 @@ fn what_is_tried_can_be_chosen() {
         [
             "--shingle 2 --recipe simhash -",
             "--shingle 2 --recipe simhash jaccard:0.7",
-            "--shingle 2 --recipe minhash --hash minhash:6x16,2 -",
-            "--shingle 2 --recipe minhash --hash minhash:6x16,2 jaccard:0.7",
-            "--shingle 2 --recipe minhash --hash minhash:8x16,3 -",
-            "--shingle 2 --recipe minhash --hash minhash:8x16,3 jaccard:0.7",
+            "--shingle 2 --recipe 'minhash hash=minhash:6x16,2' -",
+            "--shingle 2 --recipe 'minhash hash=minhash:6x16,2' jaccard:0.7",
+            "--shingle 2 --recipe 'minhash hash=minhash:8x16,3' -",
+            "--shingle 2 --recipe 'minhash hash=minhash:8x16,3' jaccard:0.7",
         ]
     );
     assert_eq!(
@@ -400,7 +405,7 @@ fn similarities_stand_for_their_k() {
             nearprint(
                 home.path(),
                 &format!(
-                    "dedup pages.jsonl -o - --key-field url --hash minhash:8x16,2 {near} --duplicates d"
+                    "dedup pages.jsonl -o - --key-field url --recipe hash=minhash:8x16,2 {near} --duplicates d"
                 ),
                 b"",
             );
@@ -430,11 +435,11 @@ fn borders_of_what_was_tried_are_warned_of() {
         assert!(!warnings(quiet).iter().any(|line| line.contains("--shingle")), "{quiet}");
     }
     let one_split = "--recipe minhash --shingles 3 --similarity 0.3 --bands 6x16,1";
-    assert!(!warnings(one_split).iter().any(|line| line.contains("--hash")), "nothing else was tried");
+    assert!(!warnings(one_split).iter().any(|line| line.contains("hash=")), "nothing else was tried");
     let bands = warnings(
         "--recipe minhash --shingles 3 --similarity 0.3 --bands 6x16,1 --bands 4x16,4 --goal recall:1",
     );
-    assert!(bands.iter().any(|line| line.contains("--hash minhash:6x16,1 finds pairs from")), "{bands:?}");
+    assert!(bands.iter().any(|line| line.contains("hash=minhash:6x16,1 finds pairs from")), "{bands:?}");
     // Of 300 documents with two texts, 22,350 pairs are equal: more than are confirmed beyond k = 0.
     let line = |at| format!("{{\"g\":\"all\",\"text\":\"one two three four {}\"}}\n", at % 2);
     fs::write(at.join("in.jsonl"), (0..300).map(line).collect::<String>()).unwrap();

@@ -21,7 +21,7 @@ use crate::error::{Error, InputSetProblem, Result};
 const SKIPPED_FOLDERS: [&str; 3] = [".git", ".hg", ".svn"];
 
 /// Which files below a folder are documents. A file that is named itself always is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FolderRules {
     /// Includes what [`IGNORED_NAMES`](Self::IGNORED_NAMES), `.gitignore` and `.ignore` name.
@@ -33,12 +33,6 @@ pub struct FolderRules {
     pub extensions: Vec<String>,
     /// Files, and folders all of whose files are left out, because they are read as something else.
     pub read_elsewhere: Vec<PathBuf>,
-}
-
-impl Default for FolderRules {
-    fn default() -> Self {
-        Self { no_ignore: false, exclude: Vec::new(), extensions: Vec::new(), read_elsewhere: Vec::new() }
-    }
 }
 
 impl FolderRules {

@@ -127,6 +127,16 @@ impl Recipe {
         Self::named(if is_simhash { "simhash" } else { Self::DEFAULT })?.with(parts)
     }
 
+    /// The parts of a line that begins with none of the names: of what they replace parts is for others to say. `None`
+    /// if it begins with a name.
+    ///
+    /// # Errors
+    /// [`RecipeError`] for a word that is no pair of a name and a value.
+    pub fn parts_alone(line: &str) -> Result<Option<Vec<(&str, &str)>>, RecipeError> {
+        let has_name = line.split_whitespace().next().is_none_or(|first| !first.contains('='));
+        if has_name { Ok(None) } else { pairs(line).map(Some) }
+    }
+
     /// The recipe with some parts replaced, each a pair of name and value. A `hash` that does not
     /// support the width changes it, unless `width` is among the parts.
     ///
@@ -412,11 +422,13 @@ impl FromStr for Recipe {
 
     fn from_str(text: &str) -> Result<Self, RecipeError> {
         let text = text.trim();
-        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        if first.contains('=') {
-            return Self::of_parts(pairs(text)?);
+        match Self::parts_alone(text)? {
+            Some(parts) => Self::of_parts(parts),
+            None => {
+                let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+                Self::named(name)?.with(pairs(rest)?)
+            }
         }
-        Self::named(first)?.with(pairs(rest)?)
     }
 }
 

@@ -34,7 +34,7 @@ use records::TwoRecords;
 #[command(after_help = "\
 Examples:
   nearprint compare old.txt new.txt --similarity 0.7
-  nearprint compare page-1.html page-2.html --clean html,nfc,lower
+  nearprint compare page-1.html page-2.html --recipe clean=html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
   nearprint compare photo.jpg smaller.png
   nearprint compare --key pages.jsonl:1 --key pages.jsonl:2 pages.jsonl

@@ -149,10 +149,10 @@ pub(super) struct Args {
     /// --store texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
-    /// What is stored with the key of each kept document, and decides about documents with near fingerprints: features
-    /// (the exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, also for a later
-    /// --similarity contained:S or edit:S), or only keys (fingerprints estimate the similarity) [default: what
-    /// --db stores, else features for MinHash]
+    /// Store this with the key of each kept document. It decides about documents with near fingerprints: features (the
+    /// exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, also for a later --confirm),
+    /// hashes of texts (fingerprints estimate the similarity, and copies are known) or keys (copies are not known)
+    /// [default: what --db stores, else features for MinHash]
     #[arg(long, value_name = "WHAT", conflicts_with = "k", help_heading = "Duplicate options")]
     store: Option<Evidence>,
     /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): raise is an
@@ -259,10 +259,11 @@ impl Args {
         let output = self.output.take().unwrap_or_else(|| NULL_DEVICE.into());
         let mut job =
             FileJob::with_defaults(std::mem::take(&mut self.inputs), output, self.writer.options(global))?;
-        for (name, values) in self.given.of(FileJob::names()) {
+        for (name, values) in self.given.of(FileJob::names().filter(|name| *name != "recipe")) {
             job.set(name, &values)?;
         }
-        for (part, value) in self.recipe.given_parts() {
+        let recipe = self.recipe.named().map(|named| ("recipe", named));
+        for (part, value) in recipe.into_iter().chain(self.recipe.given_parts()?) {
             job.set(part, &[value.into()])?;
         }
         job.nul_ended |= !is_listed;

@@ -313,13 +313,13 @@ mod tests {
                 if checks.get() == fails_at { Err(Error::Interrupted) } else { Ok(()) }
             })
         };
-        // The three duplicates, the same again, and the four documents.
-        for fails_at in 1..=10 {
+        // The header and the three duplicates, the same again, and the four documents.
+        for fails_at in 1..=12 {
             let error = write(fails_at).unwrap_err();
             assert!(matches!(error, nearprint_text::Error::Engine(Error::Interrupted)), "{error}");
             assert!(!at("page.html").exists() && checks.get() == fails_at);
         }
-        write(11).unwrap();
-        assert!(at("page.html").exists() && checks.get() == 10);
+        write(13).unwrap();
+        assert!(at("page.html").exists() && checks.get() == 12);
     }
 }

@@ -43,5 +43,5 @@ fn bands_border(tried: &Tried, best: &Candidate) -> Option<String> {
         (false, true) => "highest: fewer bands, or more values in each, find fewer pairs",
         _ => return None,
     };
-    Some(format!("--hash {} finds pairs from a similarity of {of_best:.2} on, the {found}", best.hash()))
+    Some(format!("hash={} finds pairs from a similarity of {of_best:.2} on, the {found}", best.hash()))
 }

@@ -6,7 +6,7 @@ use nearprint_text::tune::Cost;
 
 /// The recipes that are tried if no option names one.
 const DEFAULT_RECIPES: [&str; 2] = ["simhash", "minhash"];
-/// The bands that are then tried, as in `--hash minhash:6x16,2`.
+/// The bands that are then tried, as in `hash=minhash:6x16,2`.
 const DEFAULT_BANDS: [&str; 6] = ["6x16,1", "6x16,2", "6x24,2", "8x16,3", "10x14,3", "10x16,2"];
 const DEFAULT_SHINGLES: std::ops::RangeInclusive<usize> = 1..=5;
 
@@ -28,8 +28,10 @@ impl Candidate {
             let differing = line.split(' ').zip(base_line.split(' ')).filter(|(part, base)| part != base);
             let parts: Vec<(&str, &str)> = differing.filter_map(|(part, _)| part.split_once('=')).collect();
             let is_same = base.with(parts.iter().copied()).is_ok_and(|made| made == *recipe);
-            let flags: String = parts.iter().map(|(part, value)| format!(" --{part} {value}")).collect();
-            is_same.then_some((parts.len(), format!("--shingle {shingle}{distance} --recipe {name}{flags}")))
+            let flags: String = parts.iter().map(|(part, value)| format!(" {part}={value}")).collect();
+            let quote = if parts.is_empty() { "" } else { "'" };
+            let options = format!("--shingle {shingle}{distance} --recipe {quote}{name}{flags}{quote}");
+            is_same.then_some((parts.len(), options))
         };
         let (_, options) =
             Recipe::names().filter_map(named).min_by_key(|(parts, _)| *parts).unwrap_or_default();
@@ -40,7 +42,7 @@ impl Candidate {
     pub(super) fn name(&self) -> String {
         let options = self.options("");
         let name = options.split_once("--recipe ").map_or("", |(_, name)| name);
-        name.replace("minhash --hash minhash:", "minhash:")
+        name.trim_matches('\'').replace("minhash hash=minhash:", "minhash:")
     }
 
     /// The part `hash` of the recipe.
@@ -134,13 +136,13 @@ mod tests {
         assert_eq!(
             lines(Some("minhash"), &[3], &["8x16,3", "6x16,2", "8x16,3"]),
             [
-                "--shingle 3 --recipe minhash --hash minhash:6x16,2",
-                "--shingle 3 --recipe minhash --hash minhash:8x16,3"
+                "--shingle 3 --recipe 'minhash hash=minhash:6x16,2'",
+                "--shingle 3 --recipe 'minhash hash=minhash:8x16,3'"
             ]
         );
         let own = "simhash clean=nfc,lower tokens=char join=nothing weights=one width=128";
         let options = &lines(Some(own), &[4], &[])[0];
-        assert_eq!(options, "--shingle 4 --recipe cjk --weights one --width 128");
+        assert_eq!(options, "--shingle 4 --recipe 'cjk weights=one width=128'");
         assert_eq!(lines(Some("chinese"), &[], &[]), ["--shingle 1 --recipe chinese"]);
         assert_eq!(lines(None, &[], &[]).len(), 5 + 5 * 6);
         assert_eq!(
@@ -154,7 +156,7 @@ mod tests {
         let name = |recipe: &str| Candidate { recipe: recipe.parse().unwrap(), shingle: 2 }.name();
         assert_eq!(name("minhash shingle=2"), "minhash");
         assert_eq!(name("minhash shingle=2 hash=minhash:8x16,3"), "minhash:8x16,3");
-        assert_eq!(name("cjk shingle=2 width=128"), "cjk --width 128");
+        assert_eq!(name("cjk shingle=2 width=128"), "cjk width=128");
     }
 
     #[test]

@@ -128,8 +128,8 @@ impl DedupOptions {
         OPTIONS.iter().map(|(name, _)| *name).chain(["recipe"])
     }
 
-    /// Sets an option by its name, that of the field. What it has replaces what it had; a `recipe` is then
-    /// [required](Self::require_recipe). The name may also be that of a [part](Recipe::with) of the recipe, which
+    /// Sets an option by its name, that of the field. What it has replaces what it had; a `recipe` with a name is then
+    /// [required](Self::require_recipe), and one without sets its parts. The name may also be that of a [part](Recipe::with) of the recipe, which
     /// replaces the part of the recipe that is used.
     ///
     /// # Errors
@@ -141,8 +141,16 @@ impl DedupOptions {
         }
         let value = || values::text(values).map_err(|why| Error::setting(name, why));
         if name == "recipe" {
-            self.recipe = value()?.parse()?;
-            (self.require_recipe, self.is_default_recipe) = (true, false);
+            let line = value()?;
+            match Recipe::parts_alone(line)? {
+                Some(parts) => {
+                    parts.into_iter().try_for_each(|(part, value)| self.set(part, &[value.into()]))?
+                }
+                None => {
+                    self.recipe = line.parse()?;
+                    (self.require_recipe, self.is_default_recipe) = (true, false);
+                }
+            }
             return Ok(());
         }
         if !Recipe::part_names().any(|part| part == name) {
