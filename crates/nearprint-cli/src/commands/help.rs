@@ -11,7 +11,7 @@ use crate::terminal::output::OutputStream;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Files and images in folders", &["scan", "prune", "undo"]),
     ("Records: JSON lines, CSV, TSV, Parquet, or a text per file", &["dedup", "decontaminate", "tune"]),
-    ("Texts and fingerprints", &["compare", "matrix", "fingerprint"]),
+    ("Texts and fingerprints", &["compare", "fingerprint"]),
     (
         "Databases of fingerprints",
         &["build", "create", "add", "delete", "query", "pairs", "clusters", "export", "stats", "explain"],

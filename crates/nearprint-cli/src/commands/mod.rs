@@ -18,7 +18,6 @@ mod fingerprint;
 mod help;
 mod ingest;
 mod man;
-mod matrix;
 mod pairs;
 mod prune;
 mod query;
@@ -69,7 +68,6 @@ enum Command {
     Repair(repair::Args),
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
-    Matrix(matrix::Args),
     Dedup(Box<dedup::Args>),
     Decontaminate(decontaminate::Args),
     Tune(Box<tune::Args>),
@@ -110,7 +108,6 @@ impl Cli {
             Command::Repair(args) => args.run(global),
             Command::Fingerprint(args) => args.run(global),
             Command::Compare(args) => args.run(global),
-            Command::Matrix(args) => args.run(global),
             Command::Dedup(args) => args.run(global),
             Command::Decontaminate(args) => args.run(global),
             Command::Tune(args) => args.run(global),

@@ -25,13 +25,13 @@ pub(crate) fn refuse_databases(command: &str, paths: &[PathBuf]) -> Result<(), F
 }
 
 /// Refuses one file of records alone, where files are compared.
-pub(crate) fn refuse_lone_records(paths: &[PathBuf]) -> Result<(), Failure> {
+pub(crate) fn refuse_lone_records(command: &str, paths: &[PathBuf]) -> Result<(), Failure> {
     let [path] = paths else { return Ok(()) };
     match look_at(path)?.map(|found| found.kind) {
         Some(Kind::Records(records)) if records != Records::Json => {
             let (path, name) = (path.display(), records.name());
             Err(Failure::OtherCommand {
-                why: format!("{path} is one file of {name}, and `scan` compares files"),
+                why: format!("{path} is one file of {name}, and `{command}` compares files"),
                 hint: format!("`nearprint dedup {path} -o OUT` compares its records"),
             })
         }

@@ -151,7 +151,7 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let distance = |a: usize, b: usize| prints[a].distance(prints[b]);
     let table =
-        succeeds(at, &format!("matrix {} --recipe simhash --width {}", names.join(" "), F::BITS), b"");
+        succeeds(at, &format!("compare {} --recipe simhash --width {}", names.join(" "), F::BITS), b"");
     let expected: String = (0..6)
         .map(|a| (0..6).fold(names[a].clone(), |row, b| format!("{row}\t{}", distance(a, b))) + "\n")
         .collect();

@@ -68,7 +68,7 @@ fn regression_commands_find_nothing_near_texts_without_features() {
     assert_eq!(outcome.out, "2 copies\t12\ta\n", "copies are shown whatever is compared");
     assert!(outcome.err.contains("4 of fewer than 1 tokens or 1 features"), "{}", outcome.err);
 
-    let matrix = succeeds(at, &format!("matrix d/a d/b d/copy {recipe}"), b"");
+    let matrix = succeeds(at, &format!("compare d/a d/b d/copy {recipe}"), b"");
     let cells: Vec<u32> =
         matrix.lines().nth(1).unwrap().split('\t').skip(1).map(|cell| cell.parse().unwrap()).collect();
     assert!(cells[0] == 0 && cells[1] > 8 && cells[2] == 0, "{matrix}");

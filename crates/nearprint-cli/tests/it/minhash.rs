@@ -39,7 +39,7 @@ fn texts_are_compared_by_their_sketches() {
     assert_eq!(nearprint(at, "compare one.txt other.txt -k 96", b"").code, 6, "no band is equal");
     assert_eq!(nearprint(at, "compare one.txt near.txt --similarity 1", b"").code, 6);
     assert_eq!(nearprint(at, "compare one.txt near.txt --similarity 0.8", b"").code, 0);
-    let table = succeeds(at, "matrix one.txt near.txt other.txt", b"");
+    let table = succeeds(at, "compare one.txt near.txt other.txt", b"");
     assert!(table.contains(&format!("one.txt\t0\t{near}\t{far}\n")), "{table}");
     assert_eq!(
         succeeds(at, "scan one.txt near.txt other.txt", b""),

@@ -71,7 +71,7 @@ fn texts_that_a_program_writes_are_near_and_copies_are_equal_bytes() {
     assert_eq!((exact_of("b.pdf").as_deref(), lines.lines().count()), (Some("false"), 3), "{lines}");
     let out = succeeds(at, &format!("compare docs/a.pdf docs/b.pdf {pre} --format json"), b"");
     assert!(out.contains("\"similarity\":1"), "{out}");
-    for command in ["fingerprint docs/a.pdf docs/note.txt", "matrix docs/a.pdf docs/note.txt"] {
+    for command in ["fingerprint docs/a.pdf docs/note.txt", "compare docs/a.pdf docs/note.txt --format csv"] {
         let out = succeeds(at, &format!("{command} {pre}"), b"");
         assert!(out.contains("a.pdf"), "{command}: {out}");
     }

@@ -42,7 +42,7 @@ const PRINTING: [&str; 18] = [
     "fingerprint a.txt",
     "compare a.txt a.txt",
     "compare a.txt b.txt",
-    "matrix prints.txt",
+    "compare a.txt b.txt prints.txt",
     "scan a.txt a.txt --min-words 1",
     "dedup in.jsonl -o -",
     "decontaminate in.jsonl --against b.txt -o -",

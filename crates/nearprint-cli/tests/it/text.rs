@@ -179,15 +179,17 @@ fn what_cannot_be_done_is_refused() {
         ("compare a.txt a.txt -k 65 --recipe simhash", "at most 64"),
         ("compare a.txt a.txt -k 129", "96 bits"),
         ("compare - -", "standard input"),
-        ("matrix", "<FILE>"),
-        ("matrix a.txt --format xml", "tsv"),
+        ("compare a.txt a.txt --format xml", "tsv"),
+        ("compare a.txt a.txt a.txt -k 3", "two inputs"),
         ("fingerprint a.txt --key-field url", "plain text has no fields"),
         ("fingerprint - p.jsonl", "all inputs of one run have to be of one kind"),
         ("compare . a.txt", "two texts"),
     ] {
         fails(at, line, b"", 2, &[words]);
     }
-    for line in ["fingerprint none.txt", "compare a.txt none.txt", "matrix a.txt none.txt", "compare 1 x"] {
+    for line in
+        ["fingerprint none.txt", "compare a.txt none.txt", "compare a.txt a.txt none.txt", "compare 1 x"]
+    {
         fails(at, line, b"", 1, &["cannot open"]);
     }
 }
@@ -271,7 +273,7 @@ fn a_matrix_holds_all_distances() {
     let lower = FISH.to_lowercase();
     let home = home_with(&[("a,1.txt", FISH), ("b.txt", &lower), ("c.txt", FISH)]);
     let at = home.path();
-    let line = "matrix a,1.txt b.txt c.txt --recipe notebook␣hash=md5:8␣clean=none";
+    let line = "compare a,1.txt b.txt c.txt --recipe notebook␣hash=md5:8␣clean=none";
     assert_eq!(
         succeeds(at, line, b""),
         "\ta,1.txt\tb.txt\tc.txt\na,1.txt\t0\t1\t0\nb.txt\t1\t0\t1\nc.txt\t0\t1\t0\n"
@@ -284,8 +286,8 @@ fn a_matrix_holds_all_distances() {
         succeeds(at, &format!("{line} --format json"), b""),
         "{\"files\":[\"a,1.txt\",\"b.txt\",\"c.txt\"],\"distances\":[[0,1,0],[1,0,1],[0,1,0]]}\n"
     );
-    let wide = "matrix a,1.txt b.txt --recipe notebook";
-    assert!(succeeds(at, wide, b"").ends_with("b.txt\t0\t0\n"), "lower case");
+    let wide = "compare a,1.txt b.txt --recipe notebook --format csv";
+    assert!(succeeds(at, wide, b"").ends_with("b.txt,0,0\n"), "lower case");
 }
 
 #[test]

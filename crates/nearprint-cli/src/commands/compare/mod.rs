@@ -1,5 +1,6 @@
 //! `nearprint compare`
 
+mod matrix;
 mod records;
 
 use std::io::{self, IsTerminal, Write};
@@ -7,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{DecodingArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::{UnusualDocuments, for_each_text};
+use crate::input::refused::refuse_databases;
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
 use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::ResultFormat;
 use crate::terminal::without_controls;
 use crate::words::{Change, Folded, differences, folded};
+use matrix::{Matrix, TableFormat};
 use nearprint::Width;
 use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::{Kind, Records, look_at};
@@ -30,6 +32,10 @@ use records::TwoRecords;
 /// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe is a
 /// recipe of MinHash. Pictures are compared by PDQ, or with --recipe dhash or phash. With --key twice, A is a file of
 /// records or a database that keeps texts, and two of its texts are compared.
+///
+/// Of three inputs or more, or with --format csv, prints a table with a row and a column for each file, in the given
+/// order. Each cell is a distance. A text without a feature of the recipe has the largest distance from all others,
+/// unless their tokens are the same. The exit code is then 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,6 +43,7 @@ Examples:
   nearprint compare page-1.html page-2.html --recipe clean=html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
   nearprint compare photo.jpg smaller.png
+  nearprint compare *.txt --format csv
   nearprint compare --key pages.jsonl:1 --key pages.jsonl:2 pages.jsonl
   nearprint compare 0x1f3a 0x1f3b")]
 pub(super) struct Args {
@@ -44,9 +51,9 @@ pub(super) struct Args {
     /// database
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The other text, picture or fingerprint
+    /// The other text, picture or fingerprint, or several texts or pictures
     #[arg(value_name = "B", required_unless_present = "keys", conflicts_with = "keys")]
-    b: Option<PathBuf>,
+    others: Vec<PathBuf>,
     /// Compare the records of A with these two keys
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
@@ -66,7 +73,7 @@ pub(super) struct Args {
     context: usize,
     /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: ResultFormat,
+    format: TableFormat,
     #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]
@@ -77,9 +84,10 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let (recipe, compared) = match &self.b {
-            Some(b) => self.compared(b, global)?,
-            None => self.compared_records(global)?,
+        let (recipe, compared) = match &*self.others {
+            [] => self.compared_records(global)?,
+            [b] if self.format != TableFormat::Csv => self.compared(b, global)?,
+            _ => return self.print_matrix(global),
         };
         match self.print(&compared, global) {
             // The exit code is a result too.
@@ -89,6 +97,25 @@ impl Args {
         let report = || self.report_of(&compared, recipe);
         self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
         if compared.verdict.is_near() { Ok(()) } else { Err(Failure::NotNearDuplicates) }
+    }
+
+    /// Prints the distances between all inputs.
+    fn print_matrix(&self, global: GlobalArgs) -> Result<(), Failure> {
+        let of_two = [
+            (self.words, "--words"),
+            (self.report.path().is_some(), "--report"),
+            (self.near.is_given(), "a limit of nearness"),
+        ];
+        if let Some((_, option)) = of_two.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage(format!(
+                "{option} is for two inputs; of several, distances are printed"
+            )));
+        }
+        let inputs = [std::slice::from_ref(&self.a), &self.others].concat();
+        refuse_databases("compare", &inputs)?;
+        refuse_lines(&inputs)?;
+        Matrix { inputs: &inputs, format: self.format, decoding: &self.decoding, recipe: &self.recipe }
+            .print(global)
     }
 
     /// What was found about two inputs, with the name of the recipe.
@@ -125,9 +152,9 @@ impl Args {
 
     /// What the inputs are called.
     fn names(&self) -> [String; 2] {
-        match (&self.b, &*self.keys) {
+        match (self.others.first(), &*self.keys) {
             (None, [first, second]) => [first.clone(), second.clone()],
-            (b, _) => [self.a.as_path(), b.as_deref().unwrap_or(Path::new("-"))]
+            (b, _) => [self.a.as_path(), b.map_or(Path::new("-"), PathBuf::as_path)]
                 .map(|path| path.to_string_lossy().into_owned()),
         }
     }
@@ -139,7 +166,7 @@ impl Args {
         let is_terminal = io::stdout().is_terminal();
         let mut out = OutputStream::stdout();
         let Compared { distance, bits, k, similarity, verdict, .. } = compared;
-        if self.format == ResultFormat::Json {
+        if self.format == TableFormat::Json {
             let similarity = similarity.map_or("null".into(), |similarity| similarity.to_string());
             let near = verdict.is_near();
             out.write(|out| {
@@ -256,6 +283,7 @@ impl Args {
         if inputs.iter().all(|input| input.as_os_str() == "-") {
             return Err(Failure::Usage("only one of the two can be standard input".into()));
         }
+        refuse_databases("compare", &inputs)?;
         if let Some(folder) = inputs.iter().find(|input| input.is_dir()) {
             let folder = folder.display();
             return Err(Failure::Usage(format!("`compare` needs two texts, and {folder} is a folder")));
@@ -307,14 +335,14 @@ impl Args {
 }
 
 /// Refuses two files of JSON lines, which are records and no texts.
-fn refuse_lines(inputs: &[PathBuf; 2]) -> Result<(), Failure> {
+fn refuse_lines(inputs: &[PathBuf]) -> Result<(), Failure> {
     for input in inputs {
         let is_stdin = input.as_os_str() == "-";
         if is_stdin || look_at(input)?.is_none_or(|found| found.kind != Kind::Records(Records::JsonLines)) {
             return Ok(());
         }
     }
-    let [a, b] = inputs.each_ref().map(|path| path.display());
+    let [a, b] = [0, 1].map(|at| inputs[at].display());
     Err(Failure::OtherCommand {
         why: format!("{a} and {b} are JSON lines, and `compare` compares texts"),
         hint: format!(

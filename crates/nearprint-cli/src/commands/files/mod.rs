@@ -169,7 +169,7 @@ impl FilesArgs {
         }
         refuse_databases(command, paths)?;
         if !self.copies {
-            refuse_lone_records(paths)?;
+            refuse_lone_records(command, paths)?;
         }
         let started = Instant::now();
         let recipe = self.near.chosen(self.recipe.recipe()?);

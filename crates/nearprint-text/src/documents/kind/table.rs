@@ -18,7 +18,7 @@ const COPIES: &str = "copies alone";
 const REFUSED: &str = "refused";
 
 const HEADS: &str = "| kind | how it is recognized | `dedup`, `decontaminate`, `tune`, `fingerprint`, \
-                     `query --text`, `--against` | `scan`, `prune`, `--reference` | `compare`, `matrix` |\n\
+                     `query --text`, `--against` | `scan`, `prune`, `--reference` | `compare` |\n\
                      |---|---|---|---|---|\n";
 
 /// The table, as Markdown.

@@ -1,4 +1,4 @@
-//! `nearprint matrix`
+//! The distances between several texts or pictures, as a table.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,68 +15,56 @@ use crate::terminal::results::{escape, json_of};
 use nearprint::any::AnyFingerprint;
 use nearprint_text::recipe::Recipe;
 
-/// Show the distances between all given texts or images as a table
-///
-/// The table has a row and a column for each file, in the given order. Each cell is the number of
-/// bits in which the two fingerprints differ, for MinHash their sketches. A text without a feature
-/// of the recipe has the largest distance from all others, unless their tokens are the same.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  nearprint matrix a.txt b.txt c.txt
-  nearprint matrix *.txt --recipe 'notebook hash=md5:8' --format csv")]
-pub(super) struct Args {
-    /// Files of text, - for standard input
-    #[arg(value_name = "FILE", required = true)]
-    inputs: Vec<PathBuf>,
-    /// Format of the table
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: TableFormat,
-    #[command(flatten)]
-    decoding: DecodingArgs,
-    #[command(flatten)]
-    recipe: RecipeArgs,
+/// Files that are compared with each other.
+pub(super) struct Matrix<'a> {
+    pub(super) inputs: &'a [PathBuf],
+    pub(super) format: TableFormat,
+    pub(super) decoding: &'a DecodingArgs,
+    pub(super) recipe: &'a RecipeArgs,
 }
 
+/// Formats of distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TableFormat {
-    /// Tabs between columns; the first row and the first column name the files
+pub(super) enum TableFormat {
+    /// The distance; of three files and more, a table with tabs between columns, whose first row and first column name
+    /// the files
     Tsv,
-    /// The same with commas
+    /// A table with commas, also of two files
     Csv,
-    /// One object: the list `files`, and `distances`, a list for each of them
+    /// An object; of three files and more, the list `files`, and `distances`, a list for each of them
     Json,
 }
 
-impl Args {
-    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+impl Matrix<'_> {
+    /// Prints the distances.
+    pub(super) fn print(&self, global: GlobalArgs) -> Result<(), Failure> {
         if self.inputs.iter().all(|input| is_picture(input)) {
             let recipe = self.recipe.of_pictures().unwrap_or_default();
             let mut table = DistanceTable { recipe: None, files: Vec::new(), values: Vec::new() };
             let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
-            each_picture(&self.inputs, &reader, recipe, global, |path, prints| {
+            each_picture(self.inputs, &reader, recipe, global, |path, prints| {
                 table.files.push(path.to_string_lossy().into_owned());
                 table.values.extend(prints.values.first());
                 Ok(())
             })?;
-            return self.print(&table);
+            return self.print_table(&table);
         }
         let recipe = self.recipe.recipe()?;
         let mut fingerprinter = recipe.any_fingerprinter();
         let mut table = DistanceTable { recipe: Some(&recipe), files: Vec::new(), values: Vec::new() };
         let mut unusual = UnusualDocuments::default();
-        for_each_text(&self.inputs, &self.decoding, global, &mut |record| {
+        for_each_text(self.inputs, self.decoding, global, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
             unusual.push(found.comparable());
             table.files.push(record.key.clone());
             table.values.push(found.stored(&record.key));
         })?;
-        self.print(&table)?;
+        self.print_table(&table)?;
         unusual.warn(global);
         Ok(())
     }
 
-    fn print(&self, table: &DistanceTable<'_>) -> Result<(), Failure> {
+    fn print_table(&self, table: &DistanceTable<'_>) -> Result<(), Failure> {
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
             TableFormat::Tsv => table.tsv(out),
