@@ -21,3 +21,9 @@ pub(crate) fn check_one_width(folders: &[PathBuf], snapshots: &[AnySnapshot]) ->
         }
     }
 }
+
+/// The ids of the rows with a key: a look-up where ids were made from keys, otherwise one walk over all keys.
+pub(crate) fn ids_of_key(snapshot: &AnySnapshot, key: &str) -> Result<Vec<u64>, Error> {
+    let found = snapshot.ids_of_key(key)?;
+    Ok(if found.is_empty() { snapshot.ids_of_key_scan(key)? } else { found })
+}

@@ -93,6 +93,17 @@ fn pairs_and_clusters_have_exact_similarities() {
     }
 }
 
+#[test]
+fn keys_are_looked_up_whatever_the_ids() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = b"0\t7\tone\n1\t8\ttwo\n255\t9\tthree\n";
+    succeeds(at, "build own.np - --columns fingerprint,id,key --store keys", rows);
+    let found = succeeds(at, "query own.np --key two", b"");
+    assert_eq!(found, succeeds(at, "query own.np --id 8", b""));
+    assert_eq!(columns(&found, &[3, 4]), [["8", "two"], ["7", "one"]]);
+}
+
 /// The id of a stored document finds what its text finds.
 #[test]
 fn documents_are_looked_up_by_their_ids() {
@@ -105,6 +116,8 @@ fn documents_are_looked_up_by_their_ids() {
         let (print, id) = row.rsplit_once('\t').unwrap().0.split_once('\t').unwrap();
         let found = nearprint(at, &format!("query seen.np --id {id} --similarity 0.5"), b"");
         assert!(found.out.lines().all(|line| line.starts_with(print)), "{}", found.out);
+        assert_eq!(succeeds(at, "query seen.np --key b --similarity 0.5", b""), found.out);
+        fails(at, "query seen.np --key none", b"", 2, &["no row has this key"]);
         if options.ends_with("hashes") {
             assert!(found.out.lines().all(|line| line.split('\t').count() == 5), "{}", found.out);
             continue;

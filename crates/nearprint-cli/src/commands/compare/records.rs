@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::commands::snapshots::ids_of_key;
 use crate::terminal::failure::Failure;
 use nearprint::AnyDatabase;
 use nearprint::any::AnySnapshot;
@@ -74,7 +75,7 @@ impl TwoRecords<'_> {
 
 /// The text that a database stores with a key.
 fn text_of(snapshot: &AnySnapshot, key: &str) -> Result<Option<String>, Failure> {
-    for id in snapshot.ids_of_key(key)? {
+    for id in ids_of_key(snapshot, key)? {
         for fingerprint in snapshot.fingerprints_of(id)?.chunks_exact(snapshot.width().words()) {
             let keys = snapshot.keys_of(fingerprint, id)?;
             if let Some(found) = keys.iter().find(|found| found.key == key) {

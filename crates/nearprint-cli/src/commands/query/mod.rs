@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
-use crate::commands::snapshots::{check_one_width, snapshots};
+use crate::commands::snapshots::{check_one_width, ids_of_key, snapshots};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all};
 use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;
@@ -48,6 +48,7 @@ Examples:
   echo 394302156510115170 | nearprint query corpus.np --top 5
   nearprint query monday.np tuesday.np -f 255
   nearprint query pictures.np new.jpg
+  nearprint query seen.np --key https://example.org/page
   nearprint query documents.np --text today.jsonl --key-field url
   nearprint query documents.np --text today.jsonl -v
   echo 'a text to look up' | nearprint query documents.np --text -")]
@@ -64,6 +65,9 @@ pub(super) struct Args {
     /// documents. Without keys, scans the database: there is no index by id
     #[arg(long, value_name = "ID")]
     id: Vec<u64>,
+    /// Find rows near the row with this key, as with --id; may be repeated
+    #[arg(long, value_name = "KEY")]
+    key: Vec<String>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -83,7 +87,7 @@ const BATCH: usize = 1 << 20;
 const MERGED_BATCH: usize = 256;
 
 impl Args {
-    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+    pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
         let (folders, mut inputs): (Vec<PathBuf>, Vec<PathBuf>) =
             self.paths.iter().cloned().partition(|path| path.is_dir());
         if folders.is_empty() {
@@ -97,6 +101,9 @@ impl Args {
             return Err(no_input(&folders[0], missing));
         }
         let snapshots = snapshots(&global.options(), &folders)?;
+        for key in &self.key {
+            self.id.extend(ids_with_key(&snapshots, key)?);
+        }
         let &Self { near, limits, results, rotated: is_rotated, .. } = &self;
         if inputs.first().is_some_and(|input| is_picture(input)) {
             let look_up = PictureLookUp { near, limits, results, is_rotated };
@@ -150,6 +157,18 @@ impl Args {
             read_all((&self.input, width), inputs, &mut runner)?;
         }
         runner.idle()
+    }
+}
+
+/// The ids of a key in all databases.
+fn ids_with_key(snapshots: &[AnySnapshot], key: &str) -> Result<BTreeSet<u64>, Failure> {
+    let mut found = BTreeSet::new();
+    for snapshot in snapshots {
+        found.extend(ids_of_key(snapshot, key)?);
+    }
+    match found.is_empty() {
+        true => Err(Failure::Usage(format!("--key {key}: no row has this key"))),
+        false => Ok(found),
     }
 }
 
