@@ -34,7 +34,7 @@ declare -A fast=(
   [build]='build:: bulk:: golden'
   [query]='query:: memtable:: fuzzing::tests::queries'
   [acts]='acts:: aside:: identity:: copies:: actions:: apply::'
-  [dedup]='dedup:: restart:: units:: outcomes::'
+  [dedup]='dedup:: restart:: trim:: outcomes::'
 )
 
 # Tries changes that were not noticed before. Takes the folder for outcomes, and options of cargo-mutants.

@@ -21,7 +21,7 @@ from ._carried import Fingerprints
 from ._corpus import against, clusters, pairs
 from ._database import Database, open
 from ._dedup import dedup
-from ._dedup_files import dedup_files
+from ._dedup_files import dedup_files, trim_files
 from ._errors import CorruptionError, Error, ExistsError, ForkError, InputError, LockedError, NotFoundError
 from ._follower import Follower, Update
 from ._kept import Kept
@@ -36,6 +36,7 @@ from ._reports import (
     IfNew,
     IngestReport,
     RepairReport,
+    Trimming,
     UnitCounts,
     Verification,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "NotFoundError",
     "RepairReport",
     "Result",
+    "Trimming",
     "UnitCounts",
     "Update",
     "Verification",
@@ -85,5 +87,6 @@ __all__ = [
     "repair",
     "shingle",
     "simhash",
+    "trim_files",
     "width_of",
 ]

@@ -1,18 +1,18 @@
-"""Deduplication of files, by the job of ``nearprint dedup``."""
+"""Deduplication of files, by the jobs of ``nearprint dedup`` and ``nearprint trim``."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
-from typing import Literal, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 from . import _nearprint
 from ._arrays import check_threads, path_of
 from ._database import Path
 from ._errors import InputError
 from ._progress import Progress, listening
-from ._reports import Deduplication, UnitCounts
+from ._reports import Deduplication, Trimming, UnitCounts
 from ._settings import check_count
 from ._sources import Missing, check_missing
 
@@ -46,11 +46,6 @@ def dedup_files(
     store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
     keep: Optional[str] = None,
     shards: Optional[int] = None,
-    unit: Optional[Literal["paragraph", "line", "passage"]] = None,
-    min_words: Optional[int] = None,
-    min_repeats: int = 2,
-    min_left: float = 0.0,
-    keep_hollow: bool = False,
     min_tokens: Optional[int] = None,
     min_features: int = 0,
     annotate: bool = False,
@@ -71,29 +66,20 @@ def dedup_files(
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order, or as rows of another format, if its name ends so: ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``. Arrays and
     objects in columns are errors, or with ``nested="json"`` their JSON. Of folders, the same files are read as by the
-    command: ``exclude`` are patterns of files to leave out, ``no_ignore`` reads licences, lock files and what ``.gitignore``
-    names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
+    command: ``exclude`` are patterns of files to leave out, ``no_ignore`` reads licences, lock files and what
+    ``.gitignore`` names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
     With ``annotate``, all are written, with fields ``duplicate_of``, ``group``, ``similarity`` and ``copy``. With
     ``group_size``, each has the number of documents of its group. This takes a second pass, and excludes
-    ``database`` and ``unit``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is
+    ``database``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is
     ``jaccard:X``, ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier
     jobs, too. Call an interrupted job again to resume it. ``against`` are databases, files and folders that are only
-    read: what is near one of their documents is left out. With
-    ``only_against``, the inputs are not compared with each other. ``recipe`` defaults to the recipe of the database, or ``minhash``.
+    read: what is near one of their documents is left out. With ``only_against``, the inputs are not compared with each
+    other. ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
     With ``store="hashes"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new
     database stores texts.
-
-    With ``unit``, paragraphs (lines between blank ones) or lines are compared instead of whole documents, and
-    documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
-    ``similarity`` or ``k`` is given, and units with fewer than ``min_tokens`` words stay where they are; that is 5 for
-    units, and 0 for documents, which are set aside. Units are removed from the document with the number
-    ``min_repeats`` on that has them. A document is left out, or with ``keep_hollow`` written whole, if earlier ones
-    leave less than the share ``min_left`` of its text. ``unit`` excludes ``annotate``, an added fingerprint and another
-    ``keep`` than ``first``. With ``unit="passage"``, runs of ``min_words`` (50) or more words go that an earlier
-    document has, wherever they begin and end.
 
     With ``shards``, ``output`` is a folder of that many files; a folder, or a name that ends in ``/``, has a file for
     each input.
@@ -123,30 +109,96 @@ def dedup_files(
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.
     """
+    return Deduplication(**_run(False, dict(locals())))
+
+
+def trim_files(
+    inputs: Union[Path, Sequence[Path]],
+    output: Path,
+    *,
+    by: Literal["paragraph", "line", "passage"] = "paragraph",
+    length: Optional[int] = None,
+    from_: int = 2,
+    min_left: float = 0.0,
+    keep_hollow: bool = False,
+    removed: Optional[Path] = None,
+    database: Optional[Path] = None,
+    rejects: Optional[Path] = None,
+    exclude: Iterable[str] = (),
+    ext: Iterable[str] = (),
+    no_ignore: bool = False,
+    text_field: str = "text",
+    missing: Missing = "error",
+    key_field: Optional[str] = None,
+    input_format: Optional[str] = None,
+    encoding: Optional[str] = None,
+    delimiter: Optional[str] = None,
+    pre: Optional[Path] = None,
+    pre_glob: Iterable[str] = (),
+    cut_after: Optional[str] = None,
+    recipe: Optional[str] = None,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
+    store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
+    min_features: int = 0,
+    shards: Optional[int] = None,
+    add: Iterable[str] = (),
+    fields: Optional[Iterable[str]] = None,
+    nested: Optional[Literal["json"]] = None,
+    report: Optional[Path] = None,
+    dry_run: bool = False,
+    restart: bool = False,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Trimming:
+    """Writes the records of files without the pieces of text that an earlier record has, as ``nearprint trim`` does.
+
+    Pieces are paragraphs (lines between blank ones) or lines that have the same words, or with ``by="passage"`` runs
+    of words, wherever they begin and end. Those of fewer than ``length`` words stay where they are: 5, and for
+    passages 50. A paragraph or line is removed from the record with the number ``from_`` on that has it. A record is
+    left out, or with ``keep_hollow`` written whole, if earlier ones leave less than the share ``min_left`` of its
+    text. One that loses everything is not written. ``removed`` is the file for a line about each piece, with
+    ``key``, ``number``, ``first_seen_in`` and ``first_number``.
+
+    With a ``similarity``, ``k`` or a ``recipe``, similar paragraphs and lines are removed, too. A ``database``
+    remembers pieces for later jobs. It is for pieces of one kind, and not for :func:`dedup_files`.
+
+    Inputs have records with fields. Other arguments are those of :func:`dedup_files`. ``report`` needs ``removed``.
+
+    Raises ``InputError`` for invalid arguments and for malformed records without ``rejects``; otherwise as databases
+    do.
+    """
     given = dict(locals())
+    given["from"] = given.pop("from_")
+    found = _run(True, given)
+    counts, by_left = found.pop("units")
+    return Trimming(**found, units=UnitCounts(*[*counts, tuple(by_left)]))
+
+
+def _run(trims: bool, given: dict[str, Any]) -> dict[str, Any]:
+    """Runs a job with these arguments."""
     for name, value in given.items():
         if isinstance(value, (bytes, os.PathLike)):
             given[name] = path_of(value)
+    inputs, output = _paths(given.pop("inputs")), path_of(given.pop("output"))
     page, listens = given.pop("report"), given.pop("progress")
-    given["against"] = _paths(against)
-    given["exclude"], given["ext"] = _patterns("exclude", exclude), _patterns("ext", ext)
-    given["pre_glob"] = _patterns("pre_glob", pre_glob)
-    given["fields"] = _names(fields)
-    given["add"] = _patterns("add", add)
-    check_missing(missing)
-    if threads is not None:
-        check_threads(threads)
-    if memory is not None:
-        check_count(memory, "memory", 1)
-    del given["inputs"], given["output"]
+    if not trims:
+        given["against"] = _paths(given["against"])
+    for name in ("exclude", "ext", "pre_glob", "add"):
+        given[name] = _patterns(name, given[name])
+    given["fields"] = _names(given["fields"])
+    check_missing(given["missing"])
+    if given["threads"] is not None:
+        check_threads(given["threads"])
+    if given["memory"] is not None:
+        check_count(given["memory"], "memory", 1)
     with listening(listens) as listener:
-        found = _nearprint.dedup_files(_paths(inputs), path_of(output), given, page, listener)
-    units, completed = found.pop("units"), found.pop("completed")
-    return Deduplication(
-        **found,
-        units=UnitCounts(*[*units[0], tuple(units[1])]),
-        completed=None if completed is None else datetime.fromtimestamp(completed, timezone.utc),
-    )
+        found = _nearprint.run_files(trims, inputs, output, given, page, listener)
+    completed = found["completed"]
+    found["completed"] = None if completed is None else datetime.fromtimestamp(completed, timezone.utc)
+    return found
 
 
 def _paths(paths: Union[Path, Sequence[Path]]) -> list[str]:

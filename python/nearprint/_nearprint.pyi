@@ -21,7 +21,6 @@ __all__ = [
     "arrow_table",
     "block_keys",
     "components",
-    "dedup_files",
     "default_k",
     "distances",
     "document_rows",
@@ -43,6 +42,7 @@ __all__ = [
     "recipe_line",
     "repair",
     "run_command",
+    "run_files",
     "simhash",
     "simhash_of_list",
     "sketch_of",
@@ -167,8 +167,8 @@ class Stream:
 def width_of(path: Union[str, PathLike[str]]) -> int:
     """The width in bits of the database at a path. Raises ``Error`` if there is none."""
 
-def dedup_files(
-    inputs: list[str], output: str, options: dict[str, Any], page: Optional[str], listener: _Listener
+def run_files(
+    trims: bool, inputs: list[str], output: str, options: dict[str, Any], page: Optional[str], listener: _Listener
 ) -> dict[str, Any]: ...
 def repair(
     path: str, dest: str, settings: dict[str, Any], collects: bool, listener: _Listener

@@ -112,11 +112,11 @@ class RepairReport:
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """What became of the paragraphs or lines of documents."""
+    """What became of the paragraphs, lines or passages of records."""
 
-    #: Units with enough tokens.
+    #: Units with enough words; of passages, words.
     compared: int
-    #: Units that were there before, and were removed.
+    #: Units that were removed.
     removed: int
     #: The texts of all documents, in bytes of UTF-8.
     text_bytes: int
@@ -132,14 +132,11 @@ class UnitCounts:
 
 @dataclass(frozen=True)
 class Deduplication:
-    """What became of documents. ``documents`` is the sum of ``kept``, ``duplicates``, ``bad`` and ``too_short``.
-
-    If paragraphs or lines were compared, ``copies``, ``by_similarity`` and ``unconfirmed`` count these.
-    """
+    """What became of documents. ``documents`` is the sum of ``kept``, ``duplicates``, ``bad`` and ``too_short``."""
 
     documents: int
     kept: int
-    #: Near-duplicates of kept documents, copies included; with units, documents without remaining units.
+    #: Near-duplicates of kept documents, copies included.
     duplicates: int
     #: Near-duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts.
     copies: Optional[int]
@@ -153,7 +150,7 @@ class Deduplication:
     too_short: int
     #: Documents without a token, except those with too few. Nothing is near them.
     empty: int
-    #: Documents or units with tokens, but without a feature of the recipe: only copies of them are found.
+    #: Documents with tokens, but without a feature of the recipe: only copies of them are found.
     featureless: int
     #: Records with invalid UTF-8, or with an escape of half a character, which U+FFFD replaces.
     invalid_utf8: int
@@ -163,11 +160,8 @@ class Deduplication:
     encodings: dict[str, int]
     #: What was found out about the files, such as what separates the fields of a table: a sentence each.
     notes: list[str]
-    #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with
-    #: units, the beginnings of the most repeated ones, and how often each occurs.
+    #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups.
     largest: list[tuple[str, int]]
-    #: All 0 if whole documents were compared.
-    units: UnitCounts
     #: Documents that an interrupted run had done before.
     resumed_after: int
     #: When an earlier job with the same inputs was finished whose output this one would replace, in UTC: nothing was
@@ -178,7 +172,7 @@ class Deduplication:
         share = self.duplicates / max(self.documents, 1)
         lines = [f"{self.documents} documents, {self.kept} kept, {self.duplicates} duplicates ({share:.1%})"]
         others = {"malformed": self.bad, "too short": self.too_short, "without words": self.empty}
-        others |= {"exact copies": self.copies or 0, "paragraphs or lines removed": self.units.removed}
+        others |= {"exact copies": self.copies or 0}
         lines += [f"{name}: {count}" for name, count in others.items() if count]
         if self.largest:
             lines.append("largest groups: " + ", ".join(f"{size} of {name!r}" for name, size in self.largest))
@@ -191,3 +185,28 @@ class Deduplication:
     def already_complete(self) -> bool:
         """Whether nothing was done, because an earlier job was finished."""
         return self.completed is not None
+
+
+@dataclass(frozen=True)
+class Trimming(Deduplication):
+    """What became of records, and of their paragraphs, lines or passages.
+
+    ``duplicates`` are the records that were left out: nothing of them was left, or less than ``min_left``. ``copies``,
+    ``by_similarity``, ``unconfirmed`` and ``featureless`` count paragraphs and lines. ``largest`` has the beginnings of
+    those that recur most, and how often each occurs.
+    """
+
+    units: UnitCounts
+
+    @property
+    def shortened(self) -> int:
+        """The kept records that lost something."""
+        return sum(self.units.by_left)
+
+    def __str__(self) -> str:
+        lines = [f"{self.documents} records read: {self.kept} kept, {self.shortened} of them shortened"]
+        others = {"left out": self.duplicates, "rejected": self.bad, "removed": self.units.removed}
+        lines += [f"{name}: {count}" for name, count in others.items() if count]
+        if self.largest:
+            lines.append("most frequent: " + ", ".join(f"{times} times {name!r}" for name, times in self.largest))
+        return "\n".join(lines)

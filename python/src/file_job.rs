@@ -15,10 +15,11 @@ use crate::arguments::NamedOptions;
 use crate::errors::{OrRaise, input_error};
 use crate::watch::{Ticker, watch};
 
-/// Runs a job. Returns what became of the documents.
+/// Runs a job, which may trim. Returns what became of the documents.
 #[pyfunction]
-pub(crate) fn dedup_files<'py>(
+pub(crate) fn run_files<'py>(
     py: Python<'py>,
+    trims: bool,
     inputs: Vec<PathBuf>,
     output: PathBuf,
     options: NamedOptions,
@@ -26,14 +27,15 @@ pub(crate) fn dedup_files<'py>(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let ticker = Arc::new(Ticker::default());
-    let mut job =
-        FileJob::with_defaults(inputs, output, options.engine.progress(ticker.clone())).or_raise(py)?;
+    let new = if trims { FileJob::trimming } else { FileJob::with_defaults };
+    let mut job = new(inputs, output, options.engine.progress(ticker.clone())).or_raise(py)?;
     options.values.iter().try_for_each(|(name, values)| job.set(name, values)).or_raise(py)?;
     let page = match page {
         Some(path) => {
             let page = DedupReport::of(&job, &path).or_raise(py)?;
-            let why = "report: shows the file of duplicates, which is not written";
-            Some(page.ok_or_else(|| input_error(py, why))?)
+            let file = if trims { "removed" } else { "duplicates" };
+            let why = format!("report: shows the file of {file}, which is not written");
+            Some(page.ok_or_else(|| input_error(py, &why))?)
         }
         None => None,
     };
@@ -46,11 +48,11 @@ pub(crate) fn dedup_files<'py>(
     })?;
     let done = done.or_raise(py)?;
     done.left_out.check_compared(done.counts.records + done.counts.bad).or_raise(py)?;
-    dict_of(py, done)
+    dict_of(py, trims, done)
 }
 
 /// The outcome of a job.
-fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
+fn dict_of(py: Python<'_>, trims: bool, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
     let counts = report.counts;
     let dict = PyDict::new(py);
     for (name, count) in [
@@ -74,10 +76,12 @@ fn dict_of(py: Python<'_>, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("notes", report.left_out.notes)?;
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
-    let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } =
-        counts.units;
-    let units = [compared, removed, text_bytes, removed_bytes, within, hollow];
-    dict.set_item("units", (units, by_left))?;
+    if trims {
+        let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } =
+            counts.units;
+        let units = [compared, removed, text_bytes, removed_bytes, within, hollow];
+        dict.set_item("units", (units, by_left))?;
+    }
     dict.set_item("completed", report.completed.map(UtcTime::seconds))?;
     let groups: Vec<(String, u64)> =
         report.largest.into_iter().map(|group| (group.name, group.size)).collect();

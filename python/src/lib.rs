@@ -51,7 +51,7 @@ mod _nearprint {
     #[pymodule_export]
     use crate::dedup::Deduplicator;
     #[pymodule_export]
-    use crate::file_job::dedup_files;
+    use crate::file_job::run_files;
     #[pymodule_export]
     use crate::folders::{repair, width_of};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""``dedup_files`` does what ``nearprint dedup`` does with the same options."""
+"""``dedup_files`` and ``trim_files`` do what ``nearprint dedup`` and ``trim`` do with the same options."""
 
 from __future__ import annotations
 
@@ -38,22 +38,29 @@ def flags_of(options: dict[str, Any]) -> list[str]:
     """Options as the command has them."""
     flags = []
     for name, value in options.items():
-        flags.append("--" + name.replace("_", "-"))
+        flags.append("--" + name.rstrip("_").replace("_", "-"))
         if value is not True:
             flags.append(",".join(value) if isinstance(value, list) else str(value))
     return flags
 
 
+def job_of(options: dict[str, Any]) -> tuple[str, Any, str]:
+    """The command for options, the function, and the option of the file that lists what goes."""
+    if "by" in options:
+        return "trim", nearprint.trim_files, "removed"
+    return "dedup", nearprint.dedup_files, "duplicates"
+
+
 @pytest.mark.parametrize(
     "options",
     [
-        {"unit": "paragraph"},
-        {"unit": "paragraph", "min_tokens": 0},
-        {"unit": "paragraph", "similarity": 0.5},
-        {"unit": "line", "min_tokens": 3, "recipe": "simhash", "confirm": "jaccard:0.9"},
-        {"unit": "line", "min_repeats": 3, "min_left": 0.2},
-        {"unit": "line", "min_left": 0.5, "keep_hollow": True},
-        {"unit": "line", "fields": ["url", "text"], "add": ["text=clean"]},
+        {"by": "paragraph"},
+        {"by": "paragraph", "length": 0},
+        {"by": "paragraph", "similarity": 0.5},
+        {"by": "line", "length": 3, "recipe": "simhash", "confirm": "jaccard:0.9"},
+        {"by": "line", "from_": 3, "min_left": 0.2},
+        {"by": "line", "min_left": 0.5, "keep_hollow": True},
+        {"by": "line", "fields": ["url", "text"], "add": ["text=clean"]},
         {"fields": ["site"], "add": ["key=was", "text=text", "fingerprint=print"]},
         {"fields": ["url", "none"], "keep": "longest", "annotate": True},
         {"similarity": 0.3},
@@ -61,42 +68,45 @@ def flags_of(options: dict[str, Any]) -> list[str]:
     ids=str,
 )
 def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: dict[str, Any]) -> None:
-    names = ("output", "duplicates", "report")
+    command, run, listed = job_of(options)
+    names = ("output", listed, "report")
     ours, theirs = ({name: tmp_path / f"{who}.{name}" for name in names} for who in ("ours", "theirs"))
     paths: dict[str, Any] = {**ours}
-    done = nearprint.dedup_files(pages, key_field="url", **paths, **options)
+    done = run(pages, key_field="url", **paths, **options)
     flags = flags_of({**theirs, "key_field": "url", **options})
-    command = [sys.executable, "-m", "nearprint", "dedup", str(pages), *flags]
-    summary = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    for name in ("output", "duplicates"):
+    program = [sys.executable, "-m", "nearprint", command, str(pages), *flags]
+    summary = subprocess.run(program, capture_output=True, text=True, check=True).stderr
+    for name in names:
         assert ours[name].read_bytes() == theirs[name].read_bytes(), name
-    assert ours["report"].read_bytes() == theirs["report"].read_bytes()
-    assert summary.startswith(f"{done.documents} documents, {done.kept} kept")
-    if "unit" in options:
-        assert f"{done.units.compared} {options['unit']}s, {done.units.removed} removed: " in summary
-    for name, size in done.largest:
-        assert f'{size} {"times" if "unit" in options else "of"} "{name[:60]}"' in summary
+    if isinstance(done, nearprint.Trimming):
+        assert summary.startswith(f"{done.documents} records read: {done.kept} kept, {done.shortened} of them")
+        assert f"{done.units.removed} of {done.units.compared} {options['by']}s removed, " in summary
+        assert all(f'{times} times "{name[:60]}"' in summary for name, times in done.largest[:1])
+    else:
+        assert summary.startswith(f"{done.documents} documents, {done.kept} kept")
+        assert all(f'{size} of "{name[:60]}"' in summary for name, size in done.largest)
 
 
-@pytest.mark.parametrize("options", [{"shards": 2}, {}, {"shards": 3, "unit": "passage", "min_words": 4}], ids=str)
+@pytest.mark.parametrize("options", [{"shards": 2}, {}, {"shards": 3, "by": "passage", "length": 4}], ids=str)
 def test_folders_of_outputs_are_those_of_the_command(pages: Path, tmp_path: Path, options: dict[str, Any]) -> None:
-    done = nearprint.dedup_files(pages, f"{tmp_path}/ours/", key_field="url", **options)
+    command, run, _ = job_of(options)
+    done = run(pages, f"{tmp_path}/ours/", key_field="url", **options)
     flags = flags_of({"output": f"{tmp_path}/theirs/", "key_field": "url", **options})
-    subprocess.run([sys.executable, "-m", "nearprint", "dedup", str(pages), *flags], check=True)
+    subprocess.run([sys.executable, "-m", "nearprint", command, str(pages), *flags], check=True)
     ours, theirs = (sorted((tmp_path / who).iterdir()) for who in ("ours", "theirs"))
     assert [path.name for path in ours] == [path.name for path in theirs]
     assert len(ours) == options.get("shards", 1)
     assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
     assert sum(len(path.read_bytes().splitlines()) for path in ours) == done.kept
-    if "unit" in options:
+    if isinstance(done, nearprint.Trimming):
         assert done.units.removed > 0
 
 
 def test_passages_have_options_of_their_own(pages: Path, tmp_path: Path) -> None:
-    wrong: list[dict[str, Any]] = [{"min_words": 9}, {"unit": "passage", "similarity": 0.5}, {"unit": "sentence"}]
+    wrong: list[dict[str, Any]] = [{"length": 1}, {"similarity": 0.5}, {"min_features": 1}]
     for options in wrong:
-        with pytest.raises(nearprint.InputError, match=next(reversed(options))):
-            nearprint.dedup_files(pages, tmp_path / "out.jsonl", **options)
+        with pytest.raises(nearprint.InputError, match=next(iter(options))):
+            nearprint.trim_files(pages, tmp_path / "out.jsonl", by="passage", **options)
     with pytest.raises(nearprint.InputError, match="shards"):
         nearprint.dedup_files(pages, tmp_path / "out", shards=0)
 
@@ -112,11 +122,12 @@ def test_regression_a_database_to_compare_with_has_the_recipe(pages: Path, tmp_p
 
 def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    done = nearprint.dedup_files(pages, output, key_field="url", unit="paragraph", recipe="exact clean=html,nfc,lower")
+    done = nearprint.trim_files(pages, output, key_field="url", recipe="exact clean=html,nfc,lower")
     texts = [json.loads(line)["text"] for line in pages.read_text().splitlines()]
     removed_bytes = len(BODIES[2]) + 3 * len(FOOTER)
     assert done.units == nearprint.UnitCounts(8, 4, sum(map(len, texts)), removed_bytes, 0, 0, done.units.by_left)
-    assert sum(done.units.by_left) == 2
+    assert done.shortened == sum(done.units.by_left) == 2
+    assert str(done).startswith("4 records read: 3 kept, 2 of them shortened\nleft out: 1\nremoved: 4\n")
     # Three footers; a body with other markup is near, and not a copy.
     assert (done.documents, done.kept, done.duplicates, done.copies) == (4, 3, 1, 3)
     assert sum(done.by_similarity) == 4
@@ -128,19 +139,21 @@ def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
 def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {
         "database": tmp_path / "seen.np",
-        "unit": "line",
+        "by": "line",
         "key_field": "url",
-        "duplicates": tmp_path / "duplicates",
+        "removed": tmp_path / "removed",
     }
-    first = nearprint.dedup_files(pages, tmp_path / "out", **options, report=tmp_path / "first.html")
-    again = nearprint.dedup_files(pages, tmp_path / "out", **options, report=tmp_path / "again.html")
+    first = nearprint.trim_files(pages, tmp_path / "out", **options, report=tmp_path / "first.html")
+    again = nearprint.trim_files(pages, tmp_path / "out", **options, report=tmp_path / "again.html")
     assert again.already_complete and again.units == first.units and again.largest == []
     assert (tmp_path / "first.html").read_bytes() == (tmp_path / "again.html").read_bytes()
     with nearprint.open(tmp_path / "seen.np") as database:
         assert database.recipe == nearprint.recipe_line("exact")
-    options["duplicates"] = None
-    later = nearprint.dedup_files([pages], tmp_path / "later", **options)
+    options["removed"] = None
+    later = nearprint.trim_files([pages], tmp_path / "later", **options)
     assert later.units.compared == later.units.removed == first.units.compared
+    with pytest.raises(nearprint.InputError, match="has the lines of earlier runs, and is for them alone"):
+        nearprint.dedup_files(pages, tmp_path / "other", database=tmp_path / "seen.np")
 
 
 def test_regression_outputs_of_before_stay_until_there_are_new_ones(pages: Path, tmp_path: Path) -> None:
@@ -174,15 +187,15 @@ def test_regression_outputs_of_before_stay_until_there_are_new_ones(pages: Path,
 def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     def refused(why: str, kind: type[Exception] = ValueError, **options: Any) -> None:
         with pytest.raises(kind, match=why):
-            nearprint.dedup_files(pages, tmp_path / "out", **options)
+            job_of(options)[1](pages, tmp_path / "out", **options)
         assert not (tmp_path / "out").exists()
 
-    refused("not paragraph, line or passage", unit="word")
-    refused("annotate is for whole documents", unit="line", annotate=True)
-    refused("add fingerprint is for whole documents", unit="line", add=["fingerprint=f"])
-    refused("keep is for whole documents", unit="line", keep="longest")
-    refused("plain text has no fields", unit="line", input_format="text")
-    refused("min_tokens", unit="line", min_tokens=-1)
+    refused("not paragraph, line or passage", by="word")
+    refused("unexpected keyword argument 'keep'", TypeError, by="line", keep="longest")
+    refused("add fingerprint: is for whole documents", by="line", add=["fingerprint=f"])
+    refused("plain text has no fields", by="line", input_format="text")
+    refused("length", by="line", length=-1)
+    refused("file of removed, which is not written", by="line", report=tmp_path / "page")
     refused("at least one name", fields=[])
     refused("one text, where a list of names", TypeError, fields="url,text")
     refused("int, where a name", TypeError, fields=["url", 3])

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
-const NAMES: [(&[&str], &str); 9] = [
+const NAMES: [(&[&str], &str); 10] = [
     (
         &["threshold", "jaccard-threshold", "jaccard", "min-similarity"],
         "--similarity S is the least similarity, 0 to 1",
@@ -33,6 +33,10 @@ const NAMES: [(&[&str], &str); 9] = [
         &["move-to", "hardlink", "reflink", "delete", "trash"],
         "`nearprint prune` moves, links and deletes files",
     ),
+    (
+        &["unit", "paragraph", "paragraphs", "line", "lines", "passage", "passages"],
+        "`nearprint trim --by paragraph` removes paragraphs, lines or passages that recur",
+    ),
     (&["directories", "directory", "path", "input", "input-file"], "inputs are given without an option"),
 ];
 
@@ -54,7 +58,7 @@ pub(crate) fn with_hint(mut error: clap::Error) -> (clap::Error, Option<&'static
 const COMMANDS: [(&[&str], &str); 6] = [
     (&["dupes", "find", "duplicates", "group"], "nearprint scan FOLDER"),
     (&["dedupe", "deduplicate"], "nearprint dedup INPUT -o OUT"),
-    (&["clean"], "nearprint dedup INPUT --unit paragraph -o OUT"),
+    (&["clean"], "nearprint trim INPUT -o OUT"),
     (&["info"], "nearprint stats DB"),
     (&["search", "lookup"], "nearprint query DB"),
     (&["index"], "nearprint build DB INPUT"),

@@ -10,7 +10,10 @@ use crate::terminal::output::OutputStream;
 /// The commands by the job that they are for.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Files and images in folders", &["scan", "prune", "undo"]),
-    ("Records: JSON lines, CSV, TSV, Parquet, or a text per file", &["dedup", "decontaminate", "tune"]),
+    (
+        "Records: JSON lines, CSV, TSV, Parquet, or a text per file",
+        &["dedup", "trim", "decontaminate", "tune"],
+    ),
     ("Texts and fingerprints", &["compare", "fingerprint"]),
     (
         "Databases of fingerprints",
@@ -48,7 +51,7 @@ Exit codes
   4              Another writer has the database
   5              Bad input: a record, a table, or nothing of a kind that is compared
   6              `compare`: the texts are not near
-  7              `dedup -o - --db`: the reader has ended; the next run delivers the rest
+  7              `dedup` or `trim` with `-o - --db`: the reader has ended; the next run delivers the rest
   8              The database needs a newer program
   9              `repair`: rows or fingerprints are lost
   129, 130, 143  Ended by SIGHUP, Ctrl-C or SIGTERM
@@ -85,8 +88,6 @@ const IN_LONG_HELP: &[&str] = &[
     "memory",
     "merge_rate",
     "min_features",
-    "min_left",
-    "min_repeats",
     "missing",
     "nested",
     "no_header",
@@ -117,7 +118,8 @@ const IN_LONG_HELP: &[&str] = &[
 ];
 /// The same of one command.
 const IN_LONG_HELP_OF: &[(&str, &[&str])] = &[
-    ("dedup", &["k", "store", "min_words", "null", "exclude", "ext", "no_ignore"]),
+    ("dedup", &["k", "null", "store", "exclude", "ext", "no_ignore"]),
+    ("trim", &["k", "store", "exclude", "ext", "no_ignore"]),
     ("decontaminate", &["exclude", "ext", "no_ignore"]),
     ("fingerprint", &["exclude", "ext", "no_ignore"]),
     ("tune", &["exclude", "ext", "no_ignore"]),

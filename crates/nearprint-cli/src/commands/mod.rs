@@ -25,6 +25,7 @@ mod repair;
 mod scan;
 mod snapshots;
 mod stats;
+mod trim;
 mod tune;
 mod undo;
 mod verify;
@@ -69,6 +70,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Dedup(Box<dedup::Args>),
+    Trim(Box<trim::Args>),
     Decontaminate(decontaminate::Args),
     Tune(Box<tune::Args>),
     Scan(Box<scan::Args>),
@@ -109,6 +111,7 @@ impl Cli {
             Command::Fingerprint(args) => args.run(global),
             Command::Compare(args) => args.run(global),
             Command::Dedup(args) => args.run(global),
+            Command::Trim(args) => args.run(global),
             Command::Decontaminate(args) => args.run(global),
             Command::Tune(args) => args.run(global),
             Command::Scan(args) => args.run(global),

@@ -19,7 +19,7 @@ const CORRUPT: u8 = 3;
 const LOCKED: u8 = 4;
 const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
-/// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
+/// Exit code of `dedup` or `trim` with `-o - --db` whose reader has ended: the next run delivers the rest.
 const NOT_DELIVERED: u8 = 7;
 /// Exit code of `repair` that has made a database, and lost something or is not certain of it.
 const INCOMPLETE: u8 = 9;

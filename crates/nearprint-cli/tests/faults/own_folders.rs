@@ -55,9 +55,13 @@ fn documents(count: u64) -> impl Iterator<Item = String> + Send {
 
 /// `dedup` of standard input with a folder for temporary files.
 fn dedup(temporary: &Path, output: &Path, arguments: &[&str]) -> Running {
-    let mut command = nearprint();
-    command.env("TMPDIR", temporary).args(["-q", "dedup", "-", "-o"]).arg(output).args(arguments);
-    Running::start(&mut command)
+    start("dedup", temporary, output, arguments)
+}
+
+fn start(command: &str, temporary: &Path, output: &Path, arguments: &[&str]) -> Running {
+    let mut program = nearprint();
+    program.env("TMPDIR", temporary).args(["-q", command, "-", "-o"]).arg(output).args(arguments);
+    Running::start(&mut program)
 }
 
 /// Waits for a folder with a marker and a file.
@@ -87,9 +91,11 @@ fn regression_dedup_removes_no_folder_of_others() {
     fs::create_dir(&temporary).unwrap();
     foreign_folders(&temporary);
     let before = tree(&temporary);
-    for arguments in [&[][..], &["--dry-run"], &["--keep", "longest"], &["--unit", "line"]] {
-        dedup(&temporary, &output, arguments).feed(documents(300)).end().expect(0);
-        assert_eq!(tree(&temporary), before, "{arguments:?}");
+    for (command, arguments) in
+        [("dedup", &[][..]), ("dedup", &["--dry-run"]), ("dedup", &["--keep", "longest"]), ("trim", &[])]
+    {
+        start(command, &temporary, &output, arguments).feed(documents(300)).end().expect(0);
+        assert_eq!(tree(&temporary), before, "{command} {arguments:?}");
         let _ = fs::remove_file(&output);
     }
 }

@@ -336,12 +336,18 @@ fn a_record_that_is_no_row_is_a_bad_one() {
         "-o out.parquet",
         "-o out.parquet --keep last",
         "--dry-run -o out.parquet",
-        "-o out.parquet --unit paragraph --min-tokens 2",
+        "-o out.parquet --length 2",
     ] {
-        let line = format!("dedup in.jsonl {options} --rejects bad.jsonl --recipe exact");
+        let (command, counts) = match options.contains("length") {
+            true => {
+                ("trim", "10005 records read: 10001 kept, 0 of them shortened, 10001 unchanged; 4 rejected")
+            }
+            false => ("dedup", "10005 documents, 10001 kept"),
+        };
+        let line = format!("{command} in.jsonl {options} --rejects bad.jsonl --recipe exact");
         let out = nearprint(at, &line, b"");
         assert_eq!(out.code, 0, "{}", out.err);
-        assert!(out.err.contains("10005 documents, 10001 kept"), "{options}: {}", out.err);
+        assert!(out.err.contains(counts), "{options}: {}", out.err);
         if !options.contains("dry") {
             assert_eq!(read(at, "bad.jsonl"), all);
             fs::remove_file(at.join("bad.jsonl")).unwrap();
@@ -413,10 +419,10 @@ fn a_name_decides_the_format_of_every_output() {
         "text;id\n\"menu of this page here\n\none two\";1\n\"menu of this page here\n\nthree four\";2\n",
     )
     .unwrap();
-    succeeds(at, "dedup pages.csv -o pages.jsonl --unit paragraph", b"");
+    succeeds(at, "trim pages.csv -o pages.jsonl", b"");
     let last = read(at, "pages.jsonl").lines().last().map(String::from);
     assert_eq!(last.as_deref(), Some("{\"text\":\"three four\",\"id\":\"2\"}"));
-    succeeds(at, "dedup pages.jsonl -o pages.tsv --unit paragraph --key-field id", b"");
+    succeeds(at, "trim pages.jsonl -o pages.tsv --key-field id", b"");
     assert_eq!(read(at, "pages.tsv").lines().last(), Some("three four\t2"));
     // Names that are data.
     let wide = |at: u32| {

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::{duplicates as listed, fails, nearprint, run, succeeds};
-use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256};
+use nearprint::{Database, Fingerprint, KeyStorage, Options, Schema, U256};
 use nearprint_text::dedup::FileJob;
 use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Recipe;
@@ -638,30 +638,42 @@ fn options_in(help: &str) -> BTreeSet<String> {
 fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |path: &Path| fs::read_to_string(path).unwrap();
-    let of_jobs: BTreeSet<String> = FileJob::names().map(str::to_string).collect();
-    let help = succeeds(&root, "dedup --help", b"");
-    let others = "output help report summary wait quiet verbose threads no_progress log";
-    let others = others.split_whitespace().chain(Recipe::part_names()).map(str::to_string).collect();
-    let in_help: BTreeSet<String> =
-        options_in(&help).into_iter().map(|name| name.replace("db", "database")).collect();
-    assert_eq!(&in_help - &others, of_jobs, "the command");
+    let defaults = |new: fn(Vec<PathBuf>, PathBuf, Options) -> nearprint_text::Result<FileJob>| {
+        new(Vec::new(), PathBuf::new(), Options::new()).unwrap()
+    };
+    for (command, job) in [("dedup", defaults(FileJob::with_defaults)), ("trim", defaults(FileJob::trimming))]
+    {
+        let of_jobs: BTreeSet<String> = job.names().map(str::to_string).collect();
+        let help = succeeds(&root, &format!("{command} --help"), b"");
+        let others = "output help report summary wait quiet verbose threads no_progress log";
+        let others = others.split_whitespace().chain(Recipe::part_names()).map(str::to_string).collect();
+        let in_help: BTreeSet<String> =
+            options_in(&help).into_iter().map(|name| name.replace("db", "database")).collect();
+        assert_eq!(&in_help - &others, of_jobs, "the command {command}");
 
-    let source = read(&root.join("python/nearprint/_dedup_files.py"));
-    let (_, source) = source.split_once("def dedup_files(").unwrap();
-    let (parameters, _) = source.split_once(") ->").unwrap();
-    let parameters = parameters.lines().filter_map(|line| Some(line.trim().split_once(':')?.0.to_string()));
-    let others = ["inputs", "output", "report", "threads", "memory", "progress"].map(String::from);
-    assert_eq!(&parameters.collect::<BTreeSet<_>>() - &BTreeSet::from(others), of_jobs, "Python");
+        let source = read(&root.join("python/nearprint/_dedup_files.py"));
+        let (_, source) = source.split_once(&format!("def {command}_files(")).unwrap();
+        let (parameters, _) = source.split_once(") ->").unwrap();
+        let parameters = parameters
+            .lines()
+            .filter_map(|line| Some(line.trim().split_once(':')?.0.trim_end_matches('_').to_string()));
+        let others = ["inputs", "output", "report", "threads", "memory", "progress"].map(String::from);
+        assert_eq!(
+            &parameters.collect::<BTreeSet<_>>() - &BTreeSet::from(others),
+            of_jobs,
+            "Python {command}"
+        );
 
-    let pages: String = fs::read_dir(root.join("docs"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .map(|path| read(&path))
-        .collect();
-    for name in &of_jobs {
-        let name = name.replace("database", "db").replace('_', "-");
-        let dashes = if name.len() == 1 { "-" } else { "--" };
-        assert!(pages.contains(&format!("{dashes}{name}")), "{name} is on no page of docs");
+        let pages: String = fs::read_dir(root.join("docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+            .map(|path| read(&path))
+            .collect();
+        for name in &of_jobs {
+            let name = name.replace("database", "db").replace('_', "-");
+            let dashes = if name.len() == 1 { "-" } else { "--" };
+            assert!(pages.contains(&format!("{dashes}{name}")), "{name} is on no page of docs");
+        }
     }
 }

@@ -139,8 +139,14 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
 
     let command = "nearprint create NEW.np --recipe minhash --store keys";
     for name in ["seen.np", "built.np"] {
-        for more in ["", "--confirm jaccard:0.5", "--unit line", "--dry-run", "--keep longest"] {
-            let line = format!("dedup in.jsonl -o out.jsonl --db {name} {more}");
+        for (job, more) in [
+            ("dedup", ""),
+            ("dedup", "--confirm jaccard:0.5"),
+            ("trim", "--by line"),
+            ("dedup", "--dry-run"),
+            ("dedup", "--keep longest"),
+        ] {
+            let line = format!("{job} in.jsonl -o out.jsonl --db {name} {more}");
             fails(at, &line, b"", 2, &[name, "has no recipe", command, "--store texts"]);
         }
         let recipe = if name == "seen.np" { "simhash" } else { "minhash" };

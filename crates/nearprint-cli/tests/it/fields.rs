@@ -158,7 +158,7 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
         assert_eq!(read(at, "out.jsonl"), [first, second].concat());
         assert_eq!(read(at, "rest.jsonl"), [missing, null, null].concat());
     }
-    succeeds(at, "dedup in.jsonl -o units.jsonl --unit line --missing keep", b"");
+    succeeds(at, "trim in.jsonl -o units.jsonl --by line --missing keep", b"");
     assert_eq!(read(at, "units.jsonl"), [first, missing, null, null, second].concat());
     // Without rejects, too.
     let dropped = nearprint(at, "dedup in.parquet -o out.parquet --missing skip", b"");

@@ -277,7 +277,7 @@ fn regression_an_input_of_another_command_is_refused_with_its_command() {
         ("dupes docs", "no command \"dupes\"", "nearprint scan"),
         ("find docs", "no command \"find\"", "nearprint scan"),
         ("dedupe rec.jsonl", "no command \"dedupe\"", "nearprint dedup"),
-        ("clean rec.jsonl", "no command \"clean\"", "--unit paragraph"),
+        ("clean rec.jsonl", "no command \"clean\"", "nearprint trim INPUT -o OUT"),
         ("info seen.np", "no command \"info\"", "nearprint stats"),
         ("search seen.np", "no command \"search\"", "nearprint query"),
         ("index docs", "no command \"index\"", "nearprint build"),

@@ -51,8 +51,8 @@ mod stats;
 mod streams;
 mod summaries;
 mod text;
+mod trim;
 mod tune;
-mod units;
 mod widths;
 #[cfg(windows)]
 mod windows;

@@ -124,6 +124,7 @@ fn options_of_other_programs_get_a_hint() {
     let at = home.path();
     for (line, hint) in [
         ("dedup a.jsonl --threshold 0.8", "--similarity S"),
+        ("dedup a.jsonl --unit line", "nearprint trim --by paragraph"),
         ("scan . --num_perm 128", "hash=minhash:BxN,R"),
         ("pairs a.np --hamming-distance=3", "-k K"),
         ("dedup a.jsonl --ngram 5", "--shingle N"),

@@ -72,7 +72,7 @@ fn regression_a_dedup_that_is_stopped_at_the_end_of_its_input_completes_no_outpu
         "dedup - -o out.jsonl",
         "dedup - -o out.jsonl --db seen.np",
         "dedup - -o out.jsonl --keep last",
-        "dedup - -o out.jsonl --unit line",
+        "trim - -o out.jsonl --by line",
         "decontaminate - --against other.jsonl -o out.jsonl",
     ] {
         let prepare =

@@ -31,4 +31,4 @@ pub use job::{
     UnitCounts,
 };
 pub use order::{Keep, NotOrdered, ParseKeepError};
-pub use unit::{Unit, UnitRules};
+pub use unit::{TrimRules, Unit};

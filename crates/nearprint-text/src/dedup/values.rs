@@ -15,13 +15,13 @@ pub(crate) type Values<'a> = &'a [OsString];
 pub(crate) type Setter<O> = fn(&mut O, Values<'_>) -> Result<(), String>;
 
 /// Sets the option of a name. Returns its name, or `None` if there is none of that name.
-pub(crate) fn set<O>(
+pub(crate) fn set<O: 'static>(
     options: &mut O,
-    all: &[(&'static str, Setter<O>)],
+    all: impl IntoIterator<Item = &'static (&'static str, Setter<O>)>,
     name: &str,
     values: Values<'_>,
 ) -> Result<Option<&'static str>> {
-    let Some((name, setter)) = all.iter().find(|(known, _)| *known == name) else { return Ok(None) };
+    let Some((name, setter)) = all.into_iter().find(|(known, _)| *known == name) else { return Ok(None) };
     setter(options, values).map_err(|why| Error::setting(*name, why))?;
     Ok(Some(name))
 }

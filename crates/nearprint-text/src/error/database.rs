@@ -58,6 +58,13 @@ pub enum DatabaseProblem {
         /// The recipe.
         recipe: Box<Recipe>,
     },
+    /// Jobs have stored something else in it: whole documents, or other units of texts.
+    OtherUnits {
+        /// The database.
+        path: PathBuf,
+        /// What it has: `record` for whole documents, or the name of units.
+        found: &'static str,
+    },
     /// Its recipe has a part or a value that this version does not support.
     UnknownRecipe {
         /// The database.
@@ -114,6 +121,9 @@ impl fmt::Display for DatabaseProblem {
                     "{}: has {has}, and the recipe makes fingerprints of {makes}: {recipe}",
                     path.display()
                 )
+            }
+            Self::OtherUnits { path, found } => {
+                write!(f, "{}: has the {found}s of earlier runs, and is for them alone", path.display())
             }
             Self::UnknownHistory { path, why } => {
                 write!(f, "{}: the record of finished jobs cannot be read: {why}", path.display())

@@ -101,25 +101,12 @@ pub enum OutputProblem {
         /// The name of the format.
         format: &'static str,
     },
-    /// An option is for whole documents, and units are compared.
-    NotWithUnits {
-        /// The name of the option.
-        option: &'static str,
-    },
-    /// An option is not for passages: their rows cannot be counted, nor distinguished by the job that stored them.
-    NotWithPassages {
-        /// The name of the option.
-        option: &'static str,
-    },
-    /// Units are removed from their third document on or later, and are not compared by distance alone.
-    NotCounted,
     /// An option is for one job, and a database has the documents of several.
     NotWithDatabase {
         /// The name of the option.
         option: &'static str,
     },
-    /// Documents are compared with other collections, and an option decides which of the inputs is
-    /// kept, or is for units.
+    /// Documents are compared with other collections, and have sizes of clusters.
     NotWithAgainst,
     /// A file of a folder of outputs exists already, and is not one that the job has written.
     ShardExists {
@@ -232,22 +219,12 @@ impl fmt::Display for OutputProblem {
             Self::NotWritten { path, compression } => {
                 write!(f, "{}: {compression} is read and not written; gzip and Zstandard are", path.display())
             }
-            Self::NotWithUnits { option } => {
-                write!(f, "{option} is for whole documents, and not for paragraphs or lines")
-            }
-            Self::NotWithPassages { option } => {
-                write!(f, "{option} is for documents, paragraphs and lines, and not for passages")
-            }
-            Self::NotCounted => f.write_str(
-                "similar paragraphs or lines are not counted: --min-repeats above 2 is for --recipe exact",
-            ),
             Self::NotWithDatabase { option } => {
                 write!(f, "{option} is of one job, and a database compares with documents of others")
             }
-            Self::NotWithAgainst => f.write_str(
-                "what is compared with other collections is kept in input order, as whole documents, without \
-                 sizes of clusters",
-            ),
+            Self::NotWithAgainst => {
+                f.write_str("what is compared with other collections is kept without sizes of clusters")
+            }
             Self::NoFields { format } => {
                 write!(f, "{format} has no fields that can be added or changed")
             }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema, SharedWriter, Width};
-use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit, recipe_of};
+use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
 use proptest::prelude::*;
@@ -396,7 +396,7 @@ fn compressed_outputs_resume_with_the_same_bytes() {
         })
     };
     let by_rank = |job: &mut FileJob| job.keep = Some(Keep::Max("n".into()));
-    let by_line = |job: &mut FileJob| job.units = Some(Unit::Line);
+    let by_line = |job: &mut FileJob| job.trim = Some(crate::by_line(1));
     let changes: [&dyn Fn(&mut FileJob); 3] = [&|_| {}, &by_rank, &by_line];
     for (number, change) in changes.into_iter().enumerate() {
         let folder = |kind: &str| format!("{kind}{number}");
@@ -453,11 +453,10 @@ fn without_repeated_lines(texts: &[String], min_words: usize) -> (Vec<String>, u
     (rest, removed)
 }
 
-fn job_of_lines(input: &Path, output: &Path, min_tokens: usize) -> FileJob {
-    let mut options = DedupOptions::new("exact".parse().unwrap());
-    options.min_tokens = min_tokens;
+fn job_of_lines(input: &Path, output: &Path, length: usize) -> FileJob {
+    let options = DedupOptions::new("exact".parse().unwrap());
     let mut job = FileJob::new(vec![input.to_path_buf()], output.to_path_buf(), options);
-    job.units = Some(Unit::Line);
+    job.trim = Some(crate::by_line(length));
     job
 }
 
@@ -533,16 +532,17 @@ fn units_need_fields_and_exclude_options_of_whole_documents() {
     let at = |name: &str| home.path().join(name);
     fs::write(at("in.jsonl"), "{\"text\":\"a\"}\n").unwrap();
     let job = job_of_lines(&at("in.jsonl"), &at("out.jsonl"), 1);
-    let problem = |job: FileJob| match job.run(|_, _| ControlFlow::Continue(())).unwrap_err() {
-        Error::Output(problem) => problem,
-        other => panic!("{other}"),
-    };
+    let problem = |job: FileJob| job.run(|_, _| ControlFlow::Continue(())).unwrap_err();
     let mut lines = job.clone();
     lines.reader.format = Some(Format::Lines);
-    assert!(matches!(problem(lines), OutputProblem::NoFields { format: "lines" }));
+    assert!(matches!(problem(lines), Error::Output(OutputProblem::NoFields { format: "lines" })));
     let mut stored = job.clone();
-    (stored.units, stored.database, stored.group_size) = (None, Some(at("seen.np")), true);
-    assert_eq!(problem(stored), OutputProblem::NotWithDatabase { option: "group_size" });
+    (stored.trim, stored.database, stored.group_size) = (None, Some(at("seen.np")), true);
+    let problem_with_database = problem(stored);
+    assert!(matches!(
+        problem_with_database,
+        Error::Output(OutputProblem::NotWithDatabase { option: "group_size" })
+    ));
     let (mut longest, mut annotated, mut printed) = (job.clone(), job.clone(), job.clone());
     let mut counted = job;
     counted.group_size = true;
@@ -552,7 +552,7 @@ fn units_need_fields_and_exclude_options_of_whole_documents() {
     for (job, name) in
         [(longest, "keep"), (annotated, "annotate"), (counted, "group_size"), (printed, "add fingerprint")]
     {
-        assert_eq!(problem(job), OutputProblem::NotWithUnits { option: name });
+        assert!(matches!(problem(job), Error::Setting { name: of, .. } if of == name), "{name}");
     }
     assert!(!at("out.jsonl").exists());
 }
@@ -605,7 +605,8 @@ fn options_of_a_job_are_set_and_checked_by_name() {
     let at = |name: &str| home.path().join(name);
     fs::write(at("in.txt"), "one two three\nfour five six\n").unwrap();
     let run = |output: &str, options: &[(&str, &str)]| {
-        let mut job = FileJob::with_defaults(vec![at("in.txt")], at(output), Options::new())?;
+        let new = if output == "trimmed" { FileJob::trimming } else { FileJob::with_defaults };
+        let mut job = new(vec![at("in.txt")], at(output), Options::new())?;
         job.set("input_format", &["lines".into()])?;
         for (name, value) in options {
             let value: Vec<OsString> = value.split_terminator(' ').map(OsString::from).collect();
@@ -619,12 +620,24 @@ fn options_of_a_job_are_set_and_checked_by_name() {
         (&[("k", "-1")], "k"),
         (&[("k", "3"), ("similarity", "70%")], "k and similarity"),
         (&[("recipe", "simhash"), ("similarity", "0.7")], "similarity"),
-        (&[("unit", "word")], "unit"),
-        (&[("min_left", "2")], "min_left"),
-        (&[("min_words", "9")], "min_words"),
-        (&[("unit", "passage"), ("shingle", "2")], "shingle"),
+        (&[("by", "line")], "by"),
     ] {
         let error = run("refused", options).unwrap_err();
+        assert!(matches!(&error, Error::Setting { name: of, .. } if of == name), "{options:?}: {error}");
+    }
+    for (options, name) in [
+        (&[("by", "word")][..], "by"),
+        (&[("min_left", "2")], "min_left"),
+        (&[("from", "1")], "from"),
+        (&[("by", "passage"), ("length", "1")], "length"),
+        (&[("by", "passage"), ("shingle", "2")], "shingle"),
+        (&[("by", "passage"), ("from", "3")], "from"),
+        (&[("similarity", "0.8"), ("from", "3")], "from"),
+        (&[("keep", "longest")], "keep"),
+        (&[("min_tokens", "2")], "min_tokens"),
+    ] {
+        let options = [&[("input_format", "jsonl")], options].concat();
+        let error = run("trimmed", &options).unwrap_err();
         assert!(matches!(&error, Error::Setting { name: of, .. } if of == name), "{options:?}: {error}");
     }
     // The recipe of a database, also of one to compare with, is that of the job.

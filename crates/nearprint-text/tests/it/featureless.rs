@@ -5,9 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use nearprint::{Database, KeyStorage};
-use nearprint_text::dedup::{
-    Confirm, Decision, DedupOptions, Deduplicator, DocumentCounts, FileJob, Keep, Unit,
-};
+use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, DocumentCounts, FileJob, Keep};
 use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Recipe;
 use proptest::prelude::*;
@@ -179,14 +177,14 @@ fn regression_texts_without_features_are_counted_in_every_order() {
 fn regression_units_without_features_are_removed_if_they_are_copies() {
     let input = "{\"id\":1,\"text\":\"red car sale\\nblue house rent\\nred car sale\\n!\\n!\"}\n";
     let (counts, out, duplicates) = run(input, |job| {
-        job.units = Some(Unit::Line);
+        job.trim = Some(crate::by_line(1));
         job.dedup.recipe = "simhash-py tokens=words".parse().unwrap();
     });
-    assert_eq!(duplicates, "1#3\t1#1\t0\t1.0000\t1#1\ttrue\n");
+    assert_eq!(duplicates, "1\t3\t1\t1\n");
     assert_eq!(out, "{\"id\":1,\"text\":\"red car sale\\nblue house rent\\n!\\n!\"}\n");
     assert_eq!((counts.featureless, counts.units.compared, counts.units.removed), (3, 3, 1));
     let (counts, ..) = run(input, |job| {
-        job.units = Some(Unit::Line);
+        job.trim = Some(crate::by_line(1));
         job.dedup.min_features = 1;
     });
     assert_eq!((counts.units.compared, counts.units.removed), (0, 0));

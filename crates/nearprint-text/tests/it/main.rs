@@ -16,6 +16,13 @@ mod restart;
 mod shards;
 mod stored;
 
+/// Removes lines of so many words or more.
+fn by_line(length: usize) -> nearprint_text::dedup::TrimRules {
+    let mut rules = nearprint_text::dedup::TrimRules::new(nearprint_text::dedup::Unit::Line);
+    rules.length = Some(length);
+    rules
+}
+
 /// What stands in for a module of tests that Windows cannot run.
 #[cfg(windows)]
 mod not_on_windows {

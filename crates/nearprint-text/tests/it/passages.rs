@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use nearprint::Options;
-use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, Unit};
-use nearprint_text::{DatabaseProblem, Error, OutputProblem, Result};
+use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, TrimRules, Unit};
+use nearprint_text::{DatabaseProblem, Error, Result};
 use proptest::prelude::*;
 
 /// The places of the words of a text, and the words in lower case.
@@ -74,11 +74,15 @@ fn job(folder: &Path, name: &str, min: usize) -> FileJob {
     let options = DedupOptions::new("exact".parse().unwrap());
     let at = |end: &str| folder.join(format!("{name}.{end}"));
     let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), options);
-    job.units = Some(Unit::Passage);
-    job.unit_rules.min_words = min;
+    job.trim = Some(TrimRules::new(Unit::Passage));
+    rules(&mut job).length = Some(min);
     job.reader.fields.key = Some("key".into());
     job.duplicates = Some(at("gone.tsv"));
     job
+}
+
+fn rules(job: &mut FileJob) -> &mut TrimRules {
+    job.trim.as_mut().unwrap()
 }
 
 fn run(job: &FileJob, until: u64) -> Result<FileReport> {
@@ -136,6 +140,9 @@ proptest! {
     }
 }
 
+/// The first line of the file of what was removed.
+const HEADER: &str = "key\tnumber\tfirst_seen_in\tfirst_number\n";
+
 fn numbered(range: std::ops::Range<u32>) -> String {
     range.map(|number| format!("word{number} ")).collect()
 }
@@ -155,23 +162,19 @@ fn passages_are_listed_and_hollow_documents_go_whole() {
     let mut options = job(at, "a", 50);
     let counts = run(&options, u64::MAX).unwrap().counts;
     let gone = fs::read_to_string(at.join("a.gone.tsv")).unwrap();
-    let row = |key: &str, of: &str| format!("{key}\t{of}\t0\t1.0000\t{of}\ttrue\n");
-    assert_eq!(
-        gone.split_once('\n').unwrap().1,
-        row("d1#3", "d0") + &row("d2#1", "d0") + &row("d3#52", "d3")
-    );
+    assert_eq!(gone, format!("{HEADER}d1\t3\td0\t\nd2\t1\td0\t\nd3\t52\td3\t\n"));
     assert_eq!((counts.kept, counts.units.removed, counts.units.within), (5, 3, 1));
     let out = fs::read_to_string(at.join("a.out.jsonl")).unwrap();
     for rest in ["\"Another title:  \"", "\"own own", " or  \"", "\"Too short: word0 "] {
         assert!(out.contains(rest), "{rest}: {out}");
     }
-    options.unit_rules.min_left = 0.5;
+    rules(&mut options).min_left = 0.5;
     let counts = run(&options, u64::MAX).unwrap().counts;
     assert_eq!((counts.kept, counts.units.hollow), (3, 2));
-    options.unit_rules.keeps_hollow = true;
+    rules(&mut options).keeps_hollow = true;
     assert_eq!(run(&options, u64::MAX).unwrap().counts.kept, 5);
-    options.unit_rules.min_repeats = 3;
-    assert!(matches!(run(&options, u64::MAX), Err(Error::Output(OutputProblem::NotWithPassages { .. }))));
+    rules(&mut options).from = 3;
+    assert!(matches!(run(&options, u64::MAX), Err(Error::Setting { name, .. }) if name == "from"));
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn a_job_of_passages_that_was_cancelled_resumes() {
     assert_eq!(run(&dry, u64::MAX).unwrap().counts, whole.counts);
     let mut restart = cut.clone();
     restart.restart = true;
-    assert!(matches!(run(&restart, u64::MAX), Err(Error::Output(OutputProblem::NotWithPassages { .. }))));
+    assert!(matches!(run(&restart, u64::MAX), Err(Error::Setting { name, .. }) if name == "restart"));
     let resumed = run(&cut, u64::MAX).unwrap();
     // A checkpoint is at most 10,000 records old, and on a slow machine a second.
     assert!(resumed.resumed_after >= 2_000);

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use nearprint::Database;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, Keep, Shards, Unit};
+use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, Keep, Shards};
+
+use crate::by_line;
 
 /// The records of each job: a checkpoint comes after 10,000.
 const RECORDS: u64 = 11_000;
@@ -43,14 +45,14 @@ impl Home {
 
     fn job(&self, form: Form) -> FileJob {
         let mut options = DedupOptions::new("exact width=128".parse().unwrap());
-        options.min_tokens = 1;
+        options.min_tokens = usize::from(form != Form::Units);
         let output = self.at(if form == Form::Shards { "out/shards" } else { "out/kept.jsonl" });
         let mut job = FileJob::new(vec![self.at("in")], output, options);
         job.duplicates = Some(self.at("out/gone.tsv"));
         job.database = Some(self.at("seen.np"));
         match form {
             Form::Plain => {}
-            Form::Units => job.units = Some(Unit::Line),
+            Form::Units => job.trim = Some(by_line(1)),
             Form::Keep => job.keep = Some(Keep::Last),
             Form::Shards => job.shards = Some(Shards::Into(2)),
         }

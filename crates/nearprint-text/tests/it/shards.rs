@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use nearprint_text::dedup::{DedupOptions, Deduplicator, FileJob, FileReport, Keep, Shards, Unit};
+use nearprint_text::dedup::{DedupOptions, Deduplicator, FileJob, FileReport, Keep, Shards};
+
+use crate::by_line;
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
 use nearprint_text::{Error, OutputProblem, Result, ResumeProblem};
 use parquet::arrow::ArrowWriter;
@@ -164,7 +166,7 @@ fn an_output_is_split_into_files() {
     assert_eq!(files(&at("whole")).len(), 3);
     // Documents of units are split, too.
     let mut units = job(&at("in"), &at("units"), Some(Shards::Into(2)));
-    units.units = Some(Unit::Line);
+    units.trim = Some(by_line(1));
     run(&units, u64::MAX).unwrap();
     let parts =
         [0, 1].map(|shard| texts_in(&[at(&format!("units/part-0000{shard}-of-00002.jsonl.zst"))]).len());

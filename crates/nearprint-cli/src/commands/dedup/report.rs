@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::summary::{compared_in, nearness, shares_left};
+use super::summary::{nearness, recurring};
+use super::trimmed::{removed, shares_left};
 use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, Unit};
+use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, TrimRules};
 use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
 use nearprint_text::internal::open_decompressed;
 
@@ -35,18 +35,13 @@ pub struct DedupReport {
     reader: ReaderOptions,
     /// The file of duplicates.
     duplicates: PathBuf,
-    /// What was compared instead of whole documents.
-    unit: Option<Unit>,
+    /// What was compared instead of whole documents, and is listed in the file of duplicates.
+    trim: Option<TrimRules>,
 }
 
 /// Refuses a path for another file of a job that is one of its inputs or outputs, or lies in its database.
 pub(super) fn check_beside_outputs(file: (&'static str, &Path), job: &FileJob) -> Result<()> {
-    let others = [
-        ("output", Some(&*job.output).filter(|_| job.shards.is_none())),
-        ("duplicates", job.duplicates.as_deref()),
-        ("rejects", job.rejects.as_deref()),
-    ];
-    let others = others.into_iter().filter_map(|(name, path)| Some((name, path?)));
+    let others = job.named_outputs().skip(usize::from(job.shards.is_some()));
     let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
     let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
     check_outputs([file].into_iter().chain(others), &inputs, &databases)
@@ -77,7 +72,7 @@ impl DedupReport {
             inputs: job.inputs.clone(),
             reader: job.reader.clone(),
             duplicates: duplicates.clone(),
-            unit: job.units,
+            trim: job.trim,
         }))
     }
 
@@ -116,26 +111,27 @@ impl DedupReport {
             fact("Inputs", inputs.join(", ")),
             fact("Documents", format!("{records}, {kept} of them kept")),
         ];
-        match self.unit {
+        match self.trim {
             None => facts.push(fact("Left out", format!("{duplicates}{copies}"))),
-            Some(unit) => {
-                facts.push(fact("Compared", format!("{} {}", units.compared, compared_in(unit))));
-                let bytes = (HumanBytes(units.removed_bytes), HumanBytes(units.text_bytes));
-                let removed = format!("{}{copies}; {} of {} of text", units.removed, bytes.0, bytes.1);
-                facts.push(fact("Removed", removed));
+            Some(rules) => {
+                facts.push(fact("Units", format!("{}{copies}", removed(rules.by, done))));
                 facts.extend(shares_left(&units.by_left).map(|left| fact("Text left", left)));
             }
         }
         facts.push(fact("Groups", format!("{num_groups}{shown}")));
         facts.extend(stricter(&by_similarity).map(|value| fact("With a higher --similarity", value)));
-        facts.push(fact("Near", nearness(&done.near)));
+        facts.push(match self.trim {
+            None => fact("Near", nearness(&done.near)),
+            Some(rules) => fact("Recurring", recurring(rules, done)),
+        });
         facts.push(fact("Recipe", done.recipe.to_string()));
         let sizes =
             sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
         let similarities = Histogram::of_tenths(by_similarity);
         let histograms = vec![Histogram::of_sizes(sizes), similarities];
         let root = done.files.as_ref().map(|_| String::new());
-        Report { title: "nearprint dedup".into(), facts, histograms, root, ..Report::default() }
+        let title = if self.trim.is_some() { "nearprint trim" } else { "nearprint dedup" };
+        Report { title: title.into(), facts, histograms, root, ..Report::default() }
     }
 
     fn sizes(&self, check: Check<'_>) -> Result<Sizes> {
@@ -179,7 +175,14 @@ impl DedupReport {
             let mut columns = line.trim_end_matches('\n').split('\t');
             let columns = [(); 4].map(|()| columns.next().unwrap_or_default());
             if !std::mem::take(&mut is_header) {
-                visit(columns);
+                match self.trim {
+                    None => visit(columns),
+                    Some(_) => {
+                        let [key, number, first, first_number] = columns;
+                        let (unit, first) = (name_of(key, number), name_of(first, first_number));
+                        visit([&unit, &first, "", ""]);
+                    }
+                }
             }
             line.clear();
         }
@@ -222,9 +225,9 @@ impl DedupReport {
                     member.text = Some(shown);
                 }
             };
-            match self.unit {
+            match self.trim {
                 None => add(&key, &text),
-                Some(unit) => unit.for_each_keyed(&key, &text, add),
+                Some(rules) => rules.by.for_each_keyed(&key, &text, add),
             }
         }
         for ReportGroup { kept, others, .. } in groups {
@@ -234,6 +237,11 @@ impl DedupReport {
         }
         Ok(())
     }
+}
+
+/// The name of a unit, which has a number in the record with a key. Passages are not numbered where they were first.
+fn name_of(key: &str, number: &str) -> String {
+    if number.is_empty() { key.into() } else { format!("{key}#{number}") }
 }
 
 /// Adds the states of files, if documents are files.

@@ -2,12 +2,11 @@
 
 use std::time::Instant;
 
-use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
 use crate::args::{GlobalArgs, exactly, left_out_object, limit, note_left_out};
 use crate::terminal::print_message;
-use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileReport, Unit, UnitCounts};
+use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileJob, FileReport, TrimRules, Unit};
 
 /// The comparisons of a document on average from which the summary speaks of shared bands.
 const CROWDED: f64 = 1000.0;
@@ -16,39 +15,34 @@ const CROWDED: f64 = 1000.0;
 const NAME_CHARS: usize = 60;
 
 /// Prints the counts, and warnings about unusual documents.
-pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Unit>, started: Instant) {
-    let (counts, before) = (&report.counts, report.resumed_after);
-    let DocumentCounts { records, kept, duplicates, bad, aside, empty, featureless, invalid_utf8, .. } =
-        *counts;
+pub(super) fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
+    let DocumentCounts { records, kept, duplicates, .. } = report.counts;
+    let before = report.resumed_after;
     let seconds = started.elapsed().as_secs_f64();
     let rate = (records - before) as f64 / seconds.max(1e-9);
     let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };
-    match unit {
-        None => global.note(format_args!(
-            "{records} documents, {kept} kept, {duplicates} duplicates ({share:.1}%), {seconds:.1} s, {rate:.0} documents/s"
-        )),
-        Some(unit) => {
-            let nothing_left = match duplicates {
-                0 => String::new(),
-                some => format!(", nothing left of {some}"),
-            };
-            global.note(format_args!(
-                "{records} documents, {kept} kept{nothing_left}, {seconds:.1} s, {rate:.0} documents/s"
-            ));
-            describe_units(global, counts.units, unit);
-        }
-    }
-    match unit {
-        Some(Unit::Passage) => global.note(format_args!("near: the same words in a row")),
-        _ => global.note(format_args!("near: {}", nearness(&report.near))),
-    }
-    if before > 0 {
-        global.note(format_args!("an interrupted run processed {before} of them"));
-    }
-    if duplicates > 0 || counts.units.removed > 0 {
-        describe_duplicates(global, report, unit);
+    global.note(format_args!(
+        "{records} documents, {kept} kept, {duplicates} duplicates ({share:.1}%), {seconds:.1} s, {rate:.0} documents/s"
+    ));
+    global.note(format_args!("near: {}", nearness(&report.near)));
+    note_resumed(global, report);
+    if duplicates > 0 {
+        describe_duplicates(global, report);
     }
     note_candidates(global, report);
+    warn(global, report);
+}
+
+/// Tells what an interrupted run had done.
+pub(super) fn note_resumed(global: GlobalArgs, report: &FileReport) {
+    if report.resumed_after > 0 {
+        global.note(format_args!("an interrupted run processed {} of them", report.resumed_after));
+    }
+}
+
+/// Prints what was left out of the inputs, and warnings about unusual documents.
+pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
+    let DocumentCounts { records, bad, aside, empty, featureless, invalid_utf8, .. } = report.counts;
     let left_out: u64 = report.left_out.files().iter().map(|(count, _)| count).sum();
     note_left_out(global, &report.left_out, records + left_out, &[]);
     if !report.unlisted.is_empty() {
@@ -98,7 +92,7 @@ fn note_candidates(global: GlobalArgs, report: &FileReport) {
 }
 
 /// The counts of a summary, as one object.
-pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) -> Value {
+pub(super) fn object(job: &FileJob, report: &FileReport, started: Instant) -> Value {
     let FileReport { counts, resumed_after, completed, largest, near, counts_copies, left_out, .. } = report;
     let DocumentCounts { records, kept, duplicates, copies, bad, aside, empty, featureless, .. } = *counts;
     let DocumentCounts { invalid_utf8, unconfirmed, by_similarity, units, .. } = *counts;
@@ -114,10 +108,11 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
         "without_features": featureless,
         "invalid_utf8": invalid_utf8,
         "unconfirmed": unconfirmed,
-        "near": nearness(near),
+        "near": job.trim.map_or_else(|| nearness(near), |rules| recurring(rules, report)),
         "by_similarity": by_similarity,
         "largest_groups": groups.collect::<Vec<_>>(),
-        "units": unit.map(|_| json!({
+        "units": job.trim.map(|_| json!({
+            "shortened": units.by_left.iter().sum::<u64>(),
             "compared": units.compared,
             "removed": units.removed,
             "text_bytes": units.text_bytes,
@@ -135,55 +130,28 @@ pub(super) fn object(report: &FileReport, unit: Option<Unit>, started: Instant) 
 }
 
 /// The beginning of a key or a text, with all characters escaped that do not print themselves.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{:?}…", &name[..end]),
         None => format!("{name:?}"),
     }
 }
 
-/// What several units are called.
-pub(super) fn plural(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Line => "lines",
-        Unit::Passage => "passages",
-        _ => "paragraphs",
+/// When units recur, in words.
+pub(super) fn recurring(rules: TrimRules, report: &FileReport) -> String {
+    let words = match (&report.near, rules.by) {
+        (_, Unit::Passage) => "the same words in a row".to_string(),
+        (DocumentsNear::Estimated { recipe, k: 0 }, _)
+            if recipe.bands().is_none() && recipe.default_k() == 0 =>
+        {
+            "the same words".into()
+        }
+        (near, _) => nearness(near),
+    };
+    match rules.from {
+        0..=2 => words,
+        from => format!("{words}, from the record number {from} on"),
     }
-}
-
-/// What is counted of what is compared.
-pub(super) fn compared_in(unit: Unit) -> &'static str {
-    if unit == Unit::Passage { "words" } else { plural(unit) }
-}
-
-/// Prints how many units were removed.
-fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
-    let UnitCounts { compared, removed, text_bytes, removed_bytes, within, hollow, by_left, .. } = counts;
-    let share = 100.0 * removed_bytes as f64 / (text_bytes as f64).max(1.0);
-    let (removed_bytes, text_bytes) = (HumanBytes(removed_bytes), HumanBytes(text_bytes));
-    let compared_units = compared_in(unit);
-    let removed_units = if unit == Unit::Passage { " passages" } else { "" };
-    global.note(format_args!(
-        "{compared} {compared_units}, {removed}{removed_units} removed: {removed_bytes} of {text_bytes} of text \
-         ({share:.1}%)"
-    ));
-    if within > 0 {
-        global.note(format_args!("{within} of them repeat a part of their own document"));
-    }
-    if let Some(left) = shares_left(&by_left) {
-        global.note(format_args!("documents that lost some, by what is left of their text: {left}"));
-    }
-    if hollow > 0 {
-        global.note(format_args!("{hollow} documents: earlier ones leave less than --min-left of them"));
-    }
-}
-
-/// How many documents keep how much of their text. `None` if none has lost any.
-pub(super) fn shares_left(by_left: &[u64; 5]) -> Option<String> {
-    let names = ["under 20%", "20 to 40%", "40 to 60%", "60 to 80%", "80% or more"];
-    let shown = names.iter().zip(by_left).filter(|(_, documents)| **documents > 0);
-    let shown: Vec<String> = shown.map(|(name, documents)| format!("{documents} {name}")).collect();
-    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// When documents are near, in words.
@@ -196,10 +164,10 @@ pub(super) fn nearness(near: &DocumentsNear) -> String {
 }
 
 /// Prints what the near-duplicates are.
-fn describe_duplicates(global: GlobalArgs, report: &FileReport, unit: Option<Unit>) {
-    let DocumentCounts { duplicates, copies, by_similarity, units, .. } = report.counts;
+fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
+    let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
     if report.counts_copies {
-        let near = (if unit.is_some() { units.removed } else { duplicates }) - copies;
+        let near = duplicates - copies;
         global.note(format_args!("exact copies: {copies}, near-duplicates: {near}"));
     }
     let tenths = (0..).zip(by_similarity).filter(|(_, count)| *count > 0);
@@ -209,27 +177,23 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport, unit: Option<Uni
         })
         .collect();
     global.note(format_args!("by similarity: {}", tenths.join(", ")));
-    describe_groups(global, report, unit);
+    describe_groups(global, report);
 }
 
 /// Prints the largest groups. Their share of all documents shows whether a template takes them away.
-fn describe_groups(global: GlobalArgs, report: &FileReport, unit: Option<Unit>) {
-    let (what, times) = if unit.is_some() { ("most repeated", "times") } else { ("largest groups", "of") };
-    let groups: Vec<String> = report
-        .largest
-        .iter()
-        .map(|group| format!("{} {times} {}", group.size, quoted(&group.name)))
-        .collect();
+fn describe_groups(global: GlobalArgs, report: &FileReport) {
+    let groups: Vec<String> =
+        report.largest.iter().map(|group| format!("{} of {}", group.size, quoted(&group.name))).collect();
     if groups.is_empty() {
         return;
     }
     let (mut since, mut share) = ("", String::new());
     if report.resumed_after > 0 {
         since = " since the run was resumed";
-    } else if unit.is_none() {
+    } else {
         let members: u64 = report.largest.iter().map(|group| group.size).sum();
         let percent = 100.0 * members as f64 / (report.counts.records as f64).max(1.0);
         share = format!("; together {percent:.1}% of all documents");
     }
-    global.note(format_args!("{what}{since}: {}{share}", groups.join(", ")));
+    global.note(format_args!("largest groups{since}: {}{share}", groups.join(", ")));
 }

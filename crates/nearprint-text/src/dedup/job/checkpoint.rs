@@ -11,7 +11,7 @@ use crate::recipe::Comparable;
 /// The number of documents by outcome.
 ///
 /// `records` is the sum of `kept`, `duplicates`, `bad` and `aside`. If a job compares
-/// [units](crate::dedup::FileJob::units), `copies`, `unconfirmed` and `by_similarity` count units.
+/// [units](crate::dedup::FileJob::trim), `copies`, `unconfirmed` and `by_similarity` count units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DocumentCounts {
@@ -20,7 +20,7 @@ pub struct DocumentCounts {
     /// Documents kept.
     pub kept: u64,
     /// Near-duplicates of kept documents, copies included; with units, documents that lost all
-    /// their units, or were not written because they are [hollow](crate::dedup::UnitRules::min_left).
+    /// their units, or were not written because they are [hollow](crate::dedup::TrimRules::min_left).
     pub duplicates: u64,
     /// Malformed records.
     pub bad: u64,
@@ -38,7 +38,7 @@ pub struct DocumentCounts {
     /// Near-duplicates by their similarity to the kept document: below 0.1, below 0.2, …, from 0.9
     /// to 1.
     pub by_similarity: [u64; 10],
-    /// The units, if a job compares [units](crate::dedup::FileJob::units).
+    /// The units, if a job compares [units](crate::dedup::FileJob::trim).
     pub units: UnitCounts,
     /// Documents that have tokens, but no feature of the recipe, except those with too few. Only texts
     /// with the same tokens are near them. With units, counts units.
@@ -59,7 +59,7 @@ pub struct UnitCounts {
     pub removed_bytes: u64,
     /// Removed units that repeat an earlier one of their own document.
     pub within: u64,
-    /// Documents that earlier ones leave [too little](crate::dedup::UnitRules::min_left) of.
+    /// Documents that earlier ones leave [too little](crate::dedup::TrimRules::min_left) of.
     pub hollow: u64,
     /// Documents that were written without some units, by the share of their text that is left: below 0.2,
     /// below 0.4, …, from 0.8 on.

@@ -9,7 +9,7 @@ use super::checkpoint::JobIdentity;
 use super::shards::{self, Shards};
 use crate::dedup::decide::{DedupOptions, Judge, Measure};
 use crate::dedup::order::Keep;
-use crate::dedup::unit::{Unit, UnitRules};
+use crate::dedup::unit::{TrimRules, Unit};
 use crate::dedup::values::{self, Setter};
 use crate::documents::{
     Fields, Format, InputFile, Missing, Nested, Preprocessing, Reader, ReaderOptions, format_of_output,
@@ -99,7 +99,10 @@ pub struct FileJob {
     pub nul_ended: bool,
     /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `group` and `copy` per
     /// near-duplicate, with [escaped] keys. `copy` is whether both have the same tokens, of files of folders the same
-    /// bytes; empty if the database stores no text or hash.
+    /// bytes; empty if the database stores no text or hash. Of a job that [trims](Self::trim), the file for a line of
+    /// `key`, `number`, `first_seen_in` and `first_number` per removed unit: the keys of its document and of
+    /// the one that has it, each with the number of the unit there, from 1. A passage has the number of its first
+    /// word, and no `first_number`.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
@@ -127,17 +130,15 @@ pub struct FileJob {
     /// Which of several near-duplicates is kept. Without it the [best](Keep::Best) one, if documents are files, and
     /// otherwise the [first](Keep::First).
     pub keep: Option<Keep>,
-    /// Compares these units of texts in the place of whole documents, and writes documents without the
+    /// Compares units of texts in the place of whole documents, and writes documents without the
     /// units that were there before. A document that loses all its units is not written; one
-    /// that loses none is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
-    /// the key of the document, `#` and the number of the unit, from 1. Units with fewer
-    /// [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features), or without any
-    /// token, are not compared and stay. Needs inputs with fields. If texts are
+    /// that loses none is written unchanged. Of several near-duplicates the first is kept. A database has the key of
+    /// the document, `#` and the number of the unit, from 1, and is for units of one kind. Units with fewer
+    /// [words](TrimRules::length) or [features](DedupOptions::min_features), or without any
+    /// word, are not compared and stay. Needs inputs with fields. If texts are
     /// [cut](ReaderOptions::cut_after), a document that loses units is written with the text that was
     /// compared.
-    pub units: Option<Unit>,
-    /// Which units are removed.
-    pub unit_rules: UnitRules,
+    pub trim: Option<TrimRules>,
     /// How documents are compared.
     pub dedup: DedupOptions,
     /// The options that were set by name.
@@ -147,9 +148,6 @@ pub struct FileJob {
 /// The options that are set by name, besides those that [say how documents are compared](DedupOptions::set).
 const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("database", |job, it| values::path(it).map(|path| job.database = Some(path))),
-    ("against", |job, it| values::paths(it).map(|paths| job.against = paths)),
-    ("only_against", |job, it| values::flag(it).map(|is_on| job.only_against = is_on)),
-    ("duplicates", |job, it| values::path(it).map(|path| job.duplicates = Some(path))),
     ("rejects", |job, it| values::path(it).map(|path| job.rejects = Some(path))),
     ("shards", |job, it| {
         if job.output == Path::new("-") {
@@ -158,30 +156,11 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
         job.shards = Some(Shards::Into(values::within(1..=256, "1 to 256", it)?));
         Ok(())
     }),
-    ("annotate", |job, it| values::flag(it).map(|is_on| job.annotate = is_on)),
-    ("group_size", |job, it| values::flag(it).map(|is_on| job.group_size = is_on)),
     ("add", |job, it| Added::of(it).map(|added| job.added = added)),
     ("fields", |job, it| values::texts(it).map(|fields| job.fields = fields)),
     ("nested", |job, it| values::parsed(it).map(|nested| job.nested = nested)),
-    ("null", |job, it| values::flag(it).map(|is_on| job.nul_ended = is_on)),
     ("dry_run", |job, it| values::flag(it).map(|is_on| job.dry_run = is_on)),
     ("restart", |job, it| values::flag(it).map(|is_on| job.restart = is_on)),
-    ("keep", |job, it| values::parsed(it).map(|keep| job.keep = Some(keep))),
-    ("unit", |job, it| {
-        job.units = Some(values::parsed(it)?);
-        if !job.is_given("min_tokens") {
-            job.dedup.min_tokens = Unit::DEFAULT_MIN_TOKENS;
-        }
-        Ok(())
-    }),
-    ("min_repeats", |job, it| {
-        values::within(2.., "at least 2", it).map(|least| job.unit_rules.min_repeats = least)
-    }),
-    ("min_words", |job, it| {
-        values::within(2..=10_000, "2 to 10000", it).map(|least| job.unit_rules.min_words = least)
-    }),
-    ("min_left", |job, it| values::share(it).map(|share| job.unit_rules.min_left = share)),
-    ("keep_hollow", |job, it| values::flag(it).map(|is_on| job.unit_rules.keeps_hollow = is_on)),
     ("input_format", |job, it| values::parsed(it).map(|format| job.reader.format = Some(format))),
     ("text_field", |job, it| values::parsed(it).map(|field| job.reader.fields.text = field)),
     ("key_field", |job, it| values::parsed(it).map(|field| job.reader.fields.key = Some(field))),
@@ -196,6 +175,27 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("no_ignore", |job, it| values::flag(it).map(|is_on| job.reader.folder.no_ignore = is_on)),
 ];
 
+/// Those of jobs that compare whole documents.
+const OF_DEDUP: &[(&str, Setter<FileJob>)] = &[
+    ("against", |job, it| values::paths(it).map(|paths| job.against = paths)),
+    ("only_against", |job, it| values::flag(it).map(|is_on| job.only_against = is_on)),
+    ("duplicates", |job, it| values::path(it).map(|path| job.duplicates = Some(path))),
+    ("annotate", |job, it| values::flag(it).map(|is_on| job.annotate = is_on)),
+    ("group_size", |job, it| values::flag(it).map(|is_on| job.group_size = is_on)),
+    ("null", |job, it| values::flag(it).map(|is_on| job.nul_ended = is_on)),
+    ("keep", |job, it| values::parsed(it).map(|keep| job.keep = Some(keep))),
+];
+
+/// Those of jobs that trim.
+const OF_TRIM: &[(&str, Setter<FileJob>)] = &[
+    ("by", |job, it| values::parsed(it).map(|unit| job.rules().by = unit)),
+    ("length", |job, it| values::parsed(it).map(|words| job.rules().length = Some(words))),
+    ("from", |job, it| values::within(2.., "at least 2", it).map(|number| job.rules().from = number)),
+    ("min_left", |job, it| values::share(it).map(|share| job.rules().min_left = share)),
+    ("keep_hollow", |job, it| values::flag(it).map(|is_on| job.rules().keeps_hollow = is_on)),
+    ("removed", |job, it| values::path(it).map(|path| job.duplicates = Some(path))),
+];
+
 impl FileJob {
     /// A job whose options are then [set](Self::set) by name. Each has the default of `nearprint dedup`.
     ///
@@ -208,20 +208,42 @@ impl FileJob {
         Ok(Self { shards, ..Self::new(inputs, output, dedup) })
     }
 
-    /// The names of the options that [`set`](Self::set) sets.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        let own = OPTIONS.iter().map(|(name, _)| *name);
-        own.chain(DedupOptions::names().filter(|name| *name != "cut_after"))
+    /// The same for a job that [trims](Self::trim), with the defaults of `nearprint trim`.
+    ///
+    /// # Errors
+    /// None: the defaults are valid.
+    pub fn trimming(inputs: Vec<PathBuf>, output: PathBuf, engine: Options) -> Result<Self> {
+        Ok(Self {
+            trim: Some(TrimRules::new(Unit::Paragraph)),
+            ..Self::with_defaults(inputs, output, engine)?
+        })
     }
 
-    /// Sets an option by its name, that of `nearprint dedup` with `_` for `-`, or of a part of the recipe. A switch has
-    /// no values. What it has replaces what it had. All options that depend on others are checked when the job runs.
+    fn rules(&mut self) -> &mut TrimRules {
+        self.trim.get_or_insert(TrimRules::new(Unit::Paragraph))
+    }
+
+    fn options(&self) -> impl Iterator<Item = &'static (&'static str, Setter<Self>)> + use<> {
+        OPTIONS.iter().chain(if self.trim.is_some() { OF_TRIM } else { OF_DEDUP })
+    }
+
+    /// The names of the options that [`set`](Self::set) sets.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        // Units have a length instead.
+        let others = if self.trim.is_some() { &["cut_after", "min_tokens"][..] } else { &["cut_after"] };
+        let own = self.options().map(|(name, _)| *name);
+        own.chain(DedupOptions::names().filter(|name| !others.contains(name)))
+    }
+
+    /// Sets an option by its name, that of `nearprint dedup` or `trim` with `_` for `-`, or of a part of the recipe. A
+    /// switch has no values. What it has replaces what it had. All options that depend on others are checked when the
+    /// job runs.
     ///
     /// # Errors
     /// [`Error::Setting`] if there is no such option, or for a value that it cannot have; [`Error::Recipe`] for a
     /// recipe.
     pub fn set(&mut self, name: &str, values: &[OsString]) -> Result<()> {
-        let own = values::set(self, OPTIONS, name, values)?;
+        let own = values::set(self, self.options(), name, values)?;
         match own {
             Some(_) => {}
             None => self.dedup.set(name, values)?,
@@ -245,7 +267,7 @@ impl FileJob {
             }
         }
         let says_near = self.dedup.k.is_some() || self.dedup.similarity.is_some();
-        let default = if self.units.is_some() && !says_near { "exact" } else { Recipe::DEFAULT };
+        let default = if self.trim.is_some() && !says_near { "exact" } else { Recipe::DEFAULT };
         self.dedup.choose_recipe(default, stored)
     }
 
@@ -272,8 +294,7 @@ impl FileJob {
             dry_run: false,
             restart: false,
             keep: None,
-            units: None,
-            unit_rules: UnitRules::default(),
+            trim: None,
             dedup,
             given: BTreeSet::new(),
         }
@@ -282,10 +303,18 @@ impl FileJob {
     /// Checks that units are counted only where their distance says whether they are near.
     pub(crate) fn check_units(&self, measure: &Measure) -> Result<()> {
         let is_exact = matches!(measure.judge, Judge::Distance) && measure.recipe.bands().is_none();
-        if self.units.is_some() && self.unit_rules.min_repeats > 2 && !is_exact {
-            return Err(OutputProblem::NotCounted.into());
+        match self.trim {
+            Some(TrimRules { from: 3.., .. }) if !is_exact => Err(Error::setting(
+                "from",
+                "similar texts are not counted: above 2, it is for the same words",
+            )),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether these are the units of the job.
+    pub(crate) fn trims(&self, unit: Unit) -> bool {
+        self.trim.is_some_and(|rules| rules.by == unit)
     }
 
     /// Checks that no option for whole documents is set with units, and none for one job with a database; and that no
@@ -301,46 +330,47 @@ impl FileJob {
         if self.only_against && self.against.is_empty() {
             return Err(Error::setting("only_against", "needs against"));
         }
-        let is_passage = self.units == Some(Unit::Passage);
-        if self.is_given("min_words") && !is_passage {
-            return Err(Error::setting("min_words", "is for unit passage"));
-        }
-        if is_passage {
-            let compares = ["recipe", "k", "similarity", "confirm", "min_tokens"];
-            let refused = compares.into_iter().find(|name| self.is_given(name));
-            if let Some(name) = refused.or(self.dedup.recipe_part()) {
-                let why = "is not for passages, which have equal words: min_words of them";
-                return Err(Error::setting(name, why));
-            }
-            let refused = [
-                (self.restart && self.database.is_some(), "restart"),
-                (self.unit_rules.min_repeats > 2, "min_repeats"),
-            ];
-            if let Some((_, option)) = refused.into_iter().find(|(is_set, _)| *is_set) {
-                return Err(OutputProblem::NotWithPassages { option }.into());
-            }
-        }
-        if !self.against.is_empty() && (self.group_size || self.units.is_some()) {
+        if !self.against.is_empty() && self.group_size {
             return Err(OutputProblem::NotWithAgainst.into());
         }
-        if self.units.is_none() {
-            return Ok(());
-        }
-        let whole = [
-            (self.ranks(), "keep"),
-            (self.annotate, "annotate"),
-            (self.group_size, GROUP_SIZE),
-            (self.added.fingerprint.is_some(), "add fingerprint"),
-        ];
-        let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
-        option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
+        self.trim.map_or(Ok(()), |rules| self.check_trim(rules))
     }
 
-    /// Sets how passages are compared: by the hashes of their words.
-    pub(crate) fn set_passages(&mut self) -> Result<()> {
-        if self.units == Some(Unit::Passage) {
-            self.unit_rules.min_words = self.unit_rules.min_words.max(2);
-            let recipe = format!("exact width=128 shingle={}", self.unit_rules.min_words);
+    fn check_trim(&self, rules: TrimRules) -> Result<()> {
+        let is_passage = rules.by == Unit::Passage;
+        if is_passage && !(2..=10_000).contains(&rules.length()) {
+            return Err(Error::setting("length", "2 to 10000 words of a passage are wanted"));
+        }
+        let compares = ["recipe", "k", "similarity", "confirm", "store"];
+        let compares = compares.into_iter().find(|name| self.is_given(name)).or(self.dedup.recipe_part());
+        let whole = "is for whole documents";
+        let refused = [
+            (self.ranks(), "keep", whole),
+            (self.annotate, "annotate", whole),
+            (self.group_size, GROUP_SIZE, whole),
+            (self.added.fingerprint.is_some(), "add fingerprint", whole),
+            (!self.against.is_empty(), "against", whole),
+            (self.dedup.min_tokens > 0, "min_tokens", whole),
+            (is_passage && self.dedup.min_features > 0, "min_features", "passages have no features"),
+            (is_passage && compares.is_some(), compares.unwrap_or_default(), "passages have the same words"),
+            (is_passage && rules.from > 2, "from", "passages are not counted, only paragraphs and lines are"),
+            (
+                is_passage && self.restart && self.database.is_some(),
+                "restart",
+                "a database does not distinguish the passages of its runs: begin with a new one",
+            ),
+        ];
+        let refused = refused.into_iter().find(|(is_set, ..)| *is_set);
+        refused.map_or(Ok(()), |(_, option, why)| Err(Error::setting(option, why)))
+    }
+
+    /// Sets how units are compared: passages by the hashes of their words.
+    pub(crate) fn set_units(&mut self) -> Result<()> {
+        let Some(rules) = &mut self.trim else { return Ok(()) };
+        let length = rules.length();
+        (rules.length, self.dedup.min_tokens) = (Some(length), length);
+        if rules.by == Unit::Passage {
+            let recipe = format!("exact width=128 shingle={length}");
             let mut dedup = DedupOptions::new(recipe.parse()?);
             (dedup.k, dedup.require_recipe) = (Some(0), true);
             dedup.engine = self.dedup.engine.clone();
@@ -389,6 +419,13 @@ impl FileJob {
     /// The files that the job writes: the output, the duplicates, the rejects.
     pub(crate) fn outputs(&self) -> [Option<&Path>; 3] {
         [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]
+    }
+
+    /// The same, by the names of their options.
+    pub fn named_outputs(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let duplicates = if self.trim.is_some() { "removed" } else { "duplicates" };
+        let all = ["output", duplicates, "rejects"].into_iter().zip(self.outputs());
+        all.filter_map(|(name, path)| Some((name, path?)))
     }
 
     /// The format of written records: the one that the name of the output denotes, or that of the inputs.
@@ -451,11 +488,8 @@ impl FileJob {
                 let _ = write!(identity, " {option} {field:?}");
             }
         }
-        if let Some(unit) = self.units {
-            let _ = write!(identity, " units {}", unit.name());
-            if self.unit_rules != UnitRules::default() {
-                let _ = write!(identity, " {:?}", self.unit_rules);
-            }
+        if let Some(rules) = self.trim {
+            let _ = write!(identity, " {rules:?}");
         }
         if !self.against.is_empty() {
             let against: Vec<PathBuf> = self.against.iter().map(|path| absolute(path)).collect();
@@ -537,10 +571,12 @@ mod tests {
         (job.added.key, job.added.text) = (Some("old".into()), Some("clean".into()));
         let fields = r#" fields ["a", "b"] key "old" text "clean""#;
         assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields);
-        job.units = Some(Unit::Paragraph);
-        assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields + " units paragraph");
+        job.trim = Some(TrimRules { length: Some(9), ..TrimRules::new(Unit::Paragraph) });
+        let trim =
+            " TrimRules { by: Paragraph, length: Some(9), from: 2, min_left: 0.0, keeps_hollow: false }";
+        assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields + trim);
         job.dedup.min_features = 1;
-        let all = before.clone() + fields + " units paragraph min_features 1";
+        let all = before.clone() + fields + trim + " min_features 1";
         assert_eq!(job.identity_text("[]", 6, &recipe), all);
         job.reader.fields.missing = Missing::Skip;
         assert_eq!(job.identity_text("[]", 6, &recipe), format!("{all} missing skip"));

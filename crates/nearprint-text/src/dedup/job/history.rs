@@ -14,6 +14,7 @@ use super::file_job::FileJob;
 use super::report::{FileReport, Report, report_progress};
 use super::shards::digest_of_all;
 use crate::dedup::decide::Measure;
+use crate::dedup::unit::Unit;
 use crate::documents::{LeftOut, OutputFile, Reader, digest_of};
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
@@ -32,6 +33,9 @@ pub(crate) struct FinishedJob {
     pub(crate) counts: DocumentCounts,
     /// A hash of all records.
     digest: u64,
+    /// The units that it has compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<Unit>,
     /// The hashes of the first 1, 2, 4, 8, … records, their lower halves.
     at_powers: Vec<u32>,
     /// The output, the duplicates and the rejects; `None` if there is none, or no regular file.
@@ -81,6 +85,7 @@ impl FinishedJob {
             rows: checkpoint.rows,
             counts: checkpoint.counts,
             digest: checkpoint.digest,
+            by: job.trim.map(|rules| rules.by),
             at_powers: hash.at_powers.iter().map(|&value| lower_half(value)).collect(),
             files,
             output: job.output.to_string_lossy().into_owned(),
@@ -177,6 +182,13 @@ impl History {
         let jobs: Vec<FinishedJob> = lines.collect::<Result<_, _>>().map_err(unreadable(job))?;
         if !jobs.iter().all(FinishedJob::is_possible) {
             return Err(unreadable(job)(serde::de::Error::custom("numbers that no job has counted")));
+        }
+        let by = job.trim.map(|rules| rules.by);
+        if let Some(other) = jobs.iter().find(|other| other.by != by) {
+            let path = job.database.clone().unwrap_or_default();
+            return Err(
+                DatabaseProblem::OtherUnits { path, found: other.by.map_or("record", Unit::name) }.into()
+            );
         }
         Ok(Self { jobs })
     }

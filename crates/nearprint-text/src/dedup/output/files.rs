@@ -16,6 +16,8 @@ use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
 const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy";
+/// That of the file of removed units.
+const HEADER_OF_REMOVED: &str = "key\tnumber\tfirst_seen_in\tfirst_number";
 
 /// The output, the duplicates and the rejects of a job. A dry run has none.
 pub(crate) struct JobOutputs<'a, F: Fingerprint> {
@@ -71,8 +73,9 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() {
+            let header = if job.trim.is_some() { HEADER_OF_REMOVED } else { HEADER };
             let size = if job.group_size { format!("\t{GROUP_SIZE}") } else { String::new() };
-            let header = format!("{HEADER}{size}\n");
+            let header = format!("{header}{size}\n");
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
@@ -155,6 +158,18 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         let (key, kept) = (escape(key), escape(&of.key));
         let size = group_size.map(|size| format!("\t{size}")).unwrap_or_default();
         let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{copy}{size}\n", of.distance, of.similarity);
+        file.append(line.as_bytes()).map(drop)
+    }
+
+    /// Writes a line about a unit that is removed: the keys of its document and of the one that has it, each with a
+    /// number there.
+    pub(crate) fn list_removed(
+        &mut self,
+        (key, number): (&str, &str),
+        (first, first_number): (&str, &str),
+    ) -> Result<()> {
+        let Some(file) = &mut self.duplicates else { return Ok(()) };
+        let line = format!("{}\t{number}\t{}\t{first_number}\n", escape(key), escape(first));
         file.append(line.as_bytes()).map(drop)
     }
 

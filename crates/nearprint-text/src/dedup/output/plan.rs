@@ -33,7 +33,7 @@ impl OutputPlan {
         is_resumable: bool,
     ) -> Result<Option<Self>> {
         let format = reader.format();
-        if job.units.is_some() && !format.has_fields() {
+        if job.trim.is_some() && !format.has_fields() {
             return Err(OutputProblem::NoFields { format: format.name() }.into());
         }
         if job.dry_run {
@@ -44,8 +44,7 @@ impl OutputPlan {
         if shards.is_some() {
             sharded::make_folders(&job.output, targets, &job.inputs)?;
         }
-        let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
-        let all = all.filter_map(|(name, path)| Some((name, path?))).skip(usize::from(shards.is_some()));
+        let all = job.named_outputs().skip(usize::from(shards.is_some()));
         let all = targets.iter().map(|path| ("output", &**path)).chain(all);
         let inputs = reader.inputs().iter().chain(files);
         let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
@@ -105,7 +104,7 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
     options.keep_texts =
-        confirms_by_output && !job.reads_twice() && job.units.is_none() && job.shards.is_none();
+        confirms_by_output && !job.reads_twice() && job.trim.is_none() && job.shards.is_none();
     options.nul_ended = job.nul_ended;
     options.resumable = is_resumable;
     options

@@ -1,6 +1,6 @@
 //! Removes repeated passages from documents: one pass, in input order.
 //!
-//! A passage is a run of words. Each run of [`min_words`](crate::dedup::UnitRules::min_words) words, a *window*, that
+//! A passage is a run of words. Each run of [`length`](crate::dedup::TrimRules::length) words, a *window*, that
 //! is kept is stored by its hash of 128 bits; a window that is stored already is removed. So a repeated run is found
 //! wherever it begins and ends, and what is removed stands, word for word, in what an earlier document keeps. Exact
 //! substrings are what Lee et al. remove ("Deduplicating Training Data Makes Language Models Better", 2022) by a suffix
@@ -10,7 +10,7 @@ use super::fingerprinting::{preparing, with_valid_key};
 use super::recent::RecentTexts;
 use super::writing::WritingJob;
 use crate::dedup::job::Report;
-use crate::dedup::unit::{RemovedWords, Source, Unit, Words};
+use crate::dedup::unit::{RemovedWords, Source, TrimRules, Unit, Words};
 use crate::documents::{self, Reader, Record};
 use crate::error::Result;
 use crate::recipe::Fingerprinter;
@@ -19,13 +19,14 @@ use nearprint::Fingerprint;
 /// Reads the remaining records, and writes them without the passages that were there before.
 pub(crate) fn run<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
+    rules: TrimRules,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
     run.skip(reader)?;
-    let (fingerprinter, min_words) = (run.deduplicator.fingerprinter(), run.job.unit_rules.min_words);
+    let fingerprinter = run.deduplicator.fingerprinter();
     let make = |record: &mut Record, _: &RecentTexts<F>, _: &mut Fingerprinter<F>| {
-        Words::of(&record.text, min_words)
+        Words::of(&record.text, rules.length())
     };
     let work = preparing(|item| with_valid_key(item, Unit::MORE_KEY_BYTES), make);
     documents::each(
@@ -33,13 +34,17 @@ pub(crate) fn run<F: Fingerprint>(
         run.job.dedup.engine.get_threads(),
         || fingerprinter.clone(),
         work,
-        |block, at| run.take(block, at, report, |run, record, words| take(run, record, &words)),
+        |block, at| run.take(block, at, report, |run, record, words| take(run, rules, record, &words)),
     )
 }
 
 /// Decides the passages of a document, and writes what stays.
-fn take<F: Fingerprint>(run: &mut WritingJob<'_, F>, record: &Record, words: &Words) -> Result<()> {
-    let rules = run.job.unit_rules;
+fn take<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
+    rules: TrimRules,
+    record: &Record,
+    words: &Words,
+) -> Result<()> {
     run.counts.units.text_bytes += record.text.len() as u64;
     run.counts.units.compared += words.count() as u64;
     let mut removed = RemovedWords::new(words);
@@ -61,12 +66,15 @@ fn take<F: Fingerprint>(run: &mut WritingJob<'_, F>, record: &Record, words: &Wo
     }
     let runs = removed.runs();
     for (passage, source) in &runs {
-        let key = Unit::key(&record.key, passage.start as u64 + 1);
+        let number = (passage.start + 1).to_string();
         let of = match source {
             Source::Earlier(id) => run.deduplicator.key_with_passages(*id)?,
             Source::Own => None,
         };
-        run.remove_passage(&key, &record.text[words.place_of(passage)], of.as_deref(), &record.key)?;
+        let (first, is_own) = (of.as_deref().unwrap_or(&record.key), of.is_none());
+        let removed = (&*record.key, &*number);
+        run.remove(&record.text[words.place_of(passage)], removed, (first, ""), is_own)?;
+        run.counts.push_similarity(1.0, true);
     }
     if is_hollow {
         run.counts.units.removed_bytes += (record.text.len() - gone) as u64;

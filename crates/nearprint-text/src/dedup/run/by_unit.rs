@@ -7,7 +7,7 @@ use super::recent::RecentTexts;
 use super::writing::WritingJob;
 use crate::dedup::decide::{Document, Original};
 use crate::dedup::job::Report;
-use crate::dedup::unit::Unit;
+use crate::dedup::unit::{TrimRules, Unit};
 use crate::documents::{self, Reader, Record};
 use crate::error::Result;
 use crate::recipe::{Fingerprinted, Fingerprinter};
@@ -24,7 +24,7 @@ struct UnitFingerprint<F> {
 /// Reads the remaining records, and writes them without the units that were there before.
 pub(crate) fn run<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
-    unit: Unit,
+    rules: TrimRules,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
@@ -32,7 +32,7 @@ pub(crate) fn run<F: Fingerprint>(
     let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
     let make = |record: &mut Record, recent: &RecentTexts<F>, fingerprinter: &mut Fingerprinter<F>| {
         let (mut units, mut number) = (Vec::new(), 0);
-        unit.for_each(&record.text, |place| {
+        rules.by.for_each(&record.text, |place| {
             number += 1;
             let fingerprinted = recent.fingerprint(&record.text[place.clone()], fingerprinter);
             if fingerprinted.num_tokens > 0 && !options.sets_aside(&fingerprinted) {
@@ -47,26 +47,25 @@ pub(crate) fn run<F: Fingerprint>(
         options.engine.get_threads(),
         || fingerprinter.clone(),
         work,
-        |block, at| run.take(block, at, report, |run, record, units| take(run, unit, record, &units)),
+        |block, at| run.take(block, at, report, |run, record, units| take(run, rules, record, &units)),
     )
 }
 
 /// Decides the units of a document, and writes what stays.
 fn take<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
-    unit: Unit,
+    rules: TrimRules,
     record: &Record,
     units: &[UnitFingerprint<F>],
 ) -> Result<()> {
-    let rules = run.job.unit_rules;
     run.counts.units.text_bytes += record.text.len() as u64;
     run.counts.units.compared += units.len() as u64;
     if rules.min_left > 0.0 {
         let before = run.counts;
-        let repeats = repeats_of_others(run, record, units)?;
+        let repeats = repeats_of_others(run, rules, record, units)?;
         let gone: usize = repeats.iter().map(|(unit, _)| unit.place.len()).sum();
         if share_left(record, record.text.len() - gone) < rules.min_left {
-            return take_hollow(run, record, units, &repeats);
+            return take_hollow(run, rules, record, units, &repeats);
         }
         // Everything is looked up again, together with what the document repeats of itself.
         run.counts = before;
@@ -75,7 +74,7 @@ fn take<F: Fingerprint>(
     for found in units {
         let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
         let document = Document::new(&key, text, &found.fingerprinted);
-        let (original, is_kept) = original_of(run, document, &record.key)?;
+        let (original, is_kept) = original_of(run, rules, document, &record.key)?;
         match original {
             Some(original) => {
                 run.remove_unit(document, &original)?;
@@ -88,7 +87,7 @@ fn take<F: Fingerprint>(
     if removed.is_empty() {
         return run.write_rest(record, None);
     }
-    let rest = unit.without(&record.text, &removed);
+    let rest = rules.by.without(&record.text, &removed);
     if rest.trim().is_empty() {
         run.counts.duplicates += 1;
         return Ok(());
@@ -100,18 +99,20 @@ fn take<F: Fingerprint>(
 /// What a unit repeats, if it is to be removed, and whether its own document has it already and it stays.
 fn original_of<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
+    rules: TrimRules,
     document: Document<'_, F>,
     own: &str,
 ) -> Result<(Option<Original>, bool)> {
-    match run.job.unit_rules.min_repeats {
+    match rules.from {
         0..=2 => Ok((run.original_of(document)?, false)),
-        min_repeats => run.often_repeated(document, own, min_repeats),
+        from => run.often_repeated(document, own, from),
     }
 }
 
 /// The units that earlier documents have, with what they repeat. Nothing of this document is remembered yet.
 fn repeats_of_others<'a, F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
+    rules: TrimRules,
     record: &Record,
     units: &'a [UnitFingerprint<F>],
 ) -> Result<Vec<(&'a UnitFingerprint<F>, Original)>> {
@@ -119,7 +120,7 @@ fn repeats_of_others<'a, F: Fingerprint>(
     for found in units {
         let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
         let document = Document::new(&key, text, &found.fingerprinted);
-        let (original, _) = original_of(run, document, &record.key)?;
+        let (original, _) = original_of(run, rules, document, &record.key)?;
         repeats.extend(original.map(|original| (found, original)));
     }
     Ok(repeats)
@@ -128,6 +129,7 @@ fn repeats_of_others<'a, F: Fingerprint>(
 /// Where earlier documents leave too little of one, writes it whole, or leaves it out whole.
 fn take_hollow<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
+    rules: TrimRules,
     record: &Record,
     units: &[UnitFingerprint<F>],
     repeats: &[(&UnitFingerprint<F>, Original)],
@@ -139,7 +141,7 @@ fn take_hollow<F: Fingerprint>(
         let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
         let document = Document::new(&key, text, &found.fingerprinted);
         let original = repeats.next_if(|(repeat, _)| repeat.number == found.number);
-        match (run.job.unit_rules.keeps_hollow, original) {
+        match (rules.keeps_hollow, original) {
             (true, None) => run.keep_unit(document)?,
             (false, Some((_, original))) => {
                 rest -= text.len();
@@ -148,7 +150,7 @@ fn take_hollow<F: Fingerprint>(
             _ => {}
         }
     }
-    if run.job.unit_rules.keeps_hollow {
+    if rules.keeps_hollow {
         return run.write_rest(record, None);
     }
     run.counts.units.removed_bytes += rest as u64;

@@ -68,7 +68,7 @@ impl FileJob {
     /// Not generic, so that callers do not compile the job again.
     fn run_reporting(mut self, report: Report<'_>) -> Result<FileReport> {
         self.check()?;
-        self.set_passages()?;
+        self.set_units()?;
         let spooled;
         if self.reads_twice() && self.reads_stdin() {
             spooled = SpooledInput::read()?;
@@ -114,9 +114,11 @@ impl WidthVisitor for Run<'_> {
         input.stop_recording();
         let reader = &mut input.reader;
         let mut writing = opened.write(reader, shape, report)?;
-        match job.units {
-            Some(Unit::Passage) => by_passage::run(&mut writing, reader, report)?,
-            Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,
+        match job.trim {
+            Some(rules) if rules.by == Unit::Passage => {
+                by_passage::run(&mut writing, rules, reader, report)?;
+            }
+            Some(rules) => by_unit::run(&mut writing, rules, reader, report)?,
             None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
             None => in_order::run(&mut writing, reader, report)?,
         }

@@ -34,7 +34,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         let mut deduplicator = open_deduplicator(job)?;
         let mut restart = None;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
-        if job.dry_run && job.units == Some(Unit::Passage) {
+        if job.dry_run && job.trims(Unit::Passage) {
             // It continues where the unfinished run is.
         } else if job.dry_run {
             // Documents that an unfinished run has kept will be decided again when it resumes.

@@ -224,15 +224,15 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         &mut self,
         unit: Document<'_, F>,
         own: &str,
-        min_repeats: u64,
+        from: u64,
     ) -> Result<(Option<Original>, bool)> {
         self.counts.push_comparable(unit.comparable);
         let near = self.deduplicator.all_near(unit)?;
         let (own_ones, others): (Vec<_>, Vec<_>) =
-            near.into_iter().partition(|candidate| Unit::document_of(&candidate.key) == own);
+            near.into_iter().partition(|candidate| Unit::parts_of(&candidate.key).0 == own);
         let documents: BTreeSet<&str> =
-            others.iter().map(|candidate| Unit::document_of(&candidate.key)).collect();
-        let first = others.first().filter(|_| documents.len() as u64 + 1 >= min_repeats);
+            others.iter().map(|candidate| Unit::parts_of(&candidate.key).0).collect();
+        let first = others.first().filter(|_| documents.len() as u64 + 1 >= from);
         let original = first.map(|first| self.deduplicator.original((*first).clone(), unit));
         Ok((original.transpose()?, !own_ones.is_empty()))
     }
@@ -304,36 +304,26 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
 
     /// Counts a unit that is removed, and writes a line about it.
     pub(crate) fn remove_unit(&mut self, unit: Document<'_, F>, of: &Original) -> Result<()> {
-        self.counts.units.removed += 1;
-        self.counts.units.removed_bytes += unit.text.len() as u64;
-        self.counts.units.within += u64::from(Unit::document_of(&of.key) == Unit::document_of(unit.key));
+        let (removed, first) = (Unit::parts_of(unit.key), Unit::parts_of(&of.key));
         self.counts.push_similarity(of.similarity, of.is_copy);
-        let shown = unit.text.char_indices().nth(GROUP_NAME_CHARS).map_or(unit.text.len(), |(end, _)| end);
-        self.groups.push(&of.key, &unit.text[..shown])?;
-        self.outputs.list_duplicate(unit.key, of, None)
+        self.remove(unit.text, removed, first, removed.0 == first.0)
     }
 
-    /// Counts a passage that is removed, and writes a line about it. `of` is the key of the document that has it; none
-    /// if that is the document itself, whose key is `own`.
-    pub(crate) fn remove_passage(
+    /// Counts a unit or passage that is removed, and writes a line about it. `removed` and `first` are the keys of its
+    /// document and of the one that has it, each with a number there.
+    pub(crate) fn remove(
         &mut self,
-        key: &str,
         text: &str,
-        of: Option<&str>,
-        own: &str,
+        removed: (&str, &str),
+        first: (&str, &str),
+        is_own: bool,
     ) -> Result<()> {
         self.counts.units.removed += 1;
         self.counts.units.removed_bytes += text.len() as u64;
-        self.counts.units.within += u64::from(of.is_none());
-        self.counts.push_similarity(1.0, true);
-        let of = of.unwrap_or(own).to_string();
+        self.counts.units.within += u64::from(is_own);
         let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
-        self.groups.push(&of, &text[..shown])?;
-        self.outputs.list_duplicate(
-            key,
-            &Original { key: of, distance: 0, similarity: 1.0, is_copy: true, position: None },
-            None,
-        )
+        self.groups.push(&format!("{}#{}", first.0, first.1), &text[..shown])?;
+        self.outputs.list_removed(removed, first)
     }
 
     /// Writes a document that may have lost units, with the text that is left of it.

@@ -6,4 +6,4 @@ mod passages;
 mod units;
 
 pub(crate) use passages::{RemovedWords, Source, Words};
-pub use units::{Unit, UnitRules};
+pub use units::{TrimRules, Unit};

@@ -3,39 +3,52 @@
 use std::ops::Range;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// What is compared in the place of whole documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Unit {
     /// Lines between blank ones. A blank line has nothing but white space.
     Paragraph,
     /// Each line that is not blank.
     Line,
-    /// Runs of at least [`min_words`](UnitRules::min_words) words, wherever they begin and end.
+    /// Runs of at least [`length`](TrimRules::length) words, wherever they begin and end.
     Passage,
 }
 
 /// Which units are removed, and what becomes of documents that lose most of their text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct UnitRules {
+pub struct TrimRules {
+    /// What is compared, and removed.
+    pub by: Unit,
+    /// The words of the shortest unit that is removed: a few words recur by chance. Of passages 2 to 10,000, by
+    /// default 50; of others by default 5.
+    pub length: Option<usize>,
     /// A unit is removed from this document on, counted among the documents that have it; at least 2. With 2, it
     /// is also removed where its own document repeats it. More are counted only by the distance of fingerprints, as
     /// with the recipe `exact`.
-    pub min_repeats: u64,
+    pub from: u64,
     /// The least share of its text, from 0 to 1, that earlier documents may leave of a document. With less it is
     /// *hollow*.
     pub min_left: f64,
-    /// The words of the shortest [passage](Unit::Passage) that is removed, at least 2. By default 50.
-    pub min_words: usize,
     /// Whether a hollow document is written whole. Otherwise it is not written, and none of its units is
     /// remembered.
     pub keeps_hollow: bool,
 }
 
-impl Default for UnitRules {
-    fn default() -> Self {
-        Self { min_repeats: 2, min_left: 0.0, min_words: 50, keeps_hollow: false }
+impl TrimRules {
+    /// Removes each of these units from the second document on that has it.
+    #[must_use]
+    pub fn new(by: Unit) -> Self {
+        Self { by, length: None, from: 2, min_left: 0.0, keeps_hollow: false }
+    }
+
+    /// The words of the shortest unit that is removed.
+    pub(crate) fn length(&self) -> usize {
+        self.length.unwrap_or(if self.by == Unit::Passage { 50 } else { 5 })
     }
 }
 
@@ -53,15 +66,12 @@ impl FromStr for Unit {
 }
 
 impl Unit {
-    /// The least [tokens](crate::dedup::DedupOptions::min_tokens) of a unit that is compared, unless another
-    /// number is chosen: a few words recur by chance.
-    pub const DEFAULT_MIN_TOKENS: usize = 5;
-
     /// The most bytes that the key of a unit has after the key of its document.
     pub(crate) const MORE_KEY_BYTES: usize = 1 + u64::MAX.ilog10() as usize + 1;
 
-    /// The name in messages.
-    pub(crate) fn name(self) -> &'static str {
+    /// The name: `paragraph`, `line` or `passage`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Paragraph => "paragraph",
             Self::Line => "line",
@@ -93,9 +103,9 @@ impl Unit {
         format!("{document}#{number}")
     }
 
-    /// The key of the document that a unit with a key belongs to.
-    pub(crate) fn document_of(key: &str) -> &str {
-        key.rsplit_once('#').map_or(key, |(document, _)| document)
+    /// The key of the document that a unit with a key belongs to, and the number of the unit.
+    pub(crate) fn parts_of(key: &str) -> (&str, &str) {
+        key.rsplit_once('#').unwrap_or((key, ""))
     }
 
     /// Calls `visit` with the place of each unit of a text, without the line end behind it.

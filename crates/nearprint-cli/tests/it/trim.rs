@@ -1,4 +1,4 @@
-//! `dedup --unit`, from outside.
+//! `trim`, from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -10,10 +10,12 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use super::formats::write_parquet;
-use crate::cli::{duplicates, fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 const FOOTER: &str =
     "All rights reserved by the owner of this page and by nobody else in the whole wide world.";
+/// The first line of the file of what was removed.
+const HEADER: &str = "key\tnumber\tfirst_seen_in\tfirst_number\n";
 const NEARLY: &str =
     "All rights reserved by the owner of this page and by nobody else in the whole wide world, 2027.";
 
@@ -29,34 +31,39 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
     let copy = page("c", "The first article has this text.", FOOTER).replace("Home News\\n\\n", "");
     let near = page("d", "And a last article in the end.", NEARLY);
     fs::write(at.join("in.jsonl"), [&*one, &*two, &*copy, &*near].concat()).unwrap();
-    let line = "dedup in.jsonl -o out.jsonl --key-field key --unit paragraph --duplicates removed.tsv";
+    let line = "trim in.jsonl -o out.jsonl --key-field key --removed removed.tsv";
     let outcome = nearprint(at, &format!("{line} --report page.html"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     // Two words of a menu are too few to be compared.
     let rest = two.replace(&format!("\\n\\n{}", FOOTER.to_uppercase()), "");
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), [&*one, &*rest, &*near].concat());
-    let removed =
-        "b#3\ta#3\t0\t1.0000\ta#3\ttrue\nc#1\ta#2\t0\t1.0000\ta#2\ttrue\nc#2\ta#3\t0\t1.0000\ta#3\ttrue\n";
-    assert_eq!(duplicates(at, "removed.tsv"), removed);
+    let removed = format!("{HEADER}b\t3\ta\t3\nc\t1\ta\t2\nc\t2\ta\t3\n");
+    assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), removed);
     for part in [
-        "4 documents, 3 kept, nothing left of 1",
-        "8 paragraphs, 3 removed: 210 B of ",
-        "exact copies: 3, near-duplicates: 0",
-        "most repeated: 3 times \"ALL RIGHTS RESERVED BY THE OWNER OF THIS PAGE AND BY NOBODY",
+        "4 records read: 3 kept, 1 of them shortened, 2 unchanged; 1 left out\n",
+        "3 of 8 paragraphs removed, 39% of the text; recurring: the same words\n",
+        "wrote out.jsonl (3 records), removed.tsv (3 lines)\n",
+        "most frequent: 3 times \"ALL RIGHTS RESERVED BY THE OWNER OF THIS PAGE AND BY NOBODY",
     ] {
         assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
     }
     let report = fs::read_to_string(at.join("page.html")).unwrap();
-    for part in ["8 paragraphs", "3; 3 are exact copies; 210 B of ", "a#3", "by the owner of this page"] {
+    for part in
+        ["3 of 8 paragraphs removed, 39% of the text; 3 are exact copies", "a#3", "by the owner of this page"]
+    {
         assert!(report.contains(part), "{part}");
     }
-    let whole = "dedup in.jsonl -o near.jsonl --key-field key --unit paragraph --similarity 0.5";
+    let whole = "trim in.jsonl -o near.jsonl --key-field key --similarity 0.5";
     succeeds(at, whole, b"");
     let near = fs::read_to_string(at.join("near.jsonl")).unwrap();
     assert!(near.contains("last article") && !near.contains(NEARLY), "{near}");
     // All of them, the menu included.
-    let outcome = nearprint(at, "dedup in.jsonl --unit line --min-tokens 0 --dry-run", b"");
-    assert!(outcome.err.contains("12 lines, 5 removed"), "{}", outcome.err);
+    let outcome = nearprint(at, "trim in.jsonl --by line --length 0 --dry-run", b"");
+    assert!(
+        outcome.err.contains("5 of 12 lines removed") && !outcome.err.contains("wrote"),
+        "{}",
+        outcome.err
+    );
 }
 
 #[test]
@@ -68,13 +75,13 @@ fn passages_are_removed_wherever_they_begin() {
     let one = page("a", format!("First: {words}and so on."));
     let pages = [one.clone(), page("b", format!("Quoted: \u{201c}{words}\u{201d}, they say. Ä.\n"))];
     fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
-    let line = "dedup in.jsonl -o out.jsonl --key-field key --unit passage --duplicates removed.tsv";
-    let outcome = nearprint(at, &format!("{line} --min-words 40 --summary counts.json --report r.html"), b"");
+    let line = "trim in.jsonl -o out.jsonl --key-field key --by passage --removed removed.tsv";
+    let outcome = nearprint(at, &format!("{line} --length 40 --summary counts.json --report r.html"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let rest = page("b", "Quoted: \u{201c}they say. Ä.\n".into());
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), one + &rest);
-    assert_eq!(duplicates(at, "removed.tsv"), "b#2\ta\t0\t1.0000\ta\ttrue\n");
-    for part in ["88 words, 1 passages removed: ", "near: the same words in a row"] {
+    assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), format!("{HEADER}b\t2\ta\t\n"));
+    for part in ["1 passage removed, ", "recurring: the same words in a row"] {
         assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
     }
     let counts = fs::read_to_string(at.join("counts.json")).unwrap();
@@ -83,16 +90,15 @@ fn passages_are_removed_wherever_they_begin() {
     succeeds(at, line, b"");
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), pages.concat());
     for (more, why) in [
-        ("--similarity 0.8", "equal words"),
-        ("--recipe minhash", "equal words"),
-        ("--min-tokens 9", "equal words"),
-        ("--min-repeats 3", "not for passages"),
-        ("--db seen.np --restart", "restart"),
-        ("--min-words 1", "2.."),
+        ("--similarity 0.8", "--similarity: passages have the same words"),
+        ("--recipe minhash", "--recipe: passages have the same words"),
+        ("--from 3", "--from: passages are not counted"),
+        ("--db seen.np --restart", "--restart: "),
+        ("--length 1", "--length: 2 to 10000"),
+        ("--length 10001", "--length: 2 to 10000"),
     ] {
         fails(at, &format!("{line} {more}"), b"", 2, &[why]);
     }
-    fails(at, "dedup in.jsonl -o x --unit line --min-words 9", b"", 2, &["is for unit passage"]);
 }
 
 #[test]
@@ -102,7 +108,7 @@ fn paragraphs_are_known_to_later_runs() {
     for (name, body) in [("one", "What was there on the first day."), ("two", "What came on the next day.")] {
         let page = serde_json::json!({ "text": format!("{body}\n\n{FOOTER}\n") });
         fs::write(at.join(format!("{name}.jsonl")), format!("{page}\n")).unwrap();
-        succeeds(at, &format!("dedup {name}.jsonl -o {name}.out --unit paragraph --db seen.np"), b"");
+        succeeds(at, &format!("trim {name}.jsonl -o {name}.out --db seen.np"), b"");
     }
     assert_eq!(fs::read(at.join("one.out")).unwrap(), fs::read(at.join("one.jsonl")).unwrap());
     assert_eq!(
@@ -121,7 +127,7 @@ fn texts_of_all_types_of_strings_are_changed_in_parquet() {
     let large = Arc::new(LargeStringArray::from_iter_values(&texts)) as ArrayRef;
     for (column, options) in [(views, ""), (large, "--fields text,n")] {
         write_parquet(at, "in.parquet", vec![("text", column), ("n", numbers.clone())]);
-        succeeds(at, &format!("dedup in.parquet -o out.parquet --unit paragraph {options}"), b"");
+        succeeds(at, &format!("trim in.parquet -o out.parquet {options}"), b"");
         let file = File::open(at.join("out.parquet")).unwrap();
         let batch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next();
         let batch = batch.unwrap().unwrap();
@@ -136,30 +142,94 @@ fn texts_of_all_types_of_strings_are_changed_in_parquet() {
 }
 
 #[test]
-fn units_exclude_what_is_for_whole_documents() {
+fn what_is_for_whole_records_is_no_option_of_trim() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), "{\"text\":\"a\"}\n").unwrap();
     fs::write(at.join("in.txt"), "a\n").unwrap();
     for (options, parts) in [
-        ("in.jsonl --unit word", &["paragraph, line or passage"][..]),
-        ("in.jsonl --unit line --annotate", &["--unit", "--annotate"]),
-        ("in.jsonl --unit line --add fingerprint=f", &["--unit", "--add"]),
-        ("in.jsonl --unit line --keep longest", &["keep", "whole documents"]),
-        ("in.txt --unit line", &["plain text has no fields"]),
+        ("in.jsonl --by word", &["paragraph, line, passage"][..]),
+        ("in.jsonl --annotate", &["unexpected argument '--annotate'"]),
+        ("in.jsonl --keep longest", &["unexpected argument '--keep'"]),
+        ("in.jsonl --min-tokens 3", &["unexpected argument '--min-tokens'"]),
+        ("in.jsonl --add fingerprint=f", &["--add fingerprint: is for whole documents"]),
+        ("in.jsonl --keep-hollow", &["--min-left"]),
+        ("in.jsonl --min-left 2", &["--min-left: 2: 0 to 1 is wanted"]),
+        ("in.jsonl --from 1", &["--from: 1: at least 2 is wanted"]),
+        ("in.txt --by line", &["plain text has no fields"]),
     ] {
-        fails(at, &format!("dedup {options} -o out"), b"", 2, parts);
+        fails(at, &format!("trim {options} -o out"), b"", 2, parts);
+    }
+    for option in ["--by line", "--length 3", "--from 3", "--min-left 0.5", "--removed x"] {
+        let name = option.split(' ').next().unwrap();
+        fails(at, &format!("dedup in.jsonl -o out {option}"), b"", 2, &["unexpected argument", name]);
     }
     assert!(!at.join("out").exists());
 }
 
+#[test]
+fn a_database_is_for_records_or_for_pieces_of_one_kind() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page = |body: &str| json!({ "text": format!("{body}\n\n{FOOTER}") }).to_string() + "\n";
+    fs::write(at.join("in.jsonl"), page("One article.") + &page("Another article.")).unwrap();
+    fs::write(at.join("more.jsonl"), json!({ "text": FOOTER }).to_string() + "\n").unwrap();
+    let commands = [
+        ("dedup", "records", ""),
+        ("trim", "paragraphs", ""),
+        ("trim", "lines", "--by line"),
+        ("trim", "passages", "--by passage --length 8"),
+    ];
+    for (command, pieces, options) in commands {
+        succeeds(at, &format!("{command} in.jsonl -o {pieces} --db {pieces}.np {options}"), b"");
+        let rows = succeeds(at, &format!("export {pieces}.np"), b"");
+        for (other, _, options) in commands.into_iter().filter(|(_, other, _)| *other != pieces) {
+            for input in ["in.jsonl", "more.jsonl"] {
+                let line = format!("{other} {input} -o out --db {pieces}.np {options}");
+                // Passages have a recipe of their own, which is refused before.
+                let (why, ways) = match options.contains("passage") {
+                    true => (format!("{pieces}.np: "), &["", "--dry-run"][..]),
+                    false => (
+                        format!("{pieces}.np: has the {pieces} of earlier runs, and is for them alone"),
+                        &["", "--dry-run", "--restart"][..],
+                    ),
+                };
+                for more in ways {
+                    fails(at, &format!("{line} {more}"), b"", 2, &[&why]);
+                }
+                assert!(!at.join("out").exists());
+            }
+        }
+        assert_eq!(succeeds(at, &format!("export {pieces}.np"), b""), rows);
+        succeeds(at, &format!("{command} more.jsonl -o later --db {pieces}.np {options}"), b"");
+    }
+}
+
+/// A run that is stopped is gone on with by its own command alone.
+#[test]
+fn an_unfinished_run_of_trim_is_not_gone_on_with_by_dedup() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let record =
+        |number: u32| json!({ "text": format!("What is told in {number}.\n\n{FOOTER}") }).to_string() + "\n";
+    let good: String = (0..12_000).map(record).collect();
+    fs::write(at.join("in.jsonl"), format!("{good}no record\n")).unwrap();
+    let commands = ["dedup in.jsonl -o out.jsonl --db", "trim in.jsonl -o out.jsonl --db"];
+    for (own, other) in [(commands[0], commands[1]), (commands[1], commands[0])] {
+        let db = format!("{}.np", own.split(' ').next().unwrap());
+        fails(at, &format!("{own} {db}"), b"", 5, &["in.jsonl:12001"]);
+        fails(
+            at,
+            &format!("{other} {db}"),
+            b"",
+            2,
+            &["stopped after record", "hint: rerun its command to resume"],
+        );
+    }
+}
+
 /// What a rule for units does, document by document: the texts that are written, and hollow documents.
-fn by_rule(
-    documents: &[Vec<usize>],
-    min_repeats: usize,
-    min_left: f64,
-    keeps: bool,
-) -> (Vec<Vec<usize>>, usize) {
+fn by_rule(documents: &[Vec<usize>], from: usize, min_left: f64, keeps: bool) -> (Vec<Vec<usize>>, usize) {
     let mut had: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     let (mut written, mut num_hollow) = (Vec::new(), 0);
     for (number, units) in documents.iter().enumerate() {
@@ -167,7 +237,7 @@ fn by_rule(
             let others = had
                 .get(&unit)
                 .map_or(0, |in_documents| in_documents.iter().filter(|&&at| at != number).count());
-            others + 1 >= min_repeats
+            others + 1 >= from
         };
         // All units, and the line ends between them, have one length.
         let gone = units.iter().filter(|&&unit| is_often(&had, unit)).count();
@@ -186,7 +256,7 @@ fn by_rule(
         }
         let mut left = Vec::new();
         for &unit in units {
-            let repeats_itself = min_repeats == 2 && had.get(&unit).is_some_and(|at| at.contains(&number));
+            let repeats_itself = from == 2 && had.get(&unit).is_some_and(|at| at.contains(&number));
             if !is_often(&had, unit) && !repeats_itself {
                 left.push(unit);
                 had.entry(unit).or_default().insert(number);
@@ -214,12 +284,12 @@ fn units_go_from_their_nth_document_on_and_hollow_documents_go_whole() {
         (0..300).map(|_| (0..1 + roll(8)).map(|_| (roll(30) * roll(30) / 4) as usize).collect()).collect();
     let record = |units: &[usize]| json!({ "text": text(units) }).to_string() + "\n";
     fs::write(at.join("in.jsonl"), documents.iter().map(|units| record(units)).collect::<String>()).unwrap();
-    for min_repeats in [2, 3, 5] {
+    for from in [2, 3, 5] {
         for (min_left, keeps) in [(0.0, false), (0.3, false), (0.6, true), (1.0, false)] {
-            let (expected, num_hollow) = by_rule(&documents, min_repeats, min_left, keeps);
-            let mut options = format!("--min-repeats {min_repeats} --min-left {min_left}");
+            let (expected, num_hollow) = by_rule(&documents, from, min_left, keeps);
+            let mut options = format!("--from {from} --min-left {min_left}");
             options += if keeps { " --keep-hollow" } else { "" };
-            let line = format!("dedup in.jsonl -o out.jsonl --unit line --summary done.json {options}");
+            let line = format!("trim in.jsonl -o out.jsonl --by line --summary done.json {options}");
             succeeds(at, &line, b"");
             let written: Vec<String> = fs::read_to_string(at.join("out.jsonl"))
                 .unwrap()
@@ -234,9 +304,10 @@ fn units_go_from_their_nth_document_on_and_hollow_documents_go_whole() {
                 serde_json::from_str(&fs::read_to_string(at.join("done.json")).unwrap()).unwrap();
             assert_eq!(done["units"]["hollow"], json!(num_hollow), "{options}");
             let lost = done["units"]["by_share_left"].as_array().unwrap().iter().filter_map(Value::as_u64);
-            assert!(lost.sum::<u64>() > 0 || min_left == 1.0, "{options}");
+            let lost: u64 = lost.sum();
+            assert!(done["units"]["shortened"] == lost && (lost > 0 || min_left == 1.0), "{options}");
         }
     }
-    let similar = "dedup in.jsonl -o out.jsonl --unit line --similarity 0.8 --min-repeats 3";
-    fails(at, similar, b"", 2, &["--min-repeats above 2"]);
+    let similar = "trim in.jsonl -o out.jsonl --by line --similarity 0.8 --from 3";
+    fails(at, similar, b"", 2, &["--from: similar texts are not counted"]);
 }

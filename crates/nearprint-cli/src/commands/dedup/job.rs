@@ -1,0 +1,199 @@
+//! What `nearprint dedup` and `nearprint trim` have in common: options, and the run of their job.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::report::{DedupReport, check_beside_outputs};
+use super::{summary, trimmed};
+use crate::args::{
+    DocumentArgs, GivenArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, SummaryArgs, WriterArgs,
+};
+use crate::input::refused::{refuse_databases, refuse_inside_database};
+use crate::terminal::failure::Failure;
+use crate::terminal::interrupt;
+use crate::terminal::position::PositionBar;
+use crate::terminal::stdout;
+use nearprint::Options;
+use nearprint_text::dedup::{Confirm, DocumentCounts, Evidence, FileJob, FileReport};
+use nearprint_text::documents::{Missing, Nested};
+use nearprint_text::{Error, Result};
+
+/// Where output goes that nobody wants.
+const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+
+#[derive(Debug, clap::Args)]
+pub(in crate::commands) struct JobArgs {
+    /// Files and folders of documents; - for standard input
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Write kept documents here; - for standard output. Its name decides the format of records: .jsonl, .csv, .tsv or
+    /// .parquet; another one has that of the inputs. A folder, or a name that ends in /, gets a file for each input,
+    /// with the same name; no file in it is replaced
+    #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
+    output: Option<PathBuf>,
+    /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the
+    /// next one in turn
+    #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
+    shards: Option<u32>,
+    #[command(flatten, next_help_heading = "Duplicate options")]
+    near: NearArgs,
+    /// The database of all that was kept so far; created if it does not exist
+    #[arg(id = "database", long = "db", value_name = "DB", help_heading = "Database options")]
+    db: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Output options")]
+    report: ReportArgs,
+    #[command(flatten, next_help_heading = "Output options")]
+    summary: SummaryArgs,
+    /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
+    /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
+    /// or edit:X (at most X of the characters changed; texts of more than 1,048,576 characters are bad
+    /// records). An existing --db must store texts (`create
+    /// --store texts`); a new one does
+    #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
+    confirm: Option<Confirm>,
+    /// Store this with the key of each kept document. It decides about documents with near fingerprints: features (the
+    /// exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, also for a later --confirm),
+    /// hashes of texts (fingerprints estimate the similarity, and copies are known) or keys (copies are not known)
+    /// [default: what --db stores, else features for MinHash]
+    #[arg(long, value_name = "WHAT", conflicts_with = "k", help_heading = "Duplicate options")]
+    store: Option<Evidence>,
+    /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): error makes
+    /// them bad records, keep writes them as documents that nothing is near, skip sets them aside
+    #[arg(long, value_name = "WHAT", default_value_t, help_heading = "Duplicate options")]
+    missing: Missing,
+    /// Set aside documents with fewer features as well. Features are what the recipe compares:
+    /// shingles, or keywords. Only documents with the same tokens are near a document without
+    /// features; 1 sets it aside. `trim` leaves such paragraphs or lines where they are
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
+    min_features: usize,
+    /// Add fields to each written document: fingerprint=FIELD, key=FIELD or text=FIELD, the text as the recipe cleans
+    /// it. Documents that `dedup` keeps have the fingerprint
+    #[arg(long, value_name = "WHAT=FIELD", value_delimiter = ',', help_heading = "Output options")]
+    add: Vec<String>,
+    /// Write only these fields of documents: a list of names
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Output options")]
+    fields: Vec<String>,
+    /// Write arrays and objects as texts, their JSON, where the name of OUT denotes a format with columns
+    #[arg(long, value_name = "json", help_heading = "Output options")]
+    nested: Option<Nested>,
+    /// Write nothing, and print the counts of a real run
+    #[arg(short = 'n', long, help_heading = "Output options")]
+    dry_run: bool,
+    /// Forget what an earlier run with these inputs kept, and run again. Also after an interrupted run. Rows that others stored stay
+    #[arg(long, help_heading = "Database options")]
+    restart: bool,
+    #[command(flatten, next_help_heading = "Database options")]
+    writer: WriterArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
+impl JobArgs {
+    /// Runs the job of a command. `new` makes it, with the defaults of the command, and `given` are its options.
+    pub(in crate::commands) fn run(
+        mut self,
+        global: GlobalArgs,
+        given: &GivenArgs,
+        command: &'static str,
+        new: fn(Vec<PathBuf>, PathBuf, Options) -> Result<FileJob>,
+    ) -> Result<(), Failure> {
+        refuse_databases(command, &self.inputs)?;
+        let started = Instant::now();
+        self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
+        let mut job = self.job(global, given, new)?;
+        job.collects_files = self.report.path().is_some();
+        stdout::check_outputs(job.named_outputs().filter(|_| !job.dry_run).map(|(_, path)| path))?;
+        let report = report_of(&self.report, &job)?;
+        self.report.check_scanned(&job.inputs)?;
+        self.summary.check_scanned(&job.inputs)?;
+        self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
+        let remembers = job.database.is_some() && !job.dry_run;
+        let has_rejects = job.rejects.is_some();
+        let has_more =
+            job.against.is_empty() && (job.inputs.len() > 1 || job.inputs.iter().any(|path| path.is_dir()));
+        let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
+        let mut bar = PositionBar::new(global);
+        let mut seen = 0;
+        interrupt::set_cancellable(true);
+        let progress = &mut |counts: &DocumentCounts, position| {
+            seen = counts.records;
+            bar.show(position);
+            interrupt::check()
+        };
+        let done = job.clone().run(progress);
+        interrupt::set_cancellable(false);
+        bar.clear();
+        match done {
+            Ok(done) => {
+                note_outcome(global, &job, &done, started);
+                report.map_or(Ok(()), |report| report.write(&done, &|| Ok(())))?;
+                self.summary.write(|| summary::object(&job, &done, started))?;
+                Ok(done.left_out.check_compared(done.counts.records + done.counts.bad)?)
+            }
+            Err(Error::Engine(nearprint::Error::Interrupted)) => {
+                let partial = Some(partial).filter(|partial| partial.exists());
+                let rerun = remembers.then_some("rerun the command to resume");
+                Err(Failure::Interrupted { records: seen, rerun, partial })
+            }
+            // Another name of the field, or the other files, would be read.
+            Err(Error::Input { place, why })
+                if !has_rejects && (has_more || why.starts_with("no column ")) =>
+            {
+                Err(Failure::Record { place, why })
+            }
+            Err(other) => match Failure::from(other) {
+                failure if remembers && failure.is_closed_pipe() => Err(Failure::NotDelivered),
+                failure => Err(failure),
+            },
+        }
+    }
+
+    /// The job that the options describe.
+    fn job(
+        &mut self,
+        global: GlobalArgs,
+        given: &GivenArgs,
+        new: fn(Vec<PathBuf>, PathBuf, Options) -> Result<FileJob>,
+    ) -> Result<FileJob, Failure> {
+        // Without a file for it, the list of kept files goes nowhere, and has room for every name.
+        let is_listed = self.output.is_some();
+        let output = self.output.take().unwrap_or_else(|| NULL_DEVICE.into());
+        let mut job = new(std::mem::take(&mut self.inputs), output, self.writer.options(global))?;
+        for (name, values) in given.of(job.names().filter(|name| *name != "recipe")) {
+            job.set(name, &values)?;
+        }
+        let recipe = self.recipe.named().map(|named| ("recipe", named));
+        for (part, value) in recipe.into_iter().chain(self.recipe.given_parts()?) {
+            job.set(part, &[value.into()])?;
+        }
+        job.nul_ended |= !is_listed;
+        Ok(job)
+    }
+}
+
+/// Prints the counts of a job, or that it was complete before.
+fn note_outcome(global: GlobalArgs, job: &FileJob, done: &FileReport, started: Instant) {
+    match (done.completed, job.trim) {
+        (Some(completed), _) => {
+            let DocumentCounts { records, kept, .. } = done.counts;
+            global.note(format_args!(
+                "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay \
+                 as they are"
+            ));
+        }
+        (None, Some(rules)) => trimmed::summarize(global, job, rules, done),
+        (None, None) => summary::summarize(global, done, started),
+    }
+}
+
+/// The report of a job, if one is wanted.
+fn report_of(args: &ReportArgs, job: &FileJob) -> Result<Option<DedupReport>, Failure> {
+    let Some(path) = args.path() else { return Ok(None) };
+    let report = DedupReport::of(job, path)?;
+    let option = if job.trim.is_some() { "--removed" } else { "--duplicates" };
+    let why = format!("--report: shows the file of {option}, which is not written");
+    report.map(Some).ok_or(Failure::Usage(why))
+}
