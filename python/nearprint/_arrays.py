@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
+import pathlib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Optional, Union
@@ -39,6 +40,13 @@ _LISTED = ("str", "object", "large_string", "int128", "uint128", "categorical", 
 def path_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:
     """A path as text, with the home of a user instead of a leading ``~``."""
     return os.path.expanduser(os.fsdecode(path))
+
+
+def place_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:
+    """The path of a database that stays open: absolute, so that it names the same folder after ``os.chdir``."""
+    given = path_of(path)
+    # ``..`` stays: what it leads to depends on links. An empty path names no folder.
+    return str(pathlib.Path.cwd() / given) if given else given
 
 
 def words_of(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_of, words_of, words_of_one
+from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_of, place_of, words_of, words_of_one
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._follower import Follower
@@ -76,7 +76,8 @@ def open(
         wait=wait,
     )
     check_progress(progress)
-    return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
+    place = place_of(path)
+    return Database(_nearprint.Core.open(place, settings), place, progress)
 
 
 class Database:
@@ -98,16 +99,16 @@ class Database:
     default settings, and sees what was committed.
     """
 
-    def __init__(self, core: _nearprint.Core, path: Path, progress: Progress = None) -> None:
+    def __init__(self, core: _nearprint.Core, path: str, progress: Progress = None) -> None:
         self._core: Optional[_nearprint.Core] = core
-        self._path = path_of(path)
+        self._path = path
         self._progress = progress
         self._width = core.width()
         self._read = core.settings()
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         self._open()
-        return open, (os.path.abspath(self._path),)
+        return open, (self._path,)
 
     def _open(self) -> _nearprint.Core:
         if self._core is None:
@@ -136,7 +137,7 @@ class Database:
 
     @property
     def path(self) -> str:
-        """The folder of the database."""
+        """The folder of the database, as an absolute path."""
         return self._path
 
     @property
@@ -705,7 +706,7 @@ class Database:
         what was committed since: the folder is a state of the database at every moment, and after a crash.
         """
         with listening(self._listened(progress)) as listener:
-            return Follower(self._open().follow(path_of(dest), listener))
+            return Follower(self._open().follow(place_of(dest), listener))
 
     def refresh(self) -> None:
         """Makes later commits of others visible to reads."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, Optional, Union
 import numpy as np
 
 from . import _database, _nearprint
-from ._arrays import check_threads, path_of
+from ._arrays import check_threads, place_of
 from ._database import Path
 from ._errors import Error
 from ._result import Result
@@ -85,7 +85,7 @@ class Kept:
     """
 
     def __init__(self, database: Optional[Path] = None, **settings: Any) -> None:
-        self._database = None if database is None else path_of(database)
+        self._database = None if database is None else place_of(database)
         self._settings = settings_of(**settings)
         self._folder: Optional[str] = None
         self._decider: Optional[_nearprint.Deduplicator] = None

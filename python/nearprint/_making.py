@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, Optional, Union
 
 from . import _nearprint
-from ._arrays import check_threads, check_width, path_of
+from ._arrays import check_threads, check_width, path_of, place_of
 from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
 from ._errors import InputError
@@ -86,7 +86,8 @@ def create(
         wait=wait,
     )
     check_progress(progress)
-    return Database(_nearprint.Core.create(path_of(path), width, settings), path, progress)
+    place = place_of(path)
+    return Database(_nearprint.Core.create(place, width, settings), place, progress)
 
 
 def build(
@@ -184,8 +185,9 @@ def build(
         wait=wait,
         first_id=first_id,
     )
+    place = place_of(path)
     with listening(progress) as listener:
-        builder = _nearprint.Builder.begin(path_of(path), width, settings, (runs_only, identity), listener)
+        builder = _nearprint.Builder.begin(place, width, settings, (runs_only, identity), listener)
         try:
             builder.push(rows)
             for batch in batches:
@@ -193,7 +195,7 @@ def build(
             builder.finish()
         finally:
             builder.abandon()
-    return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
+    return Database(_nearprint.Core.open(place, settings), place, progress)
 
 
 def build_texts(
@@ -218,8 +220,9 @@ def build_texts(
     settings["keys"] = storage_of(line, store)
     how = line, settings["keys"], check_threads(threads)
     count = 0
+    place = place_of(path)
     with listening(progress) as listener:
-        builder = _nearprint.Builder.begin(path_of(path), width, settings, runs, listener)
+        builder = _nearprint.Builder.begin(place, width, settings, runs, listener)
         try:
             for batch in source.batches():
                 rows = rows_of(batch, how, first_id if ids is None and batch.keys is None else None)
@@ -230,7 +233,7 @@ def build_texts(
             builder.finish()
         finally:
             builder.abandon()
-    return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
+    return Database(_nearprint.Core.open(place, settings), place, progress)
 
 
 def is_there(path: str) -> bool:

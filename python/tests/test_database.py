@@ -372,6 +372,30 @@ def test_the_home_of_a_user_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(nearprint.open(tmp_path / "corpus.np")) == len(nearprint.open("~/corpus.np")) == 2
 
 
+def test_regression_a_handle_keeps_its_folder_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    nearprint.build(there / "x.np", [999]).close()
+    for make in (lambda: nearprint.build("x.np", [1, 2, 3]), lambda: nearprint.open("x.np")):
+        monkeypatch.chdir(here)
+        with make() as database:
+            monkeypatch.chdir(there)
+            assert database.path == str(here / "x.np")
+            database.add([8])
+            database.commit()
+            assert database.activity()["locked"] and len(pickle.loads(pickle.dumps(database))) == len(database)
+            assert database.verify().files > 0
+    assert len(nearprint.open(here / "x.np")) == 5 and len(nearprint.open("x.np")) == 1
+    monkeypatch.chdir(here)
+    with nearprint.Kept("kept.np") as kept, nearprint.open("x.np").follow("second.np") as follower:
+        monkeypatch.chdir(there)
+        assert kept("one two three four five") and not follower.update().changed
+    assert sorted(os.listdir(here)) == ["kept.np", "second.np", "x.np"] and os.listdir(there) == ["x.np"]
+
+
 def test_results_are_cut_and_listed(path: Path) -> None:
     wide = [1 << 200 | 5, 7]
     rows = nearprint.build(path, wide, ids=[10, 11], width=256).rows().table()

@@ -83,6 +83,19 @@ def test_an_index_on_disk(tmp_path: Path) -> None:
     assert lsh.query(a) == [Path("a")]
 
 
+def test_regression_an_index_keeps_its_folder_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with MinHashLSH(path="index") as lsh:
+        lsh.insert("a", sketch("one two three"))
+        lsh.commit()
+        monkeypatch.chdir("there")
+        assert pickle.loads(pickle.dumps(lsh)).query(sketch("one two three")) == ["a"]
+    assert os.listdir() == []
+
+
 def test_its_own_tests_pass_but_for_what_is_named(tmp_path: Path) -> None:
     clone = os.environ.get("DATASKETCH")
     if clone is None:

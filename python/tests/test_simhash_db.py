@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Iterator
@@ -252,6 +253,24 @@ def test_regression_a_client_sees_that_its_database_was_deleted(tmp_path: Path) 
         one.delete()
         other.insert(7)
         assert one.find_one(7) == 7
+
+
+def test_regression_a_client_keeps_its_folder_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for folder in (".", "~/data"):
+        monkeypatch.chdir(tmp_path)
+        with Client("nearprint", "s", 6, 3, path=folder) as client:
+            client.insert([5])
+            monkeypatch.chdir(tmp_path / "there")
+            assert client.find_one(5) == 5
+            client.insert([6])
+            assert client.find_all(6) == [6, 5]
+    assert sorted(os.listdir(tmp_path)) == ["data", "s.np", "there"] and os.listdir("../data") == ["s.np"]
+    assert os.listdir() == []
 
 
 def test_options_are_those_of_open(tmp_path: Path) -> None:

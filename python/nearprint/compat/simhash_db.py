@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _database, _making
+from .._arrays import place_of
 from .._database import Database, Path
 from .._errors import Error, InputError
 from .._making import is_there
@@ -94,7 +95,7 @@ class Client:
         _check_name(name)
         self.name = name
         self.num_blocks, self.num_bits = _check_blocks(num_blocks, num_bits)
-        self._path = os.path.join(os.fsdecode(path), f"{name}.np")
+        self._path = os.path.join(place_of(path), f"{name}.np")
         self._options: dict[str, Any] = {
             "threads": threads,
             "memory": memory,
@@ -112,7 +113,7 @@ class Client:
 
     @property
     def path(self) -> str:
-        """The folder of the database."""
+        """The folder of the database, as an absolute path."""
         return self._path
 
     def insert(self, hash_or_hashes: Union[Hash, Hashes]) -> None:

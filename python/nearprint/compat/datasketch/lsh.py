@@ -19,7 +19,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from ... import _database, _making
-from ..._arrays import path_of
+from ..._arrays import place_of
 from ..._database import Database, Path
 
 __all__ = ["MinHashLSH"]
@@ -67,7 +67,7 @@ class MinHashLSH:
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
         self._scheme: Optional[str] = None
         self._buffer: list[Any] = []
-        self._path = None if path is None else path_of(path)
+        self._path = None if path is None else place_of(path)
         self._open()
 
     def _open(self) -> None:
