@@ -709,7 +709,7 @@ class Database:
             return Follower(self._open().follow(place_of(dest), listener))
 
     def refresh(self) -> None:
-        """Makes later commits of others visible to reads."""
+        """Makes later commits of others visible to reads. After an error, reads raise until one of them succeeds."""
         self._open().refresh()
 
     def close(self) -> None:

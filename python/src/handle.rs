@@ -53,27 +53,21 @@ struct Writing {
 /// What reads see.
 struct Reading {
     snapshot: AnySnapshot,
-    /// Whether the next read takes a new snapshot: after a commit of this handle.
+    /// Whether the next read takes a new snapshot: after a commit of this handle, and after a failure to
+    /// take one.
     stale: bool,
     /// The number of rows of this snapshot, once it was counted.
     num_rows: Arc<OnceLock<u64>>,
 }
 
 impl Reading {
-    /// Takes a new snapshot. After an error, reads have the old one.
+    /// Takes a new snapshot. After an error, every read tries again: the old snapshot may be from before
+    /// a commit of this handle.
     fn renew(&mut self) -> Result<()> {
-        match self.snapshot.refresh() {
-            Ok(snapshot) => {
-                *self = Self { snapshot, stale: false, num_rows: Arc::default() };
-                Ok(())
-            }
-            Err(error) => {
-                // What was committed last is elsewhere, and no later read would find it. After any
-                // other error, the next read tries again.
-                self.stale &= !matches!(error, Error::Replaced { .. } | Error::NotADatabase { .. });
-                Err(error)
-            }
-        }
+        self.stale = true;
+        let snapshot = self.snapshot.refresh()?;
+        *self = Self { snapshot, stale: false, num_rows: Arc::default() };
+        Ok(())
     }
 }
 

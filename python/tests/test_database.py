@@ -245,13 +245,10 @@ def test_regression_a_handle_is_one_database(path: Path, newcomer_width: int) ->
         with nearprint.create(path, k=9, width=newcomer_width, keys=True) as newcomer:
             newcomer.add([99], keys=["new"])
         told = "corpus.np: the database was moved, removed or replaced"
-        with pytest.raises(nearprint.Error, match=told):
-            database.query(11, 0)
         for _ in range(2):
-            with pytest.raises(nearprint.Error, match=told):
-                database.refresh()
-            assert len(database.query(11, 0)) == 1, "a failed refresh leaves what was read"
-            assert len(database.query(99, 0)) == 0
+            for read in (lambda: database.query(11, 0), lambda: database.query_batch([99], 0), database.refresh):
+                with pytest.raises(nearprint.Error, match=told):
+                    read()
         with pytest.raises(nearprint.Error, match=told):
             database.verify()
         assert (database.k, database.keeps_keys, database.kind) == (3, False, "hamming")
@@ -260,6 +257,37 @@ def test_regression_a_handle_is_one_database(path: Path, newcomer_width: int) ->
         database.refresh()
         assert len(database.query(12, 0)) == 1
         assert database.verify().sound
+
+
+def test_regression_no_read_is_from_before_an_own_commit(path: Path) -> None:
+    """After a read had failed, later ones answered from before the commit."""
+    away = path.with_name("away.np")
+    with nearprint.build(path, [1, 2, 3], ids=[1, 2, 3]) as database:
+        reads: list[Callable[[], Any]] = [
+            lambda: database.query(1, 0),
+            lambda: database.query_batch([1], 0),
+            lambda: database.nearest(1),
+            lambda: database.rows().table(),
+            lambda: database.pairs(64).table(),
+            lambda: len(database),
+        ]
+        for read in reads:
+            read()
+        database.delete([1])
+        database.commit()
+        path.rename(away)
+        for read in reads * 2:
+            with pytest.raises(nearprint.Error):
+                read()
+        away.rename(path)
+        assert len(database.query(1, 0)) == 0 and len(database) == 2
+        path.rename(away)
+        with pytest.raises(nearprint.Error):
+            database.refresh()
+        with pytest.raises(nearprint.Error):
+            database.query(2, 0)
+        away.rename(path)
+        assert len(database.query(2, 0)) == 1
 
 
 def test_keys_and_texts(path: Path) -> None:
