@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import threading
+import uuid
 import weakref
 from types import TracebackType
 from typing import Any, Literal, Optional, Union
@@ -13,7 +14,7 @@ from typing import Any, Literal, Optional, Union
 import numpy as np
 
 from . import _database, _nearprint
-from ._arrays import check_threads, place_of
+from ._arrays import check_threads, is_missing, place_of
 from ._database import Path
 from ._errors import Error
 from ._result import Result
@@ -68,7 +69,7 @@ class Kept:
     """The texts of a stream that are not near an earlier kept one, exactly, with evidence.
 
     An object for ``map`` and ``filter`` of any engine: called with a list of texts, it returns for each whether it
-    is kept; called with one text, a ``bool``. :meth:`decide` returns more. What is kept is stored in the database at
+    is kept; called with one text, or with one row that has a ``text``, a ``bool``. :meth:`decide` returns more. What is kept is stored in the database at
     ``database``, which is made if it does not exist, or else in a temporary folder. Arguments are the same as for
     :func:`nearprint.dedup`::
 
@@ -76,10 +77,11 @@ class Kept:
         unique = dataset.filter(kept, input_columns="text", batched=True)
 
     The answers are as :func:`nearprint.dedup` gives them for the texts in the order of all calls. So one object, in one
-    process, has to see them all; several processes each keep texts of their own.
+    process, has to see them all. Hugging Face runs it each time, and takes no earlier result from its cache.
 
     It can be pickled, which commits. With a ``database``, the copy opens it at its first call, and there is one
-    writer at a time. Without one, the copy has everything that was kept.
+    writer at a time. Without one, the copy has everything that was kept, and the second of several equal copies raises
+    ``Error``: each of them would keep texts of its own.
 
     A context manager; :meth:`close` commits and closes the database.
     """
@@ -88,14 +90,16 @@ class Kept:
         self._database = None if database is None else place_of(database)
         self._settings = settings_of(**settings)
         self._folder: Optional[str] = None
+        self._claim: Optional[str] = None
         self._decider: Optional[_nearprint.Deduplicator] = None
         self._count = self._uncommitted = 0
         self._lock = threading.Lock()
 
     def __call__(self, texts: Any) -> Union[bool, list[bool]]:
         """Whether each text is kept. Missing texts are kept."""
-        if isinstance(texts, str):
-            return bool(self.decide([texts])["kept"][0])
+        row = _text_of_row(texts)
+        if row is not None:
+            return bool(self.decide(row, missing="keep")["kept"][0])
         flags: list[bool] = self.decide(texts, missing="keep")["kept"].tolist()
         return flags
 
@@ -148,16 +152,33 @@ class Kept:
 
     def _opened(self) -> _nearprint.Deduplicator:
         if self._decider is None:
+            self._take_claim()
             self._decider = opened(self._path(), self._settings)
         return self._decider
+
+    def _take_claim(self) -> None:
+        """Refuses to decide if an equal copy has begun to."""
+        if self._claim is not None:
+            try:
+                os.close(os.open(self._claim, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                why = "another copy of this object decides already; leave num_proc out, or use nearprint.dedup_files"
+                raise Error(f"Kept: {why}") from None
+            except FileNotFoundError:
+                # The original is gone, as after a restart, or on another machine.
+                pass
+            self._claim = None
 
     def _path(self) -> str:
         if self._database is not None:
             return self._database
+        return os.path.join(self._own_folder(), "kept.np")
+
+    def _own_folder(self) -> str:
         if self._folder is None:
             self._folder = tempfile.mkdtemp(prefix="nearprint-kept-")
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        return os.path.join(self._folder, "kept.np")
+        return self._folder
 
     def _commit(self) -> None:
         if self._decider is not None:
@@ -190,7 +211,7 @@ class Kept:
     def __getstate__(self) -> dict[str, Any]:
         self.commit()
         files = {}
-        if self._database is None and self._folder is not None:
+        if self._database is None and self._count > 0:
             with tempfile.TemporaryDirectory(prefix="nearprint-kept-") as home:
                 copy = os.path.join(home, "copy.np")
                 with _database.open(self._path()) as database:
@@ -198,11 +219,16 @@ class Kept:
                 for name in os.listdir(copy):
                     with open(os.path.join(copy, name), "rb") as file:
                         files[name] = file.read()
-        return {"database": self._database, "settings": self._settings, "count": self._count, "files": files}
+        claim = self._claim
+        if self._database is None and claim is None:
+            claim = os.path.join(self._own_folder(), f"{self._count}.claimed")
+        state = {"database": self._database, "settings": self._settings, "count": self._count, "files": files}
+        # No two pickles are equal: a cache of results, which knows a function by its pickle, would call it once.
+        return {**state, "claim": claim, "nonce": uuid.uuid4().hex}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._database, self._settings, self._count = state["database"], state["settings"], state["count"]
-        self._folder = self._decider = None
+        self._claim, self._folder, self._decider = state["claim"], None, None
         self._uncommitted, self._lock = 0, threading.Lock()
         if state["files"]:
             os.mkdir(self._path())
@@ -212,3 +238,14 @@ class Kept:
 
     def __repr__(self) -> str:
         return f"<nearprint.Kept of {self._count} texts: {self._database or 'temporary'}>"
+
+
+def _text_of_row(value: Any) -> Optional[list[Any]]:
+    """The text of one row, or one text, as a list; ``None`` for anything else."""
+    if isinstance(value, str):
+        return [value]
+    names = getattr(value, "keys", None)
+    if not callable(names) or "text" not in names():
+        return None
+    text = value["text"]
+    return [text] if isinstance(text, str) or is_missing(text) else None

@@ -55,7 +55,7 @@ class Texts:
         if key is not None and keys is not None:
             raise InputError("key and keys: only one of them can be given")
         self._texts, self._names, self._missing = texts, (text, key, value), missing
-        self._keys = None if keys is None else listed_of(keys, "keys")
+        self._keys = None if keys is None else _listed(keys, "keys")
 
     @property
     def index(self) -> Any:
@@ -113,6 +113,8 @@ class Texts:
 
 
 def _listed(column: Any, what: str) -> list[Any]:
+    if isinstance(column, str):
+        raise TypeError(f"{what}: one text, where a list of them is wanted")
     if isinstance(column, _nearprint.ArrowColumn):
         return _nearprint.ordered_of_arrow(column) if what == "key" else _nearprint.strings_of_arrow(column)
     return listed_of(column, what)

@@ -260,6 +260,37 @@ def test_what_is_kept_goes_into_any_engine(tmp_path: Path) -> None:
     assert nearprint.against(["words that are not kept after an error"], tmp_path / "kept.np")["kept"].all()
 
 
+def test_regression_one_object_sees_every_row_of_hugging_face(tmp_path: Path) -> None:
+    texts = texts_of(60)
+    expected = nearprint.dedup(texts)["kept"].tolist()
+    unique = [text for text, is_kept in zip(texts, expected) if is_kept]
+    datasets.Dataset.from_dict({"text": texts}).save_to_disk(str(tmp_path / "rows"))
+    # Rows with files have a cache.
+    for _ in range(2):
+        rows, kept = datasets.load_from_disk(str(tmp_path / "rows")), nearprint.Kept()
+        assert rows.filter(kept, input_columns="text", batched=True)["text"][:] == unique
+        assert kept.decide(texts)["kept"].tolist() == [False] * 60, "it was called"
+    rows = datasets.load_from_disk(str(tmp_path / "rows"))
+    for given in (rows, rows.to_iterable_dataset()):
+        for batched in (False, True):
+            assert [row["text"] for row in given.filter(nearprint.Kept(), batched=batched)] == unique
+    assert list(pandas.DataFrame({"text": texts}).apply(nearprint.Kept(), axis=1)) == expected
+    assert nearprint.Kept()({"text": None}) is True
+    row: Any = {"text": texts[0]}
+    for call in (nearprint.dedup, nearprint.Kept().decide):
+        with pytest.raises(TypeError, match="one text"):
+            call(row)
+    with pytest.raises(nearprint.Error, match="another copy"):
+        rows.filter(nearprint.Kept(), input_columns="text", batched=True, num_proc=2)
+    kept = nearprint.Kept()
+    first, second = pickle.loads(pickle.dumps(kept)), pickle.loads(pickle.dumps(kept))
+    assert first(texts) == expected and first(texts[0]) is False
+    for copy in (second, pickle.loads(pickle.dumps(second))):
+        with pytest.raises(nearprint.Error, match="another copy"):
+            copy(texts)
+    assert pickle.loads(pickle.dumps(first))(texts[0]) is False
+
+
 def test_an_unfinished_job_is_not_forgotten(tmp_path: Path) -> None:
     with nearprint.create(tmp_path / "seen.np", recipe="minhash", keys=True) as database:
         database.checkpoint = b"a job"
