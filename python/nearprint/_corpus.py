@@ -6,18 +6,15 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from . import _database, _making
 from ._database import Database, Path
-from ._errors import InputError
 from ._progress import Progress
 from ._result import Result
-from ._sources import Missing, Texts
-
-Returned = Literal["kept", "annotated"]
+from ._sources import Missing, Returned, Texts
 
 
 @contextmanager
@@ -105,23 +102,15 @@ def against(
 
     Raises ``InputError`` for a database without a recipe.
     """
-    if table not in (None, "kept", "annotated"):
-        raise InputError(f"table = {table!r}: 'kept', 'annotated' or None is wanted")
     source = Texts(texts, text, missing=missing)
-    if table is not None and source.table is None:
-        raise InputError(f"table = {table!r}: a table is wanted, not {type(texts).__name__}")
     parts = [_nothing_near(0)]
+    source.prepare(table, parts[0])
     with _database.open(database, threads=threads) as opened:
         for batch in source.batches():
             parts.append(_nearest(opened, batch.texts, k, similarity))
             if missing == "skip":
                 parts[-1]["kept"][[one is None for one in batch.texts]] = False
-    result = Result({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
-    result = result.with_index(source.index)
-    if table is None:
-        return result
-    assert source.table is not None
-    return source.table.select(result["kept"]) if table == "kept" else source.table.with_columns(result)
+    return source.returned(table, Result({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}))
 
 
 def _nothing_near(count: int) -> dict[str, Any]:

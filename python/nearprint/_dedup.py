@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,11 @@ from ._kept import Evidence, opened, settings_of
 from ._order import Keep, Order
 from ._progress import Listener, Progress, listening
 from ._result import Result
-from ._sources import Batch, Missing, Texts
+from ._sources import Batch, Missing, Returned, Texts
 from ._text_rows import key_of_text
 
-#: What is returned in place of decisions.
-Returned = Literal["kept", "annotated"]
+#: The columns of decisions.
+_COLUMNS = ("kept", "duplicate_of", "similarity", "group", "group_size")
 
 
 def dedup(
@@ -58,8 +58,10 @@ def dedup(
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
     ``LazyFrame``), pyarrow (also a dataset or a stream), DuckDB, Hugging Face (``Dataset``, ``IterableDataset`` and
     ``DatasetDict``) or Ray. Tables are read batch by batch. With ``table="kept"``, the result is a table of the same
-    type with the kept rows; with ``table="annotated"``, it has all rows and the columns above. A frame of pandas keeps
-    its index, also in ``result.to_pandas()``.
+    type with the kept rows; with ``table="annotated"``, it has all rows and the columns above, which must be new. A
+    frame of pandas keeps its index, also in ``result.to_pandas()``. The query of a ``LazyFrame`` or of a relation is
+    run once then: rows of the result are in a temporary file, or in memory for DuckDB. An ``IterableDataset`` is read
+    again with the result, which raises ``InputError`` if its texts come in another order.
 
     ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
     ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:
@@ -79,13 +81,10 @@ def dedup(
     Raises ``InputError`` for missing texts, and for invalid arguments.
     """
     order, path = Order.of(keep), None if database is None else path_of(database)
-    if table not in (None, "kept", "annotated"):
-        raise InputError(f"table = {table!r}: 'kept', 'annotated' or None is wanted")
     if path is None and (keys is not None or key is not None):
         raise InputError("key, keys: are stored in a database, which is not given")
     source = Texts(texts, text, key=key, keys=keys, value=order.column, missing=missing)
-    if table is not None and source.table is None:
-        raise InputError(f"table = {table!r}: a table is wanted, not {type(texts).__name__}")
+    source.prepare(table, _COLUMNS if path is None else (*_COLUMNS, "duplicate_key"))
     settings = settings_of(
         recipe=recipe,
         k=k,
@@ -104,11 +103,7 @@ def dedup(
             decided.finish()
         finally:
             decided.abandon()
-    result = decided.result(count, missing == "keep").with_index(source.index)
-    if table is None:
-        return result
-    assert source.table is not None
-    return source.table.select(result["kept"]) if table == "kept" else source.table.with_columns(result)
+    return source.returned(table, decided.result(count, missing == "keep"))
 
 
 def _decide_all(source: Texts, order: Order, decided: _Decisions, listener: Listener) -> int:
@@ -200,8 +195,7 @@ class _Decisions:
         group = np.where(kept, np.arange(count), duplicate_of)
         sizes = np.bincount(group[group >= 0], minlength=count)[group] if count else group
         sizes = np.where(group >= 0, sizes, 0).astype(np.int64)
-        columns = {"kept": kept, "duplicate_of": duplicate_of, "similarity": similarities}
-        columns |= {"group": group, "group_size": sizes}
+        columns: dict[str, Any] = dict(zip(_COLUMNS, (kept, duplicate_of, similarities, group, sizes)))
         if self._has_keys:
             keys = np.full(count, None, object)
             for number, of in self._keys.items():

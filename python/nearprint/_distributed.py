@@ -15,6 +15,7 @@ from ._kept import settings_of
 from ._order import Keep, Order
 from ._result import Result
 from ._settings import near_of
+from ._tables import check_new
 from ._texts import stored_fingerprints
 
 #: The columns of words of fingerprints, and the number of the task of a row.
@@ -248,9 +249,7 @@ def check_columns(names: list[str], there: list[str], new: tuple[str, ...] = ())
     for name in names:
         if name not in there:
             raise InputError(f"there is no column {name!r}, but {', '.join(map(str, there))}")
-    for name in new:
-        if name in there:
-            raise InputError(f"{name}: is a column already, and the name of a new one")
+    check_new(new, there)
 
 
 def decisions_of(id: str, keep: Keep, settings: dict[str, Any], annotate: bool) -> Decisions:

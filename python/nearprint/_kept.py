@@ -69,9 +69,9 @@ class Kept:
     """The texts of a stream that are not near an earlier kept one, exactly, with evidence.
 
     An object for ``map`` and ``filter`` of any engine: called with a list of texts, it returns for each whether it
-    is kept; called with one text, or with one row that has a ``text``, a ``bool``. :meth:`decide` returns more. What is kept is stored in the database at
-    ``database``, which is made if it does not exist, or else in a temporary folder. Arguments are the same as for
-    :func:`nearprint.dedup`::
+    is kept; called with one text, or with one row that has a ``text``, a ``bool``. :meth:`decide` returns more. What
+    is kept is stored in the database at ``database``, which is made if it does not exist, or else in a temporary
+    folder. Arguments are the same as for :func:`nearprint.dedup`::
 
         kept = nearprint.Kept(similarity=0.8)
         unique = dataset.filter(kept, input_columns="text", batched=True)

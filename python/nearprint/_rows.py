@@ -42,7 +42,7 @@ class Rows(NamedTuple):
             raise InputError("ids, keys, texts: a table has them as columns; id=, key= and text= name these")
         chosen = names._replace(fingerprint=names.fingerprint or "fingerprint")
         names_of_columns = [name for name in chosen if name is not None]
-        return (Rows(*(_column(batch, name) for name in chosen)) for batch in table.batches(names_of_columns))
+        return (Rows(*(_column(batch, name) for name in chosen)) for batch in table.read(names_of_columns))
 
     def native(self, width: Optional[int], of_lists: int = 64, signed: bool = False) -> tuple[dict[str, Any], int]:
         """The rows for the native module, and their width."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, Optional
 
 from . import _nearprint
 from ._arrays import encoded, is_missing, listed_of
 from ._errors import InputError
-from ._tables import ROWS_AT_ONCE, Table, checked, table_of
+from ._result import Result
+from ._tables import ROWS_AT_ONCE, Table, check_new, checked, table_of
+
+#: What is returned in place of decisions.
+Returned = Literal["kept", "annotated"]
 
 #: What becomes of missing texts: ``None``, NaN, NA, NaT and nulls.
 Missing = Literal["error", "keep", "skip"]
@@ -57,6 +61,24 @@ class Texts:
         self._texts, self._names, self._missing = texts, (text, key, value), missing
         self._keys = None if keys is None else _listed(keys, "keys")
 
+    def prepare(self, returned: Optional[Returned], new: Iterable[str]) -> None:
+        """Checks what is returned in place of decisions, with these new columns, before the texts are read."""
+        if returned not in (None, "kept", "annotated"):
+            raise InputError(f"table = {returned!r}: 'kept', 'annotated' or None is wanted")
+        if returned is None:
+            return
+        if self.table is None:
+            raise InputError(f"table = {returned!r}: a table is wanted, not {type(self._texts).__name__}")
+        if returned == "annotated":
+            check_new(new, self.table.names or ())
+        self.table.hold()
+
+    def returned(self, returned: Optional[Returned], decisions: Result) -> Any:
+        """The decisions, or what is returned in place of them."""
+        if returned is None or self.table is None:
+            return decisions.with_index(self.index)
+        return self.table.select(decisions["kept"]) if returned == "kept" else self.table.with_columns(decisions)
+
     @property
     def index(self) -> Any:
         """The labels of a frame or of a series of pandas, otherwise ``None``."""
@@ -89,7 +111,7 @@ class Texts:
             yield _listed(self._texts, "texts"), self._keys, None
             return
         names, count = [name for name in self._names if name is not None], 0
-        for batch in self.table.batches(names):
+        for batch in self.table.read(names):
             checked(names, batch)
             texts, keys, values = (None if name is None else batch[name] for name in self._names)
             listed = _listed(texts, "texts")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+import weakref
+import zlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Optional
 
@@ -34,8 +40,6 @@ class Table:
     def names(self) -> Optional[list[str]]:
         """The names of the columns, if they are known before rows are read."""
         value = self.value
-        if hasattr(value, "collect_schema"):
-            return list(value.collect_schema().names())
         if hasattr(value, "schema") and hasattr(value.schema, "names"):
             return list(value.schema.names)
         for attribute in ("column_names", "columns", "keys"):
@@ -43,6 +47,14 @@ class Table:
             if names is not None:
                 return [str(name) for name in (names() if callable(names) else names)]
         return None
+
+    def hold(self) -> None:
+        """Keeps the rows of a query, so that :meth:`select` has those that :meth:`batches` yields, in their order."""
+
+    def read(self, names: list[str]) -> Batches:
+        """The columns with these names, batch by batch. The table has each of them once."""
+        self._checked(names)
+        return self.batches(names)
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         """The columns, or those with these names, batch by batch. Other columns may be there too."""
@@ -79,6 +91,10 @@ class _Pandas(Table):
     def index(self) -> Any:
         return self.value.index
 
+    @property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.value.columns]
+
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         return iter([{str(name): self.value[name] for name in self.value.columns}])
 
@@ -90,6 +106,10 @@ class _Pandas(Table):
 
 
 class _Polars(Table):
+    @property
+    def names(self) -> list[str]:
+        return list(self.value.columns)
+
     def select(self, chosen: Flags) -> Any:
         import polars
 
@@ -100,7 +120,16 @@ class _Polars(Table):
 
 
 class _PolarsLazy(Table):
-    """A query, whose result is read batch by batch, and extended without being computed."""
+    """A query, whose result is read batch by batch. What is held of it is in a file."""
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.value.collect_schema().names())
+
+    def hold(self) -> None:
+        from polars.io.plugins import register_io_source
+
+        self.value = register_io_source(_Spooled(self.value), schema=self.value.collect_schema())
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         query = self.value if names is None else self.value.select(self._checked(names))
@@ -118,6 +147,28 @@ class _PolarsLazy(Table):
         import polars
 
         return polars.concat([self.value, columns.to_polars().lazy()], how="horizontal")
+
+
+class _Spooled:
+    """The rows of a query of polars in a temporary file, which stays as long as a query reads it."""
+
+    def __init__(self, query: Any) -> None:
+        folder = tempfile.mkdtemp(prefix="nearprint-rows-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._file = os.path.join(folder, "rows.arrow")
+        query.sink_ipc(self._file, compression="zstd")
+
+    def __call__(
+        self, columns: Optional[list[str]], predicate: Any, n_rows: Optional[int], batch_size: Optional[int]
+    ) -> Iterator[Any]:
+        """Frames with some of the columns and of the rows, as polars asks for them."""
+        import polars
+
+        rows = polars.scan_ipc(self._file)
+        rows = rows if columns is None else rows.select(columns)
+        rows = rows if n_rows is None else rows.head(n_rows)
+        rows = rows if predicate is None else rows.filter(predicate)
+        yield from rows.collect_batches()
 
 
 class _Arrow(Table):
@@ -155,18 +206,27 @@ class _ArrowDataset(Table):
 
 
 class _DuckDb(Table):
-    """A relation, whose query is run again for another table."""
+    """A relation. Each time that its query is run, rows may have another order."""
 
-    def select(self, chosen: Flags) -> Any:
-        return self._relation(_Arrow(self._table()).select(chosen))
+    _held: Any = None
 
-    def with_columns(self, columns: Result) -> Any:
-        return self._relation(_Arrow(self._table()).with_columns(columns))
+    @property
+    def names(self) -> list[str]:
+        return list(self.value.columns)
 
-    def _table(self) -> Any:
+    def hold(self) -> None:
         import pyarrow
 
-        return pyarrow.table(self.value)
+        self._held = pyarrow.table(self.value)
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        return iter(_nearprint.Batches.of(self.value if self._held is None else self._held))
+
+    def select(self, chosen: Flags) -> Any:
+        return self._relation(_Arrow(self._held).select(chosen))
+
+    def with_columns(self, columns: Result) -> Any:
+        return self._relation(_Arrow(self._held).with_columns(columns))
 
     def _relation(self, table: Any) -> Any:
         import duckdb
@@ -178,11 +238,15 @@ class _HuggingFace(Table):
     """A ``Dataset``."""
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
+        for table in self._tables(names):
+            yield from _nearprint.Batches.of(table)
+
+    def _tables(self, names: Optional[list[str]]) -> Iterable[Any]:
         chosen = self.value
         if names is not None:
             chosen = chosen.select_columns(self._checked(names))
-        for table in chosen.with_format("arrow").iter(ROWS_AT_ONCE):
-            yield from _nearprint.Batches.of(table)
+        tables: Iterable[Any] = chosen.with_format("arrow").iter(ROWS_AT_ONCE)
+        return tables
 
     def select(self, chosen: Flags) -> Any:
         return self.value.select(np.flatnonzero(chosen))
@@ -195,28 +259,63 @@ class _HuggingFace(Table):
 
 
 class _HuggingFaceStream(_HuggingFace):
-    """An ``IterableDataset``: it is read twice, and must yield its rows in the same order."""
+    """An ``IterableDataset``: it is read twice, and refused where its rows do not come in the same order again."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self._seen = _Seen()
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        self._seen = _Seen(names)
+        for table in self._tables(names):
+            self._seen.extend(table)
+            yield from _nearprint.Batches.of(table)
 
     def select(self, chosen: Flags) -> Any:
-        return self.value.filter(_IsChosen(chosen), with_indices=True)
+        return self.value.filter(_IsChosen(self._seen, chosen), with_indices=True)
 
     def with_columns(self, columns: Result) -> Any:
-        return self.value.map(_Added(columns), with_indices=True)
+        return self.value.map(_Added(self._seen, columns), with_indices=True)
+
+
+class _Seen:
+    """A hash of each text of a stream, by which another reading is known to have the same order."""
+
+    def __init__(self, names: Optional[list[str]] = None) -> None:
+        # Texts are the first column that is asked for.
+        self._name, self._hashes = names[0] if names else "text", array("I")
+
+    def extend(self, table: Any) -> None:
+        self._hashes.extend(_hash_of(text) for text in table[self._name].to_pylist())
+
+    def check(self, row: Any, index: int) -> None:
+        """Refuses a row that another one had the place of."""
+        if index >= len(self._hashes) or self._hashes[index] != _hash_of(row[self._name]):
+            raise InputError(
+                f"row {index}: the stream has another order than before; without table=, the result has the decisions"
+            )
+
+
+def _hash_of(text: Any) -> int:
+    return zlib.crc32(str(text).encode("utf-8", "surrogatepass"))
 
 
 class _IsChosen:
-    def __init__(self, chosen: Flags) -> None:
-        self._chosen = chosen
+    def __init__(self, seen: _Seen, chosen: Flags) -> None:
+        self._seen, self._chosen = seen, chosen
 
     def __call__(self, row: Any, index: int) -> bool:
+        self._seen.check(row, index)
         return bool(self._chosen[index])
 
 
 class _Added:
-    def __init__(self, columns: Result) -> None:
-        self._columns = dict(columns.items())
+    def __init__(self, seen: _Seen, columns: Result) -> None:
+        self._seen, self._columns = seen, dict(columns.items())
 
     def __call__(self, row: Any, index: int) -> dict[str, Any]:
+        self._seen.check(row, index)
+        check_new(self._columns, row)
         return {name: column[index : index + 1].tolist()[0] for name, column in self._columns.items()}
 
 
@@ -231,6 +330,12 @@ class _HuggingFaceSplits(Table):
         }
         #: The first row of each split, and the number of all, as they were read.
         self._ends: list[int] = []
+
+    @property
+    def names(self) -> Optional[list[str]]:
+        """The names that any split has."""
+        known = [split.names for split in self._splits.values()]
+        return None if None in known else list(dict.fromkeys(name for names in known for name in names or ()))
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         count = 0
@@ -310,7 +415,16 @@ def checked(names: list[str], there: Iterable[Any]) -> list[str]:
     for name in names:
         if name not in listed:
             raise InputError(f"the table has no column {name!r}, but {', '.join(listed) or 'none'}")
+        if listed.count(name) > 1:
+            raise InputError(f"the table has {listed.count(name)} columns {name!r}, and one is wanted")
     return names
+
+
+def check_new(new: Iterable[str], there: Iterable[str]) -> None:
+    """Refuses names of new columns that a table has already."""
+    for name in new:
+        if name in there:
+            raise InputError(f"{name}: is a column already, and the name of a new one")
 
 
 def table_of(value: Any) -> Optional[Table]:

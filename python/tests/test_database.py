@@ -407,7 +407,8 @@ def test_regression_a_handle_keeps_its_folder_when_the_working_folder_changes(
     for folder in (here, there):
         folder.mkdir()
     nearprint.build(there / "x.np", [999]).close()
-    for make in (lambda: nearprint.build("x.np", [1, 2, 3]), lambda: nearprint.open("x.np")):
+    makes: list[Callable[[], Any]] = [lambda: nearprint.build("x.np", [1, 2, 3]), lambda: nearprint.open("x.np")]
+    for make in makes:
         monkeypatch.chdir(here)
         with make() as database:
             monkeypatch.chdir(there)

@@ -117,6 +117,64 @@ def test_frames_of_every_kind_have_the_decisions_of_lists(texts: list[str], kind
     )
 
 
+def test_regression_a_query_is_run_once() -> None:
+    """Decisions were given to rows by their places in another run."""
+    texts = [" ".join(f"word{number * 5 + at}" for at in range(5)) for number in range(3000) for _ in range(2)]
+    rows = pyarrow.table({"n": range(6000), "text": texts})
+    connection = duckdb.connect()
+    connection.register("rows", rows)
+    shuffled = connection.sql("select * from rows order by random()")
+    lazy = polars.DataFrame(rows).lazy()
+    calls: list[int] = []
+
+    def another_order(frame: polars.DataFrame) -> polars.DataFrame:
+        calls.append(len(calls))
+        return frame.sample(fraction=1, shuffle=True, seed=len(calls))
+
+    queries: list[tuple[Any, Any]] = [
+        (shuffled, lambda table: pyarrow.table(table).to_pylist()),
+        (lazy.map_batches(another_order), lambda table: table.collect().to_dicts()),
+        (lazy.unique(), lambda table: table.collect(engine="streaming").to_dicts()),
+    ]
+    for table, rows_of in queries:
+        kept = rows_of(nearprint.dedup(table, table="kept"))
+        assert len(kept) == len({row["text"] for row in kept}) == 3000
+        annotated = rows_of(nearprint.dedup(table, table="annotated"))
+        assert len({row["text"] for row in annotated if row["kept"]}) == 3000
+        assert len({row["n"] for row in annotated}) == 6000
+    assert len(calls) == 2
+    # A part of the rows and of the columns of what was held.
+    unique = nearprint.dedup(lazy.unique(), table="kept", keep="max:n")
+    assert unique.filter(polars.col("n") < 100).select("n").sort("n").collect()["n"].to_list() == list(range(1, 100, 2))
+    assert unique.head(3).collect().height == 3
+
+    source = random.Random(1)
+
+    def generated() -> Any:
+        yield from ({"text": text} for text in source.sample(texts, len(texts)))
+
+    stream = datasets.IterableDataset.from_generator(generated)
+    for returned in ("kept", "annotated"):
+        with pytest.raises(nearprint.InputError, match="another order"):
+            list(nearprint.dedup(stream, table=returned))
+
+
+def test_regression_columns_are_those_that_are_meant(tmp_path: Path) -> None:
+    twice = pandas.DataFrame([["one two", "three four"]] * 3, columns=["text", "text"])
+    for table in (twice, pyarrow.table([["a"], ["b"]], names=["text", "text"])):
+        for call in (nearprint.dedup, nearprint.pairs, nearprint.Kept().decide):
+            with pytest.raises(nearprint.InputError, match="2 columns 'text'"):
+                call(table)
+    with pytest.raises(nearprint.InputError, match="2 columns 'fingerprint'"):
+        nearprint.build(tmp_path / "a.np", pandas.DataFrame([[1, 2]], columns=["fingerprint"] * 2))
+    assert nearprint.dedup(pandas.DataFrame({"text": ["a"], "column_names": ["b"]}))["kept"].tolist() == [True]
+    for name in sorted(KINDS):
+        table = KINDS[name][0]({"id": [1, 2], "text": ["a b c", "d e f"], "similarity": [7, 8]})
+        with pytest.raises(nearprint.InputError, match="similarity: is a column already"):
+            nearprint.dedup(table, table="annotated")
+        assert [row["similarity"] for row in KINDS[name][1](nearprint.dedup(table, table="kept"))] == [7, 8]
+
+
 def test_regression_a_frame_of_pandas_keeps_its_index() -> None:
     frame = pandas.DataFrame({"text": ["one two three four", "One two three four", "other words"]}, index=list("xyz"))
     joined = frame.join(nearprint.dedup(frame).to_pandas())
@@ -274,7 +332,8 @@ def test_regression_one_object_sees_every_row_of_hugging_face(tmp_path: Path) ->
     for given in (rows, rows.to_iterable_dataset()):
         for batched in (False, True):
             assert [row["text"] for row in given.filter(nearprint.Kept(), batched=batched)] == unique
-    assert list(pandas.DataFrame({"text": texts}).apply(nearprint.Kept(), axis=1)) == expected
+    of_a_row: Any = nearprint.Kept()
+    assert list(pandas.DataFrame({"text": texts}).apply(of_a_row, axis=1)) == expected
     assert nearprint.Kept()({"text": None}) is True
     row: Any = {"text": texts[0]}
     for call in (nearprint.dedup, nearprint.Kept().decide):
