@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import re
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nearprint import _making
 from nearprint.compat.datasketch import MinHash, MinHashLSH
 from nearprint.compat.datasketch.lsh import _best_params
 
@@ -94,6 +96,60 @@ def test_regression_an_index_keeps_its_folder_when_the_working_folder_changes(
         monkeypatch.chdir("there")
         assert pickle.loads(pickle.dumps(lsh)).query(sketch("one two three")) == ["a"]
     assert os.listdir() == []
+
+
+def test_regression_an_index_remembers_its_scheme(tmp_path: Path) -> None:
+    legacy, current = sketch("one two three", scheme="legacy"), sketch("one two three")
+    with MinHashLSH(path=tmp_path / "index") as lsh:
+        lsh.insert("a", legacy)
+    with MinHashLSH(path=tmp_path / "index") as lsh:
+        for call in (lsh.query, lambda minhash: lsh.insert("b", minhash), lsh.add_to_query_buffer):
+            with pytest.raises(ValueError, match="does not match scheme 'legacy'"):
+                call(current)
+        other = MinHashLSH()
+        other.insert("b", current)
+        for index in (lsh, MinHashLSH()):
+            index.insert("c", legacy)
+            with pytest.raises(ValueError, match="does not match"):
+                index.merge(other)
+        assert set(lsh.query(legacy)) == {"a", "c"}
+        assert set(pickle.loads(pickle.dumps(lsh)).query(legacy)) == {"a", "c"}
+
+
+def test_regression_an_index_is_made_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was killed while it made an index left a folder that nobody could open."""
+
+    class Killed(Exception):
+        pass
+
+    names = ["makedirs", "fsync", "replace"]
+    for number, (module, name) in enumerate([*((os, name) for name in names), (json, "dump"), (_making, "create")] * 2):
+        folder = tmp_path / str(number)
+        function, before = getattr(module, name), number < 5
+
+        def killed(*given: Any, function: Any = function, before: bool = before, **named: Any) -> None:
+            if not before:
+                function(*given, **named)
+            raise Killed
+
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(module, name, killed)
+            MinHashLSH(path=folder)
+        for _ in range(2):
+            with MinHashLSH(path=folder) as lsh:
+                lsh.insert("a", sketch("one two"), check_duplication=False)
+        assert sorted(os.listdir(folder)) == ["PARAMETERS.json", "bands.np"], name
+    order: list[str] = []
+    for name in ("fsync", "replace"):
+        function = getattr(os, name)
+
+        def recorded(*given: Any, name: str = name, function: Any = function) -> None:
+            order.append(name)
+            function(*given)
+
+        monkeypatch.setattr(os, name, recorded)
+    MinHashLSH(path=tmp_path / "durable").close()
+    assert order == (["fsync", "replace", "fsync"] if os.name == "posix" else ["fsync", "replace"])
 
 
 def test_its_own_tests_pass_but_for_what_is_named(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ from ..._database import Database, Path
 
 __all__ = ["MinHashLSH"]
 
+#: The file of the parameters of an index.
+_PARAMETERS = "PARAMETERS.json"
+
 #: Keys that are inserted or removed between two commits.
 _CHANGED_BETWEEN_COMMITS = 10_000
 
@@ -32,10 +35,10 @@ class MinHashLSH:
     """An index of MinHashes: finds those with an equal band.
 
     Arguments and methods are datasketch's. The index is in the folder ``path``, which is made if it does not
-    exist, and has the parameters of the one there; without a ``path`` it is temporary. ``storage_config`` is ignored
-    with a ``UserWarning``. Inserted keys are found at once, and durable after :meth:`commit` or :meth:`close`, or when
-    10,000 have changed. Keys are texts, numbers, bytes, and tuples of these; ``prepickle=True`` allows others, which
-    are unpickled from the folder.
+    exist; without a ``path`` it is temporary. The folder remembers the parameters and the scheme of the MinHashes:
+    others raise ``ValueError``. ``storage_config`` is ignored with a ``UserWarning``. Inserted keys are found at once,
+    and durable after :meth:`commit` or :meth:`close`, or when 10,000 have changed. Keys are texts, numbers, bytes, and
+    tuples of these; ``prepickle=True`` allows others, which are unpickled from the folder.
     """
 
     def __init__(
@@ -65,12 +68,15 @@ class MinHashLSH:
             raise ValueError("The number of bands are too small (b < 2)")
         self.h, self.prepickle, self.hashfunc = num_perm, bool(prepickle), hashfunc
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+        #: The scheme of the MinHashes, once there was one.
         self._scheme: Optional[str] = None
         self._buffer: list[Any] = []
         self._path = None if path is None else place_of(path)
         self._open()
 
     def _open(self) -> None:
+        #: The scheme that the folder remembers.
+        self._stored_scheme: Optional[str] = None
         #: Bands of keys that were inserted since the last commit, and what was removed.
         self._inserted: dict[str, list[bytes]] = {}
         self._prints: dict[int, list[str]] = {}
@@ -80,27 +86,50 @@ class MinHashLSH:
 
     def _stored(self, folder: str) -> Database:
         """The database of the index in a folder, which is made if it is not there."""
-        place, own = os.path.join(folder, "PARAMETERS.json"), {"num_perm": self.h, "bands": self.b, "rows": self.r}
+        os.makedirs(folder, exist_ok=True)
+        place, own = os.path.join(folder, _PARAMETERS), {"num_perm": self.h, "bands": self.b, "rows": self.r}
         if os.path.exists(place):
             with open(place) as file:
                 found = json.load(file)
+            scheme = found.pop("scheme")
             if found != own:
                 raise ValueError(f"{folder}: is an index with {found}, not {own}")
-            return _database.open(os.path.join(folder, "bands.np"))
-        os.makedirs(folder, exist_ok=True)
-        database = _making.create(os.path.join(folder, "bands.np"), k=0, keys=True, texts=True)
-        with open(place, "w") as file:
-            json.dump(own, file)
-        return database
+            self._check_scheme(scheme)
+            self._scheme, self._stored_scheme = self._scheme or scheme, scheme
+        else:
+            self._store_parameters(folder)
+        bands = os.path.join(folder, "bands.np")
+        if _making.is_there(bands):
+            return _database.open(bands)
+        return _making.create(bands, k=0, keys=True, texts=True)
+
+    def _store_parameters(self, folder: str) -> None:
+        """Writes the parameters of the index, all or nothing, and durable."""
+        place = os.path.join(folder, _PARAMETERS)
+        with open(f"{place}.new", "w") as file:
+            json.dump({"num_perm": self.h, "bands": self.b, "rows": self.r, "scheme": self._scheme}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(f"{place}.new", place)
+        if os.name == "posix":
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        self._stored_scheme = self._scheme
+
+    def _check_scheme(self, scheme: Optional[str]) -> None:
+        """Refuses MinHashes of another scheme than the index has."""
+        if None not in (scheme, self._scheme) and scheme != self._scheme:
+            raise ValueError(f"MinHash scheme {scheme!r} does not match scheme {self._scheme!r} of this index")
 
     # Bands.
 
     def _bands(self, minhash: Any) -> list[bytes]:
         if len(minhash) != self.h:
             raise ValueError(f"Expecting minhash with length {self.h}, got {len(minhash)}")
-        scheme = getattr(minhash, "scheme", None)
-        if None not in (scheme, self._scheme) and scheme != self._scheme:
-            raise ValueError(f"MinHash scheme {scheme!r} does not match scheme {self._scheme!r} of this index")
+        self._check_scheme(getattr(minhash, "scheme", None))
         bands = [minhash.hashvalues[start:end].byteswap().tobytes() for start, end in self.hashranges]
         return bands if self.hashfunc is None else [self.hashfunc(band) for band in bands]
 
@@ -151,6 +180,8 @@ class MinHashLSH:
         """Inserts all keys of another index with the same parameters."""
         if type(self) is not type(other) or (self.h, self.b, self.r) != (other.h, other.b, other.r):
             raise ValueError("Cannot merge MinHashLSH with different initialization parameters.")
+        self._check_scheme(other._scheme)
+        self._scheme = self._scheme or other._scheme
         theirs = dict(other._items())
         if check_overlap and any(self._has(text) for text in theirs):
             raise ValueError("The keys are overlapping, duplicate key exists.")
@@ -167,6 +198,9 @@ class MinHashLSH:
             folder = tempfile.mkdtemp(prefix="nearprint-lsh-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             self._database = self._stored(folder)
+        if self._path is not None and self._scheme != self._stored_scheme:
+            # Before the rows, so that none is of another scheme than the stored one.
+            self._store_parameters(self._path)
         for text in self._removed:
             self._database.delete(self._database.ids_of_key(text))
         if self._inserted:
