@@ -53,6 +53,25 @@ def test_regression_the_example_of_the_readme_hashes_shingles() -> None:
     assert simhash.unsigned_hash(["a", "b"]) == simhash.unsigned_hash(("a", "b")) == simhash.unsigned_hash("a b")
 
 
+def test_regression_tokens_may_be_bytes() -> None:
+    words = ["é", "天", "a"]
+    shingles: list[Any] = [[word.encode() for word in words], ("é", b"\xe5\xa4\xa9", "a")]
+    for shingle in shingles:
+        assert simhash.unsigned_hash(shingle) == simhash.unsigned_hash(words) == simhash.unsigned_hash(" ".join(words))
+    for unfit in ([1], [b"a", None], [1.5]):
+        with pytest.raises(TypeError):
+            simhash.unsigned_hash(unfit)  # type: ignore[arg-type]
+
+
+def test_floats_and_bools_are_no_hashes() -> None:
+    unfits: list[Any] = [[1.5, 2], [True, 2], np.array([1.5, 2]), np.array([True, False]), [np.float64(1), 2]]
+    for unfit in unfits:
+        with pytest.raises(TypeError, match="an int is wanted"):
+            simhash.find_all(unfit, 4, 3)
+        with pytest.raises(TypeError, match="an int is wanted"):
+            simhash.compute(unfit)
+
+
 def test_compute() -> None:
     assert simhash.compute([]) == 0
     assert simhash.compute([0xDEADBEEF] * 100) == 0xDEADBEEF

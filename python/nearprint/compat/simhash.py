@@ -5,6 +5,9 @@ Programs for simhash-py run unchanged after::
     import sys
     import nearprint.compat.simhash
     sys.modules["simhash"] = nearprint.compat.simhash
+
+One difference: floats and bools are no hashes. simhash-py takes them as whole numbers, so that 1.5 is 1. Here they
+raise ``TypeError``.
 """
 
 from __future__ import annotations
@@ -28,13 +31,13 @@ _BITS = 64
 _SHORT_LIST = 1024
 
 
-def unsigned_hash(obj: Union[str, bytes, Sequence[str]]) -> int:
+def unsigned_hash(obj: Union[str, bytes, Sequence[str], Sequence[bytes]]) -> int:
     """The first 8 bytes of the MD5 digest of ``obj`` as a number, the most significant first. A ``str`` is UTF-8.
 
     A list of words, such as a shingle, is hashed as its words with a space between them.
     """
     if isinstance(obj, (list, tuple)):
-        obj = " ".join(obj)
+        obj = b" ".join(word.encode("utf-8") if isinstance(word, str) else word for word in obj)
     return _nearprint.unsigned_hash(obj.encode("utf-8") if isinstance(obj, str) else obj)  # type: ignore[arg-type]
 
 
@@ -42,7 +45,7 @@ def compute(hashes: Iterable[int]) -> int:
     """The simhash of 64-bit hashes: a bit is set if more than half of the hashes have it.
 
     Raises ``OverflowError`` for a number below 0 or of more than 64 bits, ``TypeError`` for an item
-    that is not a number.
+    that is not an integer: also for a float or a bool.
     """
     if type(hashes) is not list:
         if _is_array_of_words(hashes):
