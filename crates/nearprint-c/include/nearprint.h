@@ -385,7 +385,9 @@ typedef struct {
   const char *layout;
   // Its length in bytes.
   size_t layout_len;
-  // The recipe that makes the fingerprints, up to 4,096 bytes. Default: null, no recipe.
+  // The recipe that makes the fingerprints, of texts or of pictures: see nearprint_fingerprinter_new()
+  // and nearprint_picture_fingerprint(). Its width and its bands have to be those of the schema. Default:
+  // null, no recipe. A library without the feature `texts` does not check the recipes of texts.
   const char *recipe;
   // Its length in bytes.
   size_t recipe_len;
@@ -1066,9 +1068,9 @@ void nearprint_stream_free(nearprint_stream *stream);
 // What the database stores beside each row, and with each key. Returns NEARPRINT_NO_KEYS for null.
 nearprint_keys nearprint_snapshot_key_storage(const nearprint_snapshot *snapshot);
 
-// The same snapshot, whose streams also have keys where the database stores some: the columns keys and
-// key_lens, and other_keys and other_key_lens of pairs of documents. A row with several keys is then
-// several rows of the result. `view` receives a handle of its own.
+// The same snapshot, whose rows, clusters and matches also have keys where the database stores some: the
+// columns keys and key_lens. A row with several keys is then several rows of the result. Pairs by distance
+// have no keys: nearprint_snapshot_visit_keys() has those of a row. `view` receives a handle of its own.
 nearprint_status nearprint_snapshot_with_keys(const nearprint_snapshot *snapshot,
                                               nearprint_snapshot **view,
                                               nearprint_error *error);

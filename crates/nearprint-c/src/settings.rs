@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nearprint::{KeyStorage, LayoutChoice, Options, Progress, Schema, Stage, Width};
+use nearprint::{BandLayout, KeyStorage, LayoutChoice, Options, Progress, Schema, Stage, Width};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome};
@@ -47,7 +47,9 @@ pub struct nearprint_schema {
     pub layout: *const c_char,
     /// Its length in bytes.
     pub layout_len: usize,
-    /// The recipe that makes the fingerprints, up to 4,096 bytes. Default: null, no recipe.
+    /// The recipe that makes the fingerprints, of texts or of pictures: see nearprint_fingerprinter_new()
+    /// and nearprint_picture_fingerprint(). Its width and its bands have to be those of the schema. Default:
+    /// null, no recipe. A library without the feature `texts` does not check the recipes of texts.
     pub recipe: *const c_char,
     /// Its length in bytes.
     pub recipe_len: usize,
@@ -199,11 +201,14 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
         other => return Err(Failure::argument("schema.keys", format_args!("{other} is no nearprint_keys"))),
     };
     let mut schema = Schema::new().k(given.k).keys(keys);
+    let mut bands = None;
     if let Some(layout) = call.optional_text(given.layout, given.layout_len, "schema.layout")? {
-        schema = schema.layout(layout.parse::<LayoutChoice>()?);
+        let layout = layout.parse()?;
+        bands = if let LayoutChoice::Bands(bands) = layout { Some(bands) } else { None };
+        schema = schema.layout(layout);
     }
     if let Some(recipe) = call.optional_text(given.recipe, given.recipe_len, "schema.recipe")? {
-        schema = schema.recipe(recipe);
+        schema = schema.recipe(checked_recipe(recipe, width, bands)?);
     }
     if given.expire_after_milliseconds > 0 {
         let period = Some(given.expire_period_milliseconds).filter(|&period| period > 0);
@@ -213,6 +218,42 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
         return Err(Failure::argument("schema.expire_period_milliseconds", "without a lifetime"));
     }
     Ok((width, schema))
+}
+
+/// A recipe as a database stores it.
+fn checked_recipe(recipe: &str, width: Width, bands: Option<BandLayout>) -> Outcome<String> {
+    let (line, made) = known_recipe(recipe)?;
+    match made {
+        Some((made, _)) if made != width => {
+            let (made, width) = (made.bits(), width.bits());
+            let why = format_args!("makes fingerprints of {made} bits, and schema.width is {width}");
+            Err(Failure::argument("schema.recipe", why))
+        }
+        Some((_, made)) if made != bands => {
+            let needed = made.map_or("another layout than bands".to_owned(), |made| format!("bands:{made}"));
+            Err(Failure::argument("schema.recipe", format_args!("needs {needed} in schema.layout")))
+        }
+        _ => Ok(line),
+    }
+}
+
+/// The width and the bands of fingerprints.
+type Kind = (Width, Option<BandLayout>);
+
+/// The line of a recipe, and the kind of its fingerprints, as far as this library knows it.
+fn known_recipe(recipe: &str) -> Outcome<(String, Option<Kind>)> {
+    #[cfg(feature = "images")]
+    if let Ok(recipe) = recipe.parse::<nearprint_image::Recipe>() {
+        return Ok((recipe.to_string(), Some((recipe.width(), None))));
+    }
+    #[cfg(feature = "texts")]
+    let known = {
+        let recipe: nearprint_text::Recipe = recipe.parse()?;
+        (recipe.to_string(), Some((recipe.width(), recipe.bands())))
+    };
+    #[cfg(not(feature = "texts"))]
+    let known = (recipe.to_owned(), None);
+    Ok(known)
 }
 
 /// The number of what is stored.
@@ -285,6 +326,38 @@ impl Progress for CallerProgress {
         match unsafe { (self.progress)(self.context, stage, done, total.unwrap_or(u64::MAX)) } {
             0 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
+        }
+    }
+}
+
+#[cfg(all(test, feature = "images", feature = "texts"))]
+mod tests {
+    use super::*;
+
+    /// Any text was stored as a recipe, and met first by whoever fingerprinted texts by it.
+    #[test]
+    fn regression_a_recipe_is_checked() {
+        let minhash: nearprint_text::Recipe = "minhash".parse().unwrap();
+        let bands = minhash.bands();
+        let line =
+            |recipe, width, bands| checked_recipe(recipe, width, bands).map_err(|failure| failure.message);
+        assert_eq!(line("minhash", Width::W256, bands), Ok(minhash.to_string()));
+        assert_eq!(line("pdq", Width::W256, None), Ok("pdq".to_owned()));
+        for (recipe, width, bands, why) in [
+            ("bogus", Width::W64, None, "bogus"),
+            ("", Width::W64, None, "recipe"),
+            (
+                "minhash",
+                Width::W64,
+                bands,
+                "schema.recipe: makes fingerprints of 256 bits, and schema.width is 64",
+            ),
+            ("minhash", Width::W256, None, "schema.recipe: needs bands:"),
+            ("pdq", Width::W64, None, "schema.recipe: makes fingerprints of 256 bits"),
+            ("pdq", Width::W256, bands, "schema.recipe: needs another layout than bands in schema.layout"),
+        ] {
+            let told = line(recipe, width, bands).unwrap_err();
+            assert!(told.contains(why), "{recipe}: {told}");
         }
     }
 }

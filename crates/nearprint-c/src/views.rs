@@ -24,9 +24,9 @@ pub unsafe extern "C" fn nearprint_snapshot_key_storage(
         .map_or(NEARPRINT_NO_KEYS, |snapshot| settings::keys_of(snapshot.inner.key_storage()))
 }
 
-/// The same snapshot, whose streams also have keys where the database stores some: the columns keys and
-/// key_lens, and other_keys and other_key_lens of pairs of documents. A row with several keys is then
-/// several rows of the result. `view` receives a handle of its own.
+/// The same snapshot, whose rows, clusters and matches also have keys where the database stores some: the
+/// columns keys and key_lens. A row with several keys is then several rows of the result. Pairs by distance
+/// have no keys: nearprint_snapshot_visit_keys() has those of a row. `view` receives a handle of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_with_keys(
     snapshot: *const nearprint_snapshot,

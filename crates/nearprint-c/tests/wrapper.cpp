@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -176,6 +177,8 @@ void changes(const std::string& path) {
   schema.k = 4;
   schema.keys = NEARPRINT_KEYS_AND_TEXTS;
   schema.recipe = "of-a-test";
+  CHECK(thrown([&] { nearprint::database<F>::create(path, schema); }) == NEARPRINT_RECIPE);
+  schema.recipe = "simhash width=" + std::to_string(sizeof(F) * 8);
   nearprint::options options;
   options.foreground_merges = true;
   options.lock_wait = std::chrono::milliseconds(1);
@@ -208,7 +211,7 @@ void changes(const std::string& path) {
   }
   CHECK((uncommitted.ids_of_key("c") == std::vector<std::uint64_t>{hashed}));
   CHECK(uncommitted.ids_of_key("a").empty() && uncommitted.ids_of_key("a", true).size() == 1);
-  CHECK(uncommitted.recipe() == "of-a-test" && uncommitted.stats().k == 4);
+  CHECK(uncommitted.recipe() == nearprint::fingerprinter<F>(schema.recipe).recipe() && uncommitted.stats().k == 4);
   CHECK(writer.erase_key("c") == 1 && writer.erase_key("c") == 0);
   writer.commit();
   writer.flush();
@@ -288,12 +291,15 @@ void documents(const std::string& path) {
   std::size_t pairs = 0;
   for (const auto& pair : snapshot.similar_pairs(0.7)) {
     CHECK(is_exact(pair.similarity) && pair.a.id != pair.b.id && pair.distance < 64);
+    CHECK(snapshot.keys(pair.a.fingerprint, pair.a.id).at(0).key == pair.a.key);
+    CHECK(snapshot.keys(pair.b.fingerprint, pair.b.id).at(0).key == pair.b.key);
     pairs++;
   }
   CHECK(pairs == 1 && !snapshot.similar_pairs(0.81).next().has_value());
   std::size_t clusters = 0;
   for (const auto& cluster : snapshot.similar_clusters(0.7)) {
     CHECK(cluster.size() == 2 && cluster[0].similarity == 1 && is_exact(cluster[1].similarity));
+    for (const auto& row : cluster) CHECK(snapshot.keys(row.fingerprint, row.id).at(0).key == row.key);
     clusters++;
   }
   CHECK(clusters == 1);
@@ -330,6 +336,17 @@ void batches(const std::filesystem::path& home) {
   for (const auto& match : snapshot.with_keys().matches(rows.fingerprints, 0)) found.push_back(match.key);
   CHECK((found == std::vector<std::optional<std::string>>{"one", "two", "other"}));
   for (const auto& match : snapshot.matches(rows.fingerprints, 0)) CHECK(!match.key && match.match.distance == 0);
+  // Keys of rows and of clusters were out of reach, and rows were repeated without them.
+  const auto keyed = snapshot.with_keys();
+  std::set<std::string> of_rows;
+  for (const auto& row : keyed.rows()) of_rows.insert(row.key.value());
+  CHECK((of_rows == std::set<std::string>{"one", "two", "other"}));
+  of_rows.clear();
+  for (const auto& cluster : keyed.clusters(64)) {
+    for (const auto& row : cluster) CHECK(of_rows.insert(row.key.value()).second);
+  }
+  CHECK(of_rows.size() == 3);
+  for (const auto& row : snapshot.rows()) CHECK(!row.key);
   CHECK(snapshot.key_storage() == NEARPRINT_KEYS && snapshot.stats().keys == NEARPRINT_KEYS);
   CHECK(snapshot.stats().expire_after_milliseconds == 24 * 3600 * 1000);
 

@@ -27,11 +27,13 @@ struct keyed_match {
   std::optional<std::string> key;
 };
 
-/// A stored row.
+/// A stored row, with one of its keys where the result has some: from a snapshot with_keys(), and in pairs of similar
+/// documents.
 template <typename F>
 struct row {
   F fingerprint;
   std::uint64_t id;
+  std::optional<std::string> key = std::nullopt;
 };
 
 /// Two fingerprints within k bits.
@@ -72,6 +74,7 @@ struct similar_row {
   std::uint64_t id;
   /// The similarity with the first row of the cluster.
   double similarity;
+  std::optional<std::string> key = std::nullopt;
 };
 
 /// The rows of a cluster of similar documents.
@@ -95,8 +98,8 @@ struct buffer {
   std::vector<std::uint64_t> groups, ids, other_ids;
   std::vector<std::uint32_t> distances;
   std::vector<double> similarities;
-  std::vector<const char*> keys;
-  std::vector<std::size_t> key_lens;
+  std::vector<const char*> keys, other_keys;
+  std::vector<std::size_t> key_lens, other_key_lens;
   std::size_t capacity;
 
   explicit buffer(std::size_t rows) : fingerprints(rows), capacity(rows) {}
@@ -115,6 +118,8 @@ struct buffer {
     columns.similarities = at(similarities);
     columns.keys = at(keys);
     columns.key_lens = at(key_lens);
+    columns.other_keys = at(other_keys);
+    columns.other_key_lens = at(other_key_lens);
     return columns;
   }
 };
@@ -190,6 +195,10 @@ class range {
     if (with_keys) {
       rows_.keys.resize(rows_at_once);
       rows_.key_lens.resize(rows_at_once);
+      if constexpr (is_paired) {
+        rows_.other_keys.resize(rows_at_once);
+        rows_.other_key_lens.resize(rows_at_once);
+      }
     }
     if constexpr (is_match) rows_.distances.resize(rows_at_once);
     if constexpr (has_ids) rows_.ids.resize(rows_at_once);
@@ -218,12 +227,11 @@ class range {
       const std::size_t at = at_++;
       if constexpr (is_match) {
         const match<F> found{rows_.fingerprints[at], rows_.ids[at], rows_.distances[at]};
-        std::optional<std::string> key;
-        if (!rows_.keys.empty() && rows_.keys[at] != nullptr) key.emplace(rows_.keys[at], rows_.key_lens[at]);
-        return T{rows_.groups[at], found, std::move(key)};
+        return T{rows_.groups[at], found, key(at)};
       } else if constexpr (std::is_same_v<T, similar_pair<F>>) {
-        const row<F> other{rows_.other_fingerprints[at], rows_.other_ids[at]};
-        return T{member(at), other, rows_.distances[at], rows_.similarities[at]};
+        auto other_key = key_of(rows_.other_keys, rows_.other_key_lens, at);
+        row<F> other{rows_.other_fingerprints[at], rows_.other_ids[at], std::move(other_key)};
+        return T{member(at), std::move(other), rows_.distances[at], rows_.similarities[at]};
       } else if constexpr (std::is_same_v<T, row_pair<F>>) {
         return T{member(at), {rows_.other_fingerprints[at], rows_.other_ids[at]}, rows_.distances[at]};
       } else if constexpr (is_paired) {
@@ -244,12 +252,20 @@ class range {
                                      std::is_same_v<T, similar_cluster<F>>;
   static constexpr bool has_ids = !std::is_same_v<T, pair<F>> && !std::is_same_v<T, value_cluster<F>>;
 
+  std::optional<std::string> key(std::size_t at) const { return key_of(rows_.keys, rows_.key_lens, at); }
+
+  static std::optional<std::string> key_of(const std::vector<const char*>& keys, const std::vector<std::size_t>& lens,
+                                           std::size_t at) {
+    if (keys.empty() || keys[at] == nullptr) return std::nullopt;
+    return std::string(keys[at], lens[at]);
+  }
+
   /// The row, or the fingerprint where rows have no ids.
   auto member(std::size_t at) const {
     if constexpr (std::is_same_v<T, similar_cluster<F>>) {
-      return similar_row<F>{rows_.fingerprints[at], rows_.ids[at], rows_.similarities[at]};
+      return similar_row<F>{rows_.fingerprints[at], rows_.ids[at], rows_.similarities[at], key(at)};
     } else if constexpr (has_ids) {
-      return row<F>{rows_.fingerprints[at], rows_.ids[at]};
+      return row<F>{rows_.fingerprints[at], rows_.ids[at], key(at)};
     } else {
       return rows_.fingerprints[at];
     }

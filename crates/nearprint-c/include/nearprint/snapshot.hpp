@@ -250,7 +250,8 @@ class snapshot {
   /// What is stored beside rows, and with keys.
   nearprint_keys key_storage() const { return nearprint_snapshot_key_storage(get()); }
 
-  /// The same snapshot, whose matches() have keys.
+  /// The same snapshot, whose matches(), rows() and clusters() have keys. A row with several keys is there once with
+  /// each.
   snapshot with_keys() const {
     nearprint_snapshot* view = nullptr;
     detail::call(nearprint_snapshot_with_keys, get(), &view);
@@ -294,7 +295,9 @@ class snapshot {
   range<F, T> stream(Function function, Arguments... arguments) const {
     nearprint_stream* opened = nullptr;
     detail::call(function, get(), arguments..., &opened);
-    return range<F, T>(opened, callbacks_);
+    constexpr bool is_similar = std::is_same_v<T, similar_pair<F>> || std::is_same_v<T, similar_cluster<F>>;
+    constexpr bool may_have_keys = std::is_same_v<T, row<F>> || std::is_same_v<T, cluster<F>>;
+    return range<F, T>(opened, callbacks_, is_similar || (may_have_keys && has_keys_));
   }
 
   detail::callbacks_owner callbacks_;
