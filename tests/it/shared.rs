@@ -8,7 +8,7 @@ use std::thread;
 use nearprint::{
     Database, Error, Fingerprint, Insertion, NewRow, Options, Result, Row, Schema, SharedWriter, Writer,
 };
-use testkit::{Random, all_rows, for_each_width};
+use testkit::{Random, all_rows, bit, for_each_width};
 
 for_each_width!(rows_are_inserted_only_where_nothing_is_near);
 
@@ -41,6 +41,33 @@ fn rows_are_inserted_only_where_nothing_is_near<F: Fingerprint>() {
     writer.commit().unwrap();
     kept.sort_unstable();
     assert_eq!(all_rows(&database.snapshot().unwrap()), kept);
+}
+
+for_each_width!(every_row_is_near_within_the_width_and_beyond);
+
+fn every_row_is_near_within_the_width_and_beyond<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let database = Database::<F>::create(home.path().join("db"), &Schema::new()).unwrap();
+    let mut writer = database.writer().unwrap();
+    let opposite = (0..F::BITS).fold(F::default(), |all, place| all ^ bit(place));
+    let first = Row { fingerprint: F::default(), id: 1 };
+    for k in [F::BITS, F::BITS + 1, u32::MAX] {
+        // Nothing is near where there is nothing.
+        assert_eq!(writer.insert_if_new(first, k).unwrap(), Insertion::Inserted(1));
+        for committed in [false, true] {
+            let Insertion::Met(met) = writer.insert_if_new(Row { fingerprint: opposite, id: 2 }, k).unwrap()
+            else {
+                panic!("k = {k}, committed: {committed}")
+            };
+            assert_eq!((met.id, met.distance), (1, F::BITS));
+            writer.commit().unwrap();
+        }
+        assert_eq!(all_rows(&database.snapshot().unwrap()), [first]);
+        writer.delete(1).unwrap();
+    }
+    writer.insert(first).unwrap();
+    let outcome = writer.insert_if_new(Row { fingerprint: opposite, id: 2 }, F::BITS - 1).unwrap();
+    assert_eq!(outcome, Insertion::Inserted(2));
 }
 
 /// Of near rows that threads insert at the same time, one is stored, and is durable when its call
