@@ -46,7 +46,7 @@ def dedup_files(
     store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
     keep: Optional[str] = None,
     shards: Optional[int] = None,
-    min_tokens: Optional[int] = None,
+    min_words: Optional[int] = None,
     min_features: int = 0,
     annotate: bool = False,
     group_size: bool = False,

@@ -146,7 +146,7 @@ class Deduplication:
     unconfirmed: int
     #: Malformed records.
     bad: int
-    #: Documents with too few tokens or features.
+    #: Documents with too few words or features.
     too_short: int
     #: Documents without a token, except those with too few. Nothing is near them.
     empty: int

@@ -46,7 +46,7 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of
     /// each bit; with --features, also what each one adds to each sum, the most significant bit first
-    #[arg(long, conflicts_with_all = ["format", "min_tokens", "min_features"])]
+    #[arg(long, conflicts_with_all = ["format", "min_words", "min_features"])]
     explain: bool,
     /// Read documents as lists of features instead of texts: lines of WORD, 0xHASH or 0bHASH, a tab,
     /// and the weight, which is not 0; a negative one counts for the opposite of each bit
@@ -54,7 +54,7 @@ pub(super) struct Args {
     features: bool,
     /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects
     #[arg(long, value_name = "N", default_value = "0")]
-    min_tokens: usize,
+    min_words: usize,
     /// The same for documents with fewer features, which are what the recipe compares: shingles, or
     /// keywords. The fingerprint of a document without features is 0; 1 sets it aside
     #[arg(long, value_name = "N", default_value = "0")]
@@ -194,7 +194,7 @@ enum Processed {
         comparable: Comparable,
         invalid_utf8: bool,
     },
-    /// A record with too few tokens or features, unchanged.
+    /// A record with too few words or features, unchanged.
     Short(Vec<u8>),
     Bad(BadRecord),
 }
@@ -243,7 +243,7 @@ impl Processor<'_> {
         };
         match fingerprinted {
             Ok(found)
-                if found.num_tokens < self.args.min_tokens || found.num_features < self.args.min_features =>
+                if found.num_tokens < self.args.min_words || found.num_features < self.args.min_features =>
             {
                 Processed::Short(record.raw().to_vec())
             }
@@ -298,7 +298,7 @@ impl Printer {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
         }
         if self.num_short > 0 {
-            let (num_short, fewer) = (self.num_short, fewer_than(args.min_tokens, args.min_features));
+            let (num_short, fewer) = (self.num_short, fewer_than(args.min_words, args.min_features));
             global.note(format_args!("{num_short} documents of fewer than {fewer} were set aside"));
         }
         Ok(())
@@ -306,8 +306,8 @@ impl Printer {
 }
 
 /// The least numbers of tokens and of features, as far as they are above 0.
-pub(super) fn fewer_than(min_tokens: usize, min_features: usize) -> String {
-    match (min_tokens, min_features) {
+pub(super) fn fewer_than(min_words: usize, min_features: usize) -> String {
+    match (min_words, min_features) {
         (tokens, 0) => format!("{tokens} tokens"),
         (0, features) => format!("{features} features"),
         (tokens, features) => format!("{tokens} tokens or {features} features"),

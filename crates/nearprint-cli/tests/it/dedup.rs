@@ -293,6 +293,24 @@ fn texts_decide_where_they_are_asked() {
     }
 }
 
+/// Candidates were those of the estimated similarity, which misses pairs.
+#[test]
+fn regression_a_similarity_beside_a_measure_of_texts_finds_what_each_alone_finds() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), lines(&documents(600, 9))).unwrap();
+    let kept = |more: &str| {
+        succeeds(at, &format!("dedup in.jsonl -o out.jsonl --key-field id {more}"), b"");
+        read(at, "out.jsonl")
+    };
+    let expected = kept("--similarity 0.5");
+    for more in ["--confirm jaccard:0.5", "--similarity 0.5 --confirm jaccard:0.5"] {
+        assert_eq!(kept(more).lines().count(), expected.lines().count(), "{more}");
+    }
+    let narrow = kept("--confirm jaccard:0.7");
+    assert_eq!(kept("--similarity 0.9 --confirm jaccard:0.7"), narrow);
+}
+
 #[test]
 fn odd_documents_are_counted_and_bad_ones_named() {
     let home = tempfile::tempdir().unwrap();
@@ -319,8 +337,8 @@ fn odd_documents_are_counted_and_bad_ones_named() {
         assert!(outcome.err.contains(words), "{words:?} in {}", outcome.err);
     }
     assert!(fs::read(at.join("out.jsonl")).unwrap().ends_with(b"caf\xff and more words\"}\n"));
-    let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --min-tokens 3"), b"");
-    assert!(outcome.err.contains("2 documents with too few tokens"), "{}", outcome.err);
+    let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --min-words 3"), b"");
+    assert!(outcome.err.contains("2 documents with too few words"), "{}", outcome.err);
     assert_eq!(
         read(at, "bad.jsonl"),
         "{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n{\"id\":4,\"text\":\"...\"}\nnot json\n"

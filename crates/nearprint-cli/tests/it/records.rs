@@ -182,7 +182,7 @@ fn regression_rejects_take_files_that_cannot_be_read() {
     ] {
         fails(at, &format!("dedup {folder} -o out"), b"", 5, &["hint: `--"]);
         for keep in ["", "--keep longest", "--db seen.np"] {
-            let line = format!("dedup {folder} -o {folder}.out --rejects bad.txt {keep} --min-tokens 0");
+            let line = format!("dedup {folder} -o {folder}.out --rejects bad.txt {keep} --min-words 0");
             let done = nearprint(at, &line, b"");
             assert_eq!(done.code, 0, "{line}: {}", done.err);
             assert!(read(at, "bad.txt").ends_with(bad), "{line}: {}", read(at, "bad.txt"));

@@ -428,7 +428,7 @@ fn lists_hold_names_with_line_feeds_between_zero_bytes() {
     assert_eq!(fs::read(at.join("kept.nul")).unwrap(), b"d/a\0d/line\nfeed\0d/z\0");
     succeeds(
         at,
-        "dedup d -0 -o confirmed.nul --min-tokens 1000 --rejects short.nul --confirm jaccard:0.5",
+        "dedup d -0 -o confirmed.nul --min-words 1000 --rejects short.nul --confirm jaccard:0.5",
         b"",
     );
     assert_eq!(fs::read(at.join("short.nul")).unwrap(), b"d/a\0d/line\nfeed\0d/z\0");

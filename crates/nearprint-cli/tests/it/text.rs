@@ -242,7 +242,7 @@ fn bad_records_end_the_run_or_are_set_aside() {
     assert!(outcome.err.contains("1 bad records were set aside"), "{}", outcome.err);
     assert!(outcome.err.contains("1 of the documents: without a token"), "{}", outcome.err);
     assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), "{\"txt\":1}\n");
-    let outcome = nearprint(at, "fingerprint p.jsonl --rejects bad.jsonl --min-tokens 3", b"");
+    let outcome = nearprint(at, "fingerprint p.jsonl --rejects bad.jsonl --min-words 3", b"");
     assert_eq!((outcome.code, outcome.out), (0, format!("{fish}\tp.jsonl:1\n")));
     assert!(outcome.err.contains("1 documents of fewer than 3 tokens were set aside"), "{}", outcome.err);
     assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), "{\"txt\":1}\n{\"text\":\"\"}\n");

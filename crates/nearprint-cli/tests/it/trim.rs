@@ -151,7 +151,7 @@ fn what_is_for_whole_records_is_no_option_of_trim() {
         ("in.jsonl --by word", &["paragraph, line, passage"][..]),
         ("in.jsonl --annotate", &["unexpected argument '--annotate'"]),
         ("in.jsonl --keep longest", &["unexpected argument '--keep'"]),
-        ("in.jsonl --min-tokens 3", &["unexpected argument '--min-tokens'"]),
+        ("in.jsonl --min-words 3", &["unexpected argument '--min-words'"]),
         ("in.jsonl --add fingerprint=f", &["--add fingerprint: is for whole documents"]),
         ("in.jsonl --keep-hollow", &["--min-left"]),
         ("in.jsonl --min-left 2", &["--min-left: 2: 0 to 1 is wanted"]),

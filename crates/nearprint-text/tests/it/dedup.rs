@@ -248,7 +248,7 @@ fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
     Database::<u64>::create(&path, &schema.k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
     let mut options = options(64);
     options.confirm = Some(Confirm::Jaccard(0.9));
-    options.min_tokens = 2;
+    options.min_words = 2;
     let durable = Deduplicator::open(&path, options.clone()).unwrap();
     for mut dedup in [Deduplicator::temporary(options).unwrap(), durable] {
         assert_eq!(dedup.decide("a", "one").unwrap(), Decision::TooShort);
@@ -634,7 +634,7 @@ fn options_of_a_job_are_set_and_checked_by_name() {
         (&[("by", "passage"), ("from", "3")], "from"),
         (&[("similarity", "0.8"), ("from", "3")], "from"),
         (&[("keep", "longest")], "keep"),
-        (&[("min_tokens", "2")], "min_tokens"),
+        (&[("min_words", "2")], "min_words"),
     ] {
         let options = [&[("input_format", "jsonl")], options].concat();
         let error = run("trimmed", &options).unwrap_err();

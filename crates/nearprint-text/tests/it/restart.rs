@@ -45,7 +45,7 @@ impl Home {
 
     fn job(&self, form: Form) -> FileJob {
         let mut options = DedupOptions::new("exact width=128".parse().unwrap());
-        options.min_tokens = usize::from(form != Form::Units);
+        options.min_words = usize::from(form != Form::Units);
         let output = self.at(if form == Form::Shards { "out/shards" } else { "out/kept.jsonl" });
         let mut job = FileJob::new(vec![self.at("in")], output, options);
         job.duplicates = Some(self.at("out/gone.tsv"));

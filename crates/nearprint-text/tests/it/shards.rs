@@ -50,7 +50,7 @@ fn write_inputs(folder: &Path, kind: &str, files: usize, count: usize) {
 
 fn job(input: &Path, output: &Path, shards: Option<Shards>) -> FileJob {
     let mut options = DedupOptions::new("exact".parse().unwrap());
-    options.min_tokens = 1;
+    options.min_words = 1;
     let mut job = FileJob::new(vec![input.to_path_buf()], output.to_path_buf(), options);
     job.shards = shards;
     job

@@ -93,7 +93,7 @@ pub(super) struct Args {
     /// Set shorter documents aside. Those with fewer tokens are neither kept nor duplicates, and are written
     /// to --rejects [default: 0]
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]
-    min_tokens: Option<usize>,
+    min_words: Option<usize>,
 }
 
 impl Args {

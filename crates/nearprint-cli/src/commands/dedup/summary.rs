@@ -54,8 +54,8 @@ pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
     }
     for (count, what) in [
         (bad, "bad records were set aside"),
-        (aside, "documents with too few tokens or features, or without a text, were set aside"),
-        (empty, "documents have no token: nothing is near them; --min-tokens 1 sets them aside"),
+        (aside, "documents with too few words or features, or without a text, were set aside"),
+        (empty, "documents have no token: nothing is near them; --min-words 1 sets them aside"),
         (
             featureless,
             "documents or units have tokens, but no feature of the recipe: only copies of them are found; \

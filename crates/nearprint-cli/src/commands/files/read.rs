@@ -54,7 +54,7 @@ pub(crate) struct FileCounts {
     pub(crate) pictures: u64,
     /// Pictures with too little to see.
     pub(crate) plain: u64,
-    /// Texts with too few tokens or features, or without any token.
+    /// Texts with too few words or features, or without any token.
     pub(crate) short: u64,
     /// The number of texts that have no feature: only texts with the same tokens are near them.
     pub(crate) featureless: u64,

@@ -28,7 +28,7 @@ pub enum Decision {
     /// Nothing near it was kept before, but another document was, under the same key. It is not
     /// kept. Occurs only with [unique keys](crate::dedup::DedupOptions::unique_keys).
     KeyTaken,
-    /// It has fewer [tokens](crate::dedup::DedupOptions::min_tokens) or
+    /// It has fewer [tokens](crate::dedup::DedupOptions::min_words) or
     /// [features](crate::dedup::DedupOptions::min_features) than required. It is not kept.
     TooShort,
 }

@@ -64,7 +64,7 @@ pub struct DedupOptions {
     /// Compares the texts of near fingerprints by this measure. A database has to keep texts for this.
     pub confirm: Option<Confirm>,
     /// Documents with fewer tokens are [too short](crate::dedup::Decision::TooShort). By default 0.
-    pub min_tokens: usize,
+    pub min_words: usize,
     /// Documents with fewer features are too short as well. Features are what the recipe compares:
     /// shingles, or keywords; with 1, texts that have none are set aside. By default 0.
     pub min_features: usize,
@@ -88,7 +88,7 @@ const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
     ("similarity", |options, values| values::share(values).map(|share| options.similarity = Some(share))),
     ("store", |options, values| values::parsed(values).map(|evidence| options.evidence = Some(evidence))),
     ("confirm", |options, values| values::parsed(values).map(|confirm| options.confirm = Some(confirm))),
-    ("min_tokens", |options, values| values::parsed(values).map(|least| options.min_tokens = least)),
+    ("min_words", |options, values| values::parsed(values).map(|least| options.min_words = least)),
     ("min_features", |options, values| values::parsed(values).map(|least| options.min_features = least)),
     ("cut_after", |options, values| values::parsed(values).map(|marker| options.cut_after = Some(marker))),
 ];
@@ -104,7 +104,7 @@ impl DedupOptions {
             evidence: None,
             k: None,
             confirm: None,
-            min_tokens: 0,
+            min_words: 0,
             min_features: 0,
             cut_after: None,
             unique_keys: false,
@@ -216,7 +216,7 @@ impl DedupOptions {
 
     /// Whether a document has too few tokens or features.
     pub(crate) fn sets_aside<F>(&self, fingerprinted: &Fingerprinted<F>) -> bool {
-        fingerprinted.num_tokens < self.min_tokens || fingerprinted.num_features < self.min_features
+        fingerprinted.num_tokens < self.min_words || fingerprinted.num_features < self.min_features
     }
 }
 

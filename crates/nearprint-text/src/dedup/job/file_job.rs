@@ -109,7 +109,7 @@ pub struct FileJob {
     /// Collects the near-duplicates among files of folders in the [report](crate::dedup::FileReport::files), to act on
     /// them.
     pub collects_files: bool,
-    /// The file for malformed records and documents with too few tokens or features. Without it the first
+    /// The file for malformed records and documents with too few words or features. Without it the first
     /// malformed record ends the job.
     pub rejects: Option<PathBuf>,
     /// The database that remembers kept documents; created if it does not exist. It also makes the
@@ -230,7 +230,7 @@ impl FileJob {
     /// The names of the options that [`set`](Self::set) sets.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         // Units have a length instead.
-        let others = if self.trim.is_some() { &["cut_after", "min_tokens"][..] } else { &["cut_after"] };
+        let others = if self.trim.is_some() { &["cut_after", "min_words"][..] } else { &["cut_after"] };
         let own = self.options().map(|(name, _)| *name);
         own.chain(DedupOptions::names().filter(|name| !others.contains(name)))
     }
@@ -350,7 +350,7 @@ impl FileJob {
             (self.group_size, GROUP_SIZE, whole),
             (self.added.fingerprint.is_some(), "add fingerprint", whole),
             (!self.against.is_empty(), "against", whole),
-            (self.dedup.min_tokens > 0, "min_tokens", whole),
+            (self.dedup.min_words > 0, "min_words", whole),
             (is_passage && self.dedup.min_features > 0, "min_features", "passages have no features"),
             (is_passage && compares.is_some(), compares.unwrap_or_default(), "passages have the same words"),
             (is_passage && rules.from > 2, "from", "passages are not counted, only paragraphs and lines are"),
@@ -368,7 +368,7 @@ impl FileJob {
     pub(crate) fn set_units(&mut self) -> Result<()> {
         let Some(rules) = &mut self.trim else { return Ok(()) };
         let length = rules.length();
-        (rules.length, self.dedup.min_tokens) = (Some(length), length);
+        (rules.length, self.dedup.min_words) = (Some(length), length);
         if rules.by == Unit::Passage {
             let recipe = format!("exact width=128 shingle={length}");
             let mut dedup = DedupOptions::new(recipe.parse()?);
@@ -473,7 +473,7 @@ impl FileJob {
             duplicates.as_deref().map(absolute),
             rejects.as_deref().map(absolute),
             dedup.confirm,
-            dedup.min_tokens,
+            dedup.min_words,
         );
         for (is_on, option) in [(*annotate, "annotate"), (self.nul_ended, "nul_ended")] {
             if is_on {
@@ -564,7 +564,7 @@ mod tests {
         job.rejects = Some("/r".into());
         job.keep = Some(Keep::Max("n".into()));
         job.dedup.confirm = Some(Confirm::Jaccard(0.8));
-        job.dedup.min_tokens = 9;
+        job.dedup.min_words = 9;
         job.annotate = true;
         let before = job.identity_text("[]", 6, &recipe);
         job.fields = vec!["a".into(), "b".into()];

@@ -344,7 +344,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.outputs.reject(&bad.raw)
     }
 
-    /// Writes a document with too few tokens or features, or without a text, to the rejects.
+    /// Writes a document with too few words or features, or without a text, to the rejects.
     pub(crate) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
         self.counts.aside += 1;
         self.outputs.reject(raw)
