@@ -152,7 +152,7 @@ def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: 
     options["removed"] = None
     later = nearprint.trim_files([pages], tmp_path / "later", **options)
     assert later.units.compared == later.units.removed == first.units.compared
-    with pytest.raises(nearprint.InputError, match="has the lines of earlier runs, and is for them alone"):
+    with pytest.raises(nearprint.InputError, match="remembers lines, and something else needs a database of its own"):
         nearprint.dedup_files(pages, tmp_path / "other", database=tmp_path / "seen.np")
 
 

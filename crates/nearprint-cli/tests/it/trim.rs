@@ -190,7 +190,9 @@ fn a_database_is_for_records_or_for_pieces_of_one_kind() {
                 let (why, ways) = match options.contains("passage") {
                     true => (format!("{pieces}.np: "), &["", "--dry-run"][..]),
                     false => (
-                        format!("{pieces}.np: has the {pieces} of earlier runs, and is for them alone"),
+                        format!(
+                            "{pieces}.np: remembers {pieces}, and something else needs a database of its own"
+                        ),
                         &["", "--dry-run", "--restart"][..],
                     ),
                 };

@@ -123,7 +123,11 @@ impl fmt::Display for DatabaseProblem {
                 )
             }
             Self::OtherUnits { path, found } => {
-                write!(f, "{}: has the {found}s of earlier runs, and is for them alone", path.display())
+                write!(
+                    f,
+                    "{}: remembers {found}s, and something else needs a database of its own",
+                    path.display()
+                )
             }
             Self::UnknownHistory { path, why } => {
                 write!(f, "{}: the record of finished jobs cannot be read: {why}", path.display())

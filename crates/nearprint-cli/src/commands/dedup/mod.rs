@@ -68,14 +68,14 @@ pub(super) struct Args {
     /// Compare the inputs with --against only, not with each other
     #[arg(long, requires = "against", conflicts_with = "database", help_heading = "Database options")]
     only_against: bool,
-    /// List what was left out, and of what it is a duplicate. Writes `key duplicate_of distance similarity cluster exact`
-    /// for each near-duplicate, in input order; duplicate_of and cluster are the key of the kept document, and exact says whether it is a copy: of
-    /// files byte for byte, of records the same words in the same order. A key equal to the kept one is followed by #
-    /// and the number of the record in its input
+    /// List what was left out, and of what it is a duplicate. Writes `key duplicate_of distance similarity group copy`
+    /// for each duplicate, in input order, behind a line with these names. duplicate_of and group are the key of the
+    /// kept document. copy says whether it is a copy: of files byte for byte, of records the same words in the same
+    /// order. A key equal to the kept one is followed by # and the number of the record in its input
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
-    /// Leave nothing out, and add the group of each document as fields. These are duplicate_of, cluster, similarity and
-    /// exact. For a kept document cluster is its own key; the others are null
+    /// Leave nothing out, and add the group of each document as fields. These are duplicate_of, group, similarity and
+    /// copy. For a kept document, group is its own key, and the others are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
     /// Add a last field group_size to each document, and a last column to the file of duplicates:

@@ -180,20 +180,13 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
     describe_groups(global, report);
 }
 
-/// Prints the largest groups. Their share of all documents shows whether a template takes them away.
+/// Prints the largest groups, which show whether a template takes documents away.
 fn describe_groups(global: GlobalArgs, report: &FileReport) {
     let groups: Vec<String> =
         report.largest.iter().map(|group| format!("{} of {}", group.size, quoted(&group.name))).collect();
     if groups.is_empty() {
         return;
     }
-    let (mut since, mut share) = ("", String::new());
-    if report.resumed_after > 0 {
-        since = " since the run was resumed";
-    } else {
-        let members: u64 = report.largest.iter().map(|group| group.size).sum();
-        let percent = 100.0 * members as f64 / (report.counts.records as f64).max(1.0);
-        share = format!("; together {percent:.1}% of all documents");
-    }
-    global.note(format_args!("largest groups{since}: {}{share}", groups.join(", ")));
+    let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
+    global.note(format_args!("largest groups{since}: {}", groups.join(", ")));
 }

@@ -45,6 +45,9 @@ impl Added {
                 Some("text") => &mut added.text,
                 _ => return Err(format!("{value}: not fingerprint=FIELD, key=FIELD or text=FIELD")),
             };
+            if place.is_some() {
+                return Err(format!("{value}: a second field for the same"));
+            }
             *place = field.map(String::from);
         }
         Ok(added)
