@@ -3,6 +3,7 @@
 use super::values;
 use crate::terminal::failure::Failure;
 use nearprint::{BandLayout, Error, Width};
+use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 
 /// What is near at distance k, in words: for MinHash the `--similarity` that means it.
@@ -41,10 +42,12 @@ impl NearArgs {
         self.k.is_some() || self.similarity.is_some()
     }
 
-    /// The recipe with the bands for the similarity, if one is given.
-    pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
+    /// The recipe with the bands for the similarity, if one is given, or for a wider limit of a measure of texts.
+    pub(crate) fn chosen(self, recipe: Recipe, confirm: Option<Confirm>) -> Recipe {
         match self.similarity.filter(|_| recipe.bands().is_some()) {
-            Some(similarity) => recipe.with_similarity(similarity),
+            Some(similarity) => {
+                recipe.with_similarity(confirm.map_or(similarity, |confirm| confirm.wider(similarity)))
+            }
             None => recipe,
         }
     }

@@ -287,6 +287,25 @@ fn texts_decide_where_they_are_asked() {
     fails(at, "scan . --confirm cosine:1", b"", 2, &["jaccard:X"]);
 }
 
+/// Pairs below the limit of the recipe were none of the candidates.
+#[test]
+fn regression_a_measure_of_texts_has_the_candidates_of_its_limit() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for number in 0..60 {
+        let text = words(number, 60);
+        // 46 of 70 runs of three words are in both.
+        let kept = text.split_inclusive(' ').take(48).collect::<String>();
+        write(at, &format!("d/{number}a.txt"), text.as_bytes());
+        write(at, &format!("d/{number}b.txt"), (kept + &words(1000 + number, 12)).as_bytes());
+    }
+    let expected = succeeds(at, "scan d --similarity 0.6 --paths", b"");
+    assert_eq!(expected.lines().count(), 60);
+    for options in ["--confirm jaccard:0.6", "--confirm jaccard:0.6 --similarity 0.9"] {
+        assert_eq!(succeeds(at, &format!("scan d {options} --paths"), b""), expected, "{options}");
+    }
+}
+
 #[test]
 fn files_are_left_out_by_their_names_and_by_gitignore() {
     let home = tempfile::tempdir().unwrap();

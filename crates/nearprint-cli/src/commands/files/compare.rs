@@ -19,8 +19,8 @@ pub(crate) enum Decides {
     Fingerprints,
     /// The Jaccard similarity of their sets of features, of these pairs.
     Features(Candidates),
-    /// This measure of their texts.
-    Texts(Confirm),
+    /// This measure of their texts, of these pairs or of those within the distance.
+    Texts(Confirm, Option<Candidates>),
 }
 
 /// What one text has to do with another one.
@@ -104,7 +104,7 @@ impl<'a> Comparer<'a> {
     pub(super) fn near(&mut self, earlier: usize, text: usize) -> Result<Option<f64>> {
         let [old, new] = [earlier, text].map(|at| self.texts()[at].fingerprint);
         // Most pairs with an equal band are not worth a look at their features.
-        if let Decides::Features(candidates) = self.decides
+        if let Decides::Features(candidates) | Decides::Texts(_, Some(candidates)) = self.decides
             && !candidates.contain_words(old.words(), new.words())
         {
             return Ok(None);
@@ -133,11 +133,11 @@ impl<'a> Comparer<'a> {
                 let is_near = old.has_features == new.has_features && old.fingerprint == new.fingerprint;
                 Ok(Nearness { similarity: if is_near { 1.0 } else { 0.0 }, is_near })
             }
-            Decides::Texts(confirm) if estimated.is_near => {
+            Decides::Texts(confirm, candidates) if candidates.is_some() || estimated.is_near => {
                 let is_near = self.confirms(*confirm, earlier, text)?;
                 Ok(Nearness { is_near, ..estimated })
             }
-            Decides::Fingerprints | Decides::Texts(_) => Ok(estimated),
+            Decides::Fingerprints | Decides::Texts(..) => Ok(estimated),
         }
     }
 

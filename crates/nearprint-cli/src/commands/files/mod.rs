@@ -12,7 +12,7 @@ use indicatif::DecimalBytes;
 use nearprint::Options;
 use nearprint_text::dedup::{Confirm, DuplicateFile, DuplicateFiles, Keep};
 use nearprint_text::documents::{Decoding, LeftOut};
-use nearprint_text::recipe::Recipe;
+use nearprint_text::recipe::{Candidates, Recipe};
 use serde_json::{Map, Value, json};
 
 use crate::args::values;
@@ -172,7 +172,7 @@ impl FilesArgs {
             refuse_lone_records(command, paths)?;
         }
         let started = Instant::now();
-        let recipe = self.near.chosen(self.recipe.recipe()?);
+        let recipe = self.near.chosen(self.recipe.recipe()?, self.confirm);
         let (k, decides) = self.decides(&recipe)?;
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
@@ -199,6 +199,7 @@ impl FilesArgs {
         let near = match &decides {
             _ if self.copies => "the same bytes".into(),
             Decides::Features(candidates) => exactly(candidates.least()),
+            Decides::Texts(confirm, _) => format!("confirmed by {confirm}"),
             _ => limit(&recipe, k),
         };
         let near_pictures = with_several(self.near_pictures(), &scanned.pictures);
@@ -276,11 +277,16 @@ impl FilesArgs {
     fn decides(&self, recipe: &Recipe) -> Result<(u32, Decides), Failure> {
         let (k, similarity) = self.near.of_documents(recipe)?;
         let estimated = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
-        let candidates = recipe.candidates(similarity.unwrap_or(recipe.near_similarity()));
-        Ok(match (self.confirm, candidates, k) {
-            (Some(confirm), ..) => (estimated, Decides::Texts(confirm)),
-            (None, Some(candidates), None) => (candidates.distance(), Decides::Features(candidates)),
-            _ => (estimated, Decides::Fingerprints),
+        let candidates = match self.confirm {
+            Some(confirm) => confirm.candidates(recipe, similarity),
+            None => recipe.candidates(similarity.unwrap_or(recipe.near_similarity())),
+        };
+        let candidates = candidates.filter(|_| k.is_none());
+        let distance = candidates.as_ref().map_or(estimated, Candidates::distance);
+        Ok(match (self.confirm, candidates) {
+            (Some(confirm), candidates) => (distance, Decides::Texts(confirm, candidates)),
+            (None, Some(candidates)) => (distance, Decides::Features(candidates)),
+            (None, None) => (distance, Decides::Fingerprints),
         })
     }
 

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use rapidfuzz::distance::levenshtein;
 
 use crate::jaccard::ShingleSet;
-use crate::recipe::Tokens;
+use crate::recipe::{Candidates, Recipe, Tokens};
 
 /// A similarity of texts that confirms near-duplicates.
 ///
@@ -107,9 +107,23 @@ impl Confirm {
         format!("a text of more than {} characters, the most that edit:X compares", Self::MAX_EDIT_CHARS)
     }
 
+    /// The pairs whose texts are compared, for MinHash: those of the wider limit of this one and of a `similarity` beside
+    /// it. `None` where fingerprints choose them by their distance.
+    #[must_use]
+    pub fn candidates(self, recipe: &Recipe, similarity: Option<f64>) -> Option<Candidates> {
+        let own = self.candidate_similarity();
+        recipe.candidates(similarity.map_or(own, |similarity| Some(self.wider(similarity)))?)
+    }
+
+    /// The wider limit of candidates: this `similarity`, or that of this measure.
+    #[must_use]
+    pub fn wider(self, similarity: f64) -> f64 {
+        self.candidate_similarity().map_or(similarity, |own| own.min(similarity))
+    }
+
     /// The Jaccard similarity from which on candidates are looked up: for containment, the similarity of a
     /// text and a kept one of twice its length. `None` for edits, which are no similarity of sets.
-    pub(crate) fn candidate_similarity(self) -> Option<f64> {
+    fn candidate_similarity(self) -> Option<f64> {
         match self {
             Self::Jaccard(least) => Some(least),
             Self::Contained(least) => Some(least / (3.0 - least)),

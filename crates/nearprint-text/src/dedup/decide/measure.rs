@@ -72,18 +72,15 @@ impl Measure {
             Some((similarity, bands)) => bands.distance_of(recipe.width(), similarity),
             None => default_k,
         };
-        let (judge, least) = match options.confirm {
-            Some(confirm) => {
-                let limits = [confirm.candidate_similarity(), options.similarity];
-                (Judge::Texts(confirm), limits.into_iter().flatten().reduce(f64::min))
-            }
+        let (judge, candidates) = match options.confirm {
+            Some(confirm) => (Judge::Texts(confirm), confirm.candidates(&recipe, options.similarity)),
             None if decides_exactly(options, &recipe, keeps) => {
                 let least = options.similarity.unwrap_or(recipe.near_similarity());
-                (Judge::Features(least), Some(least))
+                (Judge::Features(least), recipe.candidates(least))
             }
             None => (Judge::Distance, None),
         };
-        let candidates = least.and_then(|least| recipe.candidates(least)).filter(|_| options.k.is_none());
+        let candidates = candidates.filter(|_| options.k.is_none());
         let k = candidates.as_ref().map_or_else(estimates, Candidates::distance);
         let makes_features =
             matches!(judge, Judge::Features(_)) || keeps == Some(KeyStorage::KeysAndFeatures);

@@ -211,7 +211,9 @@ impl DedupOptions {
     /// The recipe of a new database.
     pub(crate) fn new_recipe(&self) -> Recipe {
         let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some());
-        of_minhash.map_or_else(|| self.recipe.clone(), |similarity| self.recipe.with_similarity(similarity))
+        let wider = |similarity| self.confirm.map_or(similarity, |confirm| confirm.wider(similarity));
+        let chosen = of_minhash.map(|similarity| self.recipe.with_similarity(wider(similarity)));
+        chosen.unwrap_or_else(|| self.recipe.clone())
     }
 
     /// Whether a document has too few tokens or features.

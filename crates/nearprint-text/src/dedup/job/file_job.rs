@@ -137,7 +137,7 @@ pub struct FileJob {
     /// units that were there before. A document that loses all its units is not written; one
     /// that loses none is written unchanged. Of several near-duplicates the first is kept. A database has the key of
     /// the document, `#` and the number of the unit, from 1, and is for units of one kind. Units with fewer
-    /// [words](TrimRules::length) or [features](DedupOptions::min_features), or without any
+    /// words or [features](DedupOptions::min_features), or without any
     /// word, are not compared and stay. Needs inputs with fields. If texts are
     /// [cut](ReaderOptions::cut_after), a document that loses units is written with the text that was
     /// compared.

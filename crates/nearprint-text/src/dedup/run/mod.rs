@@ -34,7 +34,7 @@ impl FileJob {
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
     /// slowly, unless an output is compressed: a member of it ends at each checkpoint. A job that would
     /// replace the output of a finished job with the same inputs is not run, unless it is to [start
-    /// over](Self::restart) or to run [again](Self::again). `report` receives the counts and the position of
+    /// over](Self::restart). `report` receives the counts and the position of
     /// the reader after each block of records; [`ControlFlow::Break`] cancels the run.
     ///
     /// To recognize a job again whose standard input is the same, as much of the stream as equals

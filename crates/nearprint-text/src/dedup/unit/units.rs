@@ -14,7 +14,7 @@ pub enum Unit {
     Paragraph,
     /// Each line that is not blank.
     Line,
-    /// Runs of at least [`length`](TrimRules::length) words, wherever they begin and end.
+    /// Runs of at least `length` words, wherever they begin and end.
     Passage,
 }
 
