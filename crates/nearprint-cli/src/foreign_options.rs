@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
-const NAMES: [(&[&str], &str); 10] = [
+const NAMES: [(&[&str], &str); 11] = [
     (
         &["threshold", "jaccard-threshold", "jaccard", "min-similarity"],
         "--similarity S is the least similarity, 0 to 1",
@@ -23,6 +23,10 @@ const NAMES: [(&[&str], &str); 10] = [
         &["num-perm", "num-perms", "permutations", "num-hashes", "bands", "num-bands", "rows"],
         "--recipe hash=minhash:BxN,R has B bands of N bits with R MinHash values each",
     ),
+    (
+        &["tokens", "tokenizer", "stop", "stopwords", "stop-words", "clean", "hash", "hash-func", "weights"],
+        "--recipe 'tokens=… stop=… clean=… hash=…' has the parts of a recipe: see --help",
+    ),
     (&["jobs", "workers", "num-workers", "num-proc", "processes", "cores"], "-j N is the number of threads"),
     (
         &["column", "text-column", "text-key", "field"],
@@ -31,7 +35,7 @@ const NAMES: [(&[&str], &str); 10] = [
     (&["output-dir", "output-file", "out", "output-path"], "-o OUT is the file or folder to write"),
     (
         &["move-to", "hardlink", "reflink", "delete", "trash"],
-        "`nearprint prune` moves, links and deletes files",
+        "`nearprint prune --move-to DIR` moves files, and `nearprint undo` brings them back",
     ),
     (
         &["unit", "paragraph", "paragraphs", "line", "lines", "passage", "passages"],
@@ -105,6 +109,10 @@ fn without_far_guesses(error: &mut clap::Error) {
             }
             _ => continue,
         };
+        if kept.is_none() {
+            // It would show the guess, too.
+            error.remove(ContextKind::Usage);
+        }
         error.remove(suggested);
         kept.into_iter().for_each(|kept| drop(error.insert(suggested, kept)));
     }
