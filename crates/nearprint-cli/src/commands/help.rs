@@ -237,6 +237,11 @@ mod tests {
             }
         }
         assert!(too_long.is_empty(), "{}", too_long.join("\n"));
+        let dedup = program.find_subcommand("dedup").unwrap();
+        let is_own = |argument: &&clap::Arg| {
+            !argument.is_positional() && !argument.is_global_set() && argument.get_id() != "help"
+        };
+        assert!(dedup.get_arguments().filter(is_own).count() <= 40);
         // Each option that is left out is one of some command.
         let mut known = BTreeSet::new();
         program.get_subcommands().for_each(|command| {
