@@ -48,7 +48,7 @@ Examples:
   echo 394302156510115170 | nearprint query corpus.np --top 5
   nearprint query monday.np tuesday.np -f 255
   nearprint query pictures.np new.jpg
-  nearprint query seen.np --key https://example.org/page
+  nearprint query documents.np --key https://example.org/0
   nearprint query documents.np --text today.jsonl --key-field url
   nearprint query documents.np --text today.jsonl -v
   echo 'a text to look up' | nearprint query documents.np --text -")]
