@@ -166,6 +166,7 @@ fn an_output_is_split_into_files() {
     assert_eq!(files(&at("whole")).len(), 3);
     // Documents of units are split, too.
     let mut units = job(&at("in"), &at("units"), Some(Shards::Into(2)));
+    units.dedup.min_words = 0;
     units.trim = Some(by_line(1));
     run(&units, u64::MAX).unwrap();
     let parts =
