@@ -79,7 +79,9 @@ def test_databases_remember_and_jobs_resume(tmp_path: Path) -> None:
     assert again.already_complete and (again.kept, again.documents) == (first.kept, 50)
     with nearprint.open(database) as opened:
         assert len(opened) == first.kept and opened.recipe == nearprint.recipe_line("minhash")
-    later = nearprint.dedup_files([pages], tmp_path / "later.jsonl", **{**options, "annotate": True})
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(pages.read_bytes())
+    later = nearprint.dedup_files([copy], tmp_path / "later.jsonl", **{**options, "annotate": True})
     assert later.kept == 0 and len((tmp_path / "later.jsonl").read_text().splitlines()) == 50
 
 

@@ -150,7 +150,11 @@ def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: 
     with nearprint.open(tmp_path / "seen.np") as database:
         assert database.recipe == nearprint.recipe_line("exact")
     options["removed"] = None
-    later = nearprint.trim_files([pages], tmp_path / "later", **options)
+    with pytest.raises(nearprint.InputError, match="already run on"):
+        nearprint.trim_files(pages, tmp_path / "later", **options)
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(pages.read_bytes())
+    later = nearprint.trim_files([copy], tmp_path / "later", **options)
     assert later.units.compared == later.units.removed == first.units.compared
     with pytest.raises(nearprint.InputError, match="remembers lines, and something else needs a database of its own"):
         nearprint.dedup_files(pages, tmp_path / "other", database=tmp_path / "seen.np")
@@ -181,7 +185,9 @@ def test_regression_outputs_of_before_stay_until_there_are_new_ones(pages: Path,
     assert output.read_bytes() == before
     assert nearprint.dedup_files(pages, output, database=database, restart=True).kept == first.kept
     assert output.read_bytes() == before
-    assert nearprint.dedup_files(pages, output, database=database, again=True).kept == 0
+    with pytest.raises(nearprint.InputError, match="already run on"):
+        nearprint.dedup_files(pages, tmp_path / "other.jsonl", database=database)
+    assert output.read_bytes() == before and not (tmp_path / "other.jsonl").exists()
 
 
 def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ def test_regression_dedup_keeps_texts_without_features(tmp_path: Path) -> None:
         out, database = tmp_path / "out.jsonl", tmp_path / f"{recipe.split()[0]}.np"
         done = nearprint.dedup_files(pages, out, recipe=recipe, database=database)
         assert (done.kept, done.copies, done.featureless, done.empty) == (count + 1, count, 2 * count, 1)
-        later = nearprint.dedup_files(pages, tmp_path / "later.jsonl", database=database)
+        copy = tmp_path / "copy.jsonl"
+        copy.write_bytes(pages.read_bytes())
+        later = nearprint.dedup_files(copy, tmp_path / "later.jsonl", database=database)
         assert (later.kept, later.copies) == (1, 2 * count), "nothing is near the empty text"
         aside = nearprint.dedup_files(
             pages, out, recipe=recipe, min_features=1, rejects=tmp_path / "rejects.jsonl", dry_run=True

@@ -112,5 +112,5 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
             database.clusters(similarity=wrong)
         with pytest.raises(nearprint.InputError, match="k and similarity"):
             database.find("text", k=3, similarity=0.5)
-    with nearprint.open(stored(tmp_path, {"a": words(0, 100)}, "none")) as database:
+    with nearprint.open(stored(tmp_path, {"a": words(0, 100)}, "hashes")) as database:
         assert database.pairs(similarity=0.7).table().columns == ("a", "b", "distance")
