@@ -170,6 +170,9 @@ fn what_cannot_be_done_is_refused() {
         ("fingerprint a.txt --recipe nonesuch", "seomoz-cpp"),
         ("fingerprint a.txt --shingle 0", "1 to 1000"),
         ("fingerprint a.txt --recipe tokens=unicode", "words"),
+        // Options are no parts, though both are set by name.
+        ("dedup a.txt -o out --recipe k=3", "recipe"),
+        ("dedup a.txt -o out --recipe shingle=2␣recipe=cjk", "recipe"),
         ("fingerprint a.txt --recipe hash=md5:200", "1 to 128"),
         ("fingerprint a.txt --recipe weights=tfidf:30", "jieba"),
         ("fingerprint a.txt --recipe seomoz-cpp --width 128", "jenkins"),

@@ -131,10 +131,17 @@ impl Recipe {
     /// if it begins with a name.
     ///
     /// # Errors
-    /// [`RecipeError`] for a word that is no pair of a name and a value.
+    /// [`RecipeError`] for a word that is no pair of the name of a part and a value.
     pub fn parts_alone(line: &str) -> Result<Option<Vec<(&str, &str)>>, RecipeError> {
         let has_name = line.split_whitespace().next().is_none_or(|first| !first.contains('='));
-        if has_name { Ok(None) } else { pairs(line).map(Some) }
+        if has_name {
+            return Ok(None);
+        }
+        let parts = pairs(line)?;
+        match parts.iter().find(|(name, _)| !PARTS.contains(name)) {
+            Some((name, _)) => Err(unknown(name)),
+            None => Ok(Some(parts)),
+        }
     }
 
     /// The recipe with some parts replaced, each a pair of name and value. A `hash` that does not

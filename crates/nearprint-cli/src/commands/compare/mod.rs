@@ -33,7 +33,7 @@ use records::TwoRecords;
 /// recipe of MinHash. Pictures are compared by PDQ, or with --recipe dhash or phash. With --key twice, A is a file of
 /// records or a database that keeps texts, and two of its texts are compared.
 ///
-/// Of three inputs or more, or with --format csv, prints a table with a row and a column for each file, in the given
+/// Prints a table for three inputs or more, and with --format csv. It has a row and a column for each file, in the given
 /// order. Each cell is a distance. A text without a feature of the recipe has the largest distance from all others,
 /// unless their tokens are the same. The exit code is then 0.
 #[derive(Debug, clap::Args)]

@@ -167,7 +167,7 @@ fn ids_with_key(snapshots: &[AnySnapshot], key: &str) -> Result<BTreeSet<u64>, F
         found.extend(ids_of_key(snapshot, key)?);
     }
     match found.is_empty() {
-        true => Err(Failure::Usage(format!("--key {key}: no row has this key"))),
+        true => Err(Failure::Usage(format!("--key {key:?}: no row has this key"))),
         false => Ok(found),
     }
 }
