@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The first file holds documents, `{"key", "text"}` a line, in the order in which they were
-//! deduplicated; the second one begins each line with the key of a document that was left out and,
-//! behind a tab, the key of the kept one that it is a copy of. The third argument is the similarity from
+//! deduplicated; the second one has a header, and begins each line with the key of a document that was
+//! left out and, behind a tab, the key of the kept one that it is a copy of. The third argument is the similarity from
 //! which on documents are near-duplicates. With a fourth one, a precision or a recall below it is an error.
 //!
 //! The similarity is Jaccard's, of the sets of three-word shingles: see
@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     let bound: f64 = arguments.next().map_or(Ok(0.0), |bound| bound.parse())?;
     let corpus = Corpus::read(documents)?;
     let mut kept_of = vec![None; corpus.sets.len()];
-    for line in std::fs::read_to_string(duplicates)?.lines() {
+    for line in std::fs::read_to_string(duplicates)?.lines().skip(1) {
         let mut keys = line.split('\t').map(|key| corpus.numbers.get(&*unescape(key)).copied());
         let (Some(Some(copy)), Some(Some(kept))) = (keys.next(), keys.next()) else {
             return Err(format!("{line:?}: not two keys of documents").into());
