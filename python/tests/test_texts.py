@@ -107,7 +107,7 @@ def test_bad_texts_are_refused() -> None:
     with pytest.raises(nearprint.InputError, match="none of minhash"):
         nearprint.fingerprint(["a"], "soup")
     with pytest.raises(nearprint.InputError, match="missing"):
-        nearprint.fingerprint(["a"], missing="skip")  # type: ignore[arg-type]
+        nearprint.fingerprint(["a"], missing="skip")
 
 
 def test_progress_is_told() -> None:
