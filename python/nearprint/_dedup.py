@@ -17,6 +17,7 @@ from ._kept import Evidence, opened, settings_of
 from ._order import Keep, Order
 from ._progress import Listener, Progress, listening
 from ._result import Result
+from ._settings import Similarity
 from ._sources import Batch, Missing, Returned, Texts
 from ._text_rows import key_of_text
 
@@ -36,8 +37,7 @@ def dedup(
     missing: Missing = "error",
     recipe: Optional[str] = None,
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     store: Optional[Evidence] = None,
     min_words: int = 0,
     min_features: int = 0,
@@ -89,7 +89,6 @@ def dedup(
         recipe=recipe,
         k=k,
         similarity=similarity,
-        confirm=confirm,
         store=store,
         min_words=min_words,
         min_features=min_features,

@@ -13,7 +13,7 @@ from ._database import Path
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._reports import Deduplication, Trimming, UnitCounts
-from ._settings import check_count
+from ._settings import Similarity, check_count
 from ._sources import Missing, check_missing
 
 
@@ -41,8 +41,7 @@ def dedup_files(
     cut_after: Optional[str] = None,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
     keep: Optional[str] = None,
     shards: Optional[int] = None,
@@ -70,14 +69,15 @@ def dedup_files(
     ``.gitignore`` names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
     With ``annotate``, all are written, with fields ``duplicate_of``, ``group``, ``similarity`` and ``copy``. With
     ``group_size``, each has the number of documents of its group. This takes a second pass, and excludes
-    ``database``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``; ``confirm`` is
-    ``jaccard:X``, ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier
+    ``database``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``. With a ``database``, documents are compared with documents of earlier
     jobs, too. Call an interrupted job again to resume it. ``against`` are databases, files and folders that are only
     read: what is near one of their documents is left out. With ``only_against``, the inputs are not compared with each
     other. ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
+    ``similarity="contained:S"`` is the share of the new text's own shingles in the kept one, and ``"edit:S"`` the share
+    of equal characters; both compare texts.
     With ``store="hashes"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new
     database stores texts.
 
@@ -138,8 +138,7 @@ def trim_files(
     cut_after: Optional[str] = None,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     store: Optional[Literal["features", "texts", "hashes", "keys"]] = None,
     min_features: int = 0,
     shards: Optional[int] = None,

@@ -14,7 +14,7 @@ from ._errors import InputError
 from ._kept import settings_of
 from ._order import Keep, Order
 from ._result import Result
-from ._settings import near_of
+from ._settings import Similarity, near_of
 from ._tables import check_new
 from ._texts import stored_fingerprints
 
@@ -235,10 +235,10 @@ def _decided(part: Any, source: Source, how: Decisions) -> tuple[Any, Any]:
 
 
 def source_of_texts(
-    text: str, recipe: str, k: Optional[int], similarity: Optional[float], confirm: Optional[str]
+    text: str, recipe: str, k: Optional[int], similarity: Optional[Similarity]
 ) -> tuple[Source, dict[str, Any]]:
     """A column of texts, and the settings of those that decide about them."""
-    settings = settings_of(recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
+    settings = settings_of(recipe=recipe, k=k, similarity=similarity, threads=1)
     line, distance = _nearprint.Deduplicator.open(None, settings).candidates()
     _, width, bands = _nearprint.recipe_line(line)
     return Source(Near(distance, bands, width), text, line), settings

@@ -18,7 +18,7 @@ from ._arrays import check_threads, is_missing, place_of
 from ._database import Path
 from ._errors import Error
 from ._result import Result
-from ._settings import check_count, check_similarity
+from ._settings import Similarity, check_count, check_least
 from ._sources import Missing, Texts
 from ._text_rows import key_of_text
 
@@ -32,8 +32,7 @@ def settings_of(
     *,
     recipe: Optional[str] = None,
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     store: Optional[Evidence] = None,
     min_words: int = 0,
     min_features: int = 0,
@@ -45,8 +44,7 @@ def settings_of(
     return {
         "recipe": recipe,
         "k": None if k is None else check_count(k, "k"),
-        "similarity": None if similarity is None else check_similarity(similarity),
-        "confirm": confirm,
+        "similarity": None if similarity is None else check_least(similarity),
         "store": store,
         "min_words": check_count(min_words, "min_words"),
         "min_features": check_count(min_features, "min_features"),

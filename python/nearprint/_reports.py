@@ -132,22 +132,27 @@ class UnitCounts:
 
 @dataclass(frozen=True)
 class Deduplication:
-    """What became of documents. ``documents`` is the sum of ``kept``, ``duplicates``, ``bad`` and ``too_short``."""
+    """What became of records. ``read`` is the sum of ``kept``, ``duplicates``, ``skipped`` and ``rejected``."""
 
-    documents: int
+    read: int
     kept: int
-    #: Near-duplicates of kept documents, copies included.
+    #: Records that were left out because of a kept one, the sum of ``copies`` and ``near``.
     duplicates: int
-    #: Near-duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts.
+    #: Duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts. Of a job that
+    #: trims, paragraphs and lines.
     copies: Optional[int]
+    #: The other duplicates; ``None`` where copies are not known, and of a job that trims.
+    near: Optional[int]
+    #: Kept records that have duplicates; ``None`` if an interrupted run had found some, and of a job that trims.
+    groups: Optional[int]
+    #: Records that were not compared, with too few words or features, or without a text; and files, by ``skipped_files``.
+    skipped: int
+    #: Malformed records.
+    rejected: int
     #: Near-duplicates by their similarity to the kept document: below 0.1, below 0.2, ..., from 0.9 to 1.
     by_similarity: list[int]
     #: Documents that were kept although a fingerprint is near, because their texts do not confirm it.
     unconfirmed: int
-    #: Malformed records.
-    bad: int
-    #: Documents with too few words or features.
-    too_short: int
     #: Documents without a token, except those with too few. Nothing is near them.
     empty: int
     #: Documents with tokens, but without a feature of the recipe: only copies of them are found.
@@ -155,7 +160,7 @@ class Deduplication:
     #: Records with invalid UTF-8, or with an escape of half a character, which U+FFFD replaces.
     invalid_utf8: int
     #: Files that were not compared, by the reason, such as ``{"pdf": 2, "empty": 1}``.
-    left_out: dict[str, int]
+    skipped_files: dict[str, int]
     #: Texts that are not UTF-8, by their encodings.
     encodings: dict[str, int]
     #: What was found out about the files, such as what separates the fields of a table: a sentence each.
@@ -169,13 +174,13 @@ class Deduplication:
     completed: Optional[datetime]
 
     def __str__(self) -> str:
-        share = self.duplicates / max(self.documents, 1)
-        lines = [f"{self.documents} documents, {self.kept} kept, {self.duplicates} duplicates ({share:.1%})"]
-        others = {"malformed": self.bad, "too short": self.too_short, "without words": self.empty}
-        others |= {"exact copies": self.copies or 0}
-        lines += [f"{name}: {count}" for name, count in others.items() if count]
+        verdict = f"{self.read} records read: {self.kept} kept, {self.duplicates} duplicates"
+        if self.near is not None:
+            verdict += f" ({self.copies} copies, {self.near} near)"
+        others = {"skipped": self.skipped, "rejected": self.rejected}
+        lines = [verdict + "".join(f", {count} {name}" for name, count in others.items() if count)]
         if self.largest:
-            lines.append("largest groups: " + ", ".join(f"{size} of {name!r}" for name, size in self.largest))
+            lines.append("largest groups: " + ", ".join(f"{size} near {name!r}" for name, size in self.largest))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -204,8 +209,8 @@ class Trimming(Deduplication):
         return sum(self.units.by_left)
 
     def __str__(self) -> str:
-        lines = [f"{self.documents} records read: {self.kept} kept, {self.shortened} of them shortened"]
-        others = {"left out": self.duplicates, "rejected": self.bad, "removed": self.units.removed}
+        lines = [f"{self.read} records read: {self.kept} kept, {self.shortened} of them shortened"]
+        others = {"left out": self.duplicates, "rejected": self.rejected, "removed": self.units.removed}
         lines += [f"{name}: {count}" for name, count in others.items() if count]
         if self.largest:
             lines.append("most frequent: " + ", ".join(f"{times} times {name!r}" for name, times in self.largest))

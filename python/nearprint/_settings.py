@@ -118,6 +118,15 @@ def check_similarity(similarity: Any) -> float:
     return number
 
 
+#: The least similarity of texts: a share of the features in common, or ``"contained:S"`` or ``"edit:S"``.
+Similarity = Union[float, str]
+
+
+def check_least(similarity: Any) -> Similarity:
+    """Refuses a value that is no least similarity of texts. The native module parses a text."""
+    return similarity if isinstance(similarity, str) else check_similarity(similarity)
+
+
 #: The recipes of pictures.
 PICTURE_RECIPES = ("pdq", "dhash", "phash")
 

@@ -13,7 +13,7 @@ from dask.dataframe import DataFrame
 
 from . import _distributed
 from ._distributed import Make, Near, Source
-from ._settings import check_count
+from ._settings import Similarity, check_count
 
 __all__ = ["clusters", "dedup", "pairs"]
 
@@ -95,8 +95,7 @@ def dedup(
     annotate: bool = False,
     recipe: str = "minhash",
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     partitions: Optional[int] = None,
 ) -> DataFrame:
     """The rows whose texts are not near an earlier kept one, as :func:`nearprint.dedup` keeps them, in any order.
@@ -108,7 +107,7 @@ def dedup(
     task. Other arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
     columns, tasks = list(df.columns), _tasks(df, partitions)
-    source, settings = _distributed.source_of_texts(text, recipe, k, similarity, confirm)
+    source, settings = _distributed.source_of_texts(text, recipe, k, similarity)
     how = _distributed.decisions_of(id, keep, settings, annotate)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)

@@ -31,7 +31,7 @@ from ._kept import settings_of
 from ._making import is_there
 from ._nearprint import Deduplicator
 from ._progress import Listener, Progress, listening
-from ._settings import check_count
+from ._settings import Similarity, check_count
 from ._texts import recipe_line
 
 __all__ = ["Counts", "dedup_collection"]
@@ -75,8 +75,7 @@ def dedup_collection(
     hash_field: str = "simhash",
     recipe: Optional[str] = None,
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     cut_after: Optional[str] = None,
     min_features: int = 0,
     batch_size: int = 1000,
@@ -107,9 +106,9 @@ def dedup_collection(
     the recipe compares, has the fingerprint 0; it is a duplicate only of a text with the same words, and nothing is a
     duplicate of a text without words. ``min_features`` rejects documents with fewer features.
 
-    With a ``similarity``, documents are near-duplicates from this Jaccard similarity on, exactly, as in
-    :func:`nearprint.dedup`; the default recipe is then ``minhash``. ``confirm`` compares the texts of near
-    fingerprints, and a new database keeps texts for it. Otherwise documents within ``k`` bits are near-duplicates. The
+    With a ``similarity``, documents are near-duplicates from it on, exactly, as in :func:`nearprint.dedup`; the default
+    recipe is then ``minhash``. ``contained:S`` and ``edit:S`` compare texts, and a new database keeps texts for them;
+    ``k`` beside them chooses the texts. Otherwise documents within ``k`` bits are near-duplicates. The
     default is 2: the usual script for this job drops documents at a distance below 3.
 
     ``cut_after`` is a marker: everything from its first occurrence on is cut from a text before its fingerprint is
@@ -145,7 +144,8 @@ def dedup_collection(
     if similarity is None and k is None:
         k = 2
     job |= {"k": None if k is None else check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
-    job |= {name: value for name, value in (("similarity", similarity), ("confirm", confirm)) if value is not None}
+    if similarity is not None:
+        job["similarity"] = similarity
     job["cut_after"] = _checked_marker(cut_after)
     if min_features:
         job["min_features"] = check_count(min_features, "min_features")
@@ -283,14 +283,14 @@ class _Work:
                 if name == "simhash" and _are_chinese(document.text for document in documents):
                     name = "chinese"
                 recipe = _with_html(recipe_line(name), self._job["clean_html"])
-            if self._path is not None and "similarity" not in self._job and "confirm" not in self._job:
+            if self._path is not None and "similarity" not in self._job:
                 k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
                 _making.create(self._path, k=k, recipe=recipe, keys=True).close()
             self._deduplicator = self._opened(recipe)
         return self._deduplicator
 
     def _opened(self, recipe: str) -> Deduplicator:
-        names = ("k", "similarity", "confirm", "cut_after")
+        names = ("k", "similarity", "cut_after")
         near: dict[str, Any] = {name: self._job.get(name) for name in names}
         least = self._job.get("min_features", 0)
         settings = settings_of(recipe=recipe, **near, min_features=least)

@@ -13,7 +13,7 @@ from ray.data import Dataset
 
 from . import _distributed
 from ._distributed import Make, Near, Source
-from ._settings import check_count
+from ._settings import Similarity, check_count
 
 __all__ = ["clusters", "dedup", "pairs"]
 
@@ -96,8 +96,7 @@ def dedup(
     annotate: bool = False,
     recipe: str = "minhash",
     k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     partitions: Optional[int] = None,
 ) -> Dataset:
     """The rows whose texts are not near an earlier kept one, as :func:`nearprint.dedup` keeps them, in any order.
@@ -110,7 +109,7 @@ def dedup(
     """
     rows = rows.materialize()
     columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
-    source, settings = _distributed.source_of_texts(text, recipe, k, similarity, confirm)
+    source, settings = _distributed.source_of_texts(text, recipe, k, similarity)
     how = _distributed.decisions_of(id, keep, settings, annotate)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)

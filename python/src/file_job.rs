@@ -53,15 +53,15 @@ pub(crate) fn run_files<'py>(
 
 /// The outcome of a job.
 fn dict_of(py: Python<'_>, trims: bool, report: FileReport) -> PyResult<Bound<'_, PyDict>> {
-    let counts = report.counts;
+    let (counts, outcome) = (report.counts, report.outcome(trims));
     let dict = PyDict::new(py);
     for (name, count) in [
-        ("documents", counts.records),
-        ("kept", counts.kept),
-        ("duplicates", counts.duplicates),
+        ("read", outcome.read()),
+        ("kept", outcome.kept),
+        ("duplicates", outcome.duplicates),
+        ("skipped", outcome.skipped),
+        ("rejected", outcome.rejected),
         ("unconfirmed", counts.unconfirmed),
-        ("bad", counts.bad),
-        ("too_short", counts.aside),
         ("empty", counts.empty),
         ("featureless", counts.featureless),
         ("invalid_utf8", counts.invalid_utf8),
@@ -69,9 +69,12 @@ fn dict_of(py: Python<'_>, trims: bool, report: FileReport) -> PyResult<Bound<'_
     ] {
         dict.set_item(name, count)?;
     }
-    let left_out: BTreeMap<&str, u64> =
+    for (name, count) in [("near", outcome.near()), ("groups", outcome.groups)] {
+        dict.set_item(name, count)?;
+    }
+    let skipped: BTreeMap<&str, u64> =
         report.left_out.files().into_iter().map(|(count, name)| (name, count)).collect();
-    dict.set_item("left_out", left_out)?;
+    dict.set_item("skipped_files", skipped)?;
     dict.set_item("encodings", report.left_out.encodings)?;
     dict.set_item("notes", report.left_out.notes)?;
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;

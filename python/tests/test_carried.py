@@ -132,7 +132,7 @@ def test_regression_a_database_without_a_recipe_takes_no_texts(kind: str, tmp_pa
         nearprint.create(path, keys=True, texts=True).close()
     else:
         nearprint.build(path, np.asarray(nearprint.fingerprint(TEXTS)), keys=TEXTS, kind="hamming").close()
-    for options in ({}, {"confirm": "jaccard:0.5"}, {"dry_run": True}):
+    for options in ({}, {"similarity": "contained:0.5"}, {"dry_run": True}):
         for run in (nearprint.dedup_files, nearprint.trim_files):
             with pytest.raises(nearprint.InputError, match="has no recipe"):
                 run(pages, tmp_path / "out", database=path, **options)

@@ -46,7 +46,7 @@ def test_lists_tables_and_files_give_the_same(tmp_path: Path) -> None:
     pages, unique = tmp_path / "pages.jsonl", tmp_path / "unique.jsonl"
     pages.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     report = nearprint.dedup_files(pages, unique, text_field="body", keep="max:score", group_size=True)
-    assert (report.documents, report.kept) == (300, expected["kept"].sum())
+    assert (report.read, report.kept) == (300, expected["kept"].sum())
     assert sum(report.by_similarity) == report.duplicates and report.copies is not None
     kept = [json.loads(line) for line in unique.read_text().splitlines()]
     assert [row["body"] for row in kept] == frame[expected["kept"]]["body"].tolist()
@@ -63,7 +63,7 @@ def test_the_first_and_the_longest(tmp_path: Path) -> None:
     assert np.isnan(first["similarity"]).tolist() == [True, False, True] and 0.5 < first["similarity"][1] <= 1
     assert nearprint.dedup(np.array(texts), keep="longest")["duplicate_of"].tolist() == [1, -1, -1]
     assert nearprint.dedup(texts, keep=[None, 5, None])["duplicate_of"].tolist() == [1, -1, -1]
-    assert nearprint.dedup(texts, confirm="jaccard:0.99")["kept"].all()
+    assert nearprint.dedup(texts, similarity="contained:0.99")["kept"].all()
     assert nearprint.dedup(texts, similarity=0.99)["kept"].all()
     assert nearprint.dedup([texts[0]] * 3, recipe="simhash", k=0)["duplicate_of"].tolist() == [-1, 0, 0]
     assert len(nearprint.dedup([])) == 0
@@ -76,7 +76,7 @@ def test_databases_remember_and_jobs_resume(tmp_path: Path) -> None:
     options: dict[str, Any] = {"database": database, "key_field": "url", "duplicates": tmp_path / "duplicates.tsv"}
     first = nearprint.dedup_files([pages], out, **options)
     again = nearprint.dedup_files([pages], out, **options)
-    assert again.already_complete and (again.kept, again.documents) == (first.kept, 50)
+    assert again.already_complete and (again.kept, again.read) == (first.kept, 50)
     with nearprint.open(database) as opened:
         assert len(opened) == first.kept and opened.recipe == nearprint.recipe_line("minhash")
     copy = tmp_path / "copy.jsonl"
@@ -117,7 +117,7 @@ def test_misfits_are_refused(tmp_path: Path) -> None:
     refused("only one of them", ["a"], k=3, similarity=0.5)
     refused("0 to 1", ["a"], similarity=5)
     refused("similarity: a number is wanted, not str", ["a"], similarity="0.5")
-    refused("jaccard:X", ["a"], confirm="cosine:1")
+    refused("contained:S", ["a"], similarity="cosine:1")
     refused("no valid Unicode", ["\ud800"])
     with pytest.raises(nearprint.InputError, match=r"bad\.jsonl:1"):
         nearprint.dedup_files(tmp_path / "bad.jsonl", tmp_path / "out")

@@ -57,7 +57,7 @@ def job_of(options: dict[str, Any]) -> tuple[str, Any, str]:
         {"by": "paragraph"},
         {"by": "paragraph", "length": 0},
         {"by": "paragraph", "similarity": 0.5},
-        {"by": "line", "length": 3, "recipe": "simhash", "confirm": "jaccard:0.9"},
+        {"by": "line", "length": 3, "recipe": "simhash", "similarity": "contained:0.9"},
         {"by": "line", "from_": 3, "min_left": 0.2},
         {"by": "line", "min_left": 0.5, "keep_hollow": True},
         {"by": "line", "fields": ["url", "text"], "add": ["text=clean"]},
@@ -79,11 +79,11 @@ def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: di
     for name in names:
         assert ours[name].read_bytes() == theirs[name].read_bytes(), name
     if isinstance(done, nearprint.Trimming):
-        assert summary.startswith(f"{done.documents} records read: {done.kept} kept, {done.shortened} of them")
+        assert summary.startswith(f"{done.read} records read: {done.kept} kept, {done.shortened} of them")
         assert f"{done.units.removed} of {done.units.compared} {options['by']}s removed, " in summary
         assert all(f'{times} times "{name[:60]}"' in summary for name, times in done.largest[:1])
     else:
-        assert summary.startswith(f"{done.documents} documents, {done.kept} kept")
+        assert summary.startswith(f"{done.read} records read: {done.kept} kept")
         assert all(f'{size} of "{name[:60]}"' in summary for name, size in done.largest)
 
 
@@ -115,7 +115,7 @@ def test_regression_a_database_to_compare_with_has_the_recipe(pages: Path, tmp_p
     reference = tmp_path / "ref.np"
     first = nearprint.dedup_files(pages, tmp_path / "first.jsonl", database=reference, recipe="simhash")
     done = nearprint.dedup_files(pages, tmp_path / "later.jsonl", against=reference)
-    assert first.kept > 0 and (done.documents, done.kept) == (len(BODIES), 0)
+    assert first.kept > 0 and (done.read, done.kept) == (len(BODIES), 0)
     with pytest.raises(nearprint.InputError, match="the recipe makes 256"):
         nearprint.dedup_files(pages, tmp_path / "other.jsonl", against=reference, recipe="minhash")
 
@@ -129,7 +129,7 @@ def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
     assert done.shortened == sum(done.units.by_left) == 2
     assert str(done).startswith("4 records read: 3 kept, 2 of them shortened\nleft out: 1\nremoved: 4\n")
     # Three footers; a body with other markup is near, and not a copy.
-    assert (done.documents, done.kept, done.duplicates, done.copies) == (4, 3, 1, 3)
+    assert (done.read, done.kept, done.duplicates, done.copies) == (4, 3, 1, 3)
     assert sum(done.by_similarity) == 4
     assert done.largest == [(FOOTER.upper(), 4), (BODIES[2], 2)]
     kept = [json.loads(line)["text"] for line in output.read_text().splitlines()]
@@ -224,7 +224,7 @@ def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["kee
     kept = nearprint.dedup(texts, missing=missing)["kept"]
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line)["text"] for line in lines] == [text for text, keep in zip(texts, kept) if keep]
-    assert (done.documents, done.duplicates, done.kept) == (5, 1, 4 if missing == "keep" else 2)
+    assert (done.read, done.duplicates, done.kept) == (5, 1, 4 if missing == "keep" else 2)
     with pytest.raises(nearprint.InputError, match="missing = 'mask': 'error', 'keep' or 'skip'"):
         nearprint.dedup_files(pages, tmp_path / "out.jsonl", missing="mask")  # type: ignore[arg-type]
 
@@ -266,7 +266,7 @@ def test_regression_texts_are_decoded_and_what_is_no_text_is_left_out(tmp_path: 
     (inputs / "c.txt").write_bytes(text.encode("latin-1"))
     (inputs / "d.pdf").write_bytes(b"%PDF-1.4\n" + text.encode())
     report = nearprint.dedup_files(inputs, tmp_path / "kept.txt")
-    assert (report.documents, report.kept, report.left_out) == (3, 1, {"pdf": 1})
+    assert (report.read, report.kept, report.skipped, report.skipped_files) == (4, 1, 1, {"pdf": 1})
     assert report.encodings["UTF-16LE"] == 1
     report = nearprint.dedup_files(inputs / "c.txt", tmp_path / "other.txt", encoding="latin-1")
     assert report.encodings == {"windows-1252": 1}

@@ -19,7 +19,7 @@ CHINESE = ["你 和 我 都 在 这 吧", "好 大 一 只 猫 啊"]
 def test_regression_dedup_keeps_texts_without_features(tmp_path: Path) -> None:
     for recipe, texts in (("simhash-py", SHORT), ("chinese", CHINESE), ("minhash short=none", ["two words", "a b"])):
         count = len(texts)
-        variants: list[dict[str, Any]] = [{}, {"confirm": "jaccard:0.5"}, {"keep": "longest"}]
+        variants: list[dict[str, Any]] = [{}, {"similarity": "contained:0.5"}, {"keep": "longest"}]
         for options in variants:
             found = nearprint.dedup([*texts, "", *texts, ""], recipe=recipe, **options)
             expected = [*[-1] * (count + 1), *range(count), -1]
@@ -37,7 +37,7 @@ def test_regression_dedup_keeps_texts_without_features(tmp_path: Path) -> None:
         aside = nearprint.dedup_files(
             pages, out, recipe=recipe, min_features=1, rejects=tmp_path / "rejects.jsonl", dry_run=True
         )
-        assert (aside.too_short, aside.featureless) == (2 * count + 1, 0)
+        assert (aside.skipped, aside.featureless) == (2 * count + 1, 0)
         with nearprint.open(database) as opened:
             for text in texts:
                 found = opened.find(text)

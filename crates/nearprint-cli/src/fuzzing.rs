@@ -108,7 +108,7 @@ fn encode(width: Width, format: FingerprintFormat, style: u8, rows: &[RowRead]) 
     match format {
         FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256 => raw(),
         FingerprintFormat::Npy => [npy_header(width, rows.len() as u64), raw()].concat(),
-        FingerprintFormat::Parquet => unreachable!("not among the formats"),
+        FingerprintFormat::Parquet | FingerprintFormat::Lines => unreachable!("not among the formats"),
         FingerprintFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
         FingerprintFormat::Csv => with(",", style & 4 == 4),
         FingerprintFormat::Tsv => with("\t", style & 4 == 4),

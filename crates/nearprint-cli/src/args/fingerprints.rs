@@ -6,6 +6,7 @@ use super::values;
 use crate::terminal::failure::Failure;
 use nearprint::any::AnyFingerprint;
 use nearprint::{Radix, Width};
+use nearprint_text::documents::Format;
 
 /// The format of a file of fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,6 +34,23 @@ pub(crate) enum FingerprintFormat {
     Npy,
     /// Parquet: strings, 64-bit numbers, or bytes, the most significant one first
     Parquet,
+    /// Each line is a text, for `query` of a database of texts; there, `text` makes each file a text
+    Lines,
+}
+
+impl FingerprintFormat {
+    /// The format of texts that it is where inputs may have either.
+    pub(crate) fn of_texts(self) -> Option<Format> {
+        match self {
+            Self::Text => Some(Format::Text),
+            Self::Csv => Some(Format::Csv),
+            Self::Tsv => Some(Format::Tsv),
+            Self::Jsonl => Some(Format::Jsonl),
+            Self::Parquet => Some(Format::Parquet),
+            Self::Lines => Some(Format::Lines),
+            Self::U64 | Self::U128 | Self::U256 | Self::Npy => None,
+        }
+    }
 }
 
 /// A column of a CSV or TSV file.

@@ -4,7 +4,6 @@ use nearprint_text::documents::{FolderRules, LeftOut, Reader, escape};
 
 use super::{DecodingArgs, GlobalArgs};
 use crate::terminal::failure::Failure;
-use crate::terminal::plural;
 use serde_json::{Map, Value, json};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -34,26 +33,28 @@ impl FolderArgs {
     }
 }
 
-/// The files that were left out, by the reason.
-pub(crate) fn left_out_object(left_out: &LeftOut) -> Value {
+/// The number of files that were skipped.
+pub(crate) fn num_skipped(left_out: &LeftOut) -> u64 {
+    left_out.files().iter().map(|(count, _)| count).sum()
+}
+
+/// The files that were skipped, by the reason.
+pub(crate) fn skipped_object(left_out: &LeftOut) -> Value {
     let counts = left_out.files().into_iter().map(|(count, what)| (what.to_string(), json!(count)));
     Value::Object(counts.collect::<Map<_, _>>())
 }
 
-/// Tells what was left out of the inputs that a reader has read, and fails if that is everything.
+/// Tells what was skipped of the inputs that a reader has read, and fails if that is everything.
 pub(crate) fn check_read(global: GlobalArgs, reader: &Reader) -> Result<(), Failure> {
-    let (left_out, num_records) = (reader.left_out(), reader.position().records);
-    let num_left_out: u64 = left_out.files().iter().map(|(count, _)| count).sum();
-    note_left_out(global, left_out, num_records + num_left_out, &[]);
-    Ok(left_out.check_compared(num_records)?)
+    note_skipped(global, reader.left_out(), &[]);
+    Ok(reader.left_out().check_compared(reader.position().records)?)
 }
 
-/// Prints what was found in folders and not compared. `further` are numbers of the `num_files` files, and why they
-/// are left out.
-pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u64, further: &[(u64, &str)]) {
+/// Prints what was found and not compared. `further` are numbers of files or records, and why they are skipped.
+pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u64, &str)]) {
     for (name, paths) in left_out.kinds.iter().filter(|_| global.verbose) {
         for path in paths {
-            global.note(format_args!("left out, {name}: {}", escape(&path.to_string_lossy())));
+            global.note(format_args!("skipped, {name}: {}", escape(&path.to_string_lossy())));
         }
     }
     for why in left_out.unreadable.iter().chain(&left_out.rejected).chain(&left_out.unwritten) {
@@ -67,14 +68,9 @@ pub(crate) fn note_left_out(global: GlobalArgs, left_out: &LeftOut, num_files: u
     left_out.notes.iter().for_each(|note| global.note(format_args!("{note}")));
     let mut counts = left_out.files();
     counts.extend(further.iter().filter(|(count, _)| *count > 0));
-    let num_compared = num_files - counts.iter().map(|(count, _)| count).sum::<u64>();
     if !counts.is_empty() {
         let listed: Vec<String> = counts.iter().map(|(count, what)| format!("{count} {what}")).collect();
-        global.note(format_args!(
-            "left out: {}; {num_compared} of {} compared",
-            listed.join(", "),
-            plural(num_files, "file")
-        ));
+        global.note(format_args!("skipped: {}", listed.join(", ")));
     }
     let others = left_out.others();
     if !others.is_empty() {

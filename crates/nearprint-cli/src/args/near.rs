@@ -3,7 +3,7 @@
 use super::values;
 use crate::terminal::failure::Failure;
 use nearprint::{BandLayout, Error, Width};
-use nearprint_text::dedup::Confirm;
+use nearprint_text::dedup::Similarity;
 use nearprint_text::recipe::Recipe;
 
 /// What is near at distance k, in words: for MinHash the `--similarity` that means it.
@@ -21,6 +21,15 @@ pub(crate) fn limit(recipe: &Recipe, k: u32) -> String {
 /// What is near from an exact similarity on, in words.
 pub(crate) fn exactly(similarity: f64) -> String {
     format!("similarity {similarity} or more, exact")
+}
+
+/// What is near from a similarity of texts on, in words.
+pub(crate) fn of_texts(similarity: Similarity) -> String {
+    match similarity {
+        Similarity::Jaccard(least) => exactly(least),
+        Similarity::Contained(least) => format!("{least} or more of the one in the other, exact"),
+        Similarity::Edit(least) => format!("{least} or more of the characters equal, exact"),
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -42,12 +51,10 @@ impl NearArgs {
         self.k.is_some() || self.similarity.is_some()
     }
 
-    /// The recipe with the bands for the similarity, if one is given, or for a wider limit of a measure of texts.
-    pub(crate) fn chosen(self, recipe: Recipe, confirm: Option<Confirm>) -> Recipe {
+    /// The recipe with the bands for the similarity, if one is given.
+    pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
         match self.similarity.filter(|_| recipe.bands().is_some()) {
-            Some(similarity) => {
-                recipe.with_similarity(confirm.map_or(similarity, |confirm| confirm.wider(similarity)))
-            }
+            Some(similarity) => recipe.with_similarity(similarity),
             None => recipe,
         }
     }
@@ -83,6 +90,56 @@ impl NearArgs {
                 Err(Failure::Usage("--similarity needs MinHash fingerprints; others have -k".into()))
             }
             (None, None, _) => Ok(None),
+        }
+    }
+}
+
+/// What counts as near among documents, whose texts are there.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct DocumentNearArgs {
+    /// How many bits of the fingerprints may differ, instead of --similarity; beside a similarity of texts, those of
+    /// the documents whose texts are compared. For MinHash, bits of the sketch, and a band is equal
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
+    k: Option<u32>,
+    /// The minimum similarity of near texts, such as 0.7 or 70%. It is the share of their shingles in common (Jaccard);
+    /// contained:S is the share of the new text's own shingles in the kept one, and edit:S the share of characters
+    /// that are equal; both compare texts, as S does with a recipe for simhash. Texts of more than 1,048,576
+    /// characters are bad records of edit
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    similarity: Option<Similarity>,
+}
+
+impl DocumentNearArgs {
+    /// Whether an option is given.
+    pub(crate) fn is_given(self) -> bool {
+        self.k.is_some() || self.similarity.is_some()
+    }
+
+    /// The similarity, if it is given.
+    pub(crate) fn similarity(self) -> Option<Similarity> {
+        self.similarity
+    }
+
+    /// The distance of fingerprints and the similarity, whichever is given.
+    ///
+    /// # Errors
+    /// Wrong usage if both are given and no text is compared, or for a distance beyond the width.
+    pub(crate) fn of(self, recipe: &Recipe) -> Result<(Option<u32>, Option<Similarity>), Failure> {
+        if let (Some(_), Some(similarity)) = (self.k, self.similarity)
+            && !similarity.reads_texts(recipe)
+        {
+            return Err(Failure::Usage("-k and --similarity: only one of them can be given".into()));
+        }
+        let k = NearArgs { k: self.k, similarity: None }.k(recipe.bands(), recipe.width())?;
+        Ok((k, self.similarity))
+    }
+
+    /// The recipe with the bands for the similarity, if one is given.
+    pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
+        let least = self.similarity.and_then(Similarity::least_jaccard);
+        match least.filter(|_| recipe.bands().is_some() && self.k.is_none()) {
+            Some(least) => recipe.with_similarity(least),
+            None => recipe,
         }
     }
 }

@@ -4,13 +4,30 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::GlobalArgs;
 use super::scanned::refuse_scanned;
 use crate::terminal::failure::Failure;
 use nearprint_text::Result;
+use nearprint_text::dedup::Outcome;
 use nearprint_text::documents::{OutputFile, check_outputs};
+
+/// The numbers of all that was read, for programs.
+pub(crate) fn outcome_object(outcome: &Outcome) -> Map<String, Value> {
+    let Outcome { kept, duplicates, copies, groups, skipped, rejected } = *outcome;
+    let numbers = [
+        ("read", Some(outcome.read())),
+        ("kept", Some(kept)),
+        ("duplicates", Some(duplicates)),
+        ("copies", copies),
+        ("near", outcome.near()),
+        ("groups", groups),
+        ("skipped", Some(skipped)),
+        ("rejected", Some(rejected)),
+    ];
+    numbers.into_iter().map(|(name, number)| (name.to_string(), number.into())).collect()
+}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SummaryArgs {

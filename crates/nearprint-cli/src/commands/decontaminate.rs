@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs, check_read, left_out_object};
+use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs, check_read, num_skipped, skipped_object};
 use crate::input::documents::{Rejects, UnusualDocuments};
 use crate::terminal::failure::Failure;
 use crate::terminal::position::PositionBar;
-use crate::terminal::stdout;
+use crate::terminal::{plural, stdout};
 use nearprint_text::Result;
 use nearprint_text::documents::{
-    self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Missing, Nested, Reader, Record,
-    WriterOptions, check_outputs, escape,
+    self, AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, LineFile, Missing, Nested, Reader,
+    Record, WriterOptions, check_outputs, escape,
 };
 use nearprint_text::internal::WrittenFormat;
 use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
@@ -133,33 +133,47 @@ impl Args {
         read?;
         let (num_documents, num_found, unusual) = (job.num_documents, job.num_found, job.unusual);
         let num_evaluations = job.was_found.iter().filter(|found| **found).count();
-        let num_bad = job.finish()?;
-        let (all, kept) = (evaluation.keys.len(), num_documents - num_found);
-        let seconds = started.elapsed().as_secs_f64();
-        global.note(format_args!(
-            "{num_documents} documents, {kept} without a passage, {num_found} with one, {seconds:.1} s"
-        ));
+        let rejected = job.finish()?;
+        let all = evaluation.keys.len();
+        let left_out = if self.annotate { 0 } else { num_found };
+        let skipped = if reader.format() == Format::Text { num_skipped(reader.left_out()) } else { 0 };
+        let kept = num_documents - left_out;
+        let (read, contain) =
+            (num_documents + skipped + rejected, if num_found == 1 { "contains" } else { "contain" });
+        let mut verdict = format!("{} read: {kept} kept, ", plural(read, "record"));
+        verdict += &match self.annotate {
+            true => format!("{num_found} of which {contain}"),
+            false => format!("{num_found} left out, which {contain}"),
+        };
+        verdict += &format!(" {num_evaluations} of {all} evaluation texts");
+        for (count, what) in [(skipped, "skipped"), (rejected, "rejected")] {
+            if count > 0 {
+                verdict += &format!(", {count} {what}");
+            }
+        }
+        global.note(format_args!("{verdict}"));
+        let rule = format!("a run of {}", plural(self.ngram as u64, "word"));
         let short = match evaluation.num_short {
             0 => String::new(),
-            some => format!("; {some} are too short to be looked for"),
+            some => format!("; {} too short to be looked for", plural(some as u64, "evaluation text")),
         };
-        global.note(format_args!("{num_evaluations} of {all} evaluation texts are in a document{short}"));
+        global.note(format_args!("contain: {rule}{short}"));
         unusual.warn(global);
-        if num_bad > 0 {
-            global.note(format_args!("warning: {num_bad} bad records were set aside"));
-        }
         self.summary.write(|| {
             json!({
-                "documents": num_documents,
-                "without_passages": kept,
-                "with_passages": num_found,
-                "bad_records": num_bad,
+                "read": read,
+                "kept": kept,
+                "left_out": left_out,
+                "skipped": skipped,
+                "rejected": rejected,
+                "rule": rule,
+                "containing": num_found,
                 "evaluation_texts": all,
                 "evaluation_texts_found": num_evaluations,
                 "evaluation_texts_too_short": evaluation.num_short,
                 "notes": reader.left_out().notes,
-                "left_out_files": left_out_object(reader.left_out()),
-                "seconds": seconds,
+                "skipped_files": skipped_object(reader.left_out()),
+                "seconds": started.elapsed().as_secs_f64(),
             })
         })?;
         check_read(global, &reader)

@@ -86,7 +86,7 @@ impl Args {
     /// Of hypothetical fingerprints, with the recipe that is given.
     fn imagine(&self) -> Result<(Explanation, Option<Recipe>), Failure> {
         let recipe = self.recipe.as_deref().map(str::parse::<Recipe>).transpose()?;
-        let recipe = recipe.map(|recipe| self.near.chosen(recipe, None));
+        let recipe = recipe.map(|recipe| self.near.chosen(recipe));
         let (width, layout, default) = match &recipe {
             Some(recipe) => (
                 recipe.width(),

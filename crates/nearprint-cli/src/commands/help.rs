@@ -35,7 +35,7 @@ Start here
   nearprint prune ~/Documents --move-to gone --dry-run      what would be moved?
   nearprint dedup pages.jsonl -o unique.jsonl               records, once
   nearprint dedup today.jsonl -o new.jsonl --db seen.np     records, day by day
-  nearprint query seen.np --text page.txt                   search what is stored
+  nearprint query seen.np page.txt                          search what is stored
 
 Exit codes: nearprint help exit-codes   Also: completions, man
 ";
@@ -63,18 +63,15 @@ const IN_LONG_HELP: &[&str] = &[
     "add",
     "against_key_field",
     "any_owner",
-    "bands",
     "batch",
     "group_size",
     "columns",
-    "confirm",
     "context",
     "cut_after",
     "delimiter",
     "encoding",
     "every",
     "fingerprint_field",
-    "fingerprints",
     "first_id",
     "id_field",
     "identity",
@@ -97,7 +94,6 @@ const IN_LONG_HELP: &[&str] = &[
     "part",
     "partition",
     "picture_db",
-    "plot",
     "pre",
     "pre_glob",
     "quality",
@@ -108,9 +104,7 @@ const IN_LONG_HELP: &[&str] = &[
     "sample",
     "shards",
     "shingle",
-    "shingles",
     "summary",
-    "text_format",
     "trust",
     "verbose",
     "wait",
@@ -125,6 +119,7 @@ const IN_LONG_HELP_OF: &[(&str, &[&str])] = &[
     ("tune", &["exclude", "ext", "no_ignore"]),
     ("scan", &["k", "header"]),
     ("prune", &["k", "max_size"]),
+    ("repair", &["fingerprints"]),
 ];
 /// The examples that `-h` has.
 const SHORT_EXAMPLES: usize = 3;

@@ -342,7 +342,7 @@ fn a_record_that_is_no_row_is_a_bad_one() {
             true => {
                 ("trim", "10005 records read: 10001 kept, 0 of them shortened, 10001 unchanged; 4 rejected")
             }
-            false => ("dedup", "10005 documents, 10001 kept"),
+            false => ("dedup", "10005 records read: 10001 kept"),
         };
         let line = format!("{command} in.jsonl {options} --rejects bad.jsonl --recipe exact");
         let out = nearprint(at, &line, b"");
@@ -356,7 +356,7 @@ fn a_record_that_is_no_row_is_a_bad_one() {
     fs::write(at.join("evals.jsonl"), "{\"text\": \"a b c d e f g h i j k l m n\"}\n").unwrap();
     let line = "decontaminate in.jsonl --against evals.jsonl -o clean.parquet --rejects bad.jsonl --annotate";
     let out = nearprint(at, line, b"");
-    assert!(out.code == 0 && out.err.contains("warning: 4 bad records were set aside"), "{}", out.err);
+    assert!(out.code == 0 && out.err.contains(", 4 rejected\n"), "{}", out.err);
     assert_eq!(read(at, "bad.jsonl"), all);
     // Chosen columns have no others; a nested value is text if that is said.
     succeeds(at, "dedup in.jsonl -o chosen.csv --fields n,text,none --nested json --recipe exact", b"");

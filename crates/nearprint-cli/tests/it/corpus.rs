@@ -170,7 +170,7 @@ impl What {
 
 /// The files that are left out by their kinds, as messages say it.
 fn left_out_of(messages: &str) -> BTreeMap<String, usize> {
-    let line = messages.lines().find_map(|line| line.strip_prefix("left out: ")).unwrap_or_default();
+    let line = messages.lines().find_map(|line| line.strip_prefix("skipped: ")).unwrap_or_default();
     let counts = line.split(';').next().unwrap().split(", ");
     let counts = counts.filter_map(|count| count.split_once(' '));
     counts.map(|(count, kind)| (kind.to_string(), count.parse().unwrap())).collect()
@@ -240,7 +240,11 @@ fn texts_are_deduplicated(at: &Path, files: &[Made]) {
 
     let expected = expected_left_out(files, true);
     let done = nearprint(at, "dedup c -o kept.txt --db seen.np --duplicates gone.tsv", b"");
-    assert!(has_line(&done.err, &format!("{} documents, {} kept", texts.len(), kept.len())), "{}", done.err);
+    assert!(
+        has_line(&done.err, &format!("{} records read: {} kept", texts.len(), kept.len())),
+        "{}",
+        done.err
+    );
     assert_eq!(left_out_of(&done.err), expected, "{}", done.err);
 
     let tuned = nearprint(at, "tune c", b"");
@@ -288,16 +292,17 @@ fn texts_are_asked_for(at: &Path, files: &[Made]) {
     let (near, rest): (Vec<_>, Vec<_>) = texts.iter().partition(|(_, other)| is_near(&probe, other));
     fs::write(at.join("probe.txt"), &probe).unwrap();
     succeeds(at, "dedup probe.txt -o probe.out --db probe.np", b"");
-    let found = succeeds(at, "query probe.np --text c", b"");
+    let found = succeeds(at, "query probe.np c", b"");
     assert_eq!(found.lines().count(), near.len(), "{found}");
     let rest: BTreeSet<&str> = rest.into_iter().map(|(name, _)| name).collect();
     for (command, only) in [("decontaminate", ""), ("dedup", " --only-against")] {
         let done = nearprint(at, &format!("{command} c --against probe.txt -o -{only}"), b"");
-        let counts = format!("{} documents, {} ", texts.len(), rest.len());
+        let skipped: usize = expected_left_out(files, true).values().sum();
+        let counts = format!("{} records read: {} kept", texts.len() + skipped, rest.len());
         assert!(has_line(&done.err, &counts), "{}", done.err);
         assert_eq!(done.out.lines().collect::<BTreeSet<_>>(), rest, "{command}");
         let done = nearprint(at, &format!("{command} probe.txt --against c -o -"), b"");
-        assert!(has_line(&done.err, "1 documents, 0 "), "{command}: {}", done.err);
+        assert!(has_line(&done.err, "1 record read: 0 kept"), "{command}: {}", done.err);
     }
 }
 
@@ -352,7 +357,7 @@ fn records_of_each_format_are_what_their_rule_says() {
             ] {
                 let done = nearprint(at, &line.replace("FILE", &name), b"");
                 assert!(
-                    has_line(&done.err, &format!("{NUM_TEXTS} documents, {rest} ")),
+                    has_line(&done.err, &format!("{NUM_TEXTS} records read: {rest} kept")),
                     "{line}, {name}: {}",
                     done.err
                 );
@@ -360,7 +365,7 @@ fn records_of_each_format_are_what_their_rule_says() {
             for command in ["dedup", "decontaminate"] {
                 let line = format!("{command} probe.txt --input-format text --against {name} -o out");
                 let done = nearprint(at, &line, b"");
-                assert!(has_line(&done.err, "1 documents, 0 "), "{line}: {}", done.err);
+                assert!(has_line(&done.err, "1 record read: 0 kept"), "{line}: {}", done.err);
             }
             let tuned = nearprint(at, &format!("tune {name}"), b"");
             let num_pairs = NUM_TEXTS * (NUM_TEXTS - 1) / 2;

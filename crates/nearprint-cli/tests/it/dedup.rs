@@ -256,13 +256,13 @@ fn texts_decide_where_they_are_asked() {
     };
     let run = |more: &str| run_of("in.jsonl", more);
     let (loose, strict, never) =
-        (run("--confirm jaccard:0.0"), run("--confirm jaccard:0.9"), run("--confirm edit:0"));
+        (run("--similarity contained:0"), run("--similarity contained:0.9"), run("--similarity edit:1"));
     let keys = |(_, duplicates): &(String, String)| -> Vec<(String, String)> {
         let key = |line: &str, at: usize| line.split('\t').nth(at).unwrap().to_string();
         duplicates.lines().map(|line| (key(line, 0), key(line, 1))).collect()
     };
     let plain = run("");
-    assert!(loose.0 == plain.0 && keys(&loose) == keys(&plain), "everything is confirmed");
+    assert!(loose.0 == plain.0 && keys(&loose) == keys(&plain), "every text is near");
     let duplicates = |run: &(String, String)| run.1.lines().count();
     assert!(duplicates(&strict) < duplicates(&loose));
     assert!(duplicates(&never) < duplicates(&strict));
@@ -273,19 +273,19 @@ fn texts_decide_where_they_are_asked() {
     };
     assert!(duplicates(&never) > 0 && never.1.lines().all(same));
     for keep in ["first", "longest"] {
-        let without = run(&format!("--confirm jaccard:0.8 --keep {keep}"));
+        let without = run(&format!("--similarity contained:0.8 --keep {keep}"));
         succeeds(at, "create plain.np --store keys -k 12 --recipe minhash", b"");
         fails(
             at,
-            "dedup in.jsonl -o x --db plain.np --confirm edit:0.1",
+            "dedup in.jsonl -o x --db plain.np --similarity edit:0.9",
             b"",
             2,
             &["keeps no texts", "--store texts"],
         );
-        assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np")), without);
-        let line = format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np");
+        assert_eq!(run(&format!("--similarity contained:0.8 --keep {keep} --db {keep}.np")), without);
+        let line = format!("--similarity contained:0.8 --keep {keep} --db {keep}.np");
         let again = run_of("copy.jsonl", &line);
-        assert_eq!(duplicates(&again), 400, "each is confirmed by itself or by what was kept instead");
+        assert_eq!(duplicates(&again), 400, "each is near itself or what was kept instead");
         fs::rename(at.join("copy.jsonl"), at.join("renamed.jsonl")).unwrap();
         assert_eq!(run_of("renamed.jsonl", &format!("{line} --threads 1")), again);
         fs::rename(at.join("renamed.jsonl"), at.join("copy.jsonl")).unwrap();
@@ -295,7 +295,7 @@ fn texts_decide_where_they_are_asked() {
 
 /// Candidates were those of the estimated similarity, which misses pairs.
 #[test]
-fn regression_a_similarity_beside_a_measure_of_texts_finds_what_each_alone_finds() {
+fn regression_a_similarity_of_texts_has_the_candidates_of_its_limit() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), lines(&documents(600, 9))).unwrap();
@@ -304,11 +304,10 @@ fn regression_a_similarity_beside_a_measure_of_texts_finds_what_each_alone_finds
         read(at, "out.jsonl")
     };
     let expected = kept("--similarity 0.5");
-    for more in ["--confirm jaccard:0.5", "--similarity 0.5 --confirm jaccard:0.5"] {
-        assert_eq!(kept(more).lines().count(), expected.lines().count(), "{more}");
-    }
-    let narrow = kept("--confirm jaccard:0.7");
-    assert_eq!(kept("--similarity 0.9 --confirm jaccard:0.7"), narrow);
+    assert_eq!(kept("--similarity jaccard:50%"), expected);
+    // A text of the same length is contained as much as it is similar: S of both are 2 S / (1 + S) of one.
+    let contained = kept("--similarity contained:0.6667").lines().count();
+    assert!(contained.abs_diff(expected.lines().count()) <= 12, "{contained}");
 }
 
 #[test]
@@ -329,16 +328,16 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     assert_eq!(read(at, "bad.jsonl"), "{\"id\":2}\nnot json\n");
     assert_eq!(listed(at, "d.tsv"), "");
     for words in [
-        "6 documents, 4 kept, 0 duplicates",
-        "2 bad records",
-        "2 documents have no token",
-        "1 documents are not valid UTF-8",
+        "6 records read: 4 kept, 0 duplicates",
+        ", 2 rejected",
+        "2 records have no words",
+        "1 records are not valid UTF-8",
     ] {
         assert!(outcome.err.contains(words), "{words:?} in {}", outcome.err);
     }
     assert!(fs::read(at.join("out.jsonl")).unwrap().ends_with(b"caf\xff and more words\"}\n"));
     let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --min-words 3"), b"");
-    assert!(outcome.err.contains("2 documents with too few words"), "{}", outcome.err);
+    assert!(outcome.err.contains("skipped: 2 of too few words"), "{}", outcome.err);
     assert_eq!(
         read(at, "bad.jsonl"),
         "{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n{\"id\":4,\"text\":\"...\"}\nnot json\n"
@@ -347,7 +346,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, "dedup in.jsonl -o out --missing mask", b"", 2, &["not error, keep or skip"]);
     fails(at, "dedup in.jsonl -o in.jsonl", b"", 2, &["in.jsonl", "is also an input"]);
     fails(at, "dedup in.jsonl -o out --keep best", b"", 2, &["longest"]);
-    fails(at, "dedup in.jsonl -o out --confirm jaccard", b"", 2, &["jaccard:X"]);
+    fails(at, "dedup in.jsonl -o out --similarity jaccard", b"", 2, &["contained:S"]);
     fails(at, "dedup missing.jsonl -o out", b"", 1, &["missing.jsonl"]);
     succeeds(at, "create plain.np", b"");
     fails(at, "dedup in.jsonl -o out --db plain.np", b"", 2, &["plain.np", "--store keys"]);
@@ -464,7 +463,7 @@ fn regression_outputs_neither_destroy_inputs_nor_each_other() {
         ("dedup in.jsonl -o x --duplicates in.jsonl", "is also an input"),
         ("fingerprint in.jsonl --rejects in.jsonl", "is also an input"),
         ("tune in.jsonl --group-field g --rejects in.jsonl", "is also an input"),
-        ("tune in.jsonl --group-field g --plot in.jsonl", "is also an input"),
+        ("tune in.jsonl --group-field g --report in.jsonl", "is also an input"),
         ("tune in.jsonl --pairs pairs.tsv --rejects pairs.tsv", "--rejects and --pairs are the same file"),
     ] {
         fails(at, line, b"", 2, &[words]);
@@ -509,7 +508,7 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
         [("in", "", 2), ("in", "--keep longest", 2), ("in", "--db seen.np", 2), ("copy", "--db seen.np", 0)]
     {
         let line = format!(
-            "dedup {name}.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}"
+            "dedup {name}.jsonl -o out.jsonl --key-field id --shingle 1 --similarity contained:0.9 {more}"
         );
         succeeds(at, &line, b"");
         assert_eq!(read(at, "out.jsonl").lines().count(), kept, "{more}");
@@ -627,10 +626,10 @@ fn the_summary_is_also_one_json_object() {
     let counts: serde_json::Value =
         serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
     let number = |name: &str| counts[name].as_u64().unwrap();
-    assert_eq!((number("documents"), number("kept"), number("duplicates")), (4, 2, 2));
-    assert_eq!((number("exact_copies"), number("bad_records")), (1, 0));
+    assert_eq!((number("read"), number("kept"), number("duplicates")), (4, 2, 2));
+    assert_eq!((number("copies"), number("rejected")), (1, 0));
     assert_eq!(counts["largest_groups"], serde_json::json!([{ "size": 3, "name": "a" }]));
-    assert_eq!(counts["near"], "similarity 0.7 or more, exact");
+    assert_eq!(counts["rule"], "similarity 0.7 or more, exact");
     assert_eq!(
         (&counts["completed"], &counts["units"]),
         (&serde_json::Value::Null, &serde_json::Value::Null)

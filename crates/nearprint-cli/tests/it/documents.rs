@@ -85,7 +85,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
     let line = format!("dedup copy.jsonl -o again.jsonl --key-field id --db first.np -k {k}");
     let outcome = nearprint(at, &line, b"");
-    assert!(outcome.err.contains("400 documents, 0 kept"), "{}", outcome.err);
+    assert!(outcome.err.contains("400 records read: 0 kept"), "{}", outcome.err);
     let others: &[&str] =
         if width == 64 { &["--width 128"] } else { &["--width 64", "--recipe simhash", "--recipe cjk"] };
     for other in others {
@@ -112,12 +112,12 @@ fn the_distances_up_to_half_of_the_bits_are_tuned<F: Fingerprint>() {
     let table = succeeds(
         at,
         &format!(
-            "tune --input-format jsonl --group-field group --recipe simhash --width {} --plot curves.svg",
+            "tune --input-format jsonl --group-field group --recipe simhash --width {} --report curves.html",
             F::BITS
         ),
         lines.as_bytes(),
     );
-    assert!(fs::read_to_string(at.join("curves.svg")).unwrap().contains("<svg"));
+    assert!(fs::read_to_string(at.join("curves.html")).unwrap().contains("<svg"));
     let recipe: Recipe = format!("simhash width={} shingle=2", F::BITS).parse().unwrap();
     let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
@@ -190,7 +190,7 @@ fn regression_texts_too_long_for_edits_are_set_aside() {
     let long = "one two three four five ".repeat(50_000);
     let pages = [page(1, "one two three"), page(2, &long), page(3, &long), page(4, "one two three")];
     fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
-    let line = "dedup in.jsonl -o out.jsonl --key-field id --confirm edit:0.9";
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --similarity edit:0.1";
     for keep in ["first", "longest"] {
         let line = format!("{line} --keep {keep}");
         fails(at, &line, b"", 5, &["in.jsonl:2: a text of more than 1048576 characters", "--rejects"]);
@@ -201,11 +201,11 @@ fn regression_texts_too_long_for_edits_are_set_aside() {
     // Shingles have no such limit.
     succeeds(at, &line.replace("edit", "jaccard"), b"");
     fs::write(at.join("a.txt"), &long).unwrap();
-    let scanned = nearprint(at, "scan a.txt a.txt --confirm edit:0.1", b"");
+    let scanned = nearprint(at, "scan a.txt a.txt --similarity edit:0.9", b"");
     assert!(scanned.err.contains("too large"), "{}", scanned.err);
     fails(
         at,
-        "tune in.jsonl --key-field id --confirm edit:0.1",
+        "tune in.jsonl --key-field id --try similarity=edit:0.9",
         b"",
         5,
         &["in.jsonl:2: a text of more than"],

@@ -24,14 +24,14 @@ fn regression_dedup_keeps_texts_without_features() {
     for (recipe, texts) in [("chinese", &CHINESE[..]), ("simhash-py", &SHORT)] {
         let twice = [texts, texts].concat();
         write(at, "in.txt", &lines(&twice));
-        for more in ["", "--keep longest", "--confirm jaccard:0.5", &format!("--db {recipe}.np")] {
+        for more in ["", "--keep longest", "--similarity jaccard:0.5", &format!("--db {recipe}.np")] {
             let line = format!("dedup in.txt --input-format lines -o out --recipe {recipe} {more}");
             let outcome = nearprint(at, &line, b"");
             assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
             assert_eq!(fs::read_to_string(at.join("out")).unwrap(), lines(texts), "{line}");
-            let count = format!("{} documents or units have tokens, but no feature", twice.len());
+            let count = format!("{} records or units have words, but no feature", twice.len());
             assert!(outcome.err.contains(&count), "{}", outcome.err);
-            assert!(outcome.err.contains(&format!("exact copies: {}, near-duplicates: 0", texts.len())));
+            assert!(outcome.err.contains(&format!("({} copies, 0 near)", texts.len())));
         }
         write(at, "copy.txt", &lines(&twice));
         let again = format!("dedup copy.txt --input-format lines -o again --db {recipe}.np");
@@ -90,7 +90,7 @@ fn regression_tune_counts_no_pair_of_texts_without_features() {
     let texts = [&SHORT[..], &["", "", "", page, page]].concat();
     let line = |text: &&str| format!("{{\"group\":\"{text}\",\"text\":\"{text}\"}}\n");
     write(at, "in.jsonl", &texts.iter().map(line).collect::<String>());
-    let tuned = succeeds(at, "tune in.jsonl --group-field group --recipe simhash-py --shingles 4", b"");
+    let tuned = succeeds(at, "tune in.jsonl --group-field group --recipe simhash-py --try shingle=4", b"");
     for row in tuned.lines().filter(|row| !row.starts_with('s')).take(4) {
         let cells: Vec<&str> = row.split('\t').collect();
         assert_eq!((cells[5], cells[6]), ("1", "1"), "the two pages are the only pair: {row}");
@@ -141,7 +141,7 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
     for name in ["seen.np", "built.np"] {
         for (job, more) in [
             ("dedup", ""),
-            ("dedup", "--confirm jaccard:0.5"),
+            ("dedup", "--similarity contained:0.5"),
             ("trim", "--by line"),
             ("dedup", "--dry-run"),
             ("dedup", "--keep longest"),
@@ -155,12 +155,18 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
         assert!(!at.join("out.jsonl").exists());
         assert!(!succeeds(at, &format!("stats {name}"), b"").contains("clean="), "nothing was stored");
     }
-    fails(at, "dedup in.jsonl -o out.jsonl --db right.np --confirm jaccard:0.5", b"", 2, &["--store texts"]);
+    fails(
+        at,
+        "dedup in.jsonl -o out.jsonl --db right.np --similarity contained:0.5",
+        b"",
+        2,
+        &["--store texts"],
+    );
     succeeds(at, &command["nearprint ".len()..], b"");
     succeeds(at, "create texts.np --recipe minhash --store texts", b"");
-    for (db, more) in [("NEW.np", ""), ("texts.np", "--confirm jaccard:0.5"), ("made.np", "")] {
+    for (db, more) in [("NEW.np", ""), ("texts.np", "--similarity contained:0.5"), ("made.np", "")] {
         let outcome = nearprint(at, &format!("dedup in.jsonl -o out.jsonl --db {db} {more}"), b"");
-        assert!(outcome.err.contains("2 documents, 1 kept, 1 duplicates"), "{db}: {}", outcome.err);
+        assert!(outcome.err.contains("2 records read: 1 kept, 1 duplicate"), "{db}: {}", outcome.err);
     }
     let settings = |db: &str| {
         let stats = succeeds(at, &format!("stats {db}"), b"");

@@ -36,9 +36,9 @@ fn documents_are_written_as_the_usual_script_does() {
     assert_eq!(written["old_id"], "5f1");
     assert_eq!(written["content"], "one two three four");
     assert_eq!(written.as_object().unwrap().len(), 4);
-    // With confirmation, texts are compared that are not in the output.
-    succeeds(at, &format!("{line} --confirm jaccard:0.9").replace("out.jsonl", "confirmed.jsonl"), b"");
-    assert_eq!(fs::read_to_string(at.join("confirmed.jsonl")).unwrap(), out);
+    // With a similarity of texts, texts are compared that are not in the output.
+    succeeds(at, &format!("{line} --similarity edit:0.9").replace("out.jsonl", "compared.jsonl"), b"");
+    assert_eq!(fs::read_to_string(at.join("compared.jsonl")).unwrap(), out);
     fails(at, "dedup in.jsonl -o x --input-format lines --fields a", b"", 2, &["fields"]);
 }
 
@@ -86,7 +86,7 @@ fn a_finished_run_with_chosen_fields_is_recognized() {
     fs::write(at.join("in.jsonl"), (0..80).map(page).collect::<String>()).unwrap();
     let line = "dedup in.jsonl -o out.jsonl --db seen.np --key-field id --fields id --add key=old";
     let expected: String = (0..80).map(|n| format!("{{\"id\":\"{n}\",\"old\":\"{n}\"}}\n")).collect();
-    for again in ["80 documents, 80 kept", " UTC: 80 documents, 80 kept"] {
+    for again in ["80 records read: 80 kept", " UTC: 80 records read: 80 kept"] {
         let outcome = nearprint(at, line, b"");
         assert!(outcome.err.contains(again), "{}", outcome.err);
         assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), expected);
@@ -142,7 +142,7 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
     for keep in ["first", "longest"] {
         let line = format!("{line} --keep {keep} --db {keep}.np");
         let kept = nearprint(at, &format!("{line} --missing keep"), b"");
-        assert!(kept.err.contains("5 documents, 5 kept") && kept.err.contains("3 documents have no token"));
+        assert!(kept.err.contains("5 records read: 5 kept") && kept.err.contains("3 records have no words"));
         assert_eq!(read(at, "out.jsonl"), [first, missing, null, null, second].concat());
         // Another job, though of the same inputs.
         let line = format!("{line} --missing skip --rejects rest.jsonl");
@@ -150,7 +150,7 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
         let dropped = nearprint(at, &line, b"");
         assert_eq!(dropped.code, 0, "{}", dropped.err);
         for part in [
-            "5 documents, 2 kept, 0 duplicates",
+            "5 records read: 2 kept, 0 duplicates",
             "3 documents with too few words or features, or without a text,",
         ] {
             assert!(dropped.err.contains(part), "{part}: {}", dropped.err);
@@ -162,9 +162,9 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
     assert_eq!(read(at, "units.jsonl"), [first, missing, null, null, second].concat());
     // Without rejects, too.
     let dropped = nearprint(at, "dedup in.parquet -o out.parquet --missing skip", b"");
-    assert!(dropped.code == 0 && dropped.err.contains("3 documents, 2 kept"), "{}", dropped.err);
+    assert!(dropped.code == 0 && dropped.err.contains("3 records read: 2 kept"), "{}", dropped.err);
     let kept = nearprint(at, "dedup in.parquet -o out.parquet --missing keep", b"");
-    assert!(kept.code == 0 && kept.err.contains("3 documents, 3 kept"), "{}", kept.err);
+    assert!(kept.code == 0 && kept.err.contains("3 records read: 3 kept"), "{}", kept.err);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_delimiter_is_found_said_and_kept() {
     for (line, input) in [
         ("fingerprint --input-format csv --delimiter pipe", bars.as_bytes()),
         ("tune in.csv --delimiter semicolon", b""),
-        ("query seen.np --text in.csv --delimiter ;", b""),
+        ("query seen.np in.csv --delimiter ;", b""),
         ("dedup - --input-format csv --delimiter | -o -", bars.as_bytes()),
     ] {
         succeeds(at, line, input);
@@ -206,10 +206,9 @@ fn a_delimiter_is_found_said_and_kept() {
         let (_, end) = given.split_at(given.find(' ').unwrap_or(given.len()));
         fails(at, &format!("{start}--delimiter :{end}"), input, 5, &["no column named \"text\""]);
     }
-    let found = nearprint(at, "query seen.np --text in.csv", b"");
+    let found = nearprint(at, "query seen.np in.csv", b"");
     assert!(found.code == 0 && found.err.contains("in.csv: fields separated by ;\n"), "{}", found.err);
-    for line in ["dedup lines.jsonl -o lines", "fingerprint lines.jsonl", "query seen.np --text lines.jsonl"]
-    {
+    for line in ["dedup lines.jsonl -o lines", "fingerprint lines.jsonl", "query seen.np lines.jsonl"] {
         fails(at, &format!("{line} --delimiter ;"), b"", 2, &["a delimiter is for CSV and TSV"]);
     }
     fails(at, "dedup in.csv -o out --delimiter t", b"", 2, &["a tab is `tab`"]);

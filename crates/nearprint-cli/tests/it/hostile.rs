@@ -41,7 +41,7 @@ fn regression_a_finished_dedup_given_again_leaves_its_outputs_alone() {
         assert_eq!((again.code, again.out.as_str()), (0, ""), "{}", again.err);
         assert!(
             again.err.contains("already complete on 2")
-                && again.err.contains(" UTC: 200 documents, 100 kept"),
+                && again.err.contains(" UTC: 200 records read: 100 kept"),
             "{}",
             again.err
         );
@@ -60,7 +60,7 @@ fn regression_a_finished_dedup_given_again_leaves_its_outputs_alone() {
     // Other content of the same length is another job.
     fs::write(at.join("in.jsonl"), pages(400..600)).unwrap();
     let other = nearprint(at, DEDUP, b"");
-    assert!(other.err.contains("200 documents, 100 kept"), "{}", other.err);
+    assert!(other.err.contains("200 records read: 100 kept"), "{}", other.err);
     assert!(!other.err.contains("already complete"), "{}", other.err);
     assert_ne!(read(at, "out.jsonl"), kept);
 }
@@ -78,7 +78,7 @@ fn regression_a_finished_dedup_by_rank_of_standard_input_leaves_its_output_alone
     // The documents of the next day.
     let next = nearprint(at, line, pages(50..120).as_bytes());
     assert_eq!(next.code, 0);
-    assert!(next.err.contains("70 documents, 35 kept"), "{}", next.err);
+    assert!(next.err.contains("70 records read: 35 kept"), "{}", next.err);
 }
 
 #[test]
@@ -96,13 +96,13 @@ fn regression_a_finished_dedup_of_a_stream_leaves_its_output_alone() {
         let again = nearprint(at, line, pages(0..1000).as_bytes());
         assert!(
             again.err.contains("already complete on 2")
-                && again.err.contains(" UTC: 1000 documents, 500 kept"),
+                && again.err.contains(" UTC: 1000 records read: 500 kept"),
             "{}",
             again.err
         );
         let again = nearprint(at, csv, header("1,one two three\n2,ONE two three\n").as_bytes());
         assert!(
-            again.err.contains("already complete on 2") && again.err.contains(" UTC: 2 documents, 1 kept"),
+            again.err.contains("already complete on 2") && again.err.contains(" UTC: 2 records read: 1 kept"),
             "{}",
             again.err
         );
@@ -118,7 +118,7 @@ fn regression_a_finished_dedup_of_a_stream_leaves_its_output_alone() {
         succeeds(at, line, pages(0..1000).as_bytes());
         let next = nearprint(at, line, documents.as_bytes());
         let records = documents.lines().count();
-        assert!(next.err.contains(&format!("{records} documents, {kept} kept")), "{}", next.err);
+        assert!(next.err.contains(&format!("{records} records read: {kept} kept")), "{}", next.err);
         assert_eq!(read(at, "out.jsonl").lines().count(), kept);
     }
 }
@@ -149,15 +149,15 @@ fn regression_a_stream_that_begins_otherwise_is_not_held_back() {
 }
 
 #[test]
-fn regression_dedup_with_confirmation_creates_a_database_with_texts() {
+fn regression_dedup_by_texts_creates_a_database_with_texts() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
-    let first = nearprint(at, "dedup in.jsonl -o out.jsonl --db new.np --confirm jaccard:0.9", b"");
+    let first = nearprint(at, "dedup in.jsonl -o out.jsonl --db new.np --similarity contained:0.9", b"");
     assert_eq!(first.code, 0, "{}", first.err);
     fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
-    let next = nearprint(at, "dedup copy.jsonl -o next.jsonl --db new.np --confirm jaccard:0.9", b"");
-    assert!(next.err.contains("20 documents, 0 kept"), "{}", next.err);
+    let next = nearprint(at, "dedup copy.jsonl -o next.jsonl --db new.np --similarity contained:0.9", b"");
+    assert!(next.err.contains("20 records read: 0 kept"), "{}", next.err);
 }
 
 #[test]

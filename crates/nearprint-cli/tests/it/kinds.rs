@@ -92,7 +92,7 @@ fn regression_a_text_is_near_itself_in_another_encoding_and_no_copy() {
     let scanned = nearprint(at, "scan t", b"");
     assert!(scanned.out.starts_with("3 files\t"), "{}{}", scanned.out, scanned.err);
     assert_eq!(scanned.out.matches("100.0%").count(), 3, "{}", scanned.out);
-    assert!(scanned.err.contains("0 of them of exact copies"), "{}", scanned.err);
+    assert!(scanned.err.contains("(0 copies, 2 near) in 1 group"), "{}", scanned.err);
     for other in ["b", "c"] {
         let compared = succeeds(at, &format!("compare t/a.txt t/{other}.txt --format json"), b"");
         assert!(compared.contains("\"distance\":0"), "{compared}");
@@ -101,12 +101,12 @@ fn regression_a_text_is_near_itself_in_another_encoding_and_no_copy() {
         // A passage of it is found, too.
         let line = format!("decontaminate t/{other}.txt --against t/a.txt -o clean-{other}.txt");
         let cleaned = nearprint(at, &line, b"");
-        assert!(cleaned.err.contains("1 documents, 0 without a passage"), "{}", cleaned.err);
+        assert!(cleaned.err.contains("1 record read: 0 kept, 1 left out"), "{}", cleaned.err);
     }
     let done = nearprint(at, "dedup t -o kept.txt --summary counts.json", b"");
-    assert!(done.err.contains("3 documents, 1 kept, 2 duplicates"), "{}", done.err);
+    assert!(done.err.contains("3 records read: 1 kept, 2 duplicates"), "{}", done.err);
     succeeds(at, "dedup t/a.txt -o kept-2.txt --db seen.np", b"");
-    assert!(succeeds(at, "query seen.np --text t/b.txt", b"").ends_with("\tt/a.txt\t100.00%\n"));
+    assert!(succeeds(at, "query seen.np t/b.txt", b"").ends_with("\tt/a.txt\t100.00%\n"));
 }
 
 #[test]
@@ -117,8 +117,16 @@ fn regression_different_pdfs_are_not_near_and_copies_of_them_are_found() {
     write(at, "d/copy.pdf", pdf(0));
     let scanned = nearprint(at, "scan d --verbose", b"");
     assert!(scanned.out.starts_with("2 copies\t") && scanned.out.lines().count() == 1, "{}", scanned.out);
-    assert!(scanned.err.contains("left out: 6 pdf; 0 of 6 files compared"), "{}", scanned.err);
-    assert!(scanned.err.contains("left out, pdf: d"), "{}", scanned.err);
+    assert!(
+        scanned.err.contains("6 files read: 1 kept, 1 duplicate (1 copy, 0 near) in 1 group, 4 skipped"),
+        "{}",
+        scanned.err
+    );
+    assert!(
+        scanned.err.contains("skipped: 6 pdf\nof these, 2 files in groups of copies\n"),
+        "{}",
+        scanned.err
+    );
     fails(at, "dedup d -o kept.txt", b"", 5, &["nothing to compare", "6 pdf", "pdftotext FILE -"]);
     fails(at, "dedup d/1.pdf d/2.pdf -o kept.txt", b"", 5, &["2 pdf"]);
     fails(at, "fingerprint d/1.pdf", b"", 5, &["1 pdf"]);
@@ -126,7 +134,13 @@ fn regression_different_pdfs_are_not_near_and_copies_of_them_are_found() {
     write(at, "note.txt", "one two three");
     fails(at, "decontaminate note.txt --against d/1.pdf -o x.txt", b"", 5, &["1 pdf"]);
     let both = nearprint(at, "dedup d note.txt -o kept.txt", b"");
-    assert!(both.code == 0 && both.err.contains("left out: 6 pdf"), "{}", both.err);
+    assert!(
+        both.code == 0
+            && both.err.contains("7 records read: 1 kept, 0 duplicates, 6 skipped")
+            && both.err.contains("skipped: 6 pdf"),
+        "{}",
+        both.err
+    );
     // Nothing to read is no error.
     write(at, "empty/1.txt", "");
     assert_eq!(nearprint(at, "dedup empty -o kept-2.txt", b"").code, 0);
@@ -163,10 +177,10 @@ fn regression_files_beside_records_are_left_out() {
     write(at, "ev/_SUCCESS", "");
     write(at, "train.jsonl", format!("{{\"text\": \"Some words before. {QUESTION} And after.\"}}\n"));
     let cleaned = nearprint(at, "decontaminate train.jsonl --against ev -o clean.jsonl", b"");
-    assert!(cleaned.err.contains("1 documents, 0 without a passage"), "{}", cleaned.err);
+    assert!(cleaned.err.contains("1 record read: 0 kept, 1 left out"), "{}", cleaned.err);
     assert!(cleaned.err.contains("2 files beside the records (ev"), "{}", cleaned.err);
     let done = nearprint(at, "dedup ev ev/test.csv -o out.csv --key-field id", b"");
-    assert!(done.code == 0 && done.err.contains("1 documents, 1 kept"), "{}", done.err);
+    assert!(done.code == 0 && done.err.contains("1 record read: 1 kept"), "{}", done.err);
     write(at, "ev/more.jsonl", "{\"text\": \"one\"}\n");
     fails(at, "dedup ev -o out.jsonl", b"", 2, &["more.jsonl is JSON lines", "test.csv is CSV"]);
     succeeds(at, "dedup ev -o out.jsonl --ext jsonl", b"");
@@ -180,7 +194,7 @@ fn regression_json_lines_are_known_under_any_name() {
     for name in ["items.jl", "items.jsonlines", "items.ldjson", "part-00000", "log.json.1", "items.txt"] {
         write(at, name, &lines);
         let done = nearprint(at, &format!("dedup {name} -o {name}.out"), b"");
-        assert!(done.err.contains("2 documents, 1 kept"), "{name}: {}", done.err);
+        assert!(done.err.contains("2 records read: 1 kept"), "{name}: {}", done.err);
         assert_eq!(fs::read_to_string(at.join(format!("{name}.out"))).unwrap(), lines[..lines.len() / 2]);
     }
     write(at, "notes.txt", "no records");
@@ -188,7 +202,7 @@ fn regression_json_lines_are_known_under_any_name() {
     #[cfg(target_os = "linux")]
     {
         let done = nearprint(at, "dedup /dev/stdin -o stdin.out", lines.as_bytes());
-        assert!(done.err.contains("2 documents, 1 kept"), "{}", done.err);
+        assert!(done.err.contains("2 records read: 1 kept"), "{}", done.err);
     }
 }
 
@@ -205,7 +219,7 @@ fn regression_empty_shards_have_no_records() {
             write(at, &format!("{folder}/b.{name}"), content);
             let out = format!("{folder}.out.{name}");
             let done = nearprint(at, &format!("dedup {folder} -o {out}"), b"");
-            assert!(done.code == 0 && done.err.contains("1 documents, 1 kept"), "{folder}: {}", done.err);
+            assert!(done.code == 0 && done.err.contains("1 record read: 1 kept"), "{folder}: {}", done.err);
             assert_eq!(fs::read_to_string(at.join(out)).unwrap(), content, "{folder}");
         }
     }
@@ -268,7 +282,7 @@ fn regression_an_input_of_another_command_is_refused_with_its_command() {
         ("pairs docs", "docs is a folder of files", "`nearprint scan docs`"),
         ("clusters docs", "docs is a folder of files", "`nearprint scan docs`"),
         ("stats rec.jsonl", "rec.jsonl is a file of JSON lines, not a database", "nearprint dedup rec.jsonl"),
-        ("query seen.np some", "no file \"some\"", "echo 'some' | nearprint query seen.np --text -"),
+        ("query seen.np some", "no file \"some\"", "nearprint query seen.np -t 'some'"),
         ("query seen.np 17", "no file \"17\"", "nearprint query seen.np -f 17"),
         ("build new.np docs", "docs is a folder", "nearprint fingerprint docs --header | nearprint build"),
         ("docs", "no command \"docs\", but there is a folder of that name", "nearprint scan docs"),
@@ -352,11 +366,11 @@ fn regression_queries_by_text_know_encodings_and_what_is_no_text() {
     write(at, "t/a.txt", &russian);
     write(at, "b.txt", cp1251(&russian));
     succeeds(at, "dedup t -o kept.txt --db seen.np", b"");
-    let found = succeeds(at, "query seen.np --text b.txt --encoding windows-1251", b"");
+    let found = succeeds(at, "query seen.np b.txt --encoding windows-1251", b"");
     assert!(found.ends_with("\t100.00%\n"), "{found}");
-    assert_eq!(succeeds(at, "query seen.np --text b.txt --encoding koi8-r", b""), "");
+    assert_eq!(succeeds(at, "query seen.np b.txt --encoding koi8-r", b""), "");
     write(at, "d/1.pdf", pdf(1));
-    fails(at, "query seen.np --text d", b"", 5, &["nothing to compare", "1 pdf", "pdftotext FILE -"]);
+    fails(at, "query seen.np d", b"", 5, &["nothing to compare", "1 pdf", "pdftotext FILE -"]);
 }
 
 /// The text between two marks of docs/inputs.md.
@@ -438,7 +452,7 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         match documents {
             Some(count) => {
                 assert!(
-                    done.code == 0 && done.err.starts_with(&format!("{count} documents, ")),
+                    done.code == 0 && done.err.starts_with(&format!("{} records read: ", count.max(2))),
                     "{extension}: {}",
                     done.err
                 );
@@ -460,7 +474,7 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         succeeds(at, "create seen.np --recipe minhash --store keys", b"");
         for line in [
             "fingerprint d",
-            "query seen.np --text d",
+            "query seen.np d",
             "decontaminate d --against note.txt -o clean",
             "decontaminate note.txt --input-format text --against d -o clean",
             "dedup d --against note.txt -o clean",

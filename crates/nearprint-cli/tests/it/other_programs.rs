@@ -166,6 +166,6 @@ fn inverted_matches_are_the_rest() {
     fs::write(at.join("new.jsonl"), line("b", &format!("{text} more")) + &line("c", "of another kind"))
         .unwrap();
     succeeds(at, "dedup old.jsonl -o kept.jsonl --db seen.np --key-field url", b"");
-    let new = succeeds(at, "query seen.np --text new.jsonl --key-field url --invert-match", b"");
+    let new = succeeds(at, "query seen.np new.jsonl --key-field url --unmatched", b"");
     assert_eq!(new, "c\n");
 }

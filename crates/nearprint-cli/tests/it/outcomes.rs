@@ -46,7 +46,8 @@ fn all_documents_are_annotated() {
     let home = home();
     let at = home.path();
     succeeds(at, "dedup in.jsonl -o plain.jsonl --key-field id --duplicates plain.tsv", b"");
-    for more in ["", "--db seen.np", "--confirm jaccard:0.5", "--keep longest", "--keep longest --db best.np"]
+    for more in
+        ["", "--db seen.np", "--similarity contained:0.5", "--keep longest", "--keep longest --db best.np"]
     {
         let line = format!("dedup in.jsonl -o out.jsonl --key-field id --annotate --duplicates d.tsv {more}");
         succeeds(at, &line, b"");
@@ -84,7 +85,7 @@ fn all_documents_are_annotated() {
 fn clusters_have_sizes() {
     let home = home();
     let at = home.path();
-    for more in ["", "--keep longest", "--confirm jaccard:0.5", "--store hashes"] {
+    for more in ["", "--keep longest", "--similarity contained:0.5", "--store hashes"] {
         let line = format!("dedup in.jsonl -o out.jsonl --key-field id --group-size {more}");
         succeeds(at, &line, b"");
         let kept = read(at, "out.jsonl");
@@ -181,41 +182,46 @@ fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
     let home = home();
     let at = home.path();
     let summary = |line: &str| nearprint(at, line, b"").err;
-    let words = "exact copies: 2, near-duplicates: 1";
-    for more in
-        ["", "--dry-run", "--db seen.np", "--keep longest", "--confirm jaccard:0.5", "--recipe simhash -k 20"]
-    {
-        let err = summary(&format!("dedup in.jsonl -o out.jsonl --key-field id {more}"));
+    let words = "(2 copies, 1 near)";
+    for more in [
+        "",
+        "--dry-run",
+        "--db seen.np",
+        "--keep longest",
+        "--similarity contained:0.5",
+        "--recipe simhash -k 20",
+    ] {
+        let err = summary(&format!("dedup in.jsonl -o out.jsonl --key-field id --verbose {more}"));
         assert!(err.contains(words), "{more}: {err}");
-        assert!(err.contains("0.9 to 1.0: ") && err.contains("largest groups: 3 of "), "{more}: {err}");
+        assert!(err.contains("0.9 to 1.0: ") && err.contains("largest groups: 3 near "), "{more}: {err}");
     }
     // The database of an earlier run has hashes of its texts.
     fs::copy(at.join("in.jsonl"), at.join("copy.jsonl")).unwrap();
     let again = "dedup copy.jsonl -o again.jsonl --key-field id --db seen.np";
     for more in ["--dry-run", "--keep longest"] {
         let err = summary(&format!("{again} {more}"));
-        assert!(err.contains("exact copies: 4, near-duplicates: 1"), "{more}: {err}");
+        assert!(err.contains("(4 copies, 1 near)"), "{more}: {err}");
     }
-    fails(at, &format!("{again} --confirm jaccard:0.5"), b"", 2, &["keeps no texts"]);
+    fails(at, &format!("{again} --similarity contained:0.5"), b"", 2, &["keeps no texts"]);
     // One with texts compares them.
     succeeds(at, "create texts.np --store texts --recipe minhash --layout bands:10x16 --width 256", b"");
     let with_texts = "dedup in.jsonl -o x.jsonl --key-field id --db texts.np";
     assert!(summary(with_texts).contains(words));
-    assert!(summary(&with_texts.replace("in.jsonl", "copy.jsonl")).contains("exact copies: 4"));
+    assert!(summary(&with_texts.replace("in.jsonl", "copy.jsonl")).contains("(4 copies, "));
     // One with keys alone does not know.
     succeeds(at, "create keys.np --store keys --recipe minhash --layout bands:10x16 --width 256", b"");
     let err = summary("dedup in.jsonl -o x.jsonl --key-field id --db keys.np");
-    assert!(err.contains("3 duplicates") && !err.contains("exact copies"), "{err}");
+    assert!(err.contains("3 duplicates") && !err.contains("copies"), "{err}");
 }
 
 #[test]
-fn confirmation_says_what_it_changed() {
+fn a_similarity_of_texts_says_what_it_changed() {
     let home = home();
-    let line = "dedup in.jsonl -o out.jsonl --key-field id --similarity 0.7 --confirm jaccard:0.99";
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --similarity contained:0.99";
     for keep in ["first", "longest"] {
-        let err = nearprint(home.path(), &format!("{line} --keep {keep}"), b"").err;
+        let err = nearprint(home.path(), &format!("{line} --verbose --keep {keep}"), b"").err;
         assert!(err.contains("3 kept, 2 duplicates"), "{err}");
-        assert!(err.contains("1 documents kept that fingerprints alone would leave out"), "{err}");
+        assert!(err.contains("1 records kept although their fingerprints are near"), "{err}");
         assert!(err.contains("by similarity: 0.9 to 1.0: 2\n"), "{err}");
     }
 }
@@ -226,8 +232,8 @@ fn keys_in_the_summary_cannot_write_on_the_terminal() {
     let long = format!("\"{}\"", "d".repeat(60_000));
     let pages = PAGES.replace("\"a\"", "\"\\u001b[31m\\nred\\u202e\"").replace("\"d\"", &long);
     fs::write(home.path().join("in.jsonl"), pages).unwrap();
-    let err = nearprint(home.path(), "dedup in.jsonl -o out.jsonl --key-field id", b"").err;
-    assert!(err.contains(r#"largest groups: 3 of "\u{1b}[31m\nred\u{202e}", 2 of "ddd"#), "{err}");
+    let err = nearprint(home.path(), "dedup in.jsonl -o out.jsonl --key-field id --verbose", b"").err;
+    assert!(err.contains(r#"largest groups: 3 near "\u{1b}[31m\nred\u{202e}", 2 near "ddd"#), "{err}");
     assert!(!err.contains("together"), "kept documents of earlier runs are no part of these: {err}");
     assert!(err.len() < 1000, "long keys are cut");
 }

@@ -102,7 +102,7 @@ fn regression_an_earlier_job_given_again_changes_nothing() {
     let (files, stored) = ((read(at, "mon.out"), read(at, "tue.out")), rows(at, "seen.np"));
     assert_eq!((files.0.lines().count(), files.1.lines().count(), stored.len()), (20, 10, 30));
 
-    for (line, numbers) in [(monday, "40 documents, 20 kept"), (tuesday, "30 documents, 10 kept")] {
+    for (line, numbers) in [(monday, "40 records read: 20 kept"), (tuesday, "30 records read: 10 kept")] {
         let again = nearprint(at, line, b"");
         assert_eq!(again.code, 0, "{}", again.err);
         assert!(again.err.contains("already complete on 2"), "{}", again.err);
@@ -119,7 +119,7 @@ fn regression_an_earlier_job_given_again_changes_nothing() {
     assert!(!at.join("gone.tsv").exists());
 
     let again = nearprint(at, &format!("{monday} --restart"), b"");
-    assert!(again.code == 0 && again.err.contains("40 documents, 20 kept"), "{}", again.err);
+    assert!(again.code == 0 && again.err.contains("40 records read: 20 kept"), "{}", again.err);
     assert_eq!((read(at, "mon.out"), read(at, "tue.out")), files);
     // Another output would be empty: it is refused, and the earlier one is named.
     let other = monday.replace("mon.out", "other.out");

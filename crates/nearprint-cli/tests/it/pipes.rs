@@ -155,7 +155,7 @@ fn tables_have_names_where_they_are_wanted() {
         ("pairs seen.np --similarity 0.5", "a\tb\tdistance\tsimilarity"),
         ("pairs seen.np --ids --similarity 0.5", "id_a\tid_b\tdistance\tkey_a\tkey_b\tsimilarity"),
         ("clusters seen.np --similarity 0.5", "cluster\tfingerprint\tid\tkey\tsimilarity"),
-        ("query seen.np --text in.jsonl", "query\tdistance\tfingerprint\tid\tkey\tsimilarity"),
+        ("query seen.np in.jsonl", "query\tdistance\tfingerprint\tid\tkey\tsimilarity"),
     ] {
         let outcome = nearprint(at, &format!("{line} --header"), b"");
         assert!(outcome.out.starts_with(&format!("{names}\n")), "{}", outcome.out);

@@ -76,7 +76,7 @@ fn texts_that_a_program_writes_are_near_and_copies_are_equal_bytes() {
         assert!(out.contains("a.pdf"), "{command}: {out}");
     }
     said(at, &format!("dedup docs {pre} -o kept2 --db seen.np"));
-    let out = succeeds(at, &format!("query seen.np --text docs/b.pdf {pre}"), b"");
+    let out = succeeds(at, &format!("query seen.np docs/b.pdf {pre}"), b"");
     assert!(out.contains(".pdf"), "{out}");
     fs::write(at.join("evaluation.jsonl"), format!("{{\"text\": \"{}\"}}\n", words(500, 100))).unwrap();
     let command = format!("decontaminate docs --against evaluation.jsonl -o clean {pre}");

@@ -154,8 +154,8 @@ fn chains_connect_texts_through_others() {
     );
     let chained = format!("{}: t/a 1.00, t/b 0.81, t/c 0.66, t/d 0.66", window(10).len());
     assert_eq!(groups("--chains"), [chained]);
-    let confirmed = succeeds(at, "scan t --json --confirm jaccard:0.8 --chains -k 64", b"");
-    assert!(confirmed.starts_with("{\"count\":4,") && confirmed.lines().count() == 1, "{confirmed}");
+    let compared = succeeds(at, "scan t --json --similarity contained:0.8 --chains -k 64", b"");
+    assert!(compared.starts_with("{\"count\":4,") && compared.lines().count() == 1, "{compared}");
 }
 
 #[test]
@@ -187,31 +187,28 @@ fn what_is_no_text_is_left_out_and_counted() {
         3 * len
     );
     assert!(outcome.out.starts_with(&expected), "the file with one word more is the first: {}", outcome.out);
-    let counted =
-        "left out: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; 4 of 11 files compared\n";
+    let counted = "skipped: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens\nof these, 2 files in groups of copies\n";
     let not_counted = if links { "not counted: 2 links (./a/link, ./b/loop)\n" } else { "" };
     assert!(outcome.err.ends_with(&format!("{counted}{not_counted}")), "{}", outcome.err);
-    assert!(outcome.err.contains("11 files, 0.0 MB in "), "{}", outcome.err);
-    assert!(
-        outcome.err.contains(": 6 near-duplicates in 2 groups, 1 of them of exact copies; "),
-        "{}",
-        outcome.err
-    );
+    let verdict = "11 files read: 2 kept, 4 duplicates (2 copies, 2 near) in 2 groups, 5 skipped; ";
+    assert!(outcome.err.starts_with(verdict), "{}", outcome.err);
     let counts: serde_json::Value =
         serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
     for (name, count) in [
-        ("files", 11),
+        ("read", 11),
         ("compared_texts", 4),
         ("groups", 2),
-        ("exact_groups", 1),
-        ("grouped_files", 6),
-        ("spare_files", 4),
+        ("kept", 2),
+        ("duplicates", 4),
+        ("copies", 2),
+        ("near", 2),
+        ("skipped", 5),
         ("too_short", 2),
     ] {
         assert_eq!(counts[name], count, "{name}: {counts}");
     }
     assert_eq!(
-        (&counts["left_out_files"]["binary"], &counts["near"]),
+        (&counts["skipped_files"]["binary"], &counts["rule"]),
         (&2.into(), &"similarity 0.7 or more, exact".into())
     );
     fails(at, "scan short/1 --summary short/1", b"", 2, &["--summary short/1", "also an input"]);
@@ -240,8 +237,12 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
         let outcome = nearprint(at, "scan a b /proc/self/mem", b"");
         assert_eq!((outcome.code, &*outcome.out), (0, &*format!("2 copies\t{}\ta\n", text.len())));
         assert!(outcome.err.contains("warning: cannot read /proc/self/mem"), "{}", outcome.err);
-        assert!(outcome.err.contains("3 files, 0.0 MB"), "{}", outcome.err);
-        assert!(outcome.err.ends_with("left out: 1 unreadable; 2 of 3 files compared\n"), "{}", outcome.err);
+        assert!(
+            outcome.err.contains("3 files read: 1 kept, 1 duplicate (1 copy, 0 near)"),
+            "{}",
+            outcome.err
+        );
+        assert!(outcome.err.ends_with("skipped: 1 unreadable\n"), "{}", outcome.err);
     }
 }
 
@@ -280,11 +281,11 @@ fn texts_decide_where_they_are_asked() {
     }
     let all = succeeds(at, "scan . -k 64", b"");
     assert!(all.starts_with("3 files\t"));
-    let near = succeeds(at, "scan . -k 64 --confirm jaccard:0.9", b"");
+    let near = succeeds(at, "scan . -k 64 --similarity contained:0.9", b"");
     assert_eq!(near, all);
-    let equal = succeeds(at, "scan . -k 64 --confirm edit:0", b"");
+    let equal = succeeds(at, "scan . -k 64 --similarity edit:1", b"");
     assert_eq!(equal, format!("2 copies\t{}\ta.txt\n", text.len()));
-    fails(at, "scan . --confirm cosine:1", b"", 2, &["jaccard:X"]);
+    fails(at, "scan . --similarity cosine:1", b"", 2, &["contained:S"]);
 }
 
 /// Pairs below the limit of the recipe were none of the candidates.
@@ -301,7 +302,7 @@ fn regression_a_measure_of_texts_has_the_candidates_of_its_limit() {
     }
     let expected = succeeds(at, "scan d --similarity 0.6 --paths", b"");
     assert_eq!(expected.lines().count(), 60);
-    for options in ["--confirm jaccard:0.6", "--confirm jaccard:0.6 --similarity 0.9"] {
+    for options in ["--similarity jaccard:0.6", "--similarity contained:0.6"] {
         assert_eq!(succeeds(at, &format!("scan d {options} --paths"), b""), expected, "{options}");
     }
 }
@@ -329,7 +330,7 @@ fn files_are_left_out_by_their_names_and_by_gitignore() {
         |count: usize, first: &str| format!("{count} copies\t{}\t{first}\n", (count - 1) * text.len());
     let outcome = nearprint(at, "scan .", b"");
     assert_eq!(outcome.out, copies(2, "a/kept"));
-    assert!(outcome.err.contains("left out: 4 on the list of ignored names"), "{}", outcome.err);
+    assert!(outcome.err.contains("skipped: 4 on the list of ignored names"), "{}", outcome.err);
     assert_eq!(succeeds(at, "scan . --no-ignore", b""), copies(8, "a/kept"));
     let exclude = "scan . --no-ignore --exclude kept --exclude *.lock";
     assert_eq!(succeeds(at, exclude, b""), copies(4, "a/out/1"));
@@ -397,7 +398,7 @@ fn scan_and_dedup_see_the_same_files() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let others = mixed_folder(at);
-    let mut left_out = "left out: 1 Parquet, 1 unreadable; 5 of 7 files compared\n".to_string();
+    let mut left_out = "skipped: 1 Parquet, 1 unreadable\n".to_string();
     if !others.is_empty() {
         left_out += &format!("not counted: {}\n", others.join(", "));
     }
@@ -447,12 +448,12 @@ fn lists_hold_names_with_line_feeds_between_zero_bytes() {
     assert_eq!(fs::read(at.join("kept.nul")).unwrap(), b"d/a\0d/line\nfeed\0d/z\0");
     succeeds(
         at,
-        "dedup d -0 -o confirmed.nul --min-words 1000 --rejects short.nul --confirm jaccard:0.5",
+        "dedup d -0 -o compared.nul --min-words 1000 --rejects short.nul --similarity contained:0.5",
         b"",
     );
     assert_eq!(fs::read(at.join("short.nul")).unwrap(), b"d/a\0d/line\nfeed\0d/z\0");
-    succeeds(at, "dedup d -o confirmed.txt --confirm jaccard:0.5", b"");
-    assert_eq!(fs::read(at.join("confirmed.txt")).unwrap(), b"d/a\nd/z\n");
+    succeeds(at, "dedup d -o compared.txt --similarity contained:0.5", b"");
+    assert_eq!(fs::read(at.join("compared.txt")).unwrap(), b"d/a\nd/z\n");
 }
 
 /// A report in a scanned folder is written again and again, but takes no file of the folder.

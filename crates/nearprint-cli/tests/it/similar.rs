@@ -127,7 +127,7 @@ fn documents_are_looked_up_by_their_ids() {
         assert_eq!(rows[0], ["b", "100.00%"], "the most similar one first");
         rows.sort();
         assert_eq!(rows, [["a", &*near], ["b", "100.00%"], ["c", &near]]);
-        assert_eq!(found.err, "near: similarity 0.5 or more, exact\n");
+        assert_eq!(found.err, "1 query: 3 rows\nnear: similarity 0.5 or more, exact\n");
         let limited = succeeds(at, &format!("query seen.np --id {id} --top 2"), b"");
         assert_eq!(columns(&limited, &[4]).len(), 2);
         let bits = succeeds(at, &format!("query seen.np --id {id} -k 0"), b"");
@@ -176,8 +176,7 @@ fn texts_are_looked_up() {
     let at = home.path();
     store(at, "--similarity 0.9");
     let near = similarity("a", "b");
-    let by_file =
-        nearprint(at, "query seen.np --text in.jsonl --key-field id --similarity 0.5 --limit 2", b"");
+    let by_file = nearprint(at, "query seen.np in.jsonl --key-field id --similarity 0.5 --limit 2", b"");
     let expected = [
         ["a", "a", "100.00%"],
         ["a", "b", &near],
@@ -192,35 +191,55 @@ fn texts_are_looked_up() {
     assert!(["a", "c"].contains(&&*found[3][1]));
     found[3][1] = "a".into();
     assert_eq!(found, expected);
-    assert_eq!(by_file.err, "near: similarity 0.5 or more, exact\n");
+    assert_eq!(by_file.err, "4 queries: 7 rows\nnear: similarity 0.5 or more, exact\n");
+    let by_text = nearprint(at, &format!("query seen.np -t {}", text(0, 200).trim().replace(' ', "␣")), b"");
+    assert_eq!(columns(&by_text.out, &[4, 5]), [["a", "100.00%"]]);
+    let none = nearprint(at, "query seen.np -t nothing␣like␣it -t nor␣that", b"");
+    assert_eq!((&*none.out, none.code), ("", 0));
+    assert!(none.err.starts_with("2 queries: no near row\n"), "{}", none.err);
     let lines = format!("{}\n\n{}\n", text(0, 200), text(1000, 1150));
-    let found = succeeds(at, "query seen.np --text -", lines.as_bytes());
+    let found = succeeds(at, "query seen.np -", lines.as_bytes());
     assert_eq!(columns(&found, &[0, 4, 5]), [["-:1", "a", "100.00%"]]);
-    let found = succeeds(at, "query seen.np --text - --top 1 --format json", lines.as_bytes());
+    let found = succeeds(at, "query seen.np - --top 1 --format json", lines.as_bytes());
     let last = found.lines().last().unwrap();
     assert!(last.starts_with("{\"query\":\"-:3\",\"distance\":") && found.lines().count() == 2, "{found}");
     assert!(last.ends_with(",\"key\":\"d\",\"similarity\":0.7475}"), "{last}");
     let record = format!("{{\"text\":\"{}\"}}\n", text(0, 200));
-    assert_eq!(columns(&succeeds(at, "query seen.np --text -", record.as_bytes()), &[4]), [["a"]]);
+    assert_eq!(columns(&succeeds(at, "query seen.np -", record.as_bytes()), &[4]), [["a"]]);
     // Without evidence, or with a distance, fingerprints estimate.
-    let estimated = nearprint(at, "query seen.np --text in.jsonl -k 0", b"");
+    let estimated = nearprint(at, "query seen.np in.jsonl -k 0", b"");
     assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "100.00%"]));
-    assert_eq!(estimated.err, "");
+    assert_eq!(estimated.err, "4 queries: 4 rows\n");
     // Several databases are one: the most similar of all come first.
     let line = "dedup in.jsonl -o other --db other.np --key-field id --recipe hash=minhash:10x16,1";
     succeeds(at, &format!("{line} --store hashes"), b"");
-    let found = succeeds(at, "query other.np seen.np --text in.jsonl --key-field id --similarity 0.5", b"");
+    let found = succeeds(at, "query other.np seen.np in.jsonl --key-field id --similarity 0.5", b"");
     let found = columns(&found, &[0, 4]);
     let of_a: Vec<&str> = found.iter().filter(|row| row[0] == "a").map(|row| &*row[1]).collect();
     assert!(of_a.starts_with(&["a", "a"]) && of_a.contains(&"b"), "{of_a:?}");
     succeeds(at, "create narrow.np --recipe simhash --store keys", b"");
-    fails(at, "query seen.np narrow.np --text in.jsonl", b"", 2, &["narrow.np", "64"]);
+    fails(at, "query seen.np narrow.np in.jsonl", b"", 2, &["narrow.np", "64"]);
 
-    fails(at, "query seen.np --text in.jsonl -f 7", b"", 2, &["--text", "cannot be used with"]);
-    fails(at, "query seen.np out.jsonl --text in.jsonl", b"", 2, &["out.jsonl", "beside --text"]);
-    fails(at, "query seen.np --text in.jsonl --text-field body", b"", 5, &["in.jsonl:1", "body"]);
+    fails(at, "query seen.np in.jsonl -f 7", b"", 2, &["in.jsonl", "other queries are fingerprints"]);
+    fails(at, "query seen.np -t some␣text -f 7", b"", 2, &["--text", "cannot be used with"]);
+    fails(at, "query seen.np in.jsonl -t some␣text", b"", 2, &["in.jsonl", "beside --text"]);
+    // What `fingerprint` prints is no text.
+    let prints =
+        succeeds(at, "fingerprint in.jsonl --key-field id --recipe hash=minhash:10x16,1 --header", b"");
+    fs::write(at.join("prints"), &prints).unwrap();
+    for more in ["prints", "prints in.jsonl"] {
+        let outcome = nearprint(at, &format!("query seen.np {more}"), b"");
+        let is_mixed = more.contains("in.jsonl");
+        assert_eq!(outcome.code, if is_mixed { 2 } else { 0 }, "{more}: {}", outcome.err);
+        assert_eq!(outcome.out.lines().count(), if is_mixed { 0 } else { 4 }, "{more}");
+    }
+    assert_eq!(succeeds(at, "query seen.np -", prints.as_bytes()).lines().count(), 4);
+    fs::create_dir(at.join("texts")).unwrap();
+    fs::write(at.join("texts/of_a.txt"), text(0, 200)).unwrap();
+    assert_eq!(columns(&succeeds(at, "query seen.np texts", b""), &[4]), [["a"]]);
+    fails(at, "query seen.np in.jsonl --text-field body", b"", 5, &["in.jsonl:1", "body"]);
     succeeds(at, "build plain.np", b"7\n");
-    fails(at, "query plain.np --text in.jsonl", b"", 2, &["plain.np", "has no recipe"]);
+    fails(at, "query plain.np -t some␣text", b"", 2, &["plain.np", "has no recipe"]);
 }
 
 #[test]
@@ -240,7 +259,7 @@ fn rows_without_evidence_are_named() {
             outcome.err
         );
     }
-    let found = nearprint(at, "query seen.np --text in.jsonl --key-field id", b"");
+    let found = nearprint(at, "query seen.np in.jsonl --key-field id", b"");
     assert_eq!(columns(&found.out, &[0, 4]), ["a", "b", "c", "d"].map(|key| [key, key]));
     assert!(found.err.contains("warning: candidates passed over: 1; rows without features"), "{}", found.err);
 }

@@ -50,7 +50,7 @@ fn summaries_are_written() {
         .map(|page| format!("{{\"text\":\"{}\"}}\n", text.replace("word1", &format!("w{}", page / 2))))
         .collect();
     fs::write(at.join("pages.jsonl"), pages).unwrap();
-    let tuned = counts("tune pages.jsonl --shingles 3", b"");
+    let tuned = counts("tune pages.jsonl --try shingle=3", b"");
     assert_eq!(tuned["documents"], 40);
     assert!(tuned["options"].as_str().unwrap().contains("-k "), "{tuned}");
 

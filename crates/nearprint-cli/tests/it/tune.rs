@@ -58,7 +58,7 @@ fn pairs_and_groups_give_the_same_table() {
 fn one_line_is_recommended() {
     let home = home();
     let at = home.path();
-    let line = "tune pages.jsonl --group-field site --shingles 2,1 --goal recall:1 --recipe simhash";
+    let line = "tune pages.jsonl --group-field site --try shingle=2,1 --goal recall:1 --recipe simhash";
     let outcome = nearprint(at, line, b"");
     assert!(outcome.err.contains("5 documents, 2 of their 10 pairs"), "{}", outcome.err);
     let best = rows(&outcome.out).into_iter().filter(|row| row[3] == 1.0 && row[2] == 1.0);
@@ -78,10 +78,11 @@ fn one_line_is_recommended() {
     assert_eq!(recommended[0]["hits"], 2);
     assert_eq!(recommended[0]["precision_high"], 1.0);
     assert!(recommended[0]["precision_low"].as_f64().unwrap() < 0.5, "two pairs are not certain");
-    assert_eq!(recommended[0]["confirm"], serde_json::Value::Null);
+    assert_eq!(recommended[0]["texts"], serde_json::Value::Null);
     assert_eq!(recommended[0]["recipe"], format!("--shingle {} --recipe simhash", best[0]));
 
-    let never = nearprint(at, "tune pages.jsonl --group-field site --confirm edit:0 --goal recall:1", b"");
+    let never =
+        nearprint(at, "tune pages.jsonl --group-field site --try similarity=edit:1 --goal recall:1", b"");
     assert!(
         never.err.contains("nothing reaches the goal; nearest: --shingle 1 -k 0 --recipe simhash"),
         "{}",
@@ -101,7 +102,7 @@ fn labels_choose_the_limit_of_exact_decisions() {
         [("0", "2"), ("0", "8"), ("2", "8")].map(|(a, b)| format!("{base}-{a}\t{base}-{b}\n"))
     });
     fs::write(at.join("same.tsv"), pairs.collect::<String>()).unwrap();
-    let line = "tune in.jsonl --key-field key --pairs same.tsv --shingles 2,3 --summary s.json";
+    let line = "tune in.jsonl --key-field key --pairs same.tsv --try shingle=2,3 --summary s.json";
     let outcome = nearprint(at, line, b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let words = "recommended: nearprint dedup --shingle 2 --similarity 0.65 --recipe minhash (precision 1.0000, \
@@ -131,8 +132,8 @@ fn labels_choose_the_limit_of_exact_decisions() {
     let words = "labels may be incomplete: 1 pairs without one have a similarity of 0.9 or more, such as the documents \
                  at in.jsonl:1 and in.jsonl:2";
     assert!(outcome.err.contains(words), "{words}: {}", outcome.err);
-    // Recipes and confirmations of other decisions have no such limit.
-    for options in ["--recipe simhash", "--confirm none"] {
+    // Recipes and similarities of texts, which decide otherwise, have no such limit.
+    for options in ["--recipe simhash", "--try similarity=none"] {
         let outcome = nearprint(at, &format!("{line} {options}"), b"");
         assert!(!outcome.err.contains("nearprint dedup"), "{}", outcome.err);
     }
@@ -143,18 +144,19 @@ fn regression_a_definition_is_not_recommended() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), versions()).unwrap();
-    let outcome = nearprint(at, "tune in.jsonl --shingles 3", b"");
-    assert!(outcome.out.contains("jaccard:0.7"), "it is in the table");
-    assert!(!outcome.err.contains("jaccard:0.7"), "{}", outcome.err);
+    let outcome = nearprint(at, "tune in.jsonl --try shingle=3", b"");
+    let compares_texts = |line: &str| line.split('\t').nth(12) == Some("0.7");
+    assert!(outcome.out.lines().any(compares_texts), "it is in the table");
+    assert!(!outcome.err.contains(" --similarity 0.7 ("), "{}", outcome.err);
     let words = "nearprint dedup --similarity 0.7 finds these pairs by definition; fingerprints alone:";
     assert!(outcome.err.contains(words), "{}", outcome.err);
 }
 
 #[test]
-fn texts_confirm() {
+fn texts_are_compared() {
     let home = home();
-    let line = "tune pages.jsonl --group-field site --shingles 1 --recipe simhash --confirm";
-    let last = |measure: &str| rows(&succeeds(home.path(), &format!("{line} {measure}"), b"")).pop().unwrap();
+    let line = "tune pages.jsonl --group-field site --try shingle=1 --recipe simhash --try similarity=";
+    let last = |measure: &str| rows(&succeeds(home.path(), &format!("{line}{measure}"), b"")).pop().unwrap();
     assert_eq!(last("jaccard:1")[5..], [1.0, 1.0]);
     assert_eq!(last("jaccard:0.4")[5..], [2.0, 2.0]);
 }
@@ -162,21 +164,21 @@ fn texts_confirm() {
 #[test]
 fn curves_are_drawn() {
     let home = home();
-    succeeds(home.path(), "tune pages.jsonl --group-field site --shingles 1,3 --plot curves.svg", b"");
-    let svg = fs::read_to_string(home.path().join("curves.svg")).unwrap();
-    assert!(svg.starts_with("<svg") && svg.contains("shingle 3") && !svg.contains("shingle 2"), "{svg}");
+    succeeds(home.path(), "tune pages.jsonl --group-field site --try shingle=1,3 --report curves.html", b"");
+    let svg = svg_of(home.path(), "curves.html");
+    assert!(svg.contains("shingle 3") && !svg.contains("shingle 2"), "{svg}");
     for words in ["MinHash", "Simhash", "simhash, shingle 1", "recommended: k = ", "recommended: --shingle"] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
-    let line = "tune pages.jsonl --group-field site --recipe notebook --shingles 1,2 --confirm edit:0.3 --plot one.svg";
+    let line = "tune pages.jsonl --group-field site --recipe notebook --try shingle=1,2 --try similarity=edit:0.7 --report one.html";
     succeeds(home.path(), line, b"");
-    let svg = fs::read_to_string(home.path().join("one.svg")).unwrap();
+    let svg = svg_of(home.path(), "one.html");
     assert!(!svg.contains("MinHash"), "a panel without curves: {svg}");
-    for words in ["notebook, shingle 1, edit:0.3", "notebook, shingle 2, edit:0.3"] {
+    for words in ["notebook, shingle 1, edit:0.7", "notebook, shingle 2, edit:0.7"] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
-    fails(home.path(), "tune pages.jsonl --group-field site --plot none/x.svg", b"", 1, &["none/x.svg"]);
-    let outcome = nearprint(home.path(), "tune pages.jsonl --group-field site --plot .", b"");
+    fails(home.path(), "tune pages.jsonl --group-field site --report none/x.html", b"", 1, &["none/x.html"]);
+    let outcome = nearprint(home.path(), "tune pages.jsonl --group-field site --report .", b"");
     assert_eq!((outcome.code, &*outcome.out), (1, ""), "a folder is refused before all work");
 }
 
@@ -186,10 +188,10 @@ fn recipes_say_which_shingles_there_can_be() {
     let at = home.path();
     let line = "tune pages.jsonl --group-field site --recipe chinese";
     assert_eq!(succeeds(at, line, b"").lines().count(), 33);
-    fails(at, &format!("{line} --shingles 2"), b"", 2, &["shingle=1"]);
+    fails(at, &format!("{line} --try shingle=2"), b"", 2, &["shingle=1"]);
     fails(at, "tune pages.jsonl --group-field site --width 512", b"", 2, &["256"]);
     assert_eq!(
-        succeeds(at, "tune pages.jsonl --group-field site --width 128 --shingles 3", b"").lines().count(),
+        succeeds(at, "tune pages.jsonl --group-field site --width 128 --try shingle=3", b"").lines().count(),
         65
     );
 }
@@ -250,12 +252,12 @@ fn simhashes_know_versions_of_a_page() {
     });
     fs::write(home.path().join("pages.jsonl"), lines.collect::<String>()).unwrap();
     let at_12 = |options: &str| {
-        let line = format!("tune pages.jsonl --group-field group --shingles 3 --recipe simhash {options}");
+        let line = format!("tune pages.jsonl --group-field group --try shingle=3 --recipe simhash {options}");
         let row = rows(&succeeds(home.path(), &line, b"")).swap_remove(12);
         row[2].min(row[3])
     };
     assert!(at_12("") >= 0.85, "without looking at texts");
-    assert!(at_12("--confirm jaccard:0.6") >= 0.9, "confirmed");
+    assert!(at_12("--try similarity=jaccard:0.6") >= 0.9, "confirmed");
 }
 
 /// Texts of 40 words: a base and versions with other words at the end, whose similarities are known.
@@ -282,20 +284,20 @@ fn without_labels_the_exact_similarity_decides() {
     fs::write(at.join("in.jsonl"), versions()).unwrap();
     // Of 38 shingles each, versions share 36, 30 or 18: similarities of 0.9, 0.65 and 0.31.
     for (similarity, positives) in [("0.31", 180), ("0.5", 90), ("0.8", 30)] {
-        let line = format!("tune in.jsonl --recipe simhash --shingles 3 --similarity {similarity}");
+        let line = format!("tune in.jsonl --recipe simhash --try shingle=3 --similarity {similarity}");
         let outcome = nearprint(at, &line, b"");
         let words = format!(
             "120 documents, {positives} of their 7140 pairs with a similarity of {similarity} or more"
         );
         assert!(outcome.err.contains(&words), "{words}: {}", outcome.err);
-        let confirmed = succeeds(at, &format!("{line} --confirm jaccard:{similarity}"), b"");
+        let confirmed = succeeds(at, &format!("{line} --try similarity=jaccard:{similarity}"), b"");
         let last = rows(&confirmed).pop().unwrap();
         assert_eq!(last[2..], [1.0, 1.0, 1.0, f64::from(positives), f64::from(positives)]);
     }
-    let outcome = nearprint(at, "tune in.jsonl --recipe minhash --shingles 3 --sample 30", b"");
+    let outcome = nearprint(at, "tune in.jsonl --recipe minhash --try shingle=3 --sample 30", b"");
     assert!(outcome.err.contains("120 documents, 30 of them compared with all others"), "{}", outcome.err);
     assert!(outcome.err.contains(" of 3135 pairs with a similarity of 0.7 or more"), "{}", outcome.err);
-    let again = nearprint(at, "tune in.jsonl --recipe minhash --shingles 3 --sample 30 --threads 1", b"");
+    let again = nearprint(at, "tune in.jsonl --recipe minhash --try shingle=3 --sample 30 --threads 1", b"");
     assert_eq!(without_time(&outcome.out), without_time(&again.out), "the same sample each time");
     fails(
         at,
@@ -311,9 +313,13 @@ fn the_recommended_options_are_those_of_dedup() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), versions()).unwrap();
-    for options in ["", "--confirm none", "--bands 8x16,3 --confirm jaccard:0.4", "--recipe cjk --width 128"]
-    {
-        let outcome = nearprint(at, &format!("tune in.jsonl --shingles 2,3 {options}"), b"");
+    for options in [
+        "",
+        "--try similarity=none",
+        "--try bands=8x16,3 --try similarity=contained:0.4",
+        "--recipe cjk --width 128",
+    ] {
+        let outcome = nearprint(at, &format!("tune in.jsonl --try shingle=2,3 {options}"), b"");
         assert_eq!(outcome.code, 0, "{}", outcome.err);
         let pasted = outcome.err.lines().find_map(|line| line.split_once("recommended: ")).unwrap().1;
         let (pasted, rest) = pasted.split_once(" (precision ").unwrap();
@@ -347,45 +353,48 @@ fn what_is_tried_can_be_chosen() {
         recipes.dedup();
         recipes
     };
-    assert_eq!(recipes("").len(), 2 * (5 + 5 * 6));
+    // Features decide about the similarity of MinHash, at any k.
+    assert_eq!(recipes("").len(), 2 * 5 + 5 * 6);
     assert_eq!(
-        recipes("--shingles 2 --bands 6x16,2 --bands 8x16,3"),
+        recipes("--try shingle=2 --try bands=6x16,2 --try bands=8x16,3"),
         [
             "--shingle 2 --recipe simhash -",
-            "--shingle 2 --recipe simhash jaccard:0.7",
+            "--shingle 2 --recipe simhash 0.7",
             "--shingle 2 --recipe 'minhash hash=minhash:6x16,2' -",
-            "--shingle 2 --recipe 'minhash hash=minhash:6x16,2' jaccard:0.7",
             "--shingle 2 --recipe 'minhash hash=minhash:8x16,3' -",
-            "--shingle 2 --recipe 'minhash hash=minhash:8x16,3' jaccard:0.7",
         ]
     );
     assert_eq!(
-        recipes("--shingles 2 --recipe notebook --confirm edit:0.2,none,jaccard:0.3,none"),
+        recipes(
+            "--try shingle=2 --recipe notebook --try similarity=edit:0.8 --try similarity=none --try similarity=jaccard:0.3 --try similarity=none"
+        ),
         [
             "--shingle 2 --recipe notebook -",
-            "--shingle 2 --recipe notebook edit:0.2",
-            "--shingle 2 --recipe notebook jaccard:0.3",
+            "--shingle 2 --recipe notebook edit:0.8",
+            "--shingle 2 --recipe notebook 0.3",
         ]
     );
-    assert_eq!(recipes("--recipe minhash --shingles 3"), ["--shingle 3 --recipe minhash -"]);
+    assert_eq!(recipes("--recipe minhash --try shingle=3"), ["--shingle 3 --recipe minhash -"]);
     assert_eq!(
-        recipes("--similarity 0.7 --shingles 3 --bands 4x16,2").pop().unwrap().rsplit_once(' ').unwrap().1,
-        "jaccard:0.7"
+        recipes("--similarity 0.8 --try shingle=3 --try bands=4x16,2")[1],
+        "--shingle 3 --recipe simhash 0.8"
     );
 
     let line = "tune pages.jsonl --group-field site";
     for (options, words) in [
-        ("--bands 6x16", "hash"),
-        ("--bands 60x16,2", "bands"),
-        ("--bands 6x16,2 --recipe simhash", "--bands needs a MinHash recipe"),
-        ("--confirm cosine:1", "jaccard:X"),
-        ("--confirm none,", "jaccard:X"),
+        ("--try bands=6x16", "hash"),
+        ("--try bands=60x16,2", "bands"),
+        ("--try bands=6x16,2 --recipe simhash", "--try bands= needs a MinHash recipe"),
+        ("--try similarity=cosine:1", "contained:S"),
+        ("--try similarity=none --try similarity=", "contained:S"),
+        ("--try width=64", "shingle="),
+        ("--try shingle=3-1", "shingle=1-5"),
         ("--similarity 0", "above 0"),
         ("--similarity 1.5", "above 0"),
-        ("--similarity 0.5 --confirm none", "--similarity: has no effect"),
+        ("--similarity 0.5 --try similarity=none", "--similarity: has no effect"),
         ("--similarity 0.5 --recipe simhash", "--similarity: has no effect"),
         ("--sample 0", "--sample"),
-        ("--shingles 0", "shingle"),
+        ("--try shingle=0", "shingle"),
     ] {
         fails(at, &format!("{line} {options}"), b"", 2, &[words]);
     }
@@ -395,7 +404,7 @@ fn what_is_tried_can_be_chosen() {
 fn similarities_stand_for_their_k() {
     let home = home();
     // Others than the bands of the similarity, so that they do not follow it.
-    let line = "tune pages.jsonl --group-field site --recipe minhash --bands 8x16,2 --shingles 3";
+    let line = "tune pages.jsonl --group-field site --recipe minhash --try bands=8x16,2 --try shingle=3";
     let table = succeeds(home.path(), line, b"");
     let similarity = |k: usize| table.lines().nth(k).unwrap().split('\t').nth(11).unwrap().to_string();
     assert_eq!([0, 28, 57, 58].map(similarity), ["1", "0.5", "0", "-"]);
@@ -427,25 +436,33 @@ fn borders_of_what_was_tried_are_warned_of() {
         outcome.err.lines().filter(of_border).map(String::from).collect::<Vec<_>>()
     };
     // Recall grows with shorter shingles, and there is none shorter than 1.
-    let shorter = warnings("--recipe simhash --shingles 2,4 --goal recall:1");
+    let shorter = warnings("--recipe simhash --try shingle=2,4 --goal recall:1");
     assert!(shorter.iter().any(|line| line.contains("--shingle 2 is the smallest")), "{shorter:?}");
-    for quiet in
-        ["--recipe simhash --shingles 1,4 --goal recall:1", "--recipe simhash --shingles 2 --goal recall:1"]
-    {
+    for quiet in [
+        "--recipe simhash --try shingle=1,4 --goal recall:1",
+        "--recipe simhash --try shingle=2 --goal recall:1",
+    ] {
         assert!(!warnings(quiet).iter().any(|line| line.contains("--shingle")), "{quiet}");
     }
-    let one_split = "--recipe minhash --shingles 3 --similarity 0.3 --bands 6x16,1";
+    let one_split = "--recipe minhash --try shingle=3 --similarity 0.3 --try bands=6x16,1";
     assert!(!warnings(one_split).iter().any(|line| line.contains("hash=")), "nothing else was tried");
     let bands = warnings(
-        "--recipe minhash --shingles 3 --similarity 0.3 --bands 6x16,1 --bands 4x16,4 --goal recall:1",
+        "--recipe minhash --try shingle=3 --similarity 0.3 --try bands=6x16,1 --try bands=4x16,4 --goal recall:1",
     );
     assert!(bands.iter().any(|line| line.contains("hash=minhash:6x16,1 finds pairs from")), "{bands:?}");
     // Of 300 documents with two texts, 22,350 pairs are equal: more than are confirmed beyond k = 0.
     let line = |at| format!("{{\"g\":\"all\",\"text\":\"one two three four {}\"}}\n", at % 2);
     fs::write(at.join("in.jsonl"), (0..300).map(line).collect::<String>()).unwrap();
-    let line = "tune in.jsonl --group-field g --recipe simhash --shingles 1 --confirm jaccard:0.1";
+    let line = "tune in.jsonl --group-field g --recipe simhash --try shingle=1 --try similarity=jaccard:0.1";
     let outcome = nearprint(at, line, b"");
     assert!(outcome.err.contains("tried: k = 0 is the largest"), "{}", outcome.err);
-    assert!(outcome.err.contains("1 of the 1 curves with --confirm end at k = 0"), "{}", outcome.err);
+    assert!(outcome.err.contains("1 of the 1 curves that compare texts end at k = 0"), "{}", outcome.err);
     assert_eq!(outcome.out.lines().count(), 1);
+}
+
+/// The picture of a report.
+fn svg_of(at: &Path, report: &str) -> String {
+    let html = fs::read_to_string(at.join(report)).unwrap();
+    let (_, svg) = html.split_once("<svg").unwrap();
+    svg.split_once("</svg>").unwrap().0.into()
 }

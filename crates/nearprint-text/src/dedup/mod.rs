@@ -22,13 +22,13 @@ mod values;
 
 pub use crate::time::UtcTime;
 pub use decide::{
-    Confirm, Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, KeptFingerprints,
-    ParseConfirmError, recipe_in, recipe_of, stored_text, with_texts_to_store,
+    Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, KeptFingerprints,
+    ParseSimilarityError, Similarity, recipe_in, recipe_of, stored_text, with_texts_to_store,
 };
 pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
 pub use job::{
-    Added, Crowding, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, Group, Shards,
-    UnitCounts,
+    Added, Crowding, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, Group, Outcome,
+    Shards, UnitCounts,
 };
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use unit::{TrimRules, Unit};

@@ -69,12 +69,10 @@ pub(crate) fn within<T: FromStr<Err: Display> + PartialOrd>(
 }
 
 /// A share from 0 to 1, or a percentage.
-pub(crate) fn share(values: Values<'_>) -> Result<f64, String> {
-    let text = text(values)?;
+pub(crate) fn share_of(text: &str) -> Option<f64> {
     let share = match text.strip_suffix('%') {
         Some(percents) => percents.parse().map(|percents: f64| percents / 100.0),
         None => text.parse(),
     };
-    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("{text}: 0 to 1 is wanted"))
+    share.ok().filter(|share| (0.0..=1.0).contains(share))
 }

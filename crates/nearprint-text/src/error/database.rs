@@ -16,7 +16,7 @@ pub enum DatabaseProblem {
         /// The database.
         path: PathBuf,
     },
-    /// It was created without texts, which confirmation compares.
+    /// It was created without texts, which the similarity compares.
     NoTexts {
         /// The database.
         path: PathBuf,
@@ -91,7 +91,7 @@ impl fmt::Display for DatabaseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
-            Self::NoTexts { path } => write!(f, "{}: keeps no texts to confirm with", path.display()),
+            Self::NoTexts { path } => write!(f, "{}: keeps no texts to compare", path.display()),
             Self::NoFeatures { path } => {
                 write!(f, "{}: keeps no features of texts to compare", path.display())
             }

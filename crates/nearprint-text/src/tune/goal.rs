@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::point::Point;
-use crate::dedup::Confirm;
+use crate::dedup::Similarity;
 use crate::recipe::Recipe;
 
 /// The points of one recipe.
@@ -15,7 +15,7 @@ pub struct Curve {
     /// How texts become fingerprints.
     pub recipe: Recipe,
     /// What confirms a pair, if anything does.
-    pub confirm: Option<Confirm>,
+    pub confirm: Option<Similarity>,
     /// A point for each k, from 0 on.
     pub points: Vec<Point>,
 }
@@ -23,7 +23,7 @@ pub struct Curve {
 impl Curve {
     /// The points of a recipe, in ascending order of k from 0 on.
     #[must_use]
-    pub fn new(recipe: Recipe, confirm: Option<Confirm>, points: Vec<Point>) -> Self {
+    pub fn new(recipe: Recipe, confirm: Option<Similarity>, points: Vec<Point>) -> Self {
         Self { recipe, confirm, points }
     }
 
@@ -198,7 +198,7 @@ mod tests {
             Some((1, 9))
         );
         assert_eq!(choose(&[curve("simhash", Vec::new())]), None);
-        let confirmed = Curve { confirm: Some(Confirm::Edit(0.1)), ..curve("simhash", at(3)) };
+        let confirmed = Curve { confirm: Some(Similarity::Edit(0.1)), ..curve("simhash", at(3)) };
         assert_eq!(choose(&[confirmed, curve("simhash", at(3))]), Some((1, 3)));
     }
 

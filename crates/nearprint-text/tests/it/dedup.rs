@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema, SharedWriter, Width};
-use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, recipe_of};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, FileJob, Keep, Similarity, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
 use proptest::prelude::*;
@@ -241,13 +241,13 @@ fn a_known_document_may_be_nearer_to_another_one() {
 }
 
 #[test]
-fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
+fn short_documents_and_dissimilar_ones_are_no_duplicates() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("texts.np");
     let schema = RECIPE.parse::<Recipe>().unwrap().schema();
     Database::<u64>::create(&path, &schema.k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
     let mut options = options(64);
-    options.confirm = Some(Confirm::Jaccard(0.9));
+    options.similarity = Some(Similarity::Jaccard(0.9));
     options.min_words = 2;
     let durable = Deduplicator::open(&path, options.clone()).unwrap();
     for mut dedup in [Deduplicator::temporary(options).unwrap(), durable] {
@@ -287,9 +287,9 @@ fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
     }
 
     drop(Deduplicator::open(at("keys.np"), options(5)).unwrap());
-    let mut confirming = options(3);
-    confirming.confirm = Some(Confirm::Edit(0.1));
-    assert!(matches!(refused(&at("keys.np"), confirming), DatabaseProblem::NoTexts { .. }));
+    let mut comparing = options(3);
+    comparing.similarity = Some(Similarity::Edit(0.9));
+    assert!(matches!(refused(&at("keys.np"), comparing), DatabaseProblem::NoTexts { .. }));
     let mut other = DedupOptions::new("cjk".parse().unwrap());
     let dedup = Deduplicator::open(at("keys.np"), other.clone()).unwrap();
     assert_eq!((dedup.k(), dedup.recipe().to_string()), (5, RECIPE.parse::<Recipe>().unwrap().to_string()));
@@ -326,9 +326,9 @@ fn regression_a_database_of_hashes_stays_one_without_its_checkpoint() {
     writer.set_checkpoint(b"of another application").unwrap();
     writer.set_checkpoint(b"").unwrap();
     writer.close().unwrap();
-    let mut confirming = options(3);
-    confirming.confirm = Some(Confirm::Edit(0.1));
-    assert!(matches!(refused(&path, confirming), DatabaseProblem::NoTexts { .. }));
+    let mut comparing = options(3);
+    comparing.similarity = Some(Similarity::Edit(0.9));
+    assert!(matches!(refused(&path, comparing), DatabaseProblem::NoTexts { .. }));
     let mut dedup = Deduplicator::open(&path, options(3)).unwrap();
     assert_eq!(dedup.decide("b", "five six seven eight").unwrap(), Decision::Kept);
     dedup.finish().unwrap();
@@ -619,7 +619,7 @@ fn options_of_a_job_are_set_and_checked_by_name() {
         (&[("shards", "0")], "shards"),
         (&[("k", "-1")], "k"),
         (&[("k", "3"), ("similarity", "70%")], "k and similarity"),
-        (&[("recipe", "simhash"), ("similarity", "0.7")], "similarity"),
+        (&[("similarity", "cosine:0.7")], "similarity"),
         (&[("by", "line")], "by"),
     ] {
         let error = run("refused", options).unwrap_err();

@@ -181,7 +181,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     assert_eq!(Deduplicator::open(&path, options.clone()).unwrap().k(), 12);
     for (evidence, message) in [
         (Evidence::Features, "keeps no features of texts to compare"),
-        (Evidence::Texts, "keeps no texts to confirm with"),
+        (Evidence::Texts, "keeps no texts to compare"),
     ] {
         options.evidence = Some(evidence);
         let error = Deduplicator::open(&path, options.clone()).err().unwrap();
@@ -234,7 +234,7 @@ fn a_part_of_a_kept_text_is_contained_in_it() {
     let (whole, half, other) = (text(0..100), text(0..60), text(55..155));
     for (texts, kept) in [([&whole, &half, &other], vec![0, 2]), ([&half, &whole, &other], vec![0, 1, 2])] {
         let mut options = DedupOptions::new("minhash hash=minhash:10x16,1".parse().unwrap());
-        options.confirm = Some("contained:0.8".parse().unwrap());
+        options.similarity = Some("contained:0.8".parse().unwrap());
         let mut dedup = Deduplicator::temporary(options).unwrap();
         let decisions: Vec<Decision> =
             (0..3).map(|at| dedup.decide(&at.to_string(), texts[at]).unwrap()).collect();

@@ -5,7 +5,9 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use nearprint::{Database, KeyStorage};
-use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, DocumentCounts, FileJob, Keep};
+use nearprint_text::dedup::{
+    Decision, DedupOptions, Deduplicator, DocumentCounts, FileJob, Keep, Similarity,
+};
 use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Recipe;
 use proptest::prelude::*;
@@ -33,14 +35,14 @@ fn regression_texts_without_features_are_near_only_copies() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("seen.np");
         for round in 0..2 {
-            for confirm in [None, Some(Confirm::Jaccard(0.9)), Some(Confirm::Edit(0.0))] {
+            for similarity in [None, Some(Similarity::Contained(0.9)), Some(Similarity::Edit(1.0))] {
                 let mut options = options(recipe);
-                options.confirm = confirm;
+                options.similarity = similarity;
                 let mut dedup = Deduplicator::temporary(options).unwrap();
                 let decided = [a, b, a, "", "", b].map(|text| dedup.decide("key", text).unwrap());
                 let [kept, copy] = [Decision::Kept, copy_of("key")];
                 let expected = [&kept, &kept, &copy, &kept, &kept, &copy];
-                assert_eq!(decided.each_ref(), expected, "{recipe} {confirm:?}");
+                assert_eq!(decided.each_ref(), expected, "{recipe} {similarity:?}");
             }
             let mut dedup = Deduplicator::open(&path, options(recipe)).unwrap();
             let decided = [("a", a), ("b", b), ("c", a)].map(|(key, text)| dedup.decide(key, text).unwrap());
@@ -113,8 +115,8 @@ fn regression_texts_without_words_have_nothing_in_common() {
     // Marks are tokens of this recipe, and words of no measure.
     let mut options = options("simhash tokens=whitespace shingle=1");
     options.k = Some(64);
-    for confirm in [Confirm::Jaccard(0.0), Confirm::Edit(1.0)] {
-        options.confirm = Some(confirm);
+    for similarity in [Similarity::Jaccard(0.0), Similarity::Edit(0.0)] {
+        options.similarity = Some(similarity);
         let mut dedup = Deduplicator::temporary(options.clone()).unwrap();
         let decided = ["...", "!!!", "..."].map(|text| dedup.decide("key", text).unwrap());
         assert_eq!(decided, [Decision::Kept, Decision::Kept, copy_of("key")]);
@@ -152,13 +154,13 @@ fn regression_texts_without_features_are_counted_in_every_order() {
         (Keep::Longest, "4\t1\t0\t1.0000\t1\ttrue\n7\t6\t0\t1.0000\t6\ttrue\n"),
         (Keep::Max("n".into()), "1\t4\t0\t1.0000\t4\ttrue\n7\t6\t0\t1.0000\t6\ttrue\n"),
     ] {
-        for confirm in [None, Some(Confirm::Jaccard(0.5))] {
+        for similarity in [None, Some(Similarity::Jaccard(0.5))] {
             let (counts, out, duplicates) = run(LINES, |job| {
                 job.keep = Some(keep.clone());
-                job.dedup.confirm = confirm;
+                job.dedup.similarity = similarity;
                 job.added.fingerprint = Some("print".into());
             });
-            assert_eq!(duplicates, gone, "{keep:?} {confirm:?}");
+            assert_eq!(duplicates, gone, "{keep:?} {similarity:?}");
             let DocumentCounts { kept, copies, empty, featureless, unconfirmed, .. } = counts;
             assert_eq!((kept, copies, empty, featureless, unconfirmed), (5, 2, 2, 3, 0), "{keep:?}");
             // The recipe's own fingerprint is written.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::report::{DedupReport, check_beside_outputs};
 use super::{summary, trimmed};
 use crate::args::{
-    DocumentArgs, GivenArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, SummaryArgs, WriterArgs,
+    DocumentArgs, DocumentNearArgs, GivenArgs, GlobalArgs, RecipeArgs, ReportArgs, SummaryArgs, WriterArgs,
 };
 use crate::input::refused::{refuse_databases, refuse_inside_database};
 use crate::terminal::failure::Failure;
@@ -15,12 +15,12 @@ use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
 use nearprint::Options;
-use nearprint_text::dedup::{Confirm, DocumentCounts, Evidence, FileJob, FileReport};
+use nearprint_text::dedup::{DocumentCounts, Evidence, FileJob, FileReport};
 use nearprint_text::documents::{Missing, Nested};
 use nearprint_text::{Error, Result};
 
 /// Where output goes that nobody wants.
-const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+pub(super) const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 #[derive(Debug, clap::Args)]
 pub(in crate::commands) struct JobArgs {
@@ -37,7 +37,7 @@ pub(in crate::commands) struct JobArgs {
     #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
     shards: Option<u32>,
     #[command(flatten, next_help_heading = "Duplicate options")]
-    near: NearArgs,
+    near: DocumentNearArgs,
     /// The database of all that was kept so far; created if it does not exist
     #[arg(id = "database", long = "db", value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
@@ -45,18 +45,11 @@ pub(in crate::commands) struct JobArgs {
     report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]
     summary: SummaryArgs,
-    /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
-    /// or edit:X (at most X of the characters changed; texts of more than 1,048,576 characters are bad
-    /// records). An existing --db must store texts (`create
-    /// --store texts`); a new one does
-    #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
-    confirm: Option<Confirm>,
     /// Store this with the key of each kept document. It decides about documents with near fingerprints: features (the
-    /// exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, also for a later --confirm),
+    /// exact similarity of their sets of shingles; some 2 bytes a word), texts (the same; contained:S and edit:S need them),
     /// hashes of texts (fingerprints estimate the similarity, and copies are known) or keys (copies are not known)
     /// [default: what --db stores, else features for MinHash]
-    #[arg(long, value_name = "WHAT", conflicts_with = "k", help_heading = "Duplicate options")]
+    #[arg(long, value_name = "WHAT", help_heading = "Duplicate options")]
     store: Option<Evidence>,
     /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): error makes
     /// them bad records, keep writes them as documents that nothing is near, skip sets them aside
@@ -178,14 +171,13 @@ impl JobArgs {
 fn note_outcome(global: GlobalArgs, job: &FileJob, done: &FileReport, started: Instant) {
     match (done.completed, job.trim) {
         (Some(completed), _) => {
-            let DocumentCounts { records, kept, .. } = done.counts;
             global.note(format_args!(
-                "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay \
-                 as they are"
+                "already complete on {completed}: {}; its outputs and the database stay as they are",
+                done.outcome(job.trim.is_some()).verdict("record")
             ));
         }
         (None, Some(rules)) => trimmed::summarize(global, job, rules, done),
-        (None, None) => summary::summarize(global, done, started),
+        (None, None) => summary::summarize(global, job, done, started),
     }
 }
 

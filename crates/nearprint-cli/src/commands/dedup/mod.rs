@@ -31,7 +31,7 @@ pub use report::DedupReport;
 /// whose files all are JSON lines, or all CSV, TSV or Parquet, is read as their records.
 ///
 /// The summary counts exact copies (the same words in the same order) apart from other
-/// near-duplicates, and all of them by similarity: the exact one, or with --confirm the similarity of the texts.
+/// near-duplicates, and all of them by similarity: the exact one, that of features or of texts.
 /// With -k, simhash or --store hashes, fingerprints estimate it: Jaccard's for MinHash, the cosine
 /// for simhash.
 #[derive(Debug, clap::Args)]

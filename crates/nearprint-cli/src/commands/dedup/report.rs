@@ -11,6 +11,7 @@ use super::summary::{nearness, recurring};
 use super::trimmed::{removed, shares_left};
 use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
+use crate::terminal::plural;
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
@@ -98,10 +99,11 @@ impl DedupReport {
 
     fn head(&self, done: &FileReport, sizes: &Sizes, num_shown: usize) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
-        let DocumentCounts { records, kept, duplicates, copies, by_similarity, units, .. } = done.counts;
+        let DocumentCounts { records: read, kept, duplicates, copies, by_similarity, units, .. } =
+            done.counts;
         let inputs: Vec<String> =
             self.inputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        let copies = if done.counts_copies { format!("; {copies} are exact copies") } else { String::new() };
+        let copies = if done.counts_copies { format!(", {copies} of them copies") } else { String::new() };
         let num_groups = sizes.groups.len();
         let shown = match num_groups - num_shown {
             0 => String::new(),
@@ -109,10 +111,11 @@ impl DedupReport {
         };
         let mut facts = vec![
             fact("Inputs", inputs.join(", ")),
-            fact("Documents", format!("{records}, {kept} of them kept")),
+            fact("Read", plural(read, "record")),
+            fact("Kept", kept.to_string()),
         ];
         match self.trim {
-            None => facts.push(fact("Left out", format!("{duplicates}{copies}"))),
+            None => facts.push(fact("Duplicates", format!("{duplicates}{copies}"))),
             Some(rules) => {
                 facts.push(fact("Units", format!("{}{copies}", removed(rules.by, done))));
                 facts.extend(shares_left(&units.by_left).map(|left| fact("Text left", left)));

@@ -1,11 +1,14 @@
 //! What `nearprint dedup` prints at the end.
 
+use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::args::{GlobalArgs, exactly, left_out_object, limit, note_left_out};
-use crate::terminal::print_message;
+use super::job::NULL_DEVICE;
+use crate::args::{GlobalArgs, exactly, limit, note_skipped, of_texts, outcome_object, skipped_object};
+use crate::terminal::{STDOUT, plural, print_message};
+use nearprint::AnyDatabase;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileJob, FileReport, TrimRules, Unit};
 
 /// The comparisons of a document on average from which the summary speaks of shared bands.
@@ -14,23 +17,57 @@ const CROWDED: f64 = 1000.0;
 /// The characters of a key or a text in the summary.
 const NAME_CHARS: usize = 60;
 
-/// Prints the counts, and warnings about unusual documents.
-pub(super) fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
-    let DocumentCounts { records, kept, duplicates, .. } = report.counts;
-    let before = report.resumed_after;
-    let seconds = started.elapsed().as_secs_f64();
-    let rate = (records - before) as f64 / seconds.max(1e-9);
-    let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };
-    global.note(format_args!(
-        "{records} documents, {kept} kept, {duplicates} duplicates ({share:.1}%), {seconds:.1} s, {rate:.0} documents/s"
-    ));
+/// Prints what became of the records, what was written, and warnings about unusual records.
+pub(super) fn summarize(global: GlobalArgs, job: &FileJob, report: &FileReport, started: Instant) {
+    let records = report.counts.records;
+    global.note(format_args!("{}", report.outcome(job.trim.is_some()).verdict("record")));
     global.note(format_args!("near: {}", nearness(&report.near)));
+    if global.verbose {
+        let seconds = started.elapsed().as_secs_f64();
+        let rate = (records - report.resumed_after) as f64 / seconds.max(1e-9);
+        global.note(format_args!("{seconds:.1} s, {rate:.0} records/s"));
+    }
     note_resumed(global, report);
-    if duplicates > 0 {
+    if report.counts.duplicates > 0 {
         describe_duplicates(global, report);
     }
     note_candidates(global, report);
     warn(global, report);
+    note_written(global, job, report);
+}
+
+/// Names the files that were written, with what is in them.
+pub(super) fn note_written(global: GlobalArgs, job: &FileJob, report: &FileReport) {
+    if job.dry_run {
+        return;
+    }
+    let DocumentCounts { kept, duplicates, bad, aside, units, .. } = report.counts;
+    let files =
+        job.named_outputs().filter(|(_, path)| path.as_os_str() != NULL_DEVICE).map(|(name, path)| {
+            let shown = if path == Path::new("-") { STDOUT.into() } else { path.to_string_lossy() };
+            let content = match name {
+                "output" if job.annotate => plural(kept + duplicates, "record"),
+                "output" => plural(kept, "record"),
+                "removed" => plural(units.removed, "line"),
+                "duplicates" => plural(duplicates, "line"),
+                _ => plural(bad + aside, "record"),
+            };
+            format!("{shown} ({content})")
+        });
+    let files: Vec<String> = files.collect();
+    let stored = job.database.as_deref().map(|path| format!("{} has {}", path.display(), rows_of(path)));
+    match (files.is_empty(), stored) {
+        (true, None) => {}
+        (true, Some(stored)) => global.note(format_args!("{stored}")),
+        (false, None) => global.note(format_args!("wrote {}", files.join(", "))),
+        (false, Some(stored)) => global.note(format_args!("wrote {}; {stored}", files.join(", "))),
+    }
+}
+
+/// How many rows a database has, in words.
+fn rows_of(path: &Path) -> String {
+    let snapshot = AnyDatabase::open(path).and_then(|database| database.snapshot());
+    snapshot.map_or_else(|error| error.to_string(), |snapshot| plural(snapshot.stats().rows, "row"))
 }
 
 /// Tells what an interrupted run had done.
@@ -40,11 +77,10 @@ pub(super) fn note_resumed(global: GlobalArgs, report: &FileReport) {
     }
 }
 
-/// Prints what was left out of the inputs, and warnings about unusual documents.
+/// Prints what was skipped of the inputs, and warnings about unusual records.
 pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
-    let DocumentCounts { records, bad, aside, empty, featureless, invalid_utf8, .. } = report.counts;
-    let left_out: u64 = report.left_out.files().iter().map(|(count, _)| count).sum();
-    note_left_out(global, &report.left_out, records + left_out, &[]);
+    let DocumentCounts { aside, empty, featureless, invalid_utf8, .. } = report.counts;
+    note_skipped(global, &report.left_out, &[(aside, "of too few words or features, or without a text")]);
     if !report.unlisted.is_empty() {
         let paths: Vec<_> = report.unlisted.iter().map(|path| path.to_string_lossy()).collect();
         global.note(format_args!(
@@ -53,17 +89,15 @@ pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
         ));
     }
     for (count, what) in [
-        (bad, "bad records were set aside"),
-        (aside, "documents with too few words or features, or without a text, were set aside"),
-        (empty, "documents have no token: nothing is near them; --min-words 1 sets them aside"),
+        (empty, "records have no words: nothing is near them; --min-words 1 skips them"),
         (
             featureless,
-            "documents or units have tokens, but no feature of the recipe: only copies of them are found; \
-             --min-features 1 sets them aside",
+            "records or units have words, but no feature of the recipe: only copies of them are found; \
+             --min-features 1 skips them",
         ),
         (
             invalid_utf8,
-            "documents are not valid UTF-8, or have escapes of half a character: U+FFFD stands for these in texts and \
+            "records are not valid UTF-8, or have escapes of half a character: U+FFFD stands for these in texts and \
              keys",
         ),
     ] {
@@ -78,7 +112,7 @@ fn note_candidates(global: GlobalArgs, report: &FileReport) {
     if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
         let (largest, mean) = (crowding.largest, crowding.mean);
         global.note(format_args!(
-            "{largest} kept documents share a band, as pages with a common template do: a document was compared \
+            "{largest} kept records share a band, as pages with a common template do: a record was compared \
              with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
              take less"
         ));
@@ -86,29 +120,22 @@ fn note_candidates(global: GlobalArgs, report: &FileReport) {
     if report.counts.unconfirmed > 0 {
         let unconfirmed = report.counts.unconfirmed;
         global.note(format_args!(
-            "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
+            "{unconfirmed} records kept although their fingerprints are near: their texts are not"
         ));
     }
 }
 
 /// The counts of a summary, as one object.
 pub(super) fn object(job: &FileJob, report: &FileReport, started: Instant) -> Value {
-    let FileReport { counts, resumed_after, completed, largest, near, counts_copies, left_out, .. } = report;
-    let DocumentCounts { records, kept, duplicates, copies, bad, aside, empty, featureless, .. } = *counts;
-    let DocumentCounts { invalid_utf8, unconfirmed, by_similarity, units, .. } = *counts;
+    let FileReport { counts, resumed_after, completed, largest, near, left_out, .. } = report;
+    let DocumentCounts { empty, featureless, invalid_utf8, unconfirmed, by_similarity, units, .. } = *counts;
     let groups = largest.iter().map(|group| json!({ "size": group.size, "name": group.name }));
-    json!({
-        "documents": records,
-        "kept": kept,
-        "duplicates": duplicates,
-        "exact_copies": counts_copies.then_some(copies),
-        "bad_records": bad,
-        "set_aside": aside,
-        "without_tokens": empty,
+    let further = json!({
+        "without_words": empty,
         "without_features": featureless,
         "invalid_utf8": invalid_utf8,
         "unconfirmed": unconfirmed,
-        "near": job.trim.map_or_else(|| nearness(near), |rules| recurring(rules, report)),
+        "rule": job.trim.map_or_else(|| nearness(near), |rules| recurring(rules, report)),
         "by_similarity": by_similarity,
         "largest_groups": groups.collect::<Vec<_>>(),
         "units": job.trim.map(|_| json!({
@@ -122,11 +149,16 @@ pub(super) fn object(job: &FileJob, report: &FileReport, started: Instant) -> Va
             "by_share_left": units.by_left,
         })),
         "notes": left_out.notes,
-        "left_out_files": left_out_object(left_out),
+        "skipped_files": skipped_object(left_out),
         "resumed_after": resumed_after,
         "completed": completed.map(|completed| completed.to_string()),
         "seconds": started.elapsed().as_secs_f64(),
-    })
+    });
+    let mut object = outcome_object(&report.outcome(job.trim.is_some()));
+    if let Value::Object(further) = further {
+        object.extend(further);
+    }
+    Value::Object(object)
 }
 
 /// The beginning of a key or a text, with all characters escaped that do not print themselves.
@@ -159,34 +191,33 @@ pub(super) fn nearness(near: &DocumentsNear) -> String {
     match near {
         DocumentsNear::Exact { similarity } => exactly(*similarity),
         DocumentsNear::Estimated { recipe, k } => limit(recipe, *k),
-        DocumentsNear::Confirmed { by } => format!("confirmed by {by}"),
+        DocumentsNear::Texts { similarity } => of_texts(*similarity),
     }
 }
 
-/// Prints what the near-duplicates are.
+/// From this size on, a group is worth a line.
+const LARGE: u64 = 100;
+
+/// Prints the largest group, which shows whether a template takes records away; if more is wanted to be known, the
+/// similarities of the duplicates and the five largest groups.
 fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
-    let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
-    if report.counts_copies {
-        let near = duplicates - copies;
-        global.note(format_args!("exact copies: {copies}, near-duplicates: {near}"));
+    let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
+    if !global.verbose {
+        if let Some(group) = report.largest.first().filter(|group| group.size >= LARGE) {
+            global.note(format_args!("largest group{since}: {} near {}", group.size, quoted(&group.name)));
+        }
+        return;
     }
-    let tenths = (0..).zip(by_similarity).filter(|(_, count)| *count > 0);
+    let tenths = (0..).zip(report.counts.by_similarity).filter(|(_, count)| *count > 0);
     let tenths: Vec<String> = tenths
         .map(|(tenth, count)| {
             format!("{:.1} to {:.1}: {count}", f64::from(tenth) / 10.0, f64::from(tenth + 1) / 10.0)
         })
         .collect();
     global.note(format_args!("by similarity: {}", tenths.join(", ")));
-    describe_groups(global, report);
-}
-
-/// Prints the largest groups, which show whether a template takes documents away.
-fn describe_groups(global: GlobalArgs, report: &FileReport) {
     let groups: Vec<String> =
-        report.largest.iter().map(|group| format!("{} of {}", group.size, quoted(&group.name))).collect();
-    if groups.is_empty() {
-        return;
+        report.largest.iter().map(|group| format!("{} near {}", group.size, quoted(&group.name))).collect();
+    if !groups.is_empty() {
+        global.note(format_args!("largest groups{since}: {}", groups.join(", ")));
     }
-    let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
-    global.note(format_args!("largest groups{since}: {}", groups.join(", ")));
 }

@@ -1,23 +1,24 @@
 //! What `nearprint trim` prints at the end.
 
-use std::path::Path;
-
-use super::summary::{note_resumed, quoted, recurring, warn};
+use super::summary::{note_resumed, note_written, quoted, recurring, warn};
 use crate::args::GlobalArgs;
+use crate::terminal::plural;
 use crate::terminal::results::percent;
-use crate::terminal::{STDOUT, plural};
 use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, TrimRules, Unit};
 
 /// Prints the counts, and warnings about unusual records.
 pub(super) fn summarize(global: GlobalArgs, job: &FileJob, rules: TrimRules, report: &FileReport) {
-    let DocumentCounts { records, kept, duplicates, bad, aside, units, .. } = report.counts;
+    let DocumentCounts { kept, duplicates, units, .. } = report.counts;
+    let outcome = report.outcome(true);
     let shortened: u64 = units.by_left.iter().sum();
     let mut verdict = format!(
         "{} read: {kept} kept, {shortened} of them shortened, {} unchanged",
-        plural(records, "record"),
+        plural(outcome.read(), "record"),
         kept - shortened
     );
-    for (count, what) in [(duplicates, "left out"), (aside, "skipped"), (bad, "rejected")] {
+    for (count, what) in
+        [(duplicates, "left out"), (outcome.skipped, "skipped"), (outcome.rejected, "rejected")]
+    {
         if count > 0 {
             verdict += &format!("; {count} {what}");
         }
@@ -34,10 +35,8 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, rules: TrimRules, rep
     if let Some(group) = report.largest.first() {
         global.note(format_args!("most frequent: {} times {}", group.size, quoted(&group.name)));
     }
-    if !job.dry_run {
-        global.note(format_args!("wrote {}", written(job, report)));
-    }
     warn(global, report);
+    note_written(global, job, report);
 }
 
 /// How many units were removed, of how many, and the share of their texts.
@@ -59,19 +58,4 @@ pub(super) fn shares_left(by_left: &[u64; 5]) -> Option<String> {
     let shown = names.iter().zip(by_left).filter(|(_, records)| **records > 0);
     let shown: Vec<String> = shown.map(|(name, records)| format!("{records} {name}")).collect();
     (!shown.is_empty()).then(|| shown.join(", "))
-}
-
-/// The files that were written, with what is in them.
-fn written(job: &FileJob, report: &FileReport) -> String {
-    let DocumentCounts { kept, bad, aside, units, .. } = report.counts;
-    let files = job.named_outputs().map(|(name, path)| {
-        let shown = if path == Path::new("-") { STDOUT.into() } else { path.to_string_lossy() };
-        let content = match name {
-            "output" => plural(kept, "record"),
-            "removed" => plural(units.removed, "line"),
-            _ => plural(bad + aside, "record"),
-        };
-        format!("{shown} ({content})")
-    });
-    files.collect::<Vec<_>>().join(", ")
 }

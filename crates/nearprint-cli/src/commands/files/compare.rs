@@ -7,7 +7,7 @@ use super::read::{ScannedFiles, TextFile};
 use nearprint::any::AnyFingerprint;
 use nearprint::{BandLayout, Error, Near, Result, Width};
 use nearprint_text::Recipe;
-use nearprint_text::dedup::Confirm;
+use nearprint_text::dedup::Similarity;
 use nearprint_text::documents::{Decoding, FileContent, read_file, text_of_file};
 use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Candidates;
@@ -20,7 +20,7 @@ pub(crate) enum Decides {
     /// The Jaccard similarity of their sets of features, of these pairs.
     Features(Candidates),
     /// This measure of their texts, of these pairs or of those within the distance.
-    Texts(Confirm, Option<Candidates>),
+    Texts(Similarity, Option<Candidates>),
 }
 
 /// What one text has to do with another one.
@@ -133,8 +133,8 @@ impl<'a> Comparer<'a> {
                 let is_near = old.has_features == new.has_features && old.fingerprint == new.fingerprint;
                 Ok(Nearness { similarity: if is_near { 1.0 } else { 0.0 }, is_near })
             }
-            Decides::Texts(confirm, candidates) if candidates.is_some() || estimated.is_near => {
-                let is_near = self.confirms(*confirm, earlier, text)?;
+            Decides::Texts(similarity, candidates) if candidates.is_some() || estimated.is_near => {
+                let is_near = self.texts_are_near(*similarity, earlier, text)?;
                 Ok(Nearness { is_near, ..estimated })
             }
             Decides::Fingerprints | Decides::Texts(..) => Ok(estimated),
@@ -168,15 +168,16 @@ impl<'a> Comparer<'a> {
         self.scanned.features.get(text)
     }
 
-    /// Whether the measure confirms that two texts are near.
-    fn confirms(&mut self, confirm: Confirm, earlier: usize, text: usize) -> Result<bool> {
+    /// Whether two texts are near, read from their files.
+    fn texts_are_near(&mut self, similarity: Similarity, earlier: usize, text: usize) -> Result<bool> {
         let own = match self.last.take() {
             Some((last, Compared::Text(own))) if last == text => own,
             _ => read(&self.texts()[text].path, &self.scanned.decoding)?,
         };
         let other = read(&self.texts()[earlier].path, &self.scanned.decoding)?;
-        let is_either = matches!(confirm, Confirm::Contained(_));
-        let is_near = confirm.confirms(&own, &other) || is_either && confirm.confirms(&other, &own);
+        let is_either = matches!(similarity, Similarity::Contained(_));
+        let is_near =
+            similarity.texts_are_near(&own, &other) || is_either && similarity.texts_are_near(&other, &own);
         self.last = Some((text, Compared::Text(own)));
         Ok(is_near)
     }

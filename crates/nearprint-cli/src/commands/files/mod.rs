@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::DecimalBytes;
 use nearprint::Options;
-use nearprint_text::dedup::{Confirm, DuplicateFile, DuplicateFiles, Keep};
+use nearprint_text::dedup::{DuplicateFile, DuplicateFiles, Keep, Outcome};
 use nearprint_text::documents::{Decoding, LeftOut};
 use nearprint_text::recipe::{Candidates, Recipe};
 use serde_json::{Map, Value, json};
 
 use crate::args::values;
 use crate::args::{
-    FolderArgs, GlobalArgs, NearArgs, PictureArgs, PictureNear, RecipeArgs, exactly, left_out_object, limit,
-    note_left_out,
+    DocumentNearArgs, FolderArgs, GlobalArgs, PictureArgs, PictureNear, RecipeArgs, exactly, limit,
+    note_skipped, num_skipped, of_texts, outcome_object, skipped_object,
 };
 use crate::commands::fingerprint::fewer_than;
 use crate::input::refused::{refuse_databases, refuse_inside_database, refuse_lone_records};
@@ -36,14 +36,9 @@ pub(crate) use read::{GroupKind, GroupedFile, ScannedFiles};
 #[derive(Debug, clap::Args)]
 pub(crate) struct FilesArgs {
     #[command(flatten, next_help_heading = "What counts as near")]
-    near: NearArgs,
-    /// Require that the texts are near by this measure as well: jaccard:X, contained:X (one text in the other) or
-    /// edit:X, as for `dedup`. Files of more than 1,048,576 characters are too large for edit. Each thread holds two
-    /// files in memory
-    #[arg(long, value_name = "MEASURE:X", help_heading = "What counts as near")]
-    confirm: Option<Confirm>,
+    near: DocumentNearArgs,
     /// Compare bytes alone. Finds byte-identical copies of all files, whatever they contain and however large they are
-    #[arg(long, conflicts_with_all = ["k", "similarity", "confirm", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
+    #[arg(long, conflicts_with_all = ["k", "similarity", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
     pub(crate) copies: bool,
     /// How near images have to be. strict is for 15 of 256 bits, default for 31 and loose for 47; none skips images
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "What counts as near")]
@@ -101,6 +96,8 @@ pub(crate) struct Found {
     pub(crate) is_by_similarity: bool,
     pub(crate) pictures: PictureReader,
     num_decoded: u64,
+    /// Whether bytes alone were compared.
+    only_copies: bool,
     /// Why texts and pictures are too short or too plain.
     too_small: [String; 2],
     took: Duration,
@@ -124,10 +121,9 @@ impl FilesArgs {
 
     /// Compares bytes alone, as for acts that need copies.
     pub(crate) fn only_copies(self) -> Result<Self, Failure> {
-        let Self { near, confirm, db, recipe, .. } = &self;
+        let Self { near, db, recipe, .. } = &self;
         let is_more_than_bytes = [
             (near.is_given(), "a limit of nearness"),
-            (confirm.is_some(), "--confirm"),
             (db.is_some(), "--db"),
             (recipe.is_anything_given(), "a recipe"),
         ];
@@ -172,7 +168,7 @@ impl FilesArgs {
             refuse_lone_records(command, paths)?;
         }
         let started = Instant::now();
-        let recipe = self.near.chosen(self.recipe.recipe()?, self.confirm);
+        let recipe = self.near.chosen(self.recipe.recipe()?);
         let (k, decides) = self.decides(&recipe)?;
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
@@ -199,7 +195,7 @@ impl FilesArgs {
         let near = match &decides {
             _ if self.copies => "the same bytes".into(),
             Decides::Features(candidates) => exactly(candidates.least()),
-            Decides::Texts(confirm, _) => format!("confirmed by {confirm}"),
+            Decides::Texts(similarity, _) => of_texts(*similarity),
             _ => limit(&recipe, k),
         };
         let near_pictures = with_several(self.near_pictures(), &scanned.pictures);
@@ -211,6 +207,7 @@ impl FilesArgs {
             is_by_similarity: self.copies || matches!(decides, Decides::Features(_)),
             pictures,
             num_decoded,
+            only_copies: self.copies,
             too_small: [
                 format!("of fewer than {}", fewer_than(self.min_words.max(1), self.min_features)),
                 format!("pictures of a quality below {}", self.pictures.quality),
@@ -241,7 +238,7 @@ impl FilesArgs {
             is_rotated: self.pictures.rotated,
             known: memory.known.clone(),
         });
-        FileReader::new(fingerprinter, limits, self.confirm, decoding, pictures)
+        FileReader::new(fingerprinter, limits, self.near.similarity(), decoding, pictures)
     }
 
     /// All groups, in the order in which they are shown.
@@ -275,16 +272,16 @@ impl FilesArgs {
 
     /// The largest distance of fingerprints, and what decides within it.
     fn decides(&self, recipe: &Recipe) -> Result<(u32, Decides), Failure> {
-        let (k, similarity) = self.near.of_documents(recipe)?;
-        let estimated = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
-        let candidates = match self.confirm {
-            Some(confirm) => confirm.candidates(recipe, similarity),
-            None => recipe.candidates(similarity.unwrap_or(recipe.near_similarity())),
+        let (k, similarity) = self.near.of(recipe)?;
+        let candidates = match similarity {
+            Some(similarity) => similarity.candidates(recipe),
+            None => recipe.candidates(recipe.near_similarity()),
         };
         let candidates = candidates.filter(|_| k.is_none());
+        let estimated = k.unwrap_or(recipe.default_k());
         let distance = candidates.as_ref().map_or(estimated, Candidates::distance);
-        Ok(match (self.confirm, candidates) {
-            (Some(confirm), candidates) => (distance, Decides::Texts(confirm, candidates)),
+        Ok(match (similarity.filter(|similarity| similarity.reads_texts(recipe)), candidates) {
+            (Some(similarity), candidates) => (distance, Decides::Texts(similarity, candidates)),
             (None, Some(candidates)) => (distance, Decides::Features(candidates)),
             (None, None) => (distance, Decides::Fingerprints),
         })
@@ -351,23 +348,43 @@ impl Found {
         self.groups.iter().map(|group| group.spare_bytes).sum()
     }
 
-    /// Prints the numbers of files scanned and grouped, what is near, and what was left out.
-    pub(crate) fn note(&self, global: GlobalArgs) {
+    /// What became of the files below the paths that were given.
+    pub(crate) fn outcome(&self) -> Outcome {
         let counts = &self.scanned.counts;
-        let num_grouped: usize = self.groups.iter().map(|group| group.members.len()).sum();
-        let num_exact = self.groups.iter().filter(|group| group.is_exact).count();
-        global.note(format_args!(
-            "{}, {:.1} MB in {:.1} s: {} in {}, {num_exact} of them of exact copies; {} could go",
-            plural(counts.files, "file"),
-            counts.len_bytes as f64 / 1e6,
-            self.took.as_secs_f64(),
-            plural(num_grouped as u64, "near-duplicate"),
-            plural(self.groups.len() as u64, "group"),
-            DecimalBytes(self.spare_bytes()),
-        ));
-        global.note(format_args!("near: {}", self.near));
-        if counts.pictures > 0 {
-            global.note(format_args!("near pictures: {}", self.near_pictures));
+        let (mut duplicates, mut copies) = (0, 0);
+        for (_, member) in self.spare() {
+            duplicates += 1;
+            copies += u64::from(member.is_exact);
+        }
+        // Members of groups are compared, whatever they are.
+        let compared = if self.only_copies { 0 } else { self.num_copied_others() };
+        let skipped = num_skipped(&counts.left_out) + counts.short + counts.plain - compared;
+        Outcome {
+            kept: counts.files - skipped - duplicates,
+            duplicates,
+            copies: Some(copies),
+            groups: Some(self.groups.len() as u64),
+            skipped,
+            rejected: 0,
+        }
+    }
+
+    /// Prints what became of the files, what is near, and what was skipped.
+    pub(crate) fn note(&self, global: GlobalArgs) {
+        let (counts, outcome) = (&self.scanned.counts, self.outcome());
+        let freed = match outcome.duplicates {
+            0 => String::new(),
+            _ => format!("; {} to save", DecimalBytes(self.spare_bytes())),
+        };
+        global.note(format_args!("{}{freed}", outcome.verdict("file")));
+        let images = match counts.pictures {
+            0 => String::new(),
+            _ => format!("; images: {}", self.near_pictures),
+        };
+        global.note(format_args!("near: {}{images}", self.near));
+        if global.verbose {
+            let (megabytes, seconds) = (counts.len_bytes as f64 / 1e6, self.took.as_secs_f64());
+            global.note(format_args!("{megabytes:.1} MB in {seconds:.1} s"));
         }
         if counts.featureless > 0 {
             let count = counts.featureless;
@@ -377,34 +394,41 @@ impl Found {
         }
         let [too_short, too_plain] = &self.too_small;
         let further = [(counts.short, &**too_short), (counts.plain, &**too_plain)];
-        note_left_out(global, &counts.left_out, counts.files, &further);
+        note_skipped(global, &counts.left_out, &further);
+        let of_others = self.num_copied_others();
+        if of_others > 0 && !self.only_copies {
+            global.note(format_args!("of these, {} in groups of copies", plural(of_others, "file")));
+        }
     }
 
-    /// The numbers of files scanned and grouped, as one object.
+    /// The files in groups of copies that are neither texts nor images.
+    fn num_copied_others(&self) -> u64 {
+        let groups = self.groups.iter().filter(|group| group.kind == GroupKind::Others);
+        let members = groups.flat_map(|group| group.members.iter());
+        members.filter(|member| !self.scanned.stays(GroupKind::Others, member.file)).count() as u64
+    }
+
+    /// The numbers of files, as one object.
     pub(crate) fn object(&self) -> Map<String, Value> {
         let counts = &self.scanned.counts;
-        let object = json!({
-            "files": counts.files,
+        let further = json!({
+            "freed": self.spare_bytes(),
             "compared_texts": counts.texts,
-            "compared_pictures": counts.pictures,
-            "decoded_pictures": self.num_decoded,
+            "compared_images": counts.pictures,
+            "decoded_images": self.num_decoded,
             "several_frames": num_several(&self.scanned.pictures[self.scanned.inputs(GroupKind::Pictures)]),
             "compared_bytes": counts.len_bytes,
-            "groups": self.groups.len(),
-            "exact_groups": self.groups.iter().filter(|group| group.is_exact).count(),
-            "grouped_files": self.groups.iter().map(|group| group.members.len()).sum::<usize>(),
-            "spare_files": self.spare().count(),
-            "spare_copies": self.spare().filter(|(_, member)| member.is_exact).count(),
-            "spare_bytes": self.spare_bytes(),
-            "near": self.near,
+            "rule": self.near,
+            "rule_of_images": self.near_pictures,
             "too_short": counts.short,
             "too_plain": counts.plain,
-            "left_out_files": left_out_object(&counts.left_out),
+            "skipped_files": skipped_object(&counts.left_out),
             "seconds": self.took.as_secs_f64(),
         });
-        match object {
-            Value::Object(object) => object,
-            _ => Map::new(),
+        let mut object = outcome_object(&self.outcome());
+        if let Value::Object(further) = further {
+            object.extend(further);
         }
+        object
     }
 }

@@ -10,7 +10,7 @@ use nearprint::any::AnyFingerprint;
 use nearprint::internal as parallel;
 use nearprint::internal::file::Identity;
 use nearprint_text::Result;
-use nearprint_text::dedup::Confirm;
+use nearprint_text::dedup::Similarity;
 use nearprint_text::documents::{
     Decoding, FileContent, FileStamp, FolderRules, InputFile, Kind, LeftOut, list_files, read_file,
     text_of_file,
@@ -372,7 +372,7 @@ pub(super) struct Limits {
 pub(super) struct FileReader {
     fingerprinter: AnyFingerprinter,
     limits: Limits,
-    confirm: Option<Confirm>,
+    similarity: Option<Similarity>,
     decoding: Decoding,
     pictures: Option<PictureRules>,
 }
@@ -388,15 +388,15 @@ pub(super) struct PictureRules {
 }
 
 impl FileReader {
-    /// A file is too large, too, if `confirm` cannot compare it.
+    /// A file is too large, too, if `similarity` cannot compare it.
     pub(super) fn new(
         fingerprinter: AnyFingerprinter,
         limits: Limits,
-        confirm: Option<Confirm>,
+        similarity: Option<Similarity>,
         decoding: Decoding,
         pictures: Option<PictureRules>,
     ) -> Self {
-        Self { fingerprinter, limits, confirm, decoding, pictures }
+        Self { fingerprinter, limits, similarity, decoding, pictures }
     }
 
     fn read(&mut self, file: &InputFile) -> Result<FileKind> {
@@ -416,7 +416,7 @@ impl FileReader {
             return Ok(FileKind::Other(LeftOut::UNKNOWN_ENCODING));
         };
         let (text, encoding) = (&*decoded.text, decoded.counted_as());
-        if self.confirm.is_some_and(|confirm| !confirm.accepts(text)) {
+        if self.similarity.is_some_and(|similarity| !similarity.accepts(text)) {
             return Ok(FileKind::Large);
         }
         let found = self.fingerprinter.fingerprint(text);

@@ -385,7 +385,7 @@ impl<'a> Run<'a> {
         let copies = steps.iter().filter(|planned| planned.step.is_copy).count();
         let undo = if is_dry || steps.is_empty() { String::new() } else { self.undo_words(steps)? };
         let size = DecimalBytes(bytes);
-        self.global.note(format_args!("{count}, {copies} of them exact copies, {size}: {would}{done}{undo}"));
+        self.global.note(format_args!("{count}, {copies} of them copies, {size}: {would}{done}{undo}"));
         let ActCounts { failed, skipped, .. } = self.counts;
         if failed + skipped > 0 {
             self.global.note(format_args!("not {done}: {failed} because of errors, {skipped} skipped"));

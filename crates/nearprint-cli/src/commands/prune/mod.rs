@@ -40,7 +40,7 @@ pub(super) struct Args {
     #[arg(short = 'n', long, help_heading = "Action, one of")]
     dry_run: bool,
     /// Act on the files chosen in a report
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "k", "similarity", "confirm", "images", "quality", "rotated", "picture_db", "keep", "reference", "min_words", "min_features", "max_size", "recipe"], help_heading = "Which files")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "k", "similarity", "images", "quality", "rotated", "picture_db", "keep", "reference", "min_words", "min_features", "max_size", "recipe"], help_heading = "Which files")]
     list: Option<PathBuf>,
     #[command(flatten)]
     files: FilesArgs,

@@ -1,6 +1,6 @@
 //! Queries by the ids of stored documents.
 
-use super::limits::{LimitArgs, match_columns};
+use super::limits::{Answered, LimitArgs, match_columns};
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
@@ -30,12 +30,14 @@ impl DocumentLookUp<'_> {
         let mut out = OutputStream::stdout();
         self.results.print_header(&mut out, &match_columns(self.limits, true, false, true))?;
         let (format, width) = (self.results.format(), snapshot.width());
+        let mut answered = Answered::default();
         for &id in self.ids {
             for words in snapshot.fingerprints_of(id)?.chunks_exact(width.words()) {
                 let mut found = Columns::new(width, Finder::SHAPE);
                 finder.find_row(0, (words, id), self.limits.most(), &mut found)?;
+                answered.push(found.len());
                 let query = AnyFingerprint::from(words).to_string();
-                out.write(|out| match self.limits.is_inverted() {
+                out.write(|out| match self.limits.prints_unmatched() {
                     true if !found.is_empty() => Ok(()),
                     true => format.unmatched(out, &query, None),
                     false => found.rows().try_for_each(|row| format.text_match(out, &query, &row)),
@@ -43,6 +45,7 @@ impl DocumentLookUp<'_> {
             }
         }
         out.flush()?;
+        answered.note(self.limits, global);
         similar.note(global);
         Ok(true)
     }

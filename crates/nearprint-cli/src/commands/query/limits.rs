@@ -1,5 +1,6 @@
 //! How many rows of each query are printed, and their columns.
 
+use crate::args::GlobalArgs;
 use nearprint::{Query, Width};
 
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -10,9 +11,9 @@ pub(super) struct LimitArgs {
     /// At most N rows of each query, the nearest first
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Print the queries that nothing is near, and no rows: `query`, and `query_key` if queries have keys
+    /// Print the queries that have no near row, instead of rows: `query`, and `query_key` if queries have keys
     #[arg(short = 'v', long, conflicts_with_all = ["top", "limit"])]
-    invert_match: bool,
+    unmatched: bool,
 }
 
 /// The columns of matches, and whether they are there.
@@ -22,7 +23,7 @@ pub(super) fn match_columns(
     has_query_keys: bool,
     has_similarity: bool,
 ) -> [(&'static str, bool); 7] {
-    let has_rows = !limits.is_inverted();
+    let has_rows = !limits.prints_unmatched();
     [
         ("query", true),
         ("distance", has_rows),
@@ -41,13 +42,13 @@ impl LimitArgs {
     }
 
     /// Whether the queries without a row are printed.
-    pub(super) fn is_inverted(self) -> bool {
-        self.invert_match
+    pub(super) fn prints_unmatched(self) -> bool {
+        self.unmatched
     }
 
     /// The most rows of a query. One shows that there is any.
     pub(super) fn most(self) -> usize {
-        if self.invert_match {
+        if self.unmatched {
             return 1;
         }
         self.limit.unwrap_or(usize::MAX).min(self.top.unwrap_or(usize::MAX))
@@ -60,4 +61,37 @@ impl LimitArgs {
             false => Query::within(k.unwrap_or(default_k)).limit(self.most()),
         }
     }
+}
+
+/// How many queries were answered, and with how many rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answered {
+    pub(super) queries: u64,
+    pub(super) rows: u64,
+}
+
+impl Answered {
+    /// Counts a query.
+    pub(super) fn push(&mut self, rows: usize) {
+        self.queries += 1;
+        self.rows += rows as u64;
+    }
+
+    /// Says how many rows were found, unless the queries without a row are printed.
+    pub(super) fn note(self, limits: LimitArgs, global: GlobalArgs) {
+        let Self { queries, rows } = self;
+        if queries == 0 || limits.prints_unmatched() {
+            return;
+        }
+        let queries = plural_of(queries, ["query", "queries"]);
+        match rows {
+            0 => global.note(format_args!("{queries}: no near row")),
+            rows => global.note(format_args!("{queries}: {}", plural_of(rows, ["row", "rows"]))),
+        }
+    }
+}
+
+/// A number and its noun.
+fn plural_of(number: u64, [one, many]: [&str; 2]) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

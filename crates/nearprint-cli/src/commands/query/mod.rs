@@ -10,15 +10,17 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
 use crate::commands::snapshots::{check_one_width, ids_of_key, snapshots};
-use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all};
+use crate::input::fingerprints::{Description, KeyPolicy, RowSink, holds_fingerprints, read_all};
 use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{each_key, match_of};
 use documents::DocumentLookUp;
-use limits::{LimitArgs, match_columns};
+use limits::{Answered, LimitArgs, match_columns};
 use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
 use nearprint::{BandLayout, Error, Match, Row, Width};
+use nearprint_text::documents::{Kind, look_at};
+use nearprint_text::recipe::Recipe;
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
 
@@ -31,8 +33,9 @@ use texts::{TextArgs, TextLookUp};
 /// fingerprints of one width. What `fingerprint` prints is read as it is; the key of each query is then a last
 /// column, `query_key`.
 ///
-/// With --text, `query` is the key of the text, or its file and line, and a last column is the similarity;
-/// a block is sorted by it, the largest first. Where the database keeps features or texts of documents, as
+/// A database of texts is asked by texts, too, records or a file each, as in `dedup`; INPUT has fingerprints if it
+/// names or begins with one. `query` is then the key of the text, its file and line, or the TEXT of -t, and a last
+/// column is the similarity; a block is sorted by it, the largest first. Where the database keeps features or texts of documents, as
 /// `dedup` stores them, and no -k is given, the similarity is exact, and rows of at least --similarity are
 /// printed, by default the limit of the database. Elsewhere fingerprints estimate it.
 ///
@@ -49,16 +52,20 @@ Examples:
   nearprint query monday.np tuesday.np -f 255
   nearprint query pictures.np new.jpg
   nearprint query documents.np --key https://example.org/0
-  nearprint query documents.np --text today.jsonl --key-field url
-  nearprint query documents.np --text today.jsonl -v
-  echo 'a text to look up' | nearprint query documents.np --text -")]
+  nearprint query documents.np today.jsonl --key-field url
+  nearprint query documents.np today.jsonl -v
+  nearprint query documents.np -t 'a text to look up'")]
 pub(super) struct Args {
-    /// Databases (folders), and files of fingerprints to find; without a file or -f, standard input
+    /// Databases, and files to look up; - or none for standard input. Fingerprints, or what the database was made of:
+    /// texts and records, or images
     #[arg(value_name = "DB|INPUT", required = true)]
     paths: Vec<PathBuf>,
-    /// A fingerprint to find; may be repeated
+    /// A fingerprint to find: a number, 0x… or 0b…; may be repeated
     #[arg(short, long = "fingerprint", value_name = "FP")]
     fingerprints: Vec<String>,
+    /// A text to find what is near to, by the recipe of the database; may be repeated
+    #[arg(short = 't', long = "text", value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["fingerprints", "id", "key"])]
+    given_texts: Vec<String>,
     #[command(flatten)]
     near: NearArgs,
     /// Find rows near the fingerprints of this id, by exact similarity where the database keeps features or texts of
@@ -88,13 +95,12 @@ const MERGED_BATCH: usize = 256;
 
 impl Args {
     pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
-        let (folders, mut inputs): (Vec<PathBuf>, Vec<PathBuf>) =
-            self.paths.iter().cloned().partition(|path| path.is_dir());
+        let (folders, mut inputs) = databases_and_inputs(&self.paths)?;
         if folders.is_empty() {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
         }
-        if let Some(input) = inputs.first().filter(|_| !self.texts.files.is_empty()) {
-            let why = format!("{}: a file of fingerprints, beside --text", input.display());
+        if let Some(input) = inputs.first().filter(|_| !self.given_texts.is_empty()) {
+            let why = format!("{}: an input, beside --text", input.display());
             return Err(Failure::Usage(why));
         }
         if let Some(missing) = inputs.iter().find(|input| is_missing(input)) {
@@ -110,17 +116,52 @@ impl Args {
             return look_up.run((&folders, &snapshots), &inputs, global);
         }
         check_one_width(&folders, &snapshots)?;
-        if !self.texts.files.is_empty() {
-            let key_field = self.input.key_field.as_deref();
-            let look_up = TextLookUp { texts: &self.texts, key_field, near, limits, results };
-            return look_up.run(&snapshots, global);
+        let look_up = TextLookUp { args: &self.texts, input: &self.input, near, limits, results };
+        if !self.given_texts.is_empty() {
+            return look_up.run_texts(&snapshots, &self.given_texts, global);
+        }
+        let waits = self.fingerprints.is_empty() && self.id.is_empty();
+        if self.asks_by_texts(&snapshots, &inputs, waits)? {
+            let files = if inputs.is_empty() { vec![PathBuf::from("-")] } else { inputs };
+            return look_up.run(&snapshots, &files, global);
         }
         if let ([snapshot], [], [], false) = (&*snapshots, &*inputs, &*self.fingerprints, self.id.is_empty())
             && (DocumentLookUp { ids: &self.id, near, limits, results }).run(snapshot, global)?
         {
             return Ok(());
         }
-        self.run_batches((&folders, snapshots), &inputs)
+        self.run_batches((&folders, snapshots), &inputs, global)
+    }
+
+    /// Whether the inputs have texts, or standard input has if it is waited for and there are none: only databases of
+    /// texts can be asked by them.
+    fn asks_by_texts(
+        &self,
+        snapshots: &[AnySnapshot],
+        inputs: &[PathBuf],
+        waits: bool,
+    ) -> Result<bool, Failure> {
+        let stdin = [PathBuf::from("-")];
+        let inputs = if inputs.is_empty() && waits { &stdin } else { inputs };
+        let is_of_texts =
+            |snapshot: &AnySnapshot| snapshot.recipe().is_some_and(|recipe| recipe.parse::<Recipe>().is_ok());
+        if !snapshots.iter().all(is_of_texts) {
+            return Ok(false);
+        }
+        let width = snapshots.first().map(AnySnapshot::width).unwrap_or_default();
+        let mut others = Vec::new();
+        for input in inputs {
+            if !holds_fingerprints((&self.input, width), input)? {
+                others.push(input);
+            }
+        }
+        match others.first() {
+            Some(other) if others.len() < inputs.len() || !waits => Err(Failure::Usage(format!(
+                "{}: has texts, and other queries are fingerprints",
+                other.display()
+            ))),
+            other => Ok(other.is_some()),
+        }
     }
 
     /// Answers queries by fingerprint.
@@ -128,6 +169,7 @@ impl Args {
         &self,
         (folders, snapshots): (&[PathBuf], Vec<AnySnapshot>),
         inputs: &[PathBuf],
+        global: GlobalArgs,
     ) -> Result<(), Failure> {
         let width = snapshots.first().map(AnySnapshot::width).unwrap_or_default();
         let given = self.fingerprints.iter().map(|text| self.input.parse_option(width, text));
@@ -141,6 +183,7 @@ impl Args {
             pending: Vec::new(),
             keys: None,
             is_begun: false,
+            answered: Answered::default(),
             out: OutputStream::stdout(),
         };
         if !given.is_empty() || !self.id.is_empty() {
@@ -156,8 +199,22 @@ impl Args {
         if !inputs.is_empty() || (given.is_empty() && self.id.is_empty()) {
             read_all((&self.input, width), inputs, &mut runner)?;
         }
-        runner.idle()
+        runner.idle()?;
+        runner.answered.note(self.limits, global);
+        Ok(())
     }
+}
+
+/// The databases among some paths, and the inputs. A folder is an input if it is no database, behind one that is.
+fn databases_and_inputs(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
+    let (mut databases, mut inputs) = (Vec::new(), Vec::new());
+    for path in paths {
+        let is_database =
+            || Ok::<_, Failure>(look_at(path)?.is_some_and(|found| found.kind == Kind::Database));
+        let is_input = !path.is_dir() || !databases.is_empty() && !is_database()?;
+        if is_input { &mut inputs } else { &mut databases }.push(path.clone());
+    }
+    Ok((databases, inputs))
 }
 
 /// The ids of a key in all databases.
@@ -183,7 +240,7 @@ fn no_input(database: &Path, input: &Path) -> Failure {
     let is_number = Width::ALL.into_iter().any(|width| AnyFingerprint::parse(width, &name, None).is_ok());
     let hint = match is_number {
         true => format!("to look up a fingerprint: nearprint query {database} -f {name}"),
-        false => format!("to look up a text: echo '{name}' | nearprint query {database} --text -"),
+        false => format!("to look up a text: nearprint query {database} -t '{name}'"),
     };
     Failure::OtherCommand { why: format!("no file {name:?}"), hint }
 }
@@ -218,6 +275,7 @@ struct QueryRunner<'a> {
     keys: Option<Vec<Option<String>>>,
     /// Whether the columns are known.
     is_begun: bool,
+    answered: Answered,
     out: OutputStream,
 }
 
@@ -265,7 +323,7 @@ impl QueryRunner<'_> {
         let run = |snapshot: &AnySnapshot, visit: MatchVisitor<'_>| {
             snapshot.query_batch(&words, limits.query(k, snapshot.default_k(), width), visit)
         };
-        if limits.is_inverted() {
+        if limits.prints_unmatched() {
             let mut is_near = vec![false; queries.len()];
             for snapshot in &self.snapshots {
                 run(snapshot, &mut |index, found| {
@@ -279,10 +337,12 @@ impl QueryRunner<'_> {
                 self.out.write(|out| format.unmatched(out, &query, key_of(index)))
             })?);
         }
-        let (snapshots, out) = (&self.snapshots, &mut self.out);
+        self.answered.queries += queries.len() as u64;
+        let (snapshots, out, rows) = (&self.snapshots, &mut self.out, &mut self.answered.rows);
         let mut write = |index: usize, found: Match<AnyFingerprint>| {
             let query = AnyFingerprint::new(width, &words[index * width.words()..]);
             let row = Row { fingerprint: found.fingerprint, id: found.id };
+            *rows += 1;
             each_key(snapshots, row, |key| {
                 out.write(|out| format.query_match(out, query, found, (key, key_of(index))))
             })

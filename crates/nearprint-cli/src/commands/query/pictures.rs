@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::limits::{LimitArgs, match_columns};
+use super::limits::{Answered, LimitArgs, match_columns};
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture};
 use crate::terminal::failure::Failure;
@@ -35,10 +35,12 @@ impl PictureLookUp {
         let mut out = OutputStream::stdout();
         let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
         self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, false))?;
+        let mut answered = Answered::default();
         let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
             let query = path.to_string_lossy();
             let found = self.find(snapshots, &prints.values, k)?;
-            if self.limits.is_inverted() {
+            answered.push(found.len());
+            if self.limits.prints_unmatched() {
                 let format = self.results.format();
                 if found.is_empty() {
                     out.write(|out| format.unmatched(out, &query, None))?;
@@ -54,6 +56,7 @@ impl PictureLookUp {
             Ok(())
         });
         out.flush()?;
+        answered.note(self.limits, global);
         printed
     }
 

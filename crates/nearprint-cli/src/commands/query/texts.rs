@@ -3,12 +3,15 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
-use super::limits::{LimitArgs, match_columns};
-use crate::args::{DecodingArgs, DocumentFormat, GlobalArgs, NearArgs, ResultArgs, check_read};
+use super::limits::{Answered, LimitArgs, match_columns};
+use crate::args::{
+    DecodingArgs, FingerprintArgs, FingerprintFormat, GlobalArgs, NearArgs, ResultArgs, check_read,
+};
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::position::PositionBar;
+use crate::terminal::results::ResultFormat;
 use nearprint::any::{AnyRow, AnySnapshot, Columns, Sink};
 use nearprint::{Error, Width};
 use nearprint_text::documents::{Delimiter, Format, Item, Reader, ReaderOptions, each};
@@ -17,17 +20,9 @@ use nearprint_text::stored::Finder;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(super) struct TextArgs {
-    /// Find what is near the texts of FILE, by the recipe of the database: a record or a file each, as
-    /// in `dedup`; - is standard input. May be repeated
-    #[arg(long = "text", value_name = "FILE", conflicts_with_all = ["fingerprints", "id"])]
-    pub(super) files: Vec<PathBuf>,
-    /// Format of the texts [default: by extension, as in `dedup`; standard input is jsonl if it begins
-    /// with {, else lines]
-    #[arg(long, value_name = "FORMAT", requires = "files")]
-    text_format: Option<DocumentFormat>,
-    /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header
-    /// tells]
-    #[arg(long, value_name = "CHAR", allow_hyphen_values = true, requires = "files")]
+    /// What separates the fields of CSV and TSV with texts: a character, or comma, tab, semicolon or bar [default: the
+    /// header tells]
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     delimiter: Option<Delimiter>,
     /// Field or column that holds the text
     #[arg(long, value_name = "NAME", default_value = "text")]
@@ -38,27 +33,43 @@ pub(super) struct TextArgs {
 
 /// Looks up texts.
 pub(super) struct TextLookUp<'a> {
-    pub(super) texts: &'a TextArgs,
-    /// The field or column that holds the key of a text.
-    pub(super) key_field: Option<&'a str>,
+    pub(super) args: &'a TextArgs,
+    /// How inputs are read.
+    pub(super) input: &'a FingerprintArgs,
     pub(super) near: NearArgs,
     pub(super) limits: LimitArgs,
     pub(super) results: ResultArgs,
 }
 
 impl TextLookUp<'_> {
-    /// Prints what is near the texts.
-    pub(super) fn run(&self, snapshots: &[AnySnapshot], global: GlobalArgs) -> Result<(), Failure> {
-        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
-        let width = snapshots.first().map(AnySnapshot::width).unwrap_or_default();
-        let finders =
-            snapshots.iter().map(|snapshot| self.finder(snapshot)).collect::<Result<Vec<_>, _>>()?;
-        let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = finders.into_iter().unzip();
-        let mut reader = Reader::open(&self.texts.files, self.reader_options()?)?;
+    /// Prints what is near some texts.
+    pub(super) fn run_texts(
+        &self,
+        snapshots: &[AnySnapshot],
+        texts: &[String],
+        global: GlobalArgs,
+    ) -> Result<(), Failure> {
+        let (mut finders, similar) = self.finders(snapshots)?;
+        let mut printer = self.printer(snapshots)?;
+        for text in texts {
+            let found = find(printer.width, &mut finders, text, self.limits.most())?;
+            printer.print(text, &found)?;
+        }
+        printer.end(&similar, global)
+    }
+
+    /// Prints what is near the texts of files.
+    pub(super) fn run(
+        &self,
+        snapshots: &[AnySnapshot],
+        files: &[PathBuf],
+        global: GlobalArgs,
+    ) -> Result<(), Failure> {
+        let (finders, similar) = self.finders(snapshots)?;
+        let mut reader = Reader::open(files, self.reader_options(files)?)?;
         reader.check_delimiter()?;
-        let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
-        self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, true))?;
-        let (most, format) = (self.limits.most(), self.results.format());
+        let (mut printer, mut bar) = (self.printer(snapshots)?, PositionBar::new(global));
+        let (width, most) = (printer.width, self.limits.most());
         let read = each(
             &mut reader,
             global.options().get_threads(),
@@ -71,19 +82,34 @@ impl TextLookUp<'_> {
                 bar.show(position);
                 for found in block {
                     let (rows, query) = found?;
-                    out.write(|out| match self.limits.is_inverted() {
-                        true if !rows.is_empty() => Ok(()),
-                        true => format.unmatched(out, &query, None),
-                        false => rows.rows().try_for_each(|row| format.text_match(out, &query, &row)),
-                    })?;
+                    printer.print(&query, &rows)?;
                 }
-                Ok::<(), Failure>(out.flush()?)
+                Ok::<(), Failure>(printer.out.flush()?)
             },
         );
         bar.clear();
         read?;
-        similar.iter().flatten().for_each(|similar| similar.note(global));
+        printer.end(&similar, global)?;
         check_read(global, &reader)
+    }
+
+    /// How texts are looked up in all databases. Where they keep evidence, also what is near.
+    fn finders(
+        &self,
+        snapshots: &[AnySnapshot],
+    ) -> Result<(Vec<Finder>, Vec<Option<SimilarDocuments>>), Failure> {
+        let finders: Result<Vec<_>, _> = snapshots.iter().map(|snapshot| self.finder(snapshot)).collect();
+        Ok(finders?.into_iter().unzip())
+    }
+
+    /// Begins to print.
+    fn printer(&self, snapshots: &[AnySnapshot]) -> Result<TextPrinter, Failure> {
+        let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
+        let width = snapshots.first().map(AnySnapshot::width).unwrap_or_default();
+        let mut out = OutputStream::stdout();
+        self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, true))?;
+        let (limits, format) = (self.limits, self.results.format());
+        Ok(TextPrinter { width, limits, format, answered: Answered::default(), out })
     }
 
     /// How texts are looked up in one database. Where it keeps evidence, also what is near.
@@ -99,20 +125,49 @@ impl TextLookUp<'_> {
         Ok((Finder::by_distance(snapshot, query)?, None))
     }
 
-    fn reader_options(&self) -> Result<ReaderOptions, Failure> {
+    fn reader_options(&self, files: &[PathBuf]) -> Result<ReaderOptions, Failure> {
         let mut options = ReaderOptions::default();
-        options.fields.text.clone_from(&self.texts.text_field);
-        options.fields.key = self.key_field.map(str::to_string);
-        options.format = self.texts.text_format.map(Format::from);
-        options.encoding = self.texts.decoding.encoding;
-        options.pre = self.texts.decoding.preprocessing();
-        options.delimiter = self.texts.delimiter;
-        if self.texts.files.iter().any(|path| path == Path::new("-")) {
+        options.fields.text.clone_from(&self.args.text_field);
+        options.fields.key.clone_from(&self.input.key_field);
+        options.format = self.input.input_format.and_then(FingerprintFormat::of_texts);
+        options.encoding = self.args.decoding.encoding;
+        options.pre = self.args.decoding.preprocessing();
+        options.delimiter = self.args.delimiter;
+        if files.iter().any(|path| path == Path::new("-")) {
             let mut stdin = io::stdin().lock();
             let start = stdin.fill_buf().map_err(Error::io("read", "standard input"))?;
             options.stdin_format = if start.starts_with(b"{") { Format::Jsonl } else { Format::Lines };
         }
         Ok(options)
+    }
+}
+
+/// Prints the rows near texts.
+struct TextPrinter {
+    width: Width,
+    limits: LimitArgs,
+    format: ResultFormat,
+    answered: Answered,
+    out: OutputStream,
+}
+
+impl TextPrinter {
+    fn print(&mut self, query: &str, rows: &Columns) -> Result<(), Failure> {
+        self.answered.push(rows.len());
+        let format = self.format;
+        Ok(self.out.write(|out| match self.limits.prints_unmatched() {
+            true if !rows.is_empty() => Ok(()),
+            true => format.unmatched(out, query, None),
+            false => rows.rows().try_for_each(|row| format.text_match(out, query, &row)),
+        })?)
+    }
+
+    /// Says how many rows were found, and what near means.
+    fn end(mut self, similar: &[Option<SimilarDocuments>], global: GlobalArgs) -> Result<(), Failure> {
+        self.out.flush()?;
+        self.answered.note(self.limits, global);
+        similar.iter().flatten().for_each(|similar| similar.note(global));
+        Ok(())
     }
 }
 

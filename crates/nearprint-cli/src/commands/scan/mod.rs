@@ -3,6 +3,7 @@
 mod print;
 mod report;
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use super::files::{FilesArgs, Found, Grouping, Mode};
@@ -18,7 +19,7 @@ use serde_json::Value;
 ///
 /// Prints groups of files, largest savings first. A group begins with the number of files and the
 /// bytes that could be saved. A line for each file follows: the similarity with the first file in percent, the
-/// path (relative to PATH if that is one folder), and the size on disk. Where fingerprints decide (-k, --confirm,
+/// path (relative to PATH if that is one folder), and the size on disk. Where fingerprints decide (-k,
 /// simhashes, images), the distance in bits is in place of the similarity. A group of exact
 /// copies is one line: their number, the bytes, and the first path. Each file of a group is near the first
 /// one, which `prune` keeps; `prune` acts on the others. Whole files are
@@ -98,6 +99,10 @@ impl Args {
         self.report.write(|| report.head(), |out| report.write_groups(out, threads))?;
         self.print(&found)?;
         found.note(global);
+        if io::stderr().is_terminal() && found.outcome().duplicates > 0 {
+            let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+            global.note(format_args!("next: nearprint prune {} --move-to gone --dry-run", paths.join(" ")));
+        }
         Ok(self.summary.write(|| Value::Object(found.object()))?)
     }
 

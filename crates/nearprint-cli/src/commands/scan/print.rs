@@ -127,9 +127,9 @@ impl<'a> GroupPrinter<'a> {
         if is_line {
             let first = self.path(group, &members[0], files);
             let first = printable(&first);
-            return writeln!(out, "{bold}{spare:>9} could go{end}  {count} exact copies of {first}");
+            return writeln!(out, "{bold}{spare:>9} to save{end}  {count} copies of {first}");
         }
-        writeln!(out, "{bold}{spare:>9} could go{end}  {count} {}", noun(group))?;
+        writeln!(out, "{bold}{spare:>9} to save{end}  {count} {}", noun(group))?;
         let shown = if self.all || count <= SHOWN { count } else { SHOWN - 1 };
         for member in &members[..shown] {
             let file = files.file(*kind, member.file);
@@ -288,8 +288,8 @@ mod tests {
     fn people_get_aligned_columns_and_the_beginning_of_large_groups() {
         assert_eq!(
             printed(Style::Terminal { colours: true }, false, &[EXACT, NEAR]),
-            "\x1b[1m  3.00 kB could go\x1b[0m  3 exact copies of 0\u{fffd}\u{fffd}\"x\n\n\
-             \x1b[1m  1.50 kB could go\x1b[0m  2 files\n\
+            "\x1b[1m  3.00 kB to save\x1b[0m  3 copies of 0\u{fffd}\u{fffd}\"x\n\n\
+             \x1b[1m  1.50 kB to save\x1b[0m  2 files\n\
              \x20       =   1.50 kB  0\u{fffd}\u{fffd}\"x\n        4   1.50 kB  1\u{fffd}\u{fffd}\"x\n\n"
         );
         let colourless = Style::Terminal { colours: false };

@@ -21,26 +21,19 @@ impl ScanReport<'_> {
         let fact = |name: &str, value: String| (name.to_string(), value);
         let paths: Vec<String> = self.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let Found { scanned, groups, .. } = self.found;
-        let num_exact = groups.iter().filter(|group| group.is_exact).count();
         let members = || groups.iter().flat_map(|group| &group.members[1..]);
-        let num_spare = members().filter(|member| member.is_spare).count();
-        let num_copies = members().filter(|member| member.is_exact).count();
+        let outcome = self.found.outcome();
         let spare_bytes = groups.iter().map(|group| group.spare_bytes).sum();
         let counts = &scanned.counts;
         let mut facts = vec![
             fact("Scanned", paths.join(", ")),
-            fact("Files", format!("{}, {}", counts.files, DecimalBytes(counts.len_bytes))),
-            fact(
-                "Could go",
-                format!("{num_spare} files, {}; {num_copies} are exact copies", DecimalBytes(spare_bytes)),
-            ),
-            fact("Groups", format!("{}, {} of them of exact copies", groups.len(), num_exact)),
+            fact("Outcome", format!("{}; {} to save", outcome.verdict("file"), DecimalBytes(spare_bytes))),
             fact("Near", self.found.near.clone()),
             fact("Recipe", self.found.recipe.to_string()),
         ];
         if counts.pictures > 0 {
-            facts.push(fact("Pictures", counts.pictures.to_string()));
-            facts.push(fact("Near pictures", self.found.near_pictures.clone()));
+            facts.push(fact("Images", counts.pictures.to_string()));
+            facts.push(fact("Near images", self.found.near_pictures.clone()));
         }
         let sizes = Histogram::of_sizes(groups.iter().map(|group| group.members.len()));
         let similarities = members().map(|member| member.similarity);

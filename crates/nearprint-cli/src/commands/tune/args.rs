@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use crate::args::{DocumentArgs, RecipeArgs, ReportArgs, SummaryArgs, values};
 use crate::terminal::results::ResultFormat;
-use nearprint_text::dedup::{Confirm, ParseConfirmError};
+use nearprint_text::dedup::{ParseSimilarityError, Similarity};
 use nearprint_text::recipe::DEFAULT_SIMILARITY;
 use nearprint_text::tune::Goal;
 
 /// The help, whose lines are wrapped where they are shown.
 const HELP: &str = "\
-Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best\n\
+Choose the recipe, shingle size, bands and limit that detect near-duplicates best\n\
 \n\
 Tries recipes on your documents, and recommends the options of the best one for `dedup`. What \
 is a near-duplicate comes from a file of pairs, or from a field that near-duplicates share.\n\
@@ -28,12 +28,12 @@ and those a little above as near-duplicates, although a fingerprint can hardly s
 So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is \
 what you say, not a result: `dedup --report` shows what a higher one would leave out.\n\
 \n\
-Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both \
-without --confirm and with jaccard:S, S being the similarity. Prints a line for each of them, \
+Without --recipe, tries minhash, with several splits into bands and rows, and simhash, alone and \
+with the texts compared by --similarity. Prints a line for each of them, \
 each shingle size and each k from 0 to half of the bits:\n\
 \n\
 \x20 shingle k precision recall f1 found hits precision_low precision_high recall_low \
-recall_high similarity confirm cpu_us query_us bytes recipe\n\
+recall_high similarity texts cpu_us query_us bytes recipe\n\
 \n\
 \x20 found           pairs of documents within k bits, for MinHash with an equal band\n\
 \x20 hits            found pairs that are near-duplicates\n\
@@ -42,7 +42,7 @@ recall_high similarity confirm cpu_us query_us bytes recipe\n\
 \x20 f1              the harmonic mean of both\n\
 \x20 *_low, *_high   95 % confidence intervals\n\
 \x20 similarity      the --similarity for which --store hashes has this k, for MinHash; otherwise -\n\
-\x20 confirm         what --confirm has to be; - for none\n\
+\x20 texts           the --similarity by which texts are compared beside k; - for none\n\
 \x20 cpu_us          microseconds of processor time to make the fingerprint of a document, \
 measured, and to compare its text with the texts of the pairs found here\n\
 \x20 query_us        microseconds to look a fingerprint up in ten million, by the model of \
@@ -52,7 +52,7 @@ measured, and to compare its text with the texts of the pairs found here\n\
 \n\
 The best line is printed to standard error, as options for `dedup` besides those that \
 read the documents, such as --text-field; with --format json it has \"recommended\":true. So is \
-the best line of each other kind of recipe and confirmation, and a warning where the best value \
+the best line of each other kind of recipe and similarity of texts, and a warning where the best value \
 is the smallest or largest that was tried.\n\
 \n\
 Documents of a group are not independent, nor are near-duplicates of near-duplicates. The \
@@ -68,10 +68,10 @@ as you can, and choose a smaller k for a much larger collection.";
     long_about = HELP,
     after_help = "\
 Examples:
-  nearprint tune pages.jsonl --plot curves.svg --report curves.html
+  nearprint tune pages.jsonl --report curves.html
   nearprint tune pages.jsonl --similarity 0.7 --goal precision:0.99
-  nearprint tune pages.jsonl --group-field group --recipe notebook --shingles 1,2
-  nearprint tune pages.jsonl --key-field url --pairs same.tsv --bands 6x16,2 --bands 8x16,3"
+  nearprint tune pages.jsonl --group-field group --recipe notebook --try shingle=1-2
+  nearprint tune pages.jsonl --key-field url --pairs same.tsv --try bands=6x16,2 --try bands=8x16,3"
 )]
 pub(in super::super) struct Args {
     /// Files and folders of documents; - or none for standard input
@@ -80,7 +80,7 @@ pub(in super::super) struct Args {
     #[command(flatten)]
     pub(super) known: KnownDuplicates,
     /// The minimum similarity of near-duplicates, if neither --pairs nor --group-field is given;
-    /// with them, the similarity of the default of --confirm [default: 0.7]
+    /// with them, that of the texts which are compared by default [default: 0.7]
     #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true, help_heading = "Label options")]
     pub(super) similarity: Option<f64>,
     /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
@@ -88,28 +88,20 @@ pub(in super::super) struct Args {
     /// documents, of more 625 million divided by their number, at least 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Label options")]
     pub(super) sample: Option<u32>,
-    /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
-    pub(super) shingles: Vec<usize>,
-    /// MinHash: try B bands of N bits with R values each; may be repeated [default: the bands of
-    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,3 10x14,3 10x16,2]
-    #[arg(long, value_name = "BxN,R", help_heading = "Search options")]
-    pub(super) bands: Vec<String>,
+    /// Try this; may be repeated. shingle=1-5 or shingle=2,3 are sizes of shingles [default: those from 1 to 5 that the
+    /// recipe allows]. bands=BxN,R are, for MinHash, B bands of N bits with R values each [default: the bands of
+    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,3 10x14,3 10x16,2]. similarity=S, contained:S or edit:S compares
+    /// the texts of found pairs, too, as `dedup` does beside -k, and similarity=none compares none; holds the shingles
+    /// or texts of all documents in memory. Such lines end at the largest k with at most 20 found pairs for each
+    /// document of the sample, or 10,000 [default: none; without --recipe also --similarity with simhash]
+    #[arg(long = "try", value_name = "WHAT=VALUE", help_heading = "Search options")]
+    pub(super) tried: Vec<Try>,
     /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
     /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
-    /// the smaller k as a share of the bits, then the one without --confirm, then the one with fewer
+    /// the smaller k as a share of the bits, then the one that compares no texts, then the one with fewer
     /// bytes a row
     #[arg(long, value_name = "GOAL", default_value = "balance", help_heading = "Search options")]
     pub(super) goal: Goal,
-    /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X, contained:X and edit:X,
-    /// as for `dedup`, to try each of them. Holds the shingles or texts of all documents in memory.
-    /// Such lines end at the largest k with at most 20 found pairs for each document of the sample,
-    /// or 10,000 [default: none; without --recipe, none and jaccard:S]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
-    pub(super) confirm: Vec<Confirmation>,
-    /// Draw the best curves as an SVG picture
-    #[arg(long, value_name = "FILE", help_heading = "Output options")]
-    pub(super) plot: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Output options")]
     pub(super) report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]
@@ -143,17 +135,47 @@ impl KnownDuplicates {
     }
 }
 
-/// A measure of texts, or none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Confirmation(pub(super) Option<Confirm>);
+/// A value of an option that is tried.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Try {
+    Shingles(Vec<usize>),
+    Bands(String),
+    /// A similarity of texts, or none.
+    Similarity(Option<Similarity>),
+}
 
-impl FromStr for Confirmation {
-    type Err = ParseConfirmError;
+impl FromStr for Try {
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ParseConfirmError> {
-        if text == "none" { Ok(Self(None)) } else { text.parse().map(|confirm| Self(Some(confirm))) }
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("shingle", sizes)) => {
+                let sizes = shingles(sizes).filter(|sizes| !sizes.is_empty());
+                sizes
+                    .map(Self::Shingles)
+                    .ok_or_else(|| "expected sizes, such as shingle=1-5 or shingle=2,3".into())
+            }
+            Some(("bands", bands)) => Ok(Self::Bands(bands.into())),
+            Some(("similarity", "none")) => Ok(Self::Similarity(None)),
+            Some(("similarity", least)) => least
+                .parse()
+                .map(|least| Self::Similarity(Some(least)))
+                .map_err(|why: ParseSimilarityError| why.to_string()),
+            _ => Err("expected shingle=, bands= or similarity=".into()),
+        }
     }
 }
+
+/// A range of sizes, or a list of them.
+fn shingles(text: &str) -> Option<Vec<usize>> {
+    match text.split_once('-') {
+        Some((first, last)) => Some((first.parse().ok()?..=last.parse().ok()?).take(MAX_SHINGLES).collect()),
+        None => text.split(',').map(|size| size.parse().ok()).collect(),
+    }
+}
+
+/// More sizes of shingles than any recipe allows.
+const MAX_SHINGLES: usize = 1000;
 
 /// Parses a similarity above 0, from which on not all pairs are similar.
 fn positive_similarity(text: &str) -> Result<f64, String> {
@@ -170,6 +192,32 @@ impl Args {
     /// The similarity that near-duplicates have.
     pub(super) fn similarity(&self) -> f64 {
         self.similarity.unwrap_or(DEFAULT_SIMILARITY)
+    }
+
+    /// The sizes of shingles to try; none for those of the recipes.
+    pub(super) fn shingles(&self) -> Vec<usize> {
+        let sizes = self.tried.iter().filter_map(|tried| match tried {
+            Try::Shingles(sizes) => Some(sizes),
+            _ => None,
+        });
+        sizes.flatten().copied().collect()
+    }
+
+    /// The splits into bands to try; none for those of the recipes.
+    pub(super) fn bands(&self) -> Vec<String> {
+        let bands = self.tried.iter().filter_map(|tried| match tried {
+            Try::Bands(bands) => Some(bands.clone()),
+            _ => None,
+        });
+        bands.collect()
+    }
+
+    /// The similarities of texts to try.
+    pub(super) fn similarities(&self) -> impl Iterator<Item = Option<Similarity>> {
+        self.tried.iter().filter_map(|tried| match tried {
+            Try::Similarity(similarity) => Some(*similarity),
+            _ => None,
+        })
     }
 
     /// The size of the sample of `len` documents.

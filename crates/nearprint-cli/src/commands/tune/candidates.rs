@@ -70,7 +70,9 @@ pub(super) fn candidates(
 ) -> Result<Vec<Candidate>, Failure> {
     let (bases, bands) = match given {
         Some(recipe) if recipe.bands().is_none() && !bands.is_empty() => {
-            return Err(Failure::Usage("--bands needs a MinHash recipe; this one makes simhashes".into()));
+            return Err(Failure::Usage(
+                "--try bands= needs a MinHash recipe; this one makes simhashes".into(),
+            ));
         }
         Some(recipe) => (vec![recipe], bands.to_vec()),
         None => {

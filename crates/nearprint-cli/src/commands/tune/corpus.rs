@@ -10,7 +10,7 @@ use crate::terminal::failure::Failure;
 use nearprint::any::AnyFingerprint;
 use nearprint::internal::mix64;
 use nearprint::{Near, Width};
-use nearprint_text::dedup::Confirm;
+use nearprint_text::dedup::Similarity;
 use nearprint_text::documents::{self, BadRecord, Item};
 use nearprint_text::internal::thread_cpu_time;
 use nearprint_text::jaccard::ShingleSet;
@@ -26,7 +26,7 @@ pub(super) struct Needs {
     pub(super) sets: bool,
     pub(super) texts: bool,
     /// A measure by edits, which does not accept every text.
-    pub(super) edits: Option<Confirm>,
+    pub(super) edits: Option<Similarity>,
 }
 
 /// The parts of all documents that the measurement needs.
@@ -121,19 +121,15 @@ impl Corpus {
 
     /// Reads the inputs.
     pub(super) fn read(&mut self, args: &Args, global: GlobalArgs) -> Result<(), Failure> {
-        let Args { inputs, known, plot, report, summary, .. } = args;
+        let Args { inputs, known, report, summary, .. } = args;
         let mut documents = args.documents.clone();
         if let Some(field) = &known.group_field {
             // Groups need no keys, so the group is read in place of the key.
             documents.key_field = Some(field.clone());
         }
         let mut reader = open_with_keys(&documents, inputs, known.group_field.is_some())?;
-        let files = [
-            ("--plot", plot.as_deref()),
-            ("--report", report.path()),
-            ("--summary", summary.path()),
-            ("--pairs", known.pairs.as_deref()),
-        ];
+        let files =
+            [("--report", report.path()), ("--summary", summary.path()), ("--pairs", known.pairs.as_deref())];
         let others: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
         let mut rejects = Rejects::create(&documents, &reader, &others)?;
         let (threads, needs) = (self.threads, self.needs);
@@ -184,24 +180,24 @@ impl Corpus {
     }
 
     /// Whether a measure confirms two documents, by what is kept of them.
-    pub(super) fn confirms(&self, confirm: Confirm, a: usize, b: usize) -> bool {
+    pub(super) fn confirms(&self, confirm: Similarity, a: usize, b: usize) -> bool {
         match confirm {
-            Confirm::Jaccard(least) => self.sets[a].similarity(&self.sets[b]) >= least,
-            Confirm::Contained(least) => {
+            Similarity::Jaccard(least) => self.sets[a].similarity(&self.sets[b]) >= least,
+            Similarity::Contained(least) => {
                 let (a, b) = (&self.sets[a], &self.sets[b]);
                 a.contained_in(b).max(b.contained_in(a)) >= least
             }
-            Confirm::Edit(_) => confirm.confirms(&self.texts[a], &self.texts[b]),
+            Similarity::Edit(_) => confirm.texts_are_near(&self.texts[a], &self.texts[b]),
         }
     }
 
     /// The mean time of comparing two texts, in microseconds: of neighbouring documents, the first
     /// ones.
-    pub(super) fn comparison_us(&self, confirm: Confirm) -> f64 {
+    pub(super) fn comparison_us(&self, confirm: Similarity) -> f64 {
         let texts = &self.texts[..self.texts.len().min(TIMED_TEXTS)];
         let pairs = texts.len().saturating_sub(1).max(1) as f64;
         let before = thread_cpu_time();
-        let confirmed = texts.windows(2).filter(|pair| confirm.confirms(&pair[0], &pair[1])).count();
+        let confirmed = texts.windows(2).filter(|pair| confirm.texts_are_near(&pair[0], &pair[1])).count();
         std::hint::black_box(confirmed);
         thread_cpu_time().saturating_sub(before).as_secs_f64() * 1e6 / pairs
     }
@@ -219,7 +215,7 @@ fn fingerprint(
     };
     if needs.edits.is_some_and(|confirm| !confirm.accepts(&record.text)) {
         let (place, raw) = (record.place.clone(), record.raw().to_vec());
-        return Err(BadRecord { place, reason: Confirm::refusal(), raw, is_dropped: false });
+        return Err(BadRecord { place, reason: Similarity::refusal(), raw, is_dropped: false });
     }
     let (mut prints, mut cpu) = (Vec::new(), Vec::new());
     let mut before = thread_cpu_time();

@@ -151,7 +151,7 @@ fn draw_curve(
     Ok(())
 }
 
-/// The recipe of a curve, its shingle and its confirmation.
+/// The recipe of a curve, its shingle and its similarity of texts.
 fn name(tried: &Tried, choice: Choice<'_>) -> String {
     let (curve, candidate) = (&tried.curves[choice.curve], &tried.candidates[choice.curve]);
     let confirm = curve.confirm.map(|confirm| format!(", {confirm}")).unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::terminal::results::ResultFormat;
 use nearprint_text::tune::{Interval, Point, Study};
 use serde_json::{Value, json};
 
-/// Prints everything, and draws the plot.
+/// Prints everything, and writes the report.
 pub(super) fn report(
     args: &Args,
     (tried, exact): (&Tried, Option<&ExactChoice>),
@@ -26,8 +26,8 @@ pub(super) fn report(
     let mut out = OutputStream::stdout();
     out.write(|out| write_points(args.format, out, tried, best))?;
     out.flush()?;
-    if args.plot.is_some() || args.report.path().is_some() {
-        write_pictures(args, tried, study, best)?;
+    if args.report.path().is_some() {
+        write_report(args, tried, study, best)?;
     }
     global.note(format_args!("{}", documents_text(args, study)));
     if let Some(exact) = exact {
@@ -94,7 +94,7 @@ struct Line<'a> {
     shingle: usize,
     point: &'a Point,
     similarity: Option<f64>,
-    confirm: Option<String>,
+    texts: Option<String>,
     /// cpu_us, query_us, bytes.
     costs: [f64; 3],
     recipe: String,
@@ -108,7 +108,7 @@ impl<'a> Line<'a> {
             shingle: candidate.shingle,
             point: choice.point,
             similarity: curve.similarity(choice.point.k),
-            confirm: curve.confirm.map(|confirm| confirm.to_string()),
+            texts: curve.confirm.map(|confirm| confirm.to_string()),
             costs: [cost.cpu_us, cost.query_us, cost.row_bytes],
             recipe: candidate.options(""),
         }
@@ -123,9 +123,9 @@ impl<'a> Line<'a> {
             write!(out, "\t{low:.4}\t{high:.4}")?;
         }
         let similarity = self.similarity.map_or_else(|| "-".into(), |similarity| similarity.to_string());
-        let confirm = self.confirm.as_deref().unwrap_or("-");
+        let texts = self.texts.as_deref().unwrap_or("-");
         let [cpu_us, query_us, bytes] = self.costs;
-        writeln!(out, "\t{similarity}\t{confirm}\t{cpu_us:.1}\t{query_us:.2}\t{bytes:.1}\t{recipe}")
+        writeln!(out, "\t{similarity}\t{texts}\t{cpu_us:.1}\t{query_us:.2}\t{bytes:.1}\t{recipe}")
     }
 
     fn write_json(&self, out: &mut dyn Write, is_best: bool) -> io::Result<()> {
@@ -139,9 +139,9 @@ impl<'a> Line<'a> {
             write!(out, r#","{name}_low":{low:.4},"{name}_high":{high:.4}"#)?;
         }
         let similarity = self.similarity.map_or_else(|| "null".into(), |similarity| similarity.to_string());
-        let confirm = self.confirm.as_ref().map_or_else(|| "null".into(), |confirm| format!("\"{confirm}\""));
+        let texts = self.texts.as_ref().map_or_else(|| "null".into(), |texts| format!("\"{texts}\""));
         let [cpu_us, query_us, bytes] = self.costs;
-        write!(out, r#","similarity":{similarity},"confirm":{confirm},"cpu_us":{cpu_us:.1}"#)?;
+        write!(out, r#","similarity":{similarity},"texts":{texts},"cpu_us":{cpu_us:.1}"#)?;
         write!(out, r#","query_us":{query_us:.2},"bytes":{bytes:.1},"recipe":"{recipe}""#)?;
         writeln!(out, r#","recommended":{is_best}}}"#)
     }
@@ -164,7 +164,7 @@ fn documents_text(args: &Args, study: &Study) -> String {
     }
 }
 
-/// The options of the best line, and of the best one of each other kind of recipe and confirmation.
+/// The options of the best line, and of the best one of each other kind of recipe and similarity of texts.
 fn note_choices(
     args: &Args,
     (tried, exact): (&Tried, Option<&ExactChoice>),
@@ -210,7 +210,7 @@ fn summary(tried: &Tried, choice: Choice<'_>) -> String {
 fn options(tried: &Tried, choice: Choice<'_>) -> String {
     let (curve, k) = (&tried.curves[choice.curve], choice.point.k);
     let distance = format!(" -k {k}");
-    let confirm = curve.confirm.map(|confirm| format!(" --confirm {confirm}")).unwrap_or_default();
+    let confirm = curve.confirm.map(|similarity| format!(" --similarity {similarity}")).unwrap_or_default();
     tried.candidates[choice.curve].options(&distance) + &confirm
 }
 
@@ -230,25 +230,20 @@ fn note_limits(tried: &Tried, study: &Study, best: Choice<'_>, global: GlobalArg
         let all = tried.curves.iter().filter(|curve| curve.confirm.is_some()).count();
         let ends = if least == most { least.to_string() } else { format!("{least} to {most}") };
         global.note(format_args!(
-            "{} of the {all} curves with --confirm end at k = {ends}: beyond are more than {limit} pairs",
+            "{} of the {all} curves that compare texts end at k = {ends}: beyond are more than {limit} pairs",
             short.len()
         ));
     }
 }
 
-/// Writes the plot, and the report that shows it.
-fn write_pictures(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Result<(), Failure> {
+/// Writes the report, which shows the best curves.
+fn write_report(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Result<(), Failure> {
     let failed = |error: Box<dyn std::error::Error>| nearprint::Error::Io {
         action: "draw",
         path: "the curves".into(),
         source: io::Error::other(error.to_string()),
     };
     let svg = plot::svg(tried, args.goal, best, &options(tried, best)).map_err(failed)?;
-    if let Some(path) = &args.plot {
-        let mut out = OutputStream::create(Some(path))?;
-        out.write(|out| out.write_all(svg.as_bytes()))?;
-        out.finish()?;
-    }
     let report = || {
         let fact = |name: &str, value: String| (name.to_string(), value);
         let facts = vec![

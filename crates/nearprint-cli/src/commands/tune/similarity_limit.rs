@@ -24,10 +24,10 @@ pub(super) struct ExactChoice {
 }
 
 /// The recipes whose sets of features are compared: one for each shingle size. None without labels, because the
-/// limit is the definition then, and none for recipes or confirmations whose decisions are other ones.
+/// limit is the definition then, and none for recipes or similarities of texts whose decisions are other ones.
 pub(super) fn recipes(args: &Args, candidates: &[Candidate]) -> Vec<Candidate> {
     let mut recipes: Vec<Candidate> = Vec::new();
-    if !args.known.is_given() || !args.confirm.is_empty() {
+    if !args.known.is_given() || args.similarities().next().is_some() {
         return recipes;
     }
     for candidate in candidates.iter().filter(|candidate| candidate.recipe.bands().is_some()) {

@@ -6,7 +6,7 @@ use super::candidates::Candidate;
 use super::corpus::Corpus;
 use crate::terminal::failure::Failure;
 use nearprint::{BandLayout, Width};
-use nearprint_text::dedup::Confirm;
+use nearprint_text::dedup::Similarity;
 use nearprint_text::recipe::Recipe;
 use nearprint_text::tune::{Confirms, Cost, Curve, Goal, Point, Study, widest};
 
@@ -26,7 +26,7 @@ pub(super) struct Tried {
     costs: Vec<Vec<PointCost>>,
     /// The confirmation that near-duplicates are defined by, if they are. It is not recommended, as it would only
     /// find what was asked for.
-    pub(super) definition: Option<Confirm>,
+    pub(super) definition: Option<Similarity>,
 }
 
 /// A point of a curve.
@@ -40,12 +40,12 @@ impl Tried {
     /// Measures the curves of all candidates with all ways of confirmation.
     pub(super) fn measure(
         candidates: Vec<Candidate>,
-        confirms: &[Option<Confirm>],
+        confirms: &[Option<Similarity>],
         corpus: &Corpus,
         study: &Study,
         threads: usize,
     ) -> Result<Self, Failure> {
-        let measures: Vec<Confirm> = confirms.iter().flatten().copied().collect();
+        let measures: Vec<Similarity> = confirms.iter().flatten().copied().collect();
         let closures: Vec<_> = measures
             .iter()
             .map(|&measure| move |a: usize, b: usize| corpus.confirms(measure, a, b))
@@ -54,7 +54,7 @@ impl Tried {
         // The first curve of a recipe is the one without confirmation.
         let none = std::iter::once((None, 0.0));
         let measured = measures.iter().map(|&measure| (Some(measure), corpus.comparison_us(measure)));
-        let comparisons: Vec<(Option<Confirm>, f64)> = none.chain(measured).collect();
+        let comparisons: Vec<(Option<Similarity>, f64)> = none.chain(measured).collect();
         let mut tried =
             Self { curves: Vec::new(), candidates: Vec::new(), costs: Vec::new(), definition: None };
         let mut models = Models::default();
@@ -65,7 +65,9 @@ impl Tried {
             let compared: Vec<f64> =
                 curves[0].iter().map(|point| comparisons_of_document(study, point.found)).collect();
             for (points, &(confirm, comparison_us)) in curves.into_iter().zip(&comparisons) {
-                if confirms.contains(&confirm) {
+                // Features decide about it, at any k.
+                let is_exact = confirm.is_some_and(|measure| !measure.reads_texts(&candidate.recipe));
+                if confirms.contains(&confirm) && !is_exact {
                     let cpu_us = compared.iter().map(|compared| fingerprint_us + compared * comparison_us);
                     tried.push(&candidate, confirm, points, cpu_us, &mut models)?;
                 }
@@ -78,7 +80,7 @@ impl Tried {
     fn push(
         &mut self,
         candidate: &Candidate,
-        confirm: Option<Confirm>,
+        confirm: Option<Similarity>,
         points: Vec<Point>,
         cpu_us: impl Iterator<Item = f64>,
         models: &mut Models,

@@ -5,6 +5,7 @@
 //! [`RowSink`].
 
 mod csv;
+mod holds;
 mod jsonl;
 mod keys;
 mod list;
@@ -25,6 +26,7 @@ use nearprint::Width;
 #[cfg(any(test, feature = "fuzzing"))]
 use {nearprint::any::AnyFingerprint, stream::InputStream};
 
+pub(crate) use holds::holds_fingerprints;
 pub(crate) use keys::{KeyEnd, read_keys};
 pub(crate) use list::List;
 pub(crate) use npy::npy_header;

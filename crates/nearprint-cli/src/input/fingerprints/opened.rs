@@ -56,6 +56,7 @@ impl OpenedInput {
             FingerprintFormat::U128 => opened.description.width = Some(Width::W128),
             FingerprintFormat::U256 => opened.description.width = Some(Width::W256),
             FingerprintFormat::Npy | FingerprintFormat::Parquet => {}
+            FingerprintFormat::Lines => return Err(no_fingerprints(&opened.input)),
             FingerprintFormat::Text
             | FingerprintFormat::Csv
             | FingerprintFormat::Tsv
@@ -151,7 +152,19 @@ impl OpenedInput {
             FingerprintFormat::Jsonl => jsonl::read(how, self.input, sink),
             FingerprintFormat::Npy => npy::read(how.1, &mut self.input, sink),
             FingerprintFormat::Parquet => Err(self.input.bad_line("Parquet has to be in a file", "")),
+            FingerprintFormat::Lines => Err(no_fingerprints(&self.input)),
         }
+    }
+}
+
+/// Texts instead of fingerprints.
+fn no_fingerprints(input: &InputStream) -> Failure {
+    let name = input.name.display();
+    Failure::OtherCommand {
+        why: format!("--input-format lines: {name} has texts, and fingerprints are wanted"),
+        hint: format!(
+            "nearprint fingerprint {name} --input-format lines --header | nearprint build NEW.np -"
+        ),
     }
 }
 

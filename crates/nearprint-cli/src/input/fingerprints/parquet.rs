@@ -11,16 +11,30 @@ use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::{Fields, InputFile};
 use nearprint_text::internal::{ParquetReader, ParquetRow, ParquetValue as Value};
 
+/// Whether a file has the field of fingerprints.
+pub(super) fn has_fingerprints(args: &FingerprintArgs, path: &Path) -> Result<bool, Failure> {
+    match ParquetReader::open(&InputFile::new(path), &fields(args)) {
+        Ok(_) => Ok(true),
+        Err(nearprint_text::Error::Input { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The fields that are read.
+fn fields(args: &FingerprintArgs) -> Fields {
+    let mut fields = Fields::default();
+    fields.text.clone_from(&args.fingerprint_field);
+    fields.key.clone_from(&args.key_field);
+    fields
+}
+
 /// Reads the rows of a file. Ids and keys are unsigned numbers or strings.
 pub(super) fn read(
     (args, width): (&FingerprintArgs, Width),
     path: &Path,
     sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
-    let mut fields = Fields::default();
-    fields.text.clone_from(&args.fingerprint_field);
-    fields.key.clone_from(&args.key_field);
-    let mut rows = ParquetReader::open(&InputFile::new(path), &fields)?;
+    let mut rows = ParquetReader::open(&InputFile::new(path), &fields(args))?;
     let existing = |rows: &ParquetReader, name: &str| rows.has_field(name).then(|| name.to_string());
     let id_field = existing(&rows, &args.id_field);
     let key_field = existing(&rows, args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD));

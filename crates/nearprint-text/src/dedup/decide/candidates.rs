@@ -229,10 +229,10 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
                 let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
                 let similarity = match measure.judge {
                     _ if is_same => Some(1.0),
-                    Judge::Texts(confirm) => {
+                    Judge::Texts(similarity) => {
                         let kept = self.text_of(&candidate)?;
                         let [new, kept] = [document.text, &*kept].map(|text| measure.recipe.as_read(text));
-                        confirm.similarity(&new, &kept)
+                        similarity.of_texts(&new, &kept)
                     }
                     _ => Some(measure.recipe.similarity(candidate.distance)),
                 };

@@ -12,8 +12,8 @@ use nearprint::{Commit, U256, Width};
 
 /// Decides document by document what is new, and remembers what is kept.
 ///
-/// A document is kept if no kept document is near it within k bits and, with
-/// [confirmation](DedupOptions::confirm), has a similar text. For MinHash, near means an equal band
+/// A document is kept if no kept document has the [similarity](DedupOptions::similarity) of near-duplicates or, where
+/// fingerprints decide, is within k bits; for MinHash that is an equal band
 /// and sketches within k bits. The result depends on the order of
 /// documents. A text [without features](crate::recipe::Comparable) is near a kept one only if their
 /// tokens are the same, and nothing is near a text without tokens.
@@ -104,12 +104,13 @@ macro_rules! open_of_width {
 }
 
 impl Deduplicator {
-    /// Opens a database for writing, or creates one with keys and, if the options
-    /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
+    /// Opens a database for writing, or creates one with keys and, if the similarity
+    /// [reads texts](super::Similarity::reads_texts), with texts, otherwise with features for MinHash and hashes of texts
+    /// for others.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database) if the database has no keys, no recipe, another one that the
-    /// options do not allow, or no texts to confirm with; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes
+    /// options do not allow, or no texts to compare; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes
     /// fingerprints of another width than the database; [`Error::Engine`](crate::Error::Engine) if another process is
     /// writing, and with I/O errors.
     pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
@@ -133,7 +134,7 @@ impl Deduplicator {
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database) if the database has no recipe, another one that the options do not
-    /// allow, or no texts to confirm with; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints
+    /// allow, or no texts to compare; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints
     /// of another width than the database; [`Error::Engine`](crate::Error::Engine) with I/O errors.
     pub fn read_only(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();

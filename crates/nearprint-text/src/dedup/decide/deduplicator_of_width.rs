@@ -54,8 +54,9 @@ const BLOCK: usize = 64;
 pub(crate) const TOGETHER: usize = 1 << 15;
 
 impl<F: Fingerprint> DeduplicatorOf<F> {
-    /// Opens a database for writing, or creates one with keys and, if the options
-    /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
+    /// Opens a database for writing, or creates one with keys and, if the similarity
+    /// [reads texts](super::Similarity::reads_texts), with texts, otherwise with features for MinHash and hashes of texts
+    /// for others.
     pub(crate) fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
@@ -212,7 +213,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         })
     }
 
-    /// Compares a document with all that are kept. `read` reads the text of a document of this run, to confirm it.
+    /// Compares a document with all that are kept. `read` reads the text of a document of this run, to compare it.
     pub(crate) fn compare(
         &mut self,
         document: Document<'_, F>,
@@ -335,7 +336,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     }
 
     /// The nearest kept document, the earliest of equally near ones. A read-only database precedes
-    /// the documents of this run. `text_of` reads the text of a candidate of this run, to confirm
+    /// the documents of this run. `text_of` reads the text of a candidate of this run, to compare
     /// it.
     fn nearest(
         &mut self,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::confirm::Confirm;
 use super::options::{DedupOptions, Evidence};
+use super::similarity::Similarity;
 use crate::error::{DatabaseProblem, Result};
 use crate::recipe::{Candidates, Recipe};
 use nearprint::KeyStorage;
@@ -16,7 +16,7 @@ pub(crate) enum Judge {
     /// The Jaccard similarity of the sets of features, which is at least this.
     Features(f64),
     /// The texts.
-    Texts(Confirm),
+    Texts(Similarity),
 }
 
 /// When documents are near-duplicates, for reports.
@@ -34,10 +34,10 @@ pub enum DocumentsNear {
         /// In bits.
         k: u32,
     },
-    /// Where their texts confirm it.
-    Confirmed {
-        /// The measure.
-        by: Confirm,
+    /// From this similarity of their texts on.
+    Texts {
+        /// The measure and the limit.
+        similarity: Similarity,
     },
 }
 
@@ -66,16 +66,17 @@ impl Measure {
         let keeps = stored.map(|(keeps, ..)| keeps);
         let default_k = stored.map_or(recipe.default_k(), |(_, k, _)| k);
         if let Some((keeps, _, path)) = stored {
-            check_evidence(keeps, options, path)?;
+            check_evidence(keeps, (options, &recipe), path)?;
         }
-        let estimates = || match options.similarity.zip(recipe.bands()) {
-            Some((similarity, bands)) => bands.distance_of(recipe.width(), similarity),
+        let least = options.similarity.and_then(Similarity::least_jaccard);
+        let estimates = || match least.zip(recipe.bands()) {
+            Some((least, bands)) => bands.distance_of(recipe.width(), least),
             None => default_k,
         };
-        let (judge, candidates) = match options.confirm {
-            Some(confirm) => (Judge::Texts(confirm), confirm.candidates(&recipe, options.similarity)),
+        let (judge, candidates) = match options.similarity_of_texts(&recipe) {
+            Some(similarity) => (Judge::Texts(similarity), similarity.candidates(&recipe)),
             None if decides_exactly(options, &recipe, keeps) => {
-                let least = options.similarity.unwrap_or(recipe.near_similarity());
+                let least = least.unwrap_or(recipe.near_similarity());
                 (Judge::Features(least), recipe.candidates(least))
             }
             None => (Judge::Distance, None),
@@ -93,7 +94,7 @@ impl Measure {
         match self.judge {
             Judge::Distance => DocumentsNear::Estimated { recipe: self.recipe.clone(), k: self.k },
             Judge::Features(similarity) => DocumentsNear::Exact { similarity },
-            Judge::Texts(by) => DocumentsNear::Confirmed { by },
+            Judge::Texts(similarity) => DocumentsNear::Texts { similarity },
         }
     }
 
@@ -120,7 +121,7 @@ fn decides_exactly(options: &DedupOptions, recipe: &Recipe, keeps: Option<KeySto
 /// What a new database keeps of documents.
 pub(crate) fn key_storage(options: &DedupOptions, recipe: &Recipe) -> KeyStorage {
     match options.evidence {
-        _ if options.confirm.is_some() => KeyStorage::KeysAndTexts,
+        _ if options.similarity_of_texts(recipe).is_some() => KeyStorage::KeysAndTexts,
         Some(Evidence::Texts) => KeyStorage::KeysAndTexts,
         Some(Evidence::Keys) => KeyStorage::Keys,
         _ if decides_exactly(options, recipe, None) => KeyStorage::KeysAndFeatures,
@@ -129,9 +130,10 @@ pub(crate) fn key_storage(options: &DedupOptions, recipe: &Recipe) -> KeyStorage
 }
 
 /// Refuses a database that lacks what is to decide.
-fn check_evidence(keeps: KeyStorage, options: &DedupOptions, path: &Path) -> Result<()> {
+fn check_evidence(keeps: KeyStorage, (options, recipe): (&DedupOptions, &Recipe), path: &Path) -> Result<()> {
     let path = || path.to_path_buf();
-    let wants_texts = options.confirm.is_some() || options.evidence == Some(Evidence::Texts);
+    let reads_texts = options.similarity_of_texts(recipe).is_some();
+    let wants_texts = reads_texts || options.evidence == Some(Evidence::Texts);
     if wants_texts && !keeps.has_texts() {
         return Err(DatabaseProblem::NoTexts { path: path() }.into());
     }

@@ -4,7 +4,6 @@
 //! knows neither jobs nor files of documents.
 
 mod candidates;
-mod confirm;
 mod database;
 mod decision;
 mod deduplicator;
@@ -13,10 +12,10 @@ mod kept_fingerprints;
 mod kept_keys;
 mod measure;
 mod options;
+mod similarity;
 mod stored;
 
 pub(crate) use candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
-pub use confirm::{Confirm, ParseConfirmError};
 pub(crate) use database::check_bands;
 pub(crate) use decision::{Compared, Original};
 pub use decision::{Decided, Decision};
@@ -27,5 +26,6 @@ pub use measure::DocumentsNear;
 pub(crate) use measure::{Judge, Measure};
 pub(crate) use options::stored_recipe;
 pub use options::{DedupOptions, Evidence, recipe_in, recipe_of};
+pub use similarity::{ParseSimilarityError, Similarity};
 pub(crate) use stored::{Origin, Stored, damaged};
 pub use stored::{stored_text, with_texts_to_store};

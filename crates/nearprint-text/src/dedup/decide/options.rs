@@ -5,7 +5,7 @@ use std::mem::take;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::confirm::Confirm;
+use super::similarity::{ParseSimilarityError, Similarity};
 use crate::dedup::values::{self, Setter};
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Recipe};
@@ -18,7 +18,7 @@ pub enum Evidence {
     /// Their [sets of features](crate::recipe::Features): the exact Jaccard similarity decides.
     Features,
     /// Their texts; sets of features are made again. Takes longer and about twice the space, and
-    /// serves [confirmation](DedupOptions::confirm) too.
+    /// serves [similarities of texts](Similarity::reads_texts) too.
     Texts,
     /// Hashes of their texts, which identify copies: the distance of the fingerprints decides, which estimates the
     /// similarity.
@@ -50,19 +50,18 @@ pub struct DedupOptions {
     pub recipe: Recipe,
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
-    /// The least Jaccard similarity of near-duplicates, from 0 to 1, for MinHash. By default the limit
-    /// of the [recipe](Recipe::near_similarity).
-    pub similarity: Option<f64>,
+    /// The least similarity of near-duplicates. By default the limit of the [recipe](Recipe::near_similarity), for
+    /// MinHash. A database has to keep texts for one that [reads them](Similarity::reads_texts).
+    pub similarity: Option<Similarity>,
     /// What decides. By default what the database keeps; without a database, and for a new one, the
     /// features for MinHash. Recipes for simhash have none.
     pub evidence: Option<Evidence>,
     /// The largest distance of near-duplicates, in bits: the distance of the fingerprints decides. By
     /// default this is so only for simhash, and for databases without [evidence](Self::evidence); then
     /// it is the distance that the database was created for, or the [distance of the
-    /// recipe](Recipe::default_k).
+    /// recipe](Recipe::default_k). Beside a similarity that [reads texts](Similarity::reads_texts), the distance of the
+    /// fingerprints whose texts are compared.
     pub k: Option<u32>,
-    /// Compares the texts of near fingerprints by this measure. A database has to keep texts for this.
-    pub confirm: Option<Confirm>,
     /// Documents with fewer tokens are [too short](crate::dedup::Decision::TooShort). By default 0.
     pub min_words: usize,
     /// Documents with fewer features are too short as well. Features are what the recipe compares:
@@ -85,9 +84,13 @@ pub struct DedupOptions {
 /// The options that are set by name, besides the recipe.
 const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
     ("k", |options, values| values::parsed(values).map(|k| options.k = Some(k))),
-    ("similarity", |options, values| values::share(values).map(|share| options.similarity = Some(share))),
+    ("similarity", |options, values| {
+        values::text(values)?
+            .parse()
+            .map(|least| options.similarity = Some(least))
+            .map_err(|why: ParseSimilarityError| why.to_string())
+    }),
     ("store", |options, values| values::parsed(values).map(|evidence| options.evidence = Some(evidence))),
-    ("confirm", |options, values| values::parsed(values).map(|confirm| options.confirm = Some(confirm))),
     ("min_words", |options, values| values::parsed(values).map(|least| options.min_words = least)),
     ("min_features", |options, values| values::parsed(values).map(|least| options.min_features = least)),
     ("cut_after", |options, values| values::parsed(values).map(|marker| options.cut_after = Some(marker))),
@@ -103,7 +106,6 @@ impl DedupOptions {
             similarity: None,
             evidence: None,
             k: None,
-            confirm: None,
             min_words: 0,
             min_features: 0,
             cut_after: None,
@@ -197,23 +199,26 @@ impl DedupOptions {
         }
     }
 
-    /// Checks that at most one option says what is near, and that it is for the recipe.
+    /// Checks that at most one option says what is near.
     pub(crate) fn check_near(&self, recipe: &Recipe) -> Result<()> {
-        match (self.k, self.similarity, recipe.bands()) {
-            (Some(_), Some(_), _) => Err(Error::setting("k and similarity", "only one of them can be given")),
-            (None, Some(_), None) => {
-                Err(Error::setting("similarity", "needs MinHash fingerprints; others have k"))
+        match self.k.and(self.similarity) {
+            Some(similarity) if !similarity.reads_texts(recipe) => {
+                Err(Error::setting("k and similarity", "only one of them can be given"))
             }
             _ => Ok(()),
         }
     }
 
+    /// The similarity that texts decide about, if they do.
+    pub(crate) fn similarity_of_texts(&self, recipe: &Recipe) -> Option<Similarity> {
+        self.similarity.filter(|similarity| similarity.reads_texts(recipe))
+    }
+
     /// The recipe of a new database.
     pub(crate) fn new_recipe(&self) -> Recipe {
-        let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some());
-        let wider = |similarity| self.confirm.map_or(similarity, |confirm| confirm.wider(similarity));
-        let chosen = of_minhash.map(|similarity| self.recipe.with_similarity(wider(similarity)));
-        chosen.unwrap_or_else(|| self.recipe.clone())
+        let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some() && self.k.is_none());
+        let least = of_minhash.and_then(Similarity::least_jaccard);
+        least.map_or_else(|| self.recipe.clone(), |least| self.recipe.with_similarity(least))
     }
 
     /// Whether a document has too few tokens or features.

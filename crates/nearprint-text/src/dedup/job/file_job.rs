@@ -194,7 +194,12 @@ const OF_TRIM: &[(&str, Setter<FileJob>)] = &[
     ("by", |job, it| values::parsed(it).map(|unit| job.rules().by = unit)),
     ("length", |job, it| values::parsed(it).map(|words| job.rules().length = Some(words))),
     ("from", |job, it| values::within(2.., "at least 2", it).map(|number| job.rules().from = number)),
-    ("min_left", |job, it| values::share(it).map(|share| job.rules().min_left = share)),
+    ("min_left", |job, it| {
+        let share = values::text(it).map(values::share_of)?;
+        share
+            .map(|share| job.rules().min_left = share)
+            .ok_or_else(|| format!("{}: 0 to 1 is wanted", values::text(it).unwrap_or_default()))
+    }),
     ("keep_hollow", |job, it| values::flag(it).map(|is_on| job.rules().keeps_hollow = is_on)),
     ("removed", |job, it| values::path(it).map(|path| job.duplicates = Some(path))),
 ];
@@ -344,7 +349,7 @@ impl FileJob {
         if is_passage && !(2..=10_000).contains(&rules.length()) {
             return Err(Error::setting("length", "2 to 10000 words of a passage are wanted"));
         }
-        let compares = ["recipe", "k", "similarity", "confirm", "store"];
+        let compares = ["recipe", "k", "similarity", "store"];
         let compares = compares.into_iter().find(|name| self.is_given(name)).or(self.dedup.recipe_part());
         let whole = "is for whole documents";
         let refused = [
@@ -475,7 +480,7 @@ impl FileJob {
             added.fingerprint,
             duplicates.as_deref().map(absolute),
             rejects.as_deref().map(absolute),
-            dedup.confirm,
+            dedup.similarity_of_texts(&dedup.recipe),
             dedup.min_words,
         );
         for (is_on, option) in [(*annotate, "annotate"), (self.nul_ended, "nul_ended")] {
@@ -539,7 +544,7 @@ fn inputs_text(inputs: &[InputFile]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dedup::decide::Confirm;
+    use crate::dedup::decide::Similarity;
     use crate::documents::StdinSource;
 
     #[test]
@@ -566,7 +571,7 @@ mod tests {
         job.duplicates = Some("/d".into());
         job.rejects = Some("/r".into());
         job.keep = Some(Keep::Max("n".into()));
-        job.dedup.confirm = Some(Confirm::Jaccard(0.8));
+        job.dedup.similarity = Some(Similarity::Contained(0.8));
         job.dedup.min_words = 9;
         job.annotate = true;
         let before = job.identity_text("[]", 6, &recipe);
@@ -591,7 +596,7 @@ mod tests {
             format!(
                 "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
                  Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
-                 Max(\"n\") Some(Jaccard(0.8)) 9 annotate"
+                 Max(\"n\") Some(Contained(0.8)) 9 annotate"
             )
         );
     }

@@ -43,12 +43,13 @@ impl GroupSizes {
         Ok(self.rows.push(SortRow([(hash >> 64) as u64, hash as u64, at]))?)
     }
 
-    /// The largest groups, the largest first; of equal ones, that which was first to have a
+    /// The number of groups, and the largest ones, the largest first; of equal ones, that which was first to have a
     /// near-duplicate.
-    pub(crate) fn largest(self) -> Result<Vec<Group>> {
+    pub(crate) fn largest(self) -> Result<(u64, Vec<Group>)> {
         let Self { mut names, rows, _folder } = self;
-        let mut largest: Vec<(Reverse<u64>, u64)> = Vec::new();
+        let (mut number, mut largest) = (0, Vec::<(Reverse<u64>, u64)>::new());
         let mut add = |group: (Reverse<u64>, u64)| {
+            number += 1;
             largest.push(group);
             largest.sort_unstable();
             largest.truncate(REPORTED);
@@ -70,7 +71,8 @@ impl GroupSizes {
         if group.0.0 > 1 {
             add(group);
         }
-        largest.into_iter().map(|(Reverse(size), at)| Ok(Group { name: names.get(at)?, size })).collect()
+        let named = largest.into_iter().map(|(Reverse(size), at)| Ok(Group { name: names.get(at)?, size }));
+        Ok((number, named.collect::<Result<_>>()?))
     }
 }
 
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn the_largest_groups_are_named() {
         let none = GroupSizes::new(1 << 20, 1).unwrap();
-        assert_eq!(none.largest().unwrap(), []);
+        assert_eq!(none.largest().unwrap(), (0, Vec::new()));
         // With little memory, most rows wait in files.
         let mut sizes = GroupSizes::new(1 << 10, 2).unwrap();
         for round in 0..2000u32 {
@@ -91,7 +93,8 @@ mod tests {
                 }
             }
         }
-        let largest = sizes.largest().unwrap();
+        let (number, largest) = sizes.largest().unwrap();
+        assert_eq!(number, 10);
         let found: Vec<_> = largest.iter().map(|group| (&*group.name, group.size)).collect();
         let expected =
             [("name 0", 2001), ("name 1", 1001), ("name 2", 668), ("name 3", 501), ("name 4", 401)];

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::checkpoint::DocumentCounts;
 use super::crowding::Crowding;
 use super::groups::Group;
+use super::outcome::Outcome;
 use crate::dedup::decide::DocumentsNear;
 use crate::documents::{FileStamp, LeftOut, Position};
 use crate::error::{Error, Result};
@@ -54,7 +55,10 @@ pub struct FileReport {
     /// When a job that had read the same inputs was finished. Nothing was done now, and the counts
     /// are from that job. `None` if this run has done the job.
     pub completed: Option<UtcTime>,
-    /// The largest groups of near-duplicates since the job was begun or resumed, at most five.
+    /// How many kept documents or units have near-duplicates that were read since the job was begun or resumed. `None` if
+    /// nothing was done.
+    pub groups: Option<u64>,
+    /// The largest groups of these, at most five.
     pub largest: Vec<Group>,
     /// When documents are near-duplicates.
     pub near: DocumentsNear,
@@ -64,6 +68,8 @@ pub struct FileReport {
     pub counts_copies: bool,
     /// What was found in folders, and is no document.
     pub left_out: LeftOut,
+    /// Whether each document is a file, as those which were left out.
+    pub are_files: bool,
     /// The near-duplicates among files of folders, if they are
     /// [collected](crate::dedup::FileJob::collects_files) and the documents are files.
     pub files: Option<DuplicateFiles>,
@@ -71,4 +77,22 @@ pub struct FileReport {
     pub unlisted: Vec<PathBuf>,
     /// How many of the documents kept since then share a band, if fingerprints have bands.
     pub crowding: Option<Crowding>,
+}
+
+impl FileReport {
+    /// What became of all that was read: records, and the files of folders which were skipped where each record is a
+    /// file. Of units, which a [trimming](super::FileJob::trim) job compares, copies and groups are no records.
+    #[must_use]
+    pub fn outcome(&self, trims: bool) -> Outcome {
+        let DocumentCounts { kept, duplicates, copies, bad, aside, .. } = self.counts;
+        let files = self.left_out.files().iter().map(|(count, _)| count).sum::<u64>();
+        Outcome {
+            kept,
+            duplicates,
+            copies: (self.counts_copies && !trims).then_some(copies),
+            groups: self.groups.filter(|_| !trims && self.resumed_after == 0),
+            skipped: aside + if self.are_files { files } else { 0 },
+            rejected: bad,
+        }
+    }
 }

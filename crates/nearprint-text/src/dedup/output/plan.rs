@@ -101,10 +101,9 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
         options.added.extend([AddedField::number(SIMILARITY), AddedField::flag(COPY)]);
     }
     options.added.extend(job.group_size.then(|| AddedField::count(GROUP_SIZE)));
-    // Confirmation compares with texts of the output, unless a database keeps them.
-    let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
-    options.keep_texts =
-        confirms_by_output && !job.reads_twice() && job.trim.is_none() && job.shards.is_none();
+    // Texts are compared with those of the output, unless a database keeps them.
+    let compares_output = !is_resumable && job.dedup.similarity_of_texts(&job.dedup.recipe).is_some();
+    options.keep_texts = compares_output && !job.reads_twice() && job.trim.is_none() && job.shards.is_none();
     options.nul_ended = job.nul_ended;
     options.resumable = is_resumable;
     options

@@ -58,7 +58,7 @@ fn read_all<F: Fingerprint>(
         &mut reader,
         engine.get_threads(),
         || fingerprinter.clone(),
-        preparing_documents(job.dedup.confirm, true),
+        preparing_documents(job.dedup.similarity, true),
         |block, at| {
             for Prepared { record, .. } in block {
                 let (record, made) = record.map_err(|bad| Error::input(bad.place.to_string(), bad.reason))?;

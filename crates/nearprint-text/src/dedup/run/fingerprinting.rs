@@ -1,7 +1,7 @@
 //! Fingerprints of records, made on all cores.
 
 use super::recent::RecentTexts;
-use crate::dedup::decide::{Confirm, too_long};
+use crate::dedup::decide::{Similarity, too_long};
 use crate::documents::{BadRecord, Item, Record};
 use crate::error::Error;
 use crate::recipe::{Fingerprinted, Fingerprinter};
@@ -37,11 +37,11 @@ pub(crate) fn preparing<F: Fingerprint, T>(
 /// [Prepares](preparing) whole documents. A text takes as much memory as its record, and goes once its fingerprint is
 /// made, unless it is to be kept.
 pub(crate) fn preparing_documents<F: Fingerprint>(
-    confirm: Option<Confirm>,
+    similarity: Option<Similarity>,
     keeps_texts: bool,
 ) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<Fingerprinted<F>> + Sync {
     preparing(
-        move |item| checked(item, confirm),
+        move |item| checked(item, similarity),
         move |record, recent, fingerprinter| {
             let made = recent.fingerprint(&record.text, fingerprinter);
             if !keeps_texts {
@@ -52,11 +52,11 @@ pub(crate) fn preparing_documents<F: Fingerprint>(
     )
 }
 
-/// A record is bad if its key is too long for a database, or its text for its confirmation.
-pub(crate) fn checked(item: Item, confirm: Option<Confirm>) -> Item {
+/// A record is bad if its key is too long for a database, or its text to be compared.
+pub(crate) fn checked(item: Item, similarity: Option<Similarity>) -> Item {
     match with_valid_key(item, 0) {
-        Item::Record(record) if confirm.is_some_and(|confirm| !confirm.accepts(&record.text)) => {
-            bad(&record, Confirm::refusal())
+        Item::Record(record) if similarity.is_some_and(|similarity| !similarity.accepts(&record.text)) => {
+            bad(&record, Similarity::refusal())
         }
         other => other,
     }

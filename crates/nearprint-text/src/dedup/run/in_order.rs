@@ -21,7 +21,8 @@ pub(crate) fn run<F: Fingerprint>(
     run.skip(reader)?;
     let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
     let keeps_texts = run.deduplicator.reads_texts() || run.job.added.text.is_some();
-    let (threads, work) = (options.engine.get_threads(), preparing_documents(options.confirm, keeps_texts));
+    let (threads, work) =
+        (options.engine.get_threads(), preparing_documents(options.similarity, keeps_texts));
     // Who writes to a pipe may wait for what becomes of each record.
     let may_wait = reader.inputs().iter().any(|input| input.stamp.is_none());
     let mut read = Blocks::default();

@@ -60,14 +60,15 @@ pub(crate) fn run<F: Fingerprint>(
 
 /// Whether the second pass needs no more of the documents than their paths.
 fn lists_paths(job: &FileJob, reader: &Reader) -> bool {
-    reader.format() == Format::Text && job.database.is_none() && job.dedup.confirm.is_none()
+    let reads_texts = job.dedup.similarity_of_texts(&job.dedup.recipe).is_some();
+    reader.format() == Format::Text && job.database.is_none() && !reads_texts
 }
 
 /// All records, by position. In temporary files.
 struct Records {
     /// Followed by keys of documents of earlier runs.
     keys: StringFile,
-    /// For confirmation.
+    /// If they are compared.
     texts: Option<StringFile>,
     /// Sets of features, if they are compared.
     features: Option<StringFile>,
@@ -113,7 +114,7 @@ impl Records {
         Ok(bytes.chunks_exact(RankedRecord::<F>::LEN_BYTES).map(RankedRecord::from_bytes).collect())
     }
 
-    /// Empty without confirmation.
+    /// Empty if texts are not compared.
     fn text(&mut self, position: u64) -> Result<String> {
         self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
     }
@@ -168,7 +169,7 @@ impl FirstPass {
         report: Report<'_>,
     ) -> Result<()> {
         let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
-        let (work, threads) = (preparing_documents(options.confirm, true), options.engine.get_threads());
+        let (work, threads) = (preparing_documents(options.similarity, true), options.engine.get_threads());
         documents::each(
             reader,
             threads,
@@ -348,7 +349,7 @@ fn write<F: Fingerprint>(
             run.begin(record.source)?;
         }
         run.count(item.digest());
-        match checked(item, run.job.dedup.confirm) {
+        match checked(item, run.job.dedup.similarity) {
             Item::Bad(bad) => run.reject(&bad)?,
             Item::Record(_) if ranked.outcome == Outcome::Bad => return Err(changed()),
             Item::Record(record) => write_document(run, &record, ranked, records)?,

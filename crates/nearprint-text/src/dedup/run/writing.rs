@@ -13,7 +13,7 @@ use crate::dedup::job::{
 };
 use crate::dedup::output::{JobOutputs, ShardedOutput};
 use crate::dedup::unit::Unit;
-use crate::documents::{BadRecord, InputFile, OutputFile, Position, Reader, Record, path_of_line};
+use crate::documents::{BadRecord, Format, InputFile, OutputFile, Position, Reader, Record, path_of_line};
 use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
 use nearprint::Fingerprint;
@@ -249,8 +249,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         if !self.deduplicator.compares_own() {
             return Ok(());
         }
-        let confirms_by_output = self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some();
-        match span.filter(|_| confirms_by_output) {
+        let compares_output = self.deduplicator.is_temporary() && self.deduplicator.reads_texts();
+        match span.filter(|_| compares_output) {
             Some(span) => self.remember(document, &Stored::place(span, document.text_hash)),
             None => self.keep_unit(document),
         }
@@ -389,15 +389,18 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             self.deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
             history.jobs.push(written);
         }
+        let (groups, largest) = self.groups.largest()?;
         let report = FileReport {
             counts: self.counts,
             resumed_after: self.state.resumed_after,
             completed: None,
-            largest: self.groups.largest()?,
+            groups: Some(groups),
+            largest,
             near: self.deduplicator.measure().near(),
             recipe: self.deduplicator.recipe().clone(),
             counts_copies: self.deduplicator.counts_copies(),
             left_out: reader.left_out().clone(),
+            are_files: reader.format() == Format::Text,
             files,
             unlisted,
             crowding: self.bands.as_ref().map(BandCounts::crowding),
