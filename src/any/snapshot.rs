@@ -121,6 +121,12 @@ impl AnySnapshot {
         typed!(PerWidth: &self.inner, snapshot => snapshot.checkpoint())
     }
 
+    /// The records of finished jobs: see [`Snapshot::history`].
+    #[must_use]
+    pub fn history(&self) -> Option<&[u8]> {
+        typed!(PerWidth: &self.inner, snapshot => snapshot.history())
+    }
+
     /// Whether rows have expired since: see [`Snapshot::has_expired`].
     #[must_use]
     pub fn has_expired(&self) -> bool {

@@ -134,7 +134,7 @@ impl AnyWriter {
     ///
     /// # Errors
     /// As [`Writer::delete_keys_between`].
-    pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+    pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<u64> {
         typed!(PerWidth: &mut self.0, writer => writer.delete_keys_between(ranges))
     }
 
@@ -176,6 +176,20 @@ impl AnyWriter {
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {
         typed!(PerWidth: &self.0, writer => writer.checkpoint())
+    }
+
+    /// Stores the records of finished jobs: see [`Writer::set_history`].
+    ///
+    /// # Errors
+    /// As [`Writer::set_history`].
+    pub fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.set_history(history))
+    }
+
+    /// The records of finished jobs, committed or not: see [`Writer::history`].
+    #[must_use]
+    pub fn history(&self) -> Option<&[u8]> {
+        typed!(PerWidth: &self.0, writer => writer.history())
     }
 
     /// Sets the recipe of a database that has none: see [`Writer::set_recipe`].

@@ -200,7 +200,7 @@ engine! {
     fn delete_key_prefix(writer: &mut Writer<Self>, prefix: &str) -> Result<u64> {
         writer.delete_keys_with(prefix)
     }
-    fn delete_keys_between(writer: &mut Writer<Self>, ranges: &[Range<u64>]) -> Result<()> {
+    fn delete_keys_between(writer: &mut Writer<Self>, ranges: &[Range<u64>]) -> Result<u64> {
         writer.delete_sequences(ranges)
     }
     fn set_checkpoint(writer: &mut Writer<Self>, checkpoint: &[u8]) -> Result<()> {

@@ -279,7 +279,7 @@ fn regression_rows_that_a_deletion_of_keys_leaves_expire_in_time() {
     let deletions: [Delete; 3] = [
         |writer| _ = writer.delete_keys(&["doomed"]).unwrap(),
         |writer| _ = writer.delete_key_prefix("doo").unwrap(),
-        |writer| writer.delete_keys_between(std::slice::from_ref(&(0..1))).unwrap(),
+        |writer| _ = writer.delete_keys_between(std::slice::from_ref(&(0..1))).unwrap(),
     ];
     let row = |fingerprint| Row { fingerprint, id: 7 };
     let keyed = |fingerprint, key| NewRow { id: Some(7), ..NewRow::keyed(fingerprint, key) };

@@ -146,20 +146,20 @@ impl<F: Fingerprint> Writer<F> {
     /// Deletes the keys that were first and last inserted in some of the ranges of sequence numbers,
     /// and the rows that have no other key. Undoes keyed insertions between two calls of
     /// [`next_sequence`](Writer::next_sequence), and deletes no key that was also inserted before or
-    /// afterwards.
+    /// afterwards. Returns the number of rows deleted.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
-    pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+    pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<u64> {
         F::delete_keys_between(self, ranges)
     }
 
-    pub(in crate::database) fn delete_sequences(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+    pub(in crate::database) fn delete_sequences(&mut self, ranges: &[Range<u64>]) -> Result<u64> {
         if ranges.iter().all(Range::is_empty) {
-            return Ok(());
+            return Ok(0);
         }
         let are_within = |sequence: u64| ranges.iter().any(|range| range.contains(&sequence));
-        self.delete_keys_where(&|record| are_within(record.sequence) && are_within(record.last)).map(drop)
+        self.delete_keys_where(&|record| are_within(record.sequence) && are_within(record.last))
     }
 
     /// Deletes the keys that `doomed` selects: a walk over all keys.

@@ -46,12 +46,13 @@ pub(crate) fn skipped_object(left_out: &LeftOut) -> Value {
 
 /// Tells what was skipped of the inputs that a reader has read, and fails if that is everything.
 pub(crate) fn check_read(global: GlobalArgs, reader: &Reader) -> Result<(), Failure> {
-    note_skipped(global, reader.left_out(), &[]);
+    note_skipped(global, reader.left_out(), &[], 0);
     Ok(reader.left_out().check_compared(reader.position().records)?)
 }
 
-/// Prints what was found and not compared. `further` are numbers of files or records, and why they are skipped.
-pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u64, &str)]) {
+/// Prints what was found and not compared. `further` are numbers of files or records, and why they are skipped;
+/// `in_groups` is how many of all are in groups of copies nevertheless.
+pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u64, &str)], in_groups: u64) {
     for (name, paths) in left_out.kinds.iter().filter(|_| global.verbose) {
         for path in paths {
             global.note(format_args!("skipped, {name}: {}", escape(&path.to_string_lossy())));
@@ -70,7 +71,11 @@ pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u
     counts.extend(further.iter().filter(|(count, _)| *count > 0));
     if !counts.is_empty() {
         let listed: Vec<String> = counts.iter().map(|(count, what)| format!("{count} {what}")).collect();
-        global.note(format_args!("skipped: {}", listed.join(", ")));
+        let copies = match in_groups {
+            0 => String::new(),
+            some => format!("; of these, {some} in groups of copies"),
+        };
+        global.note(format_args!("skipped: {}{copies}", listed.join(", ")));
     }
     let others = left_out.others();
     if !others.is_empty() {

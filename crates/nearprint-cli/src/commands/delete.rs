@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyEnd, read_ids, read_keys};
 use crate::terminal::failure::Failure;
-use crate::terminal::interrupt;
+use crate::terminal::{interrupt, plural};
 use nearprint::any::AnyWriter;
+use nearprint_text::dedup::StoredJob;
 use serde_json::json;
 
 /// Delete rows by key or id
@@ -26,7 +27,8 @@ Examples:
   nearprint delete corpus.np --id 42 --id 1000..1999
   nearprint delete corpus.np --key https://example.org/page
   find articles -type f -print0 | nearprint delete corpus.np --keys - -0
-  nearprint delete corpus.np --key-prefix https://example.org/")]
+  nearprint delete corpus.np --key-prefix https://example.org/
+  nearprint delete documents.np --job documents.jsonl --dry-run")]
 pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
@@ -39,6 +41,9 @@ pub(super) struct Args {
     /// The keys of --keys end with a NUL byte instead of a line feed, and have no escapes
     #[arg(short = '0', long = "null", requires = "keys")]
     null: bool,
+    /// Print what --job would delete, and delete nothing
+    #[arg(short = 'n', long, requires = "job")]
+    dry_run: bool,
     #[command(flatten)]
     summary: SummaryArgs,
     #[command(flatten)]
@@ -62,6 +67,10 @@ struct Selection {
     /// Delete this id, or all from A to B, both included; may be repeated
     #[arg(long, value_name = "A[..B]", value_parser = values::ids)]
     id: Vec<RangeInclusive<u64>>,
+    /// Delete what this job of `dedup` or `trim` has stored, and forget that it has run: its number in `nearprint jobs`,
+    /// or the name of its output. What later jobs left out because of it stays left out
+    #[arg(long, value_name = "NAME|NUMBER")]
+    job: Option<String>,
 }
 
 /// Ids per commit.
@@ -73,6 +82,9 @@ impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let inputs = [&self.input].into_iter().chain(&self.selection.keys).collect::<Vec<_>>();
         self.summary.check(&inputs, &[&self.database])?;
+        if let Some(job) = &self.selection.job {
+            return self.delete_job(job, global);
+        }
         let mut deletion = Deletion {
             writer: self.writer.options(global).open_any(&self.database)?.writer()?,
             done: 0,
@@ -88,9 +100,43 @@ impl Args {
         Ok(self.summary.note(global, text, json!({ what: done }))?)
     }
 
+    /// Deletes what a job has stored.
+    fn delete_job(&self, name: &str, global: GlobalArgs) -> Result<(), Failure> {
+        let database = self.writer.options(global).open_any(&self.database)?;
+        let mut writer = if self.dry_run { None } else { Some(database.writer()?) };
+        let snapshot = match &writer {
+            Some(writer) => writer.snapshot()?,
+            None => database.snapshot()?,
+        };
+        let jobs = StoredJob::all(&snapshot)?;
+        let job = StoredJob::find(&jobs, name)?;
+        let later = jobs.iter().filter(|later| later.number > job.number);
+        let left_out: u64 = later.map(|later| later.counts.duplicates).sum();
+        let (number, output, at) = (job.number, job.output.display(), self.database.display());
+        let of_job = format!("of job {number} ({output}, {})", job.completed);
+        let rows = match &mut writer {
+            Some(writer) => job.delete(writer, &self.database)?,
+            None => job.counts.kept,
+        };
+        writer.map_or(Ok(()), AnyWriter::close)?;
+        let counts = json!({ "rows": rows, "job": number, "left_out_later": left_out });
+        let rows = plural(rows, "row");
+        match self.dry_run {
+            true => global.note(format_args!("dry run: up to {rows} {of_job} would be deleted from {at}")),
+            false => global.note(format_args!("deleted {rows} {of_job} from {at}")),
+        }
+        if left_out > 0 {
+            global.note(format_args!(
+                "later jobs left out {}, some of them maybe because of these rows: they stay left out",
+                plural(left_out, "record")
+            ));
+        }
+        Ok(self.summary.write(|| counts)?)
+    }
+
     /// Deletes what the options select, and returns what is counted.
     fn delete(&self, deletion: &mut Deletion) -> Result<&'static str, Failure> {
-        let Selection { key, keys, key_prefix, id } = &self.selection;
+        let Selection { key, keys, key_prefix, id, job: _ } = &self.selection;
         if !id.is_empty() {
             for range in id {
                 deletion.done += deletion.writer.delete_ids(range.clone())?;

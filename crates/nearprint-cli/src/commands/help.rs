@@ -17,7 +17,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Texts and fingerprints", &["compare", "fingerprint"]),
     (
         "Databases of fingerprints",
-        &["build", "create", "add", "delete", "query", "pairs", "clusters", "export", "stats", "explain"],
+        &[
+            "build", "create", "add", "delete", "query", "pairs", "clusters", "export", "stats", "jobs",
+            "explain",
+        ],
     ),
     ("Looking after a database", &["backup", "verify", "repair", "compact", "ingest"]),
 ];

@@ -17,6 +17,7 @@ mod files;
 mod fingerprint;
 mod help;
 mod ingest;
+mod jobs;
 mod man;
 mod pairs;
 mod prune;
@@ -62,6 +63,7 @@ enum Command {
     Export(export::Args),
     Explain(explain::Args),
     Stats(stats::Args),
+    Jobs(jobs::Args),
     Verify(verify::Args),
     Compact(compact::Args),
     Ingest(ingest::Args),
@@ -103,6 +105,7 @@ impl Cli {
             Command::Export(args) => args.run(global),
             Command::Explain(args) => args.run(),
             Command::Stats(args) => args.run(global),
+            Command::Jobs(args) => args.run(global),
             Command::Verify(args) => args.run(global),
             Command::Compact(args) => args.run(global),
             Command::Ingest(args) => args.run(global),

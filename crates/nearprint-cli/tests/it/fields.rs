@@ -151,7 +151,7 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
         assert_eq!(dropped.code, 0, "{}", dropped.err);
         for part in [
             "5 records read: 2 kept, 0 duplicates",
-            "3 documents with too few words or features, or without a text,",
+            "skipped: 3 of too few words or features, or without a text",
         ] {
             assert!(dropped.err.contains(part), "{part}: {}", dropped.err);
         }

@@ -26,6 +26,7 @@ mod hostile;
 mod html;
 mod identity;
 mod ingest;
+mod jobs;
 mod keys;
 mod kinds;
 mod living;

@@ -28,7 +28,7 @@ pub use decide::{
 pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
 pub use job::{
     Added, Crowding, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, Group, Outcome,
-    Shards, UnitCounts,
+    Shards, StoredJob, UnitCounts,
 };
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use unit::{TrimRules, Unit};

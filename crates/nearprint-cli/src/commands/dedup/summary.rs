@@ -80,7 +80,7 @@ pub(super) fn note_resumed(global: GlobalArgs, report: &FileReport) {
 /// Prints what was skipped of the inputs, and warnings about unusual records.
 pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
     let DocumentCounts { aside, empty, featureless, invalid_utf8, .. } = report.counts;
-    note_skipped(global, &report.left_out, &[(aside, "of too few words or features, or without a text")]);
+    note_skipped(global, &report.left_out, &[(aside, "of too few words or features, or without a text")], 0);
     if !report.unlisted.is_empty() {
         let paths: Vec<_> = report.unlisted.iter().map(|path| path.to_string_lossy()).collect();
         global.note(format_args!(

@@ -24,7 +24,6 @@ use crate::commands::fingerprint::fewer_than;
 use crate::input::refused::{refuse_databases, refuse_inside_database, refuse_lone_records};
 use crate::pictures::{HAS_DECODERS, PictureMemory, PictureReader, num_several, with_several};
 use crate::terminal::failure::Failure;
-use crate::terminal::plural;
 use crate::terminal::progress::Bars;
 use compare::{Comparer, Decides};
 pub(crate) use groups::{FileGroup, GroupMember, Grouping};
@@ -357,8 +356,7 @@ impl Found {
             copies += u64::from(member.is_exact);
         }
         // Members of groups are compared, whatever they are.
-        let compared = if self.only_copies { 0 } else { self.num_copied_others() };
-        let skipped = num_skipped(&counts.left_out) + counts.short + counts.plain - compared;
+        let skipped = num_skipped(&counts.left_out) + counts.short + counts.plain - self.num_copied_others();
         Outcome {
             kept: counts.files - skipped - duplicates,
             duplicates,
@@ -394,15 +392,14 @@ impl Found {
         }
         let [too_short, too_plain] = &self.too_small;
         let further = [(counts.short, &**too_short), (counts.plain, &**too_plain)];
-        note_skipped(global, &counts.left_out, &further);
-        let of_others = self.num_copied_others();
-        if of_others > 0 && !self.only_copies {
-            global.note(format_args!("of these, {} in groups of copies", plural(of_others, "file")));
-        }
+        note_skipped(global, &counts.left_out, &further, self.num_copied_others());
     }
 
-    /// The files in groups of copies that are neither texts nor images.
+    /// The files in groups of copies that are neither texts nor images, where those are compared.
     fn num_copied_others(&self) -> u64 {
+        if self.only_copies {
+            return 0;
+        }
         let groups = self.groups.iter().filter(|group| group.kind == GroupKind::Others);
         let members = groups.flat_map(|group| group.members.iter());
         members.filter(|member| !self.scanned.stays(GroupKind::Others, member.file)).count() as u64

@@ -260,6 +260,11 @@ impl FileJob {
         Ok(())
     }
 
+    /// The path of the database; empty without one.
+    pub(crate) fn database_path(&self) -> &Path {
+        self.database.as_deref().unwrap_or(Path::new(""))
+    }
+
     fn is_given(&self, name: &str) -> bool {
         self.given.contains(name)
     }

@@ -26,6 +26,8 @@ const REPORT_RECORDS: u64 = 1000;
 /// A finished job. The names of its JSON members are part of the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FinishedJob {
+    /// 1 for the first job of a database; one more than that of the job before.
+    pub(crate) number: u64,
     pub(crate) completed: UtcTime,
     #[serde(flatten)]
     pub(crate) identity: JobIdentity,
@@ -41,7 +43,7 @@ pub(crate) struct FinishedJob {
     /// The output, the duplicates and the rejects; `None` if there is none, or no regular file.
     files: [Option<FinishedFile>; 3],
     /// The name of the output, for people.
-    output: String,
+    pub(crate) output: String,
 }
 
 /// A file that a job has completed.
@@ -56,12 +58,14 @@ struct FinishedFile {
 impl FinishedJob {
     /// Whether a job can have come to this.
     pub(crate) fn is_possible(&self) -> bool {
-        self.counts.are_possible() && self.files.iter().flatten().all(|file| file.content.is_possible())
+        self.number < u64::MAX
+            && self.counts.are_possible()
+            && self.files.iter().flatten().all(|file| file.content.is_possible())
     }
 
     /// The record of a job that has written its files to their ends. They may lack their names.
     pub(crate) fn new(
-        job: &FileJob,
+        (job, number): (&FileJob, u64),
         checkpoint: Checkpoint,
         hash: &RecordHash,
         outputs: &[Option<OutputFile>; 3],
@@ -80,6 +84,7 @@ impl FinishedJob {
             files[0] = Some(FinishedFile { path: path_hash(&job.output), content });
         }
         Ok(Self {
+            number,
             completed: UtcTime::now(),
             identity: checkpoint.identity,
             rows: checkpoint.rows,
@@ -178,13 +183,19 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Decodes what the database of a job stores: its jobs, one JSON object a line.
-    pub(crate) fn decode(stored: Option<&[u8]>, job: &FileJob) -> Result<Self> {
+    /// Decodes what the database at a path stores: its jobs, one JSON object a line.
+    pub(crate) fn of(stored: Option<&[u8]>, path: &Path) -> Result<Self> {
         let lines = serde_json::Deserializer::from_slice(stored.unwrap_or_default()).into_iter();
-        let jobs: Vec<FinishedJob> = lines.collect::<Result<_, _>>().map_err(unreadable(job))?;
+        let jobs: Vec<FinishedJob> = lines.collect::<Result<_, _>>().map_err(unreadable(path))?;
         if !jobs.iter().all(FinishedJob::is_possible) {
-            return Err(unreadable(job)(serde::de::Error::custom("numbers that no job has counted")));
+            return Err(unreadable(path)(serde::de::Error::custom("numbers that no job has counted")));
         }
+        Ok(Self { jobs })
+    }
+
+    /// The same for the database of a job, which cuts or compares as the jobs before.
+    pub(crate) fn decode(stored: Option<&[u8]>, job: &FileJob) -> Result<Self> {
+        let Self { jobs } = Self::of(stored, job.database_path())?;
         let by = job.trim.map(|rules| rules.by);
         if let Some(other) = jobs.iter().find(|other| other.by != by) {
             let path = job.database.clone().unwrap_or_default();
@@ -195,10 +206,15 @@ impl History {
         Ok(Self { jobs })
     }
 
-    /// Encodes the jobs, the latest ones if there is no room for all.
-    pub(crate) fn encode(&self, job: &FileJob) -> Result<Vec<u8>> {
+    /// The number of the next job.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.jobs.last().map_or(1, |last| last.number + 1)
+    }
+
+    /// Encodes the jobs of a database at a path, the latest ones if there is no room for all.
+    pub(crate) fn encode(&self, path: &Path) -> Result<Vec<u8>> {
         let lines = self.jobs.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>();
-        let lines = lines.map_err(unreadable(job))?;
+        let lines = lines.map_err(unreadable(path))?;
         let mut room = MAX_HISTORY_BYTES;
         let fits = |line: &&Vec<u8>| {
             let left = room.checked_sub(line.len() + 1);
@@ -236,8 +252,8 @@ impl History {
     }
 }
 
-fn unreadable(job: &FileJob) -> impl FnOnce(serde_json::Error) -> Error {
-    let path = job.database.clone().unwrap_or_default();
+fn unreadable(path: &Path) -> impl FnOnce(serde_json::Error) -> Error {
+    let path = path.to_path_buf();
     |error| DatabaseProblem::UnknownHistory { path, why: error.to_string() }.into()
 }
 

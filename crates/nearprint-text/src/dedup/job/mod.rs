@@ -12,6 +12,7 @@ mod outcome;
 mod progress;
 mod report;
 mod shards;
+mod stored_job;
 
 pub(crate) use checkpoint::{Checkpoint, FileDigest, JobIdentity, RecordHash, Rows, ShardState};
 pub use checkpoint::{DocumentCounts, UnitCounts};
@@ -28,3 +29,4 @@ pub use report::{DuplicateFile, DuplicateFiles, FileReport};
 pub(crate) use report::{Report, report_progress};
 pub use shards::Shards;
 pub(crate) use shards::with_file;
+pub use stored_job::StoredJob;

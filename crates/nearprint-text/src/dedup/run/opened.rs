@@ -65,7 +65,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     fn complete(&mut self, finished: FinishedJob) -> Result<()> {
         finished.complete_files(self.job).map_err(cannot_resume)?;
         self.history.jobs.push(finished);
-        self.deduplicator.set_history(&self.history.encode(self.job)?)?;
+        self.deduplicator.set_history(&self.history.encode(self.job.database_path())?)?;
         self.is_completed = true;
         self.deduplicator.checkpoint(b"")
     }
@@ -129,7 +129,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         let groups = WritingJob::<F>::groups(self.job)?;
         if let Some((Restart { rows }, plan)) = self.restart.take().zip(plan.as_ref()) {
             plan.check_files(self.job, &shape)?;
-            let history = self.history.encode(self.job)?;
+            let history = self.history.encode(self.job.database_path())?;
             self.deduplicator.forget_with(&rows, Some(&history))?;
         }
         let Self { job, mut deduplicator, identity, history, unfinished, .. } = self;

@@ -385,7 +385,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
                 output.keep();
                 output.sync()?;
             }
-            let written = FinishedJob::new(self.job, checkpoint, &self.hash, &outputs)?;
+            let written =
+                FinishedJob::new((self.job, history.next_number()), checkpoint, &self.hash, &outputs)?;
             self.deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
             history.jobs.push(written);
         }
@@ -405,7 +406,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             unlisted,
             crowding: self.bands.as_ref().map(BandCounts::crowding),
         };
-        let history = history.encode(self.job)?;
+        let history = history.encode(self.job.database_path())?;
         Ok(WrittenJob { deduplicator: self.deduplicator, outputs, history, report })
     }
 }

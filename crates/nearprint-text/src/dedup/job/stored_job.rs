@@ -1,0 +1,93 @@
+//! The finished jobs that a database remembers, and how one is taken back.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::checkpoint::DocumentCounts;
+use super::history::{FinishedJob, History};
+use super::progress::Progress;
+use crate::error::{Error, Result, ResumeProblem};
+use crate::time::UtcTime;
+use nearprint::any::{AnySnapshot, AnyWriter};
+
+/// A job that a database has seen to its end.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StoredJob {
+    /// The place among the jobs of the database: 1 for the first one. It is one more than that of the job before.
+    pub number: u64,
+    /// When it was finished.
+    pub completed: UtcTime,
+    /// Its output, as it was named.
+    pub output: PathBuf,
+    /// What became of its records.
+    pub counts: DocumentCounts,
+    /// The sequence numbers of the keys that it has stored.
+    rows: Vec<Range<u64>>,
+}
+
+impl StoredJob {
+    /// The jobs of a database, the earliest first: of all that have run, those for whose records there is room
+    /// ([`MAX_HISTORY_BYTES`](nearprint::MAX_HISTORY_BYTES)).
+    ///
+    /// # Errors
+    /// [`Error::Database`] if another program has written these records.
+    pub fn all(snapshot: &AnySnapshot) -> Result<Vec<Self>> {
+        let history = History::of(snapshot.history(), &snapshot.folder())?;
+        Ok(history.jobs.into_iter().map(Self::from).collect())
+    }
+
+    /// The job of a number, or of an output: its name as it was given, or the last part of it.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if there is no such job, or several have this output.
+    pub fn find<'a>(jobs: &'a [Self], name: &str) -> Result<&'a Self> {
+        let number: Option<u64> = name.parse().ok();
+        let has_name = |job: &&Self| {
+            let is_last = job.output.file_name().is_some_and(|last| last == name);
+            number == Some(job.number) || job.output == Path::new(name) || is_last
+        };
+        let found: Vec<&Self> = jobs.iter().filter(has_name).collect();
+        match found[..] {
+            [job] => Ok(job),
+            [] => Err(Error::setting("job", format!("{name}: the database has no such job"))),
+            _ => {
+                let numbers: Vec<String> = found.iter().map(|job| job.number.to_string()).collect();
+                let why =
+                    format!("{name}: the output of the jobs {}; a number names one", numbers.join(", "));
+                Err(Error::setting("job", why))
+            }
+        }
+    }
+
+    /// Deletes what this job has stored, and forgets that it has run, by one commit. What later jobs have left out
+    /// because of it stays left out. Returns the number of rows that are gone. A walk over all keys.
+    ///
+    /// # Errors
+    /// [`Error::Resume`] while a job is unfinished; [`Error::Database`] as [`all`](Self::all); [`Error::Engine`] with
+    /// errors of the engine.
+    pub fn delete(&self, writer: &mut AnyWriter, path: &Path) -> Result<u64> {
+        if let Some(unfinished) = writer.checkpoint() {
+            let records = Progress::decode(unfinished)?.records();
+            return Err(ResumeProblem::OtherRun { path: path.to_path_buf(), records }.into());
+        }
+        let mut history = History::of(writer.history(), path)?;
+        history.jobs.retain(|job| job.number != self.number);
+        let rows = writer.delete_keys_between(&self.rows)?;
+        writer.set_history(&history.encode(path)?)?;
+        writer.commit()?;
+        Ok(rows)
+    }
+}
+
+impl From<FinishedJob> for StoredJob {
+    fn from(job: FinishedJob) -> Self {
+        Self {
+            number: job.number,
+            completed: job.completed,
+            output: job.output.into(),
+            counts: job.counts,
+            rows: job.rows.0,
+        }
+    }
+}
