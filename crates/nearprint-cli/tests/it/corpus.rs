@@ -249,7 +249,7 @@ fn texts_are_deduplicated(at: &Path, files: &[Made]) {
     assert_eq!(left_out_of(&done.err), expected, "{}", done.err);
 
     let tuned = nearprint(at, "tune c", b"");
-    let compared = format!("; {} of ", texts.len());
+    let compared = format!("{} documents, ", texts.len());
     assert!(tuned.code == 0 && tuned.err.contains(&compared), "{}", tuned.err);
     assert_eq!(left_out_of(&tuned.err), expected, "{}", tuned.err);
 }

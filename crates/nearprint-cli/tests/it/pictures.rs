@@ -61,7 +61,7 @@ fn groups_of_pictures_begin_with_the_best() {
         "cut.jpg: a damaged picture: the file ends before the picture does",
         "bomb.png: a picture of 60000 x 60000 pixels is larger",
         "warning: not read, for want of a decoder: 1 AVIF (d/web.avif), 2 Photoshop (d/layers.psd, d/sub/layers.psd)",
-        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 pictures of a quality below 50\n",
+        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 pictures of a quality below 50; of these, 2 in groups of copies\n",
         "PDQ within 31 of 256 bits",
     ] {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);

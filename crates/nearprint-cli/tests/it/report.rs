@@ -41,7 +41,7 @@ fn a_scan_becomes_a_page() {
         let page = page(&at.join("d"), "near.html");
         for part in [
             "nearprint scan",
-            "4 files read: 2 kept, 2 duplicates (0 copies, 2 near) in 1 group; 2.98 kB to save",
+            "2 duplicates (0 copies, 2 near) in 1 group; 2.98 kB to save",
             "\\u003cscript>new",
             "recipe",
         ] {
