@@ -12,7 +12,8 @@ const MOST_BITS: u32 = 6;
 
 fn main() -> nearprint::Result<()> {
     let path = std::env::temp_dir().join(format!("nearprint-embed-{}.np", std::process::id()));
-    let database = open_or_create(&path)?;
+    let schema = Schema::new().k(MOST_BITS).keys(KeyStorage::Keys);
+    let database = Database::<u64>::open_or_create(&path, &schema)?;
 
     let mut writer = database.writer()?;
     for (name, hash) in [("harbour.jpg", 0x8f3c_0712_99aa_4401), ("ridge.jpg", 0x00ff_12c4_7e55_d0b6)] {
@@ -35,13 +36,4 @@ fn main() -> nearprint::Result<()> {
     println!("{} row deleted", writer.delete_keys(&["harbour.jpg"])?);
     writer.close()?;
     std::fs::remove_dir_all(&path).map_err(|source| Error::Io { action: "remove", path, source })
-}
-
-fn open_or_create(path: &std::path::Path) -> nearprint::Result<Database<u64>> {
-    match Database::open(path) {
-        Err(Error::NotADatabase { .. }) => {
-            Database::create(path, &Schema::new().k(MOST_BITS).keys(KeyStorage::Keys))
-        }
-        other => other,
-    }
 }

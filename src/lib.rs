@@ -21,7 +21,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! For lists that fit in memory there is the module [`list`].
+//! # Types
+//!
+//! | to | see |
+//! |---|---|
+//! | open, make or build a database | [`Database`], [`Options`], [`Schema`], [`KeyStorage`], [`Builder`]; [`AnyDatabase`] and [`any`] where the width is known only at run time |
+//! | read | [`Snapshot`], [`Query`], [`Match`], [`Row`], [`RowKey`], [`Pair`], [`RowPair`], [`Stream`] |
+//! | write | [`Writer`], [`NewRow`], [`Insertion`]; for several threads [`SharedWriter`], [`Commits`] |
+//! | work on lists in memory | [`list`], [`Near`] |
+//! | know fingerprints | [`Fingerprint`], [`U256`], [`Width`], [`Radix`] |
+//! | choose a layout | [`LayoutChoice`], [`BandLayout`], [`BandDistances`], [`Explanation`] |
+//! | watch and cancel | [`Progress`], [`Stage`], [`Event`], [`Activity`], [`Stats`] |
+//! | copy, merge, check and save | [`Follower`], [`IngestReport`], [`Verification`], [`RepairReport`] |
+//! | handle errors | [`Error`], [`ErrorKind`], [`Limit`], [`Corruption`], [`Holder`] |
+//!
+//! The module [`guide`] is the guide to them. Fingerprints of texts are made by `nearprint-text`, those of pictures by
+//! `nearprint-image`.
+//!
+//! # Features and versions
+//!
+//! The crate has no features to choose. It needs Rust 1.89 or later; only a new minor version raises that. A debug
+//build ! is about 24 times slower than a release build: the guide shows how to optimize this crate alone.
+
+#![warn(missing_debug_implementations)]
 
 pub mod any;
 mod build;
@@ -57,9 +79,9 @@ pub use database::stats::{RunStats, Stats};
 pub use database::streams::{RowPair, Stream};
 pub use database::writer::Writer;
 pub use database::writer::checked::Insertion;
-pub use database::writer::shared::{Commit, SharedWriter};
+pub use database::writer::shared::{Commit, Commits, SharedWriter};
 pub use database::{Database, width_of, width_of_damaged};
-pub use error::{Corruption, Error, ErrorKind, Holder, HolderPlace, Result};
+pub use error::{Corruption, Error, ErrorKind, Holder, HolderPlace, Limit, Result};
 pub use event::Event;
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
@@ -82,7 +104,7 @@ pub use run::Verification;
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub mod list {
-    pub use crate::database::streams::pairs;
+    pub use crate::database::streams::{clusters, pairs, row_clusters};
     pub use crate::query::{
         Blocks, components, find_all, find_clusters, spanning_forest, visit_clusters, visit_pairs,
         visit_row_clusters,
@@ -101,7 +123,7 @@ pub mod internal {
     pub use crate::util::file;
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
     pub use crate::util::random::random_bytes;
-    pub use crate::util::time::Utc;
+    pub use crate::util::time::{Utc, parse_duration};
 }
 
 /// Compiles the code of the README.
@@ -109,7 +131,6 @@ pub mod internal {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Compiles the code of the guide to the Rust API.
-#[cfg(doctest)]
+#[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/rust.md")]
-struct Guide;
+pub mod guide {}

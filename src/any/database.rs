@@ -56,6 +56,23 @@ impl Options {
         self.build_any(path, width, schema)?.finish()
     }
 
+    /// Opens a database, or makes an empty one of this width, as [`open_or_create`](Options::open_or_create) does.
+    ///
+    /// # Errors
+    /// As [`open_or_create`](Options::open_or_create).
+    pub fn open_or_create_any(
+        &self,
+        path: impl AsRef<Path>,
+        width: Width,
+        schema: &Schema,
+    ) -> Result<AnyDatabase> {
+        Ok(match width {
+            Width::W64 => AnyDatabase::W64(self.open_or_create(path, schema)?),
+            Width::W128 => AnyDatabase::W128(self.open_or_create(path, schema)?),
+            Width::W256 => AnyDatabase::W256(self.open_or_create(path, schema)?),
+        })
+    }
+
     /// Starts loading rows in bulk into a new database, as [`build`](Options::build) does.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::ascending::BLOCK;
 use super::sort::Sorted;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::segment::MAX_ENTRIES;
 use crate::options::Options;
@@ -64,7 +64,7 @@ impl RowCounts {
             options.report(Stage::Merging, counts.rows / 2, Some(expected))
         })?;
         if counts.entries > MAX_ENTRIES {
-            return Err(Error::Limit("a run holds at most 2^32 - 1 distinct fingerprints"));
+            return Err(Error::Limit(Limit::Fingerprints));
         }
         counts.smallest_id = counts.smallest_id.min(counts.largest_id);
         Ok(counts)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::build::{KeySorter, RowCounts, RunContent, Sorter, SpillNames, Target, write_run};
 use crate::database::new_row::NewRow;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::header::Owner;
 use crate::format::keys::KeyRecord;
@@ -28,8 +28,6 @@ use xxhash_rust::xxh3::xxh3_128;
 const REPORT_ROWS: u64 = 1 << 16;
 /// The number of the first run of a database.
 const FIRST_RUN: u64 = 1;
-/// The limit that a row without an id runs into.
-pub(crate) const NO_ID_LEFT: &str = "no automatic id is left above 2^64 - 1";
 
 fn folder(staging: &Staging) -> Arc<dyn Storage> {
     Arc::new(staging.folder().clone())
@@ -208,7 +206,7 @@ impl<F: Fingerprint> Builder<F> {
             self.staging.check_process()?;
         }
         let given = id.is_some();
-        let id = id.or(self.next_id).ok_or(Error::Limit(NO_ID_LEFT))?;
+        let id = id.or(self.next_id).ok_or(Error::Limit(Limit::AutomaticIds))?;
         if !given {
             self.automatic.add(id, id);
         }

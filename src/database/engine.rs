@@ -240,7 +240,35 @@ engine! {
         query::pairs_of(values, near, options, visit)
     }
     fn list_pairs_ahead(values: Vec<Self>, near: Near, options: &Options) -> Result<Stream<Pair<Self>>> {
-        streams::pairs_of_list(values, near, options)
+        streams::of_list(options, move |options, sender| {
+            query::pairs_of(values, near, options, &mut |pairs| pairs.iter().try_for_each(|&pair| sender.push(pair)))
+        })
+    }
+    fn list_clusters_ahead(values: Vec<Self>, near: Near, options: &Options) -> Result<Stream<Vec<Self>>> {
+        streams::of_list(options, move |options, sender| {
+            query::clusters_of(values, near, options, &mut |cluster| sender.push(cluster.to_vec()))
+        })
+    }
+    fn list_row_clusters_ahead(
+        rows: Vec<Row<Self>>,
+        near: Near,
+        options: &Options
+    ) -> Result<Stream<Vec<Row<Self>>>> {
+        streams::of_list(options, move |options, sender| {
+            query::row_clusters_of(rows, near, options, &mut |cluster| sender.push(cluster.to_vec()))
+        })
+    }
+    fn join_ahead(
+        blocks: &Blocks<Self>,
+        joined: Joined<Self>,
+        wanted: Wanted,
+        options: &Options
+    ) -> Result<Stream<Pair<Self>>> {
+        let blocks = blocks.clone();
+        streams::of_list(options, move |options, sender| {
+            let push = &mut |pairs: &[Pair<Self>]| pairs.iter().try_for_each(|&pair| sender.push(pair));
+            blocks.join(joined, wanted, options, push)
+        })
     }
     fn list_clusters(values: Vec<Self>, near: Near, options: &Options, visit: Visit<'_, Self>) -> Result<()> {
         query::clusters_of(values, near, options, visit)

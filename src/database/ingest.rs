@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::database::writer::Writer;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{
     IdRanges, IdentitiesRecord, MAX_MANIFEST_BYTES, MAX_NUMBER, Manifest, RunRecord,
@@ -211,12 +211,12 @@ const ROOM_FOR_RUNS: usize = 256 << 10;
 fn check_room(database: &Manifest, sources: &[RunFolder]) -> Result<()> {
     let given = sources.iter().map(|source| u128::from(next_sequence(&source.manifest))).sum::<u128>();
     if u128::from(next_sequence(database)) + given > u128::from(MAX_NUMBER) {
-        return Err(Error::Limit("2^63 sequence numbers of keys"));
+        return Err(Error::Limit(Limit::Numbers));
     }
     let mut next = database.clone();
     next.runs.extend(sources.iter().flat_map(RunFolder::runs).cloned());
     if next.encode().len() + next.reserved_bytes() + ROOM_FOR_RUNS > MAX_MANIFEST_BYTES {
-        return Err(Error::Limit("a manifest of 4 MiB holds no more runs; compact the database"));
+        return Err(Error::Limit(Limit::Runs));
     }
     Ok(())
 }

@@ -22,18 +22,19 @@ pub(crate) mod writer;
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::database::bulk::Builder;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
 use crate::format::schema::Schema;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::run::{Verification, verify_part};
-use crate::storage::{Folder, Storage};
+use crate::storage::{Folder, Storage, wait_for_lock};
 pub use handle::Database;
 use repair::RepairReport;
 
@@ -48,6 +49,22 @@ impl Options {
     /// while another process builds under the same name; [`Error::Io`].
     pub fn create<F: Fingerprint>(&self, path: impl AsRef<Path>, schema: &Schema) -> Result<Database<F>> {
         self.build(path, schema)?.finish()
+    }
+
+    /// Opens a database, or makes an empty one if there is none at the path. A database that exists keeps its own
+    /// settings: `schema` is only for a new one. Of several processes that begin together one makes it, and the others
+    /// open it: they wait for as long as [`lock_wait`](Options::lock_wait) says, and for at least a second.
+    ///
+    /// # Errors
+    /// As [`open`](Options::open) and [`create`](Options::create). [`Error::NotADatabase`] if there is something else
+    /// at the path than a database or an empty folder.
+    pub fn open_or_create<F: Fingerprint>(
+        &self,
+        path: impl AsRef<Path>,
+        schema: &Schema,
+    ) -> Result<Database<F>> {
+        let path = path.as_ref();
+        open_or_create(self, || self.open(path), || self.create(path, schema))
     }
 
     /// Starts loading rows in bulk into a new database. `path` must not exist, or be an empty
@@ -104,6 +121,25 @@ impl Options {
     }
 }
 
+/// How long to wait for another process that makes an empty database.
+const MAKING: Duration = Duration::from_secs(1);
+
+/// Opens what is there, or makes it.
+pub(crate) fn open_or_create<T>(
+    options: &Options,
+    open: impl Fn() -> Result<T>,
+    create: impl Fn() -> Result<T>,
+) -> Result<T> {
+    wait_for_lock(options, options.lock_wait.max(MAKING), || match open() {
+        Err(Error::NotADatabase { .. }) => match create() {
+            // Another process has made it meanwhile, or it is something else.
+            Err(Error::AlreadyExists { .. }) => open(),
+            made => made,
+        },
+        opened => opened,
+    })
+}
+
 /// Options have no width: one function serves all.
 impl Database<u64> {
     /// The default [`Options`], to be changed: how databases of any width are made and opened.
@@ -129,6 +165,28 @@ impl<F: Fingerprint> Database<F> {
     /// As [`Options::create`].
     pub fn create(path: impl AsRef<Path>, schema: &Schema) -> Result<Self> {
         Options::new().create(path, schema)
+    }
+
+    /// Opens a database, or makes an empty one, with the default options; see [`Options::open_or_create`].
+    ///
+    /// ```
+    /// use nearprint::{Database, KeyStorage, NewRow, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let path = home.path().join("seen.np");
+    /// let schema = Schema::new().k(6).keys(KeyStorage::Keys);
+    /// for key in ["first run", "second run"] {
+    ///     let mut writer = Database::<u64>::open_or_create(&path, &schema)?.writer()?;
+    ///     writer.insert(NewRow::keyed(0x1f3a, key))?;
+    ///     writer.close()?;
+    /// }
+    /// assert_eq!(Database::<u64>::open(&path)?.snapshot()?.stats().rows, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Options::open_or_create`].
+    pub fn open_or_create(path: impl AsRef<Path>, schema: &Schema) -> Result<Self> {
+        Options::new().open_or_create(path, schema)
     }
 
     /// Starts loading rows in bulk into a new database, with the default options; see
@@ -201,7 +259,7 @@ impl<F: Fingerprint> Database<F> {
 
     fn verify_one_of(&self, part: u64, parts: u64) -> Result<Verification> {
         if part == 0 || part > parts {
-            return Err(Error::Limit("parts are numbered from 1 to their number"));
+            return Err(Error::Limit(Limit::Parts));
         }
         self.verify_by(|storage, manifest| verify_part::<F>(storage, manifest, (part, parts), &self.options))
     }

@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::options::Options;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, Near, Pair, Query, visit_pairs};
+use crate::query::join::Wanted;
+use crate::query::{Blocks, Match, Near, Pair, Query};
 use crate::util::channel::{self, Receiver};
 use crate::util::process::Process;
 
@@ -315,16 +316,76 @@ pub fn pairs<F: Fingerprint>(
     F::list_pairs_ahead(values, near.into(), options)
 }
 
-pub(super) fn pairs_of_list<F: Fingerprint>(
+/// The clusters of a list, in the order of [`visit_clusters`](crate::list::visit_clusters).
+///
+/// # Errors
+/// Items fail as [`visit_clusters`](crate::list::visit_clusters) does; [`Error::Io`] where no thread can be started.
+///
+/// ```
+/// let values = vec![0b0000u64, 0b0111, 0xffff_0000];
+/// for cluster in nearprint::list::clusters(values, 3, &nearprint::Options::new())? {
+///     assert_eq!(cluster?, [0b0000, 0b0111]);
+/// }
+/// # Ok::<(), nearprint::Error>(())
+/// ```
+pub fn clusters<F: Fingerprint>(
     values: Vec<F>,
-    near: Near,
+    near: impl Into<Near>,
     options: &Options,
-) -> Result<Stream<Pair<F>>> {
+) -> Result<Stream<Vec<F>>> {
+    F::list_clusters_ahead(values, near.into(), options)
+}
+
+/// The clusters of a list of rows, in the order of [`visit_row_clusters`](crate::list::visit_row_clusters).
+///
+/// # Errors
+/// As [`clusters`](crate::list::clusters).
+pub fn row_clusters<F: Fingerprint>(
+    rows: Vec<Row<F>>,
+    near: impl Into<Near>,
+    options: &Options,
+) -> Result<Stream<Vec<Row<F>>>> {
+    F::list_row_clusters_ahead(rows, near.into(), options)
+}
+
+/// What `work` pushes of a list, on a thread of its own.
+pub(super) fn of_list<T: Send + 'static>(
+    options: &Options,
+    work: impl FnOnce(&Options, &mut Sender<'_, T>) -> Result<()> + Send + 'static,
+) -> Result<Stream<T>> {
     let options = options.clone();
-    items(options.progress.clone(), LIST.into(), move |until, sender| {
-        let options = options.progress(until);
-        visit_pairs(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
-    })
+    items(options.progress.clone(), LIST.into(), move |until, sender| work(&options.progress(until), sender))
+}
+
+impl<F: Fingerprint> Blocks<F> {
+    /// The near pairs that are reported at the keys of a task: [`visit_pairs`](Self::visit_pairs) as an iterator.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where no thread can be started; items fail as [`visit_pairs`](Self::visit_pairs) does.
+    pub fn pairs(&self, rows: Vec<(u64, F)>, options: &Options) -> Result<Stream<Pair<F>>> {
+        F::join_ahead(self, (rows, None), Wanted::All, options)
+    }
+
+    /// Some of the pairs, with the same connected components: [`visit_forest`](Self::visit_forest) as an iterator.
+    ///
+    /// # Errors
+    /// As [`pairs`](Self::pairs).
+    pub fn forest(&self, rows: Vec<(u64, F)>, options: &Options) -> Result<Stream<Pair<F>>> {
+        F::join_ahead(self, (rows, None), Wanted::Forest, options)
+    }
+
+    /// The near pairs between two lists: [`visit_between`](Self::visit_between) as an iterator.
+    ///
+    /// # Errors
+    /// As [`pairs`](Self::pairs).
+    pub fn between(
+        &self,
+        ones: Vec<(u64, F)>,
+        others: Vec<(u64, F)>,
+        options: &Options,
+    ) -> Result<Stream<Pair<F>>> {
+        F::join_ahead(self, (ones, Some(others)), Wanted::Between, options)
+    }
 }
 
 /// Runs `work`, which makes items, on a thread of its own: see [`start`].

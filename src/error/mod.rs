@@ -5,6 +5,7 @@
 
 mod holder;
 mod kind;
+mod limit;
 
 use std::fmt;
 use std::io;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use holder::{Holder, HolderPlace};
 pub use kind::ErrorKind;
+pub use limit::Limit;
 
 /// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -278,9 +280,9 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// A number would not fit the format: more than 2^32 - 1 distinct fingerprints in a run, or an
-    /// automatic id past 2^64 - 1.
-    Limit(&'static str),
+    /// A number or a length would not fit the format: more than 2^32 - 1 distinct fingerprints in a run, an
+    /// automatic id past 2^64 - 1. [`Limit::remedy`] says what to do.
+    Limit(Limit),
     /// The progress callback cancelled the operation. What was begun has been removed.
     Interrupted,
 }
@@ -513,7 +515,7 @@ impl fmt::Display for Error {
             Self::DeviceName { path } => {
                 write!(f, "{}: Windows reserves this name for a device; choose another one", path.display())
             }
-            Self::Limit(what) => write!(f, "limit reached: {what}"),
+            Self::Limit(limit) => write!(f, "limit reached: {limit}; {}", limit.remedy()),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::header::Owner;
@@ -258,10 +258,10 @@ pub(crate) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Resu
 fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
     let bytes = manifest.encode();
     if bytes.len() + manifest.reserved_bytes() > MAX_MANIFEST_BYTES {
-        return Err(Error::Limit("a manifest of 4 MiB holds no more runs; compact the database"));
+        return Err(Error::Limit(Limit::Runs));
     }
     if manifest.exceeds_numbers() {
-        return Err(Error::Limit("a database has at most 2^63 changes, runs, logs, commits and keys"));
+        return Err(Error::Limit(Limit::Numbers));
     }
     // A manifest that cannot be decoded must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{LiveWal, MAX_NUMBER, Manifest};
@@ -58,11 +58,9 @@ impl Wal {
     /// frame is therefore always the last.
     pub(crate) fn append(&mut self, content: &Content) -> Result<()> {
         if self.next_frame >= MAX_NUMBER {
-            return Err(Error::Limit("a database has at most 2^63 commits"));
+            return Err(Error::Limit(Limit::Numbers));
         }
-        let frame = content
-            .frame(self.live.salt, self.next_frame)
-            .ok_or(Error::Limit("a commit to the log holds at most 4 GiB; flush instead"))?;
+        let frame = content.frame(self.live.salt, self.next_frame).ok_or(Error::Limit(Limit::Commit))?;
         if let Err(error) = self.file.write_all_at(&frame, self.end) {
             // The guarded storage records a failure here, which poisons the writer.
             let _ = self.file.truncate(self.end).and_then(|()| self.file.sync());

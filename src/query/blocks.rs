@@ -6,7 +6,7 @@ use super::clusters::SortedIndex;
 use super::join::{Join, Pair, Wanted};
 use super::lists::{ListGroups, Near, group_bits, plan_of};
 use super::union_find::UnionFind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::{Distance, Fingerprint, mix64};
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
@@ -50,7 +50,7 @@ use crate::util::visitor::visiting;
 /// assert_eq!(pairs.iter().map(|p| (p.a, p.b, p.distance)).collect::<Vec<_>>(), [(0, 7, 3), (7, 15, 1)]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Blocks<F> {
     k: u32,
     layout: Layout,
@@ -349,7 +349,7 @@ fn ends_of<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<F>> {
     ends.dedup();
     match u32::try_from(ends.len()) {
         Ok(_) => Ok(ends),
-        Err(_) => Err(Error::Limit("pairs of at most 2^32 - 1 distinct values")),
+        Err(_) => Err(Error::Limit(Limit::Clustered)),
     }
 }
 

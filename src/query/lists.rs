@@ -3,7 +3,7 @@
 use super::clusters::{self, LOOKED_UP_TOGETHER, Member, SortedIndex, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE, Wanted};
 use super::union_find::UnionFind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::Row;
 use crate::fingerprint::{Distance, Fingerprint};
 use crate::kernel::Kernel;
@@ -237,7 +237,10 @@ pub(super) fn join_sorted<F: Fingerprint>(
 }
 
 pub(super) fn plan_of(layout: &Layout, radii: Vec<i32>, k: u32) -> Result<Plan> {
-    Plan::prove(layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))
+    Plan::prove(layout, radii, k).ok_or_else(|| Error::InvalidLayout {
+        layout: format!("k = {k}"),
+        reason: "no plan of this layout is proved".into(),
+    })
 }
 
 /// The bits by which a list of this length is grouped, of those that near fingerprints share.
@@ -356,7 +359,7 @@ fn members<F: Fingerprint, T>(
     value: impl Fn(usize) -> T,
 ) -> Result<Vec<Member<T>>> {
     if u32::try_from(natural.len()).is_err() {
-        return Err(Error::Limit("clusters of at most 2^32 - 1 distinct values"));
+        return Err(Error::Limit(Limit::Clustered));
     }
     let mut sets = UnionFind::new(natural.len());
     let sorted = SortedIndex::new(natural);

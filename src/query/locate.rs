@@ -5,7 +5,7 @@
 
 use super::search::{Completion, Hit};
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Row};
 use crate::run::Run;
 use crate::util::cast::to_u32;
 
@@ -20,6 +20,28 @@ pub struct Match<F> {
     pub fingerprint: F,
     /// The row's id.
     pub id: u64,
+}
+
+/// The row, without the distance to the query.
+///
+/// ```
+/// use nearprint::{Database, KeyStorage, NewRow, Schema};
+/// # let home = tempfile::tempdir()?;
+/// let schema = Schema::new().keys(KeyStorage::Keys);
+/// let database = Database::<u64>::create(home.path().join("pages.np"), &schema)?;
+/// let mut writer = database.writer()?;
+/// writer.insert(NewRow::keyed(0x1f3a, "https://a/"))?;
+/// writer.commit()?;
+/// let snapshot = database.snapshot()?;
+/// for found in snapshot.query(0x1f3b, 3)? {
+///     assert_eq!(snapshot.keys_of(found.into())?[0].key, "https://a/");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<F> From<Match<F>> for Row<F> {
+    fn from(Match { fingerprint, id, .. }: Match<F>) -> Self {
+        Self { fingerprint, id }
+    }
 }
 
 /// Hits whose rows are looked up together.

@@ -5,7 +5,7 @@ use super::join::Pair;
 use super::locate::lacks;
 use super::merged::MergedView;
 use super::union_find::UnionFind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::segment::MAX_ENTRIES;
 use crate::run::{BlockRead, Cursor, Run};
@@ -27,7 +27,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
             several => {
                 let values = self.distinct()?;
                 if values.len() as u64 > MAX_ENTRIES {
-                    return Err(Error::Limit("clusters of at most 2^32 - 1 distinct fingerprints"));
+                    return Err(Error::Limit(Limit::Clustered));
                 }
                 Ok(Order::Values(values, several.first().map(|oldest| &oldest.run)))
             }

@@ -146,12 +146,21 @@ impl LockState {
 
 /// Takes the lock of a storage. Waits for it as long as the options say.
 pub(crate) fn take_lock(storage: &dyn Storage, options: &Options) -> Result<Arc<dyn Lock>> {
-    let (started, wait) = (Instant::now(), options.lock_wait);
+    wait_for_lock(options, options.lock_wait, || storage.lock().map(Into::into))
+}
+
+/// Tries something again while another process has the lock that it needs, for `wait` at most.
+pub(crate) fn wait_for_lock<T>(
+    options: &Options,
+    wait: Duration,
+    mut attempt: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let started = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        match storage.lock() {
+        match attempt() {
             Err(Error::Locked { .. }) if started.elapsed() < wait => {}
-            other => return other.map(Into::into),
+            other => return other,
         }
         options.report(Stage::Waiting, milliseconds(started.elapsed()), Some(milliseconds(wait)))?;
         std::thread::sleep(pause.min(wait.saturating_sub(started.elapsed())));

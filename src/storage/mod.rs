@@ -26,7 +26,7 @@ pub(crate) use bytes::{Access, Bytes};
 pub(crate) use folder::Folder;
 pub(crate) use guarded::Guarded;
 pub(crate) use interface::{Lock, ReadFile, Storage, WriteFile, read_growing, read_pieces, read_small};
-pub(crate) use lock::{LockState, take_lock};
+pub(crate) use lock::{LockState, take_lock, wait_for_lock};
 pub(crate) use memory::Memory;
 pub use own_folder::{remove_own_folders, take_occupants};
 pub(crate) use staging::{Staging, refuse_inside};

@@ -183,7 +183,7 @@ mod tests {
             },
             |block| {
                 seen.push(block);
-                if seen.len() < 300 { Ok(()) } else { Err(Error::Limit("enough")) }
+                if seen.len() < 300 { Ok(()) } else { Err(Error::ForeignKey { key: 7 }) }
             },
         );
         (seen, result)
@@ -195,7 +195,7 @@ mod tests {
             let (mut produced, mut seen) = (0, Vec::new());
             let source = || {
                 produced += 1;
-                if produced < 30 { Ok(Some(produced)) } else { Err(Error::Limit("the source")) }
+                if produced < 30 { Ok(Some(produced)) } else { Err(Error::ForeignKey { key: 7 }) }
             };
             let work = |item, (): &mut (), sink: Sink<'_, usize>| {
                 let _ = sink(item);
@@ -211,7 +211,7 @@ mod tests {
                     Ok(())
                 },
             );
-            assert!(matches!(result, Err(Error::Limit("the source"))));
+            assert!(matches!(result, Err(Error::ForeignKey { key: 7 })));
             assert!(seen.into_iter().eq(1..30));
         }
     }

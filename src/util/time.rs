@@ -31,6 +31,26 @@ impl fmt::Display for Utc {
     }
 }
 
+/// A time with its unit: `30d`, `12h`, `90m`, `45s`, `500ms`, `2w`, or `hour`, `day` or `week`.
+///
+/// # Errors
+/// What is wanted, for any other text.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time, such as 30d, 12h, 90m, 45s, 500ms or day".to_string();
+    let units =
+        [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 7 * 86_400_000)];
+    let text = match text {
+        "hour" => "1h",
+        "day" => "1d",
+        "week" => "1w",
+        other => other,
+    };
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let (_, millis) = units.into_iter().find(|(unit, _)| *unit == &text[digits.len()..]).ok_or_else(wrong)?;
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
+}
+
 /// Milliseconds since the beginning of 1970 (UTC), without leap seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Time(pub(crate) u64);

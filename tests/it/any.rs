@@ -108,9 +108,9 @@ fn answers_are_those_of_the_typed_database<F: Fingerprint>() {
         snapshot.query_batch(&words_of(queries.iter().copied()), closest, collect).unwrap();
         assert_eq!(batch, nearest);
     }
-    let stop = |_: usize, _: &Columns| Err(Error::Limit("the caller's"));
+    let stop = |_: usize, _: &Columns| Err(Error::ForeignKey { key: 7 });
     let stopped = snapshot.query_batch(&words_of(queries), Query::within(3).limit(1), stop);
-    assert!(matches!(stopped, Err(Error::Limit("the caller's"))));
+    assert!(matches!(stopped, Err(Error::ForeignKey { key: 7 })));
     let id = rows[20].id;
     assert_eq!(snapshot.fingerprints_of(id).unwrap(), words_of(typed.fingerprints_of(id).unwrap()));
 }
@@ -324,9 +324,9 @@ fn blocks_are_visited_with_and_without_a_thread() {
     let mut visited = 0;
     let ended = stream().visit(|_| {
         visited += 1;
-        if visited < 2 { Ok(()) } else { Err(Error::Limit("enough")) }
+        if visited < 2 { Ok(()) } else { Err(Error::ForeignKey { key: 7 }) }
     });
-    assert!(matches!(ended, Err(Error::Limit("enough"))) && visited == 2);
+    assert!(matches!(ended, Err(Error::ForeignKey { key: 7 })) && visited == 2);
 }
 
 /// Panics when pairs are compared.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Pair, list};
+use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Pair, Row, list};
 use testkit::{Random, short_or_full};
 
 /// Values near each other, some equal, and a dense group that shares a block.
@@ -204,4 +204,39 @@ fn large_blocks_are_joined_in_parts() {
         .map(|&value| nearprint::U256::from_le_words(&[value << 20 | 3, value >> 7, 1, 1 << 63]))
         .collect();
     check_between(Near { k: 4, bands: Some("6x16".parse().unwrap()) }, &sketches);
+}
+
+#[test]
+fn each_visitor_of_a_list_has_an_iterator_with_the_same_items() {
+    let values = list::<u64>(&mut Random(91), 3000);
+    let (near, options) = (Near::from(3), Options::new().threads(2));
+    let blocks = list::Blocks::<u64>::new(near).unwrap();
+    let rows = tasks(&blocks, &values, 1, None).remove(0);
+    let mut visited = Vec::new();
+    let collected = |stream: nearprint::Result<nearprint::Stream<Pair<u64>>>| -> Vec<Pair<u64>> {
+        stream.unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    blocks.visit_pairs(rows.clone(), &options, |some| into(&mut visited, some)).unwrap();
+    assert_eq!(collected(blocks.pairs(rows.clone(), &options)), visited);
+    visited.clear();
+    blocks.visit_forest(rows.clone(), &options, |some| into(&mut visited, some)).unwrap();
+    assert_eq!(collected(blocks.forest(rows.clone(), &options)), visited);
+    visited.clear();
+    let ones = rows[..rows.len() / 2].to_vec();
+    blocks.visit_between(ones.clone(), rows.clone(), &options, |some| into(&mut visited, some)).unwrap();
+    assert_eq!(collected(blocks.between(ones, rows, &options)), visited);
+    let stream = list::clusters(values.clone(), near, &options).unwrap();
+    let clusters: Vec<Vec<u64>> = stream.collect::<Result<_, _>>().unwrap();
+    assert_eq!(clusters, list::find_clusters(&values, near).unwrap());
+    let ids = (0..).zip(&values).map(|(id, &fingerprint)| Row { fingerprint, id });
+    let ids: Vec<Row<u64>> = ids.collect();
+    let mut groups: Vec<Vec<Row<u64>>> = Vec::new();
+    let visit = |rows: &[Row<u64>]| -> Result<(), Error> {
+        groups.push(rows.to_vec());
+        Ok(())
+    };
+    list::visit_row_clusters(ids.clone(), near, &options, visit).unwrap();
+    let stream = list::row_clusters(ids, near, &options).unwrap();
+    assert_eq!(stream.collect::<Result<Vec<_>, _>>().unwrap(), groups);
+    assert!(clusters.len() > 1 && !groups.is_empty());
 }

@@ -1,9 +1,12 @@
 //! Bulk loads: what comes out does not depend on memory, threads or the order of rows.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::thread;
 
-use nearprint::{Database, Error, Fingerprint, NewRow, Options, Query, Row, Schema, list};
+use nearprint::{Database, Error, Fingerprint, KeyStorage, NewRow, Options, Query, Row, Schema, Width, list};
 use testkit::{
     Random, Shape, all_rows, build, build_with, collected, files, for_each_width, insert_all, layout, low,
     rows,
@@ -161,4 +164,33 @@ fn impossible_settings_are_named_and_make_nothing() {
     let error = refused(Schema::new(), Options::new().memory_bytes(1000));
     assert!(matches!(error, Error::TooLittleMemory { bytes: 1000, least } if least == 1 << 20), "{error}");
     assert_eq!(all_rows(&build::<u64>(&path, &[], Schema::new().recipe("r".repeat(4096)))), []);
+}
+
+#[test]
+fn several_threads_open_or_create_one_database() {
+    let home = tempfile::tempdir().unwrap();
+    for round in 0..8 {
+        let (path, begin) = (home.path().join(format!("{round}.np")), Barrier::new(8));
+        let opened = || {
+            begin.wait();
+            Database::<u64>::open_or_create(&path, &Schema::new().k(6)).unwrap();
+        };
+        thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(opened))));
+        let other = Schema::new().k(2).keys(KeyStorage::Keys);
+        let snapshot = Database::<u64>::open_or_create(&path, &other).unwrap().snapshot().unwrap();
+        assert_eq!((snapshot.default_k(), snapshot.key_storage()), (6, KeyStorage::None), "it keeps its own");
+    }
+    let (path, options) = (home.path().join("0.np"), Options::new());
+    let refused = options.open_or_create_any(&path, Width::W128, &Schema::new());
+    assert!(matches!(refused, Err(Error::Width { database: 64, requested: 128, .. })), "{refused:?}");
+    let empty = home.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert_eq!(options.open_or_create_any(&empty, Width::W256, &Schema::new()).unwrap().width(), Width::W256);
+    let other = home.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("file"), "of somebody").unwrap();
+    for place in [&other, &other.join("file")] {
+        let refused = Database::<u64>::open_or_create(place, &Schema::new());
+        assert!(matches!(refused, Err(Error::NotADatabase { .. })), "{refused:?}");
+    }
 }

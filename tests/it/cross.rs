@@ -162,9 +162,9 @@ fn an_error_from_the_visitor_ends_it<F: Fingerprint>() {
     let mut blocks = 0;
     let ended = one.visit_cross(&one, 0, |_| {
         blocks += 1;
-        Err(Error::Limit("enough"))
+        Err(Error::ForeignKey { key: 7 })
     });
-    assert!(matches!(ended, Err(Error::Limit("enough"))));
+    assert!(matches!(ended, Err(Error::ForeignKey { key: 7 })));
     assert_eq!(blocks, 1);
     let empty = build(&home.path().join("empty"), &[], Schema::new());
     assert_eq!(crossed(&one, &empty, F::BITS), []);

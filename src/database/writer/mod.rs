@@ -26,12 +26,11 @@ use std::thread::JoinHandle;
 use self::ahead::Ahead;
 use self::counters::Counters;
 use self::sealed::Sealed;
-use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
 use crate::database::follow::follows;
 use crate::database::new_row::NewRow;
 use crate::database::snapshot::Snapshot;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
 use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest};
@@ -195,7 +194,7 @@ impl<F: Fingerprint> Writer<F> {
     pub(in crate::database) fn insert_new(&mut self, row: NewRow<'_, F>) -> Result<u64> {
         row.check(self.manifest.keys, &self.path)?;
         let given = row.given_id();
-        let id = given.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
+        let id = given.or_else(|| self.next_id()).ok_or(Error::Limit(Limit::AutomaticIds))?;
         let stored = Row { fingerprint: row.fingerprint, id };
         self.apply(match row.key.map(str::as_bytes) {
             None => Operation::Insert { row: stored, automatic: given.is_none() },
@@ -250,7 +249,7 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn apply_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
         if checkpoint.len() > MAX_CHECKPOINT_BYTES {
-            return Err(Error::Limit("a checkpoint takes at most 1 MiB"));
+            return Err(Error::Limit(Limit::Checkpoint));
         }
         self.apply(Operation::Checkpoint(checkpoint))
     }
@@ -277,7 +276,7 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn apply_history(&mut self, history: &[u8]) -> Result<()> {
         if history.len() > MAX_HISTORY_BYTES {
-            return Err(Error::Limit("a history takes at most 1 MiB"));
+            return Err(Error::Limit(Limit::History));
         }
         self.apply(Operation::History(history))
     }

@@ -1,11 +1,15 @@
 //! One writer for several threads, with one sync for the commits of all of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::util::process::Process;
 
 /// What makes operations durable, and takes those of one call back.
 pub trait Commit {
@@ -87,6 +91,8 @@ struct Shared<W> {
     durable: u64,
     /// Calls that wait until they are.
     waiting: u64,
+    /// Whether somebody has worked with the writer since the last commit, without one.
+    is_uncommitted: bool,
     /// How many calls have begun when these are committed. Calls that arrive later are not waited for: if all of
     /// them failed, nobody would commit.
     awaited: u64,
@@ -95,8 +101,16 @@ struct Shared<W> {
 impl<W: Commit> SharedWriter<W> {
     /// Takes a writer into shared use.
     pub fn new(writer: W) -> Self {
-        let shared = Mutex::new(Shared { writer, begun: 0, applied: 0, durable: 0, waiting: 0, awaited: 0 });
-        Self { arrived: AtomicU64::new(0), shared, changed: Condvar::new() }
+        let shared = Shared {
+            writer,
+            begun: 0,
+            applied: 0,
+            durable: 0,
+            waiting: 0,
+            is_uncommitted: false,
+            awaited: 0,
+        };
+        Self { arrived: AtomicU64::new(0), shared: Mutex::new(shared), changed: Condvar::new() }
     }
 
     /// Gives the writer back.
@@ -105,9 +119,10 @@ impl<W: Commit> SharedWriter<W> {
     }
 
     /// Works with the writer while no other thread does. Nothing is committed: the operations are durable with the
-    /// next commit of any thread.
+    /// next commit of any thread, or of [`commit_every`](Self::commit_every).
     pub fn with<T>(&self, work: impl FnOnce(&mut W) -> T) -> T {
         let mut shared = self.lock();
+        shared.is_uncommitted = true;
         let mut call = Call::of(&mut shared.writer);
         let done = work(call.writer);
         call.stays = true;
@@ -154,10 +169,86 @@ impl<W: Commit> SharedWriter<W> {
     }
 }
 
+impl<W: Commit + Send + 'static> SharedWriter<W> {
+    /// Commits what others do by [`with`](Self::with), once in each `interval`, on a thread of its own. So an end of
+    /// the machine loses at most what an interval has brought, and no call waits for a sync of its own. `failed`
+    /// receives the errors of commits; the next interval tries again.
+    ///
+    /// The thread ends when the returned value is dropped, or when nobody else has the writer. It does not commit then.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use nearprint::{Database, Schema, SharedWriter};
+    ///
+    /// # let home = tempfile::tempdir()?;
+    /// let database = Database::<u64>::create(home.path().join("seen.np"), &Schema::new())?;
+    /// let shared = Arc::new(SharedWriter::new(database.writer()?));
+    /// let commits = shared.commit_every(Duration::from_millis(1), |error| eprintln!("{error}"))?;
+    /// shared.with(|writer| writer.insert(0x1f3a))?;
+    /// while database.snapshot()?.stats().rows == 0 {
+    ///     std::thread::yield_now();
+    /// }
+    /// drop(commits);
+    /// Arc::into_inner(shared).expect("the thread has ended").into_inner().close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Io`] where no thread can be started.
+    pub fn commit_every(
+        self: &Arc<Self>,
+        interval: Duration,
+        mut failed: impl FnMut(Error) + Send + 'static,
+    ) -> Result<Commits> {
+        let (writer, (ends, ended)) = (Arc::downgrade(self), channel());
+        let work = move || {
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(interval) {
+                let Some(writer) = writer.upgrade() else { break };
+                let mut shared = writer.lock();
+                if shared.is_uncommitted
+                    && let Err(error) = shared.commit()
+                {
+                    drop(shared);
+                    failed(error);
+                }
+                writer.changed.notify_all();
+            }
+        };
+        let thread = thread::Builder::new().name("nearprint-commits".into()).spawn(work);
+        let thread = thread.map_err(Error::io("start", "a thread for commits"))?;
+        Ok(Commits { ends: Some(ends), thread: Some(thread), process: Process::current() })
+    }
+}
+
+/// Commits of a [`SharedWriter`] in intervals: see [`SharedWriter::commit_every`]. They end with this value.
+#[derive(Debug)]
+#[must_use = "dropping it ends the commits"]
+pub struct Commits {
+    /// The thread waits for its end.
+    ends: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// The process that has the thread.
+    process: Process,
+}
+
+impl Drop for Commits {
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            // The child of a fork has no such thread, and its end of the channel may be locked.
+            std::mem::forget((self.ends.take(), self.thread.take()));
+            return;
+        }
+        self.ends = None;
+        // A panic of the caller's function was printed there.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
 impl<W: Commit> Shared<W> {
     fn commit(&mut self) -> Result<()> {
         self.writer.commit()?;
-        self.durable = self.applied;
+        (self.durable, self.is_uncommitted) = (self.applied, false);
         Ok(())
     }
 
@@ -216,8 +307,7 @@ impl Drop for WakesOthers<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, channel};
-    use std::thread;
+    use std::sync::mpsc::Receiver;
 
     use super::*;
 
@@ -336,5 +426,27 @@ mod tests {
         let begun = begun.into_inner();
         assert!(begun <= 4, "{begun} calls have begun before the commit");
         assert_eq!(shared.into_inner().commits, [[7]]);
+    }
+
+    #[test]
+    fn work_without_a_commit_is_committed_in_intervals_and_idle_intervals_commit_nothing() {
+        let (sender, outcomes) = channel();
+        let gate = Gate { operations: Vec::new(), others: 0, commits: Vec::new(), outcomes };
+        let shared = Arc::new(SharedWriter::new(gate));
+        sender.send(Err(Error::Interrupted)).unwrap();
+        let (failures, failed) = channel();
+        let every = Duration::from_millis(1);
+        let commits = shared.commit_every(every, move |error| failures.send(error).unwrap()).unwrap();
+        shared.with(|gate| gate.operations.push(1));
+        assert!(matches!(failed.recv().unwrap(), Error::Interrupted));
+        sender.send(Ok(())).unwrap();
+        while shared.lock().writer.commits.is_empty() {
+            thread::yield_now();
+        }
+        // Without an outcome, a further commit would wait for ever.
+        thread::sleep(20 * every);
+        drop(commits);
+        let gate = Arc::into_inner(shared).unwrap().into_inner();
+        assert_eq!(gate.commits, [[1]], "what failed was committed with the next interval");
     }
 }

@@ -1,6 +1,7 @@
 //! An input as a source of choices.
 
 /// Returns the bytes of an input from front to back. After its end, all bytes are zero.
+#[derive(Debug)]
 pub struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {

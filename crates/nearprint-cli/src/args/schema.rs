@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{GlobalArgs, values};
 use crate::input::fingerprints::Description;
 use crate::terminal::failure::Failure;
+use nearprint::internal::parse_duration;
 use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
@@ -51,11 +52,11 @@ pub(crate) struct SchemaArgs {
     store: Option<Stored>,
     /// Rows expire after this time, such as 30d, 12h, 90m or 45s: no query finds them any more, and their
     /// files go without a merge
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     expire_after: Option<Duration>,
     /// Rows of one part of the time expire together, a lifetime after it began: day, hour, week, or a time
     /// such as 6h. A query searches each part [default: a tenth of --expire-after]
-    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "expire_after")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "expire_after")]
     partition: Option<Duration>,
     /// How documents become fingerprints: the name of a recipe, or its parts; for pictures pdq, dhash or
     /// phash. The database then refuses any other recipe

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -56,23 +55,6 @@ pub(crate) fn recipe(line: &str) -> Result<String, String> {
 /// Parses a layout.
 pub(crate) fn layout(text: &str) -> Result<LayoutChoice, String> {
     text.parse::<LayoutChoice>().map_err(|error| error.to_string())
-}
-
-/// Parses a time: a number and a unit, or `hour`, `day` or `week`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a time, such as 30d, 12h, 90m, 45s, 500ms or day".to_string();
-    let units =
-        [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 7 * 86_400_000)];
-    let text = match text {
-        "hour" => "1h",
-        "day" => "1d",
-        "week" => "1w",
-        other => other,
-    };
-    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
-    let (_, millis) = units.into_iter().find(|(unit, _)| *unit == &text[digits.len()..]).ok_or_else(wrong)?;
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
 }
 
 /// Parses the quality of a picture.

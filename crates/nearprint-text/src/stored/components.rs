@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nearprint::any::AnyFingerprint;
 use nearprint::internal::UnionFind;
-use nearprint::{Error, Row};
+use nearprint::{Error, Limit, Row};
 
 type AnyRow = Row<AnyFingerprint>;
 
@@ -34,7 +34,7 @@ impl Components {
         if let Some(&number) = self.numbers.get(&row) {
             return Ok(number);
         }
-        let number = self.sets.push().ok_or(Error::Limit("2^32 rows in clusters"))?;
+        let number = self.sets.push().ok_or(Error::Limit(Limit::Clustered))?;
         self.numbers.insert(row, number);
         Ok(number)
     }

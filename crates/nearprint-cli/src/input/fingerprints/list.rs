@@ -6,7 +6,7 @@ use super::{Description, Inputs};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
 use nearprint::any::AnyFingerprint;
-use nearprint::{Error, Width};
+use nearprint::{Error, Limit, Width};
 use nearprint_text::recipe::Recipe;
 
 /// A list. Its beginning, which says what it is, has been read.
@@ -62,7 +62,7 @@ impl<'a> List<'a> {
         let (mut words, mut ids) = (Vec::new(), Vec::new());
         let mut next = Some(0u64);
         self.inputs.read((self.args, self.width), &mut |fingerprint: AnyFingerprint, id: Option<u64>| {
-            let id = id.or(next).ok_or(Error::Limit("no automatic id is left above 2^64 - 1"))?;
+            let id = id.or(next).ok_or(Error::Limit(Limit::AutomaticIds))?;
             next = next.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
             words.extend_from_slice(fingerprint.words());
             ids.push(id);

@@ -107,7 +107,7 @@ impl InputStream {
             }
             visit(text, sink).map_err(|failure| match failure {
                 LineError::Malformed(why) => self.bad_line(why, text),
-                LineError::Sink(Failure::Engine(Error::Limit(what))) => self.bad_line(what, text),
+                LineError::Sink(Failure::Engine(Error::Limit(limit))) => self.bad_line(limit, text),
                 LineError::Sink(failure) => failure,
             })?;
         }

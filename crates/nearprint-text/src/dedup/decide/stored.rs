@@ -6,8 +6,8 @@ use std::io::Read;
 use crate::documents::Span;
 use crate::error::{Error, Result};
 use crate::recipe::Features;
-use nearprint::KeyStorage;
 use nearprint::any::NewRows;
+use nearprint::{KeyStorage, Limit};
 
 /// Begins a hash.
 const HASH: u8 = 0;
@@ -218,7 +218,7 @@ pub fn stored_text<'a>(keeps: KeyStorage, key: &str, stored: &'a [u8]) -> Result
 
 fn compress(text: &[u8]) -> nearprint::Result<Vec<u8>> {
     if text.len() as u64 > MAX_TEXT_BYTES {
-        return Err(nearprint::Error::Limit("a text has at most 1 GiB"));
+        return Err(nearprint::Error::Limit(Limit::Text));
     }
     zstd::bulk::compress(text, 0).map_err(nearprint::Error::io("compress", "a text"))
 }
