@@ -24,8 +24,9 @@
  * once no other uses it. In the child of a fork, the writers, builders and streams of its parent fail
  * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
  *
- * Strings have lengths in bytes and need no null byte at the end. Texts, keys and recipes are UTF-8,
- * anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths are any bytes.
+ * Strings have lengths in bytes and need no null byte at the end. A length of -1, which is SIZE_MAX,
+ * is for strings that end with a null byte. Texts, keys and recipes are UTF-8, anything else in them is
+ * NEARPRINT_INVALID_ARGUMENT. Paths are any bytes.
  *
  * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
  * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left
@@ -608,6 +609,18 @@ nearprint_status nearprint_database_create(const char *path,
                                            const nearprint_options *options,
                                            nearprint_database **database,
                                            nearprint_error *error);
+
+// Opens a database, or makes an empty one if there is none at the path. A database that exists keeps its own settings:
+// `schema` is only for a new one. Of several processes that begin together one makes it, and the others open it.
+//
+// `schema` and `options` may be null for the defaults. `database` receives the handle. NEARPRINT_MISMATCH if the
+// database has another width than the schema; NEARPRINT_NOT_A_DATABASE if something else is at the path.
+nearprint_status nearprint_open_or_create(const char *path,
+                                          size_t path_len,
+                                          const nearprint_schema *schema,
+                                          const nearprint_options *options,
+                                          nearprint_database **database,
+                                          nearprint_error *error);
 
 // Opens a database. Reads a few pages, whatever the size.
 //
@@ -1499,6 +1512,16 @@ nearprint_status nearprint_fingerprinter_layout(const nearprint_fingerprinter *f
 
 // The distance within which texts count as near-duplicates by default. Returns 0 for null.
 uint32_t nearprint_fingerprinter_default_k(const nearprint_fingerprinter *fingerprinter);
+
+// The schema of a database of documents by this recipe, with all that it needs: the width, the recipe, its layout, its
+// default distance, and keys. Beside the keys are features for MinHash, by which similarities are exact, and otherwise
+// hashes of texts. For fingerprints alone, set `keys` to NEARPRINT_NO_KEYS.
+//
+// `schema` is initialized before, and its other fields are set to their defaults. Its strings live as long as the
+// fingerprinter.
+nearprint_status nearprint_fingerprinter_schema(const nearprint_fingerprinter *fingerprinter,
+                                                nearprint_schema *schema,
+                                                nearprint_error *error);
 
 // Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
 // for a text without features, see nearprint_fingerprinter_count_features().

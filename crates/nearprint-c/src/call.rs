@@ -1,6 +1,6 @@
 //! One call of a function: its pointers become references, its outcome a code.
 
-use std::ffi::{OsStr, c_char};
+use std::ffi::{CStr, OsStr, c_char};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,6 +10,9 @@ use std::{ptr, slice, str};
 use crate::error::{Failure, Outcome, nearprint_error};
 use crate::handle::{self, Handle};
 use crate::status::{NEARPRINT_OK, nearprint_status};
+
+/// The length of a string that ends with a null byte: `(size_t)-1`.
+pub(crate) const NULL_ENDED: usize = usize::MAX;
 
 /// Proof that the caller keeps the contract of the header for every pointer of one call. Its
 /// methods check what can be checked: null, alignment, lengths, text.
@@ -100,9 +103,18 @@ impl Call {
         self.array(at, len, name)
     }
 
+    /// The bytes of a string: as many as its length says, or those before its null byte.
+    pub(crate) fn string<'a>(&'a self, at: *const c_char, len: usize, name: &str) -> Outcome<&'a [u8]> {
+        if len == NULL_ENDED && !at.is_null() {
+            // SAFETY: By `of`, it is what the header says: with this length, a string that ends with a null byte.
+            return Ok(unsafe { CStr::from_ptr(at) }.to_bytes());
+        }
+        self.array(at.cast::<u8>(), len, name)
+    }
+
     /// A text, which must be UTF-8.
     pub(crate) fn text<'a>(&'a self, at: *const c_char, len: usize, name: &str) -> Outcome<&'a str> {
-        let bytes = self.array(at.cast::<u8>(), len, name)?;
+        let bytes = self.string(at, len, name)?;
         str::from_utf8(bytes).map_err(|error| {
             Failure::argument(name, format_args!("not UTF-8 from byte {}", error.valid_up_to()))
         })
@@ -115,12 +127,13 @@ impl Call {
         len: usize,
         name: &str,
     ) -> Outcome<Option<&'a str>> {
-        if at.is_null() && len == 0 { Ok(None) } else { self.text(at, len, name).map(Some) }
+        let is_missing = at.is_null() && (len == 0 || len == NULL_ENDED);
+        if is_missing { Ok(None) } else { self.text(at, len, name).map(Some) }
     }
 
     /// A path: any bytes but null bytes.
     pub(crate) fn path(&self, at: *const c_char, len: usize) -> Outcome<&Path> {
-        let bytes = self.array(at.cast::<u8>(), len, "path")?;
+        let bytes = self.string(at, len, "path")?;
         if bytes.is_empty() || bytes.contains(&0) {
             let why = if bytes.is_empty() { "empty" } else { "holds a null byte" };
             return Err(Failure::argument("path", why));

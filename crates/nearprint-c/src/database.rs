@@ -72,6 +72,32 @@ pub unsafe extern "C" fn nearprint_database_create(
     })
 }
 
+/// Opens a database, or makes an empty one if there is none at the path. A database that exists keeps its own settings:
+/// `schema` is only for a new one. Of several processes that begin together one makes it, and the others open it.
+///
+/// `schema` and `options` may be null for the defaults. `database` receives the handle. NEARPRINT_MISMATCH if the
+/// database has another width than the schema; NEARPRINT_NOT_A_DATABASE if something else is at the path.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_open_or_create(
+    path: *const c_char,
+    path_len: usize,
+    schema: *const nearprint_schema,
+    options: *const nearprint_options,
+    database: *mut *mut nearprint_database,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let database = call.new_handle(database, "database")?;
+        let path = call.path(path, path_len)?;
+        let (width, schema) = settings::schema(call, schema)?;
+        let options = settings::options(call, options)?;
+        let inner = options.open_or_create_any(path, width, &schema)?;
+        database.give(nearprint_database { inner });
+        Ok(())
+    })
+}
+
 /// Opens a database. Reads a few pages, whatever the size.
 ///
 /// `options` may be null for the defaults. `database` receives the handle.

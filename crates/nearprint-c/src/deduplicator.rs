@@ -98,7 +98,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_decide(
                 let mut at = 0;
                 dedup.decide_batch(&given, |decided| {
                     kept.set_at(at, i32::from(decided.decision == Decision::Kept));
-                    if let Decision::Duplicate { of, distance, similarity } = &decided.decision {
+                    if let Decision::Duplicate { of, distance, similarity, .. } = &decided.decision {
                         let (distance, similarity, key) = (*distance, *similarity, Some(of.as_str()));
                         let fingerprint = &decided.fingerprint;
                         let group = at as u64;

@@ -10,13 +10,18 @@ use nearprint_text::stored::DocumentRows;
 
 use crate::call::Call;
 use crate::error::{Outcome, nearprint_error};
+use crate::growing::Growing;
 use crate::handle::{self, Guarded, Handle};
+use crate::settings::{self, nearprint_schema};
 use crate::status::nearprint_status;
 
 /// Makes fingerprints of texts by a recipe. Each thread needs one of its own.
 pub struct nearprint_fingerprinter {
     pub(crate) inner: Guarded<Maker>,
     pub(crate) recipe: Recipe,
+    /// The recipe and its layout as a schema has them.
+    line: String,
+    layout: String,
 }
 
 impl Handle for nearprint_fingerprinter {
@@ -37,7 +42,9 @@ pub unsafe extern "C" fn nearprint_fingerprinter_new(
         let fingerprinter = call.new_handle(fingerprinter, "fingerprinter")?;
         let recipe: Recipe = call.text(recipe, recipe_len, "recipe")?.parse()?;
         let inner = Guarded::new(Maker::new(&recipe));
-        fingerprinter.give(nearprint_fingerprinter { inner, recipe });
+        let (line, bands) = (recipe.to_string(), recipe.bands());
+        let layout = bands.map_or("auto".to_string(), |bands| LayoutChoice::Bands(bands).to_string());
+        fingerprinter.give(nearprint_fingerprinter { inner, recipe, line, layout });
         Ok(())
     })
 }
@@ -64,8 +71,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
-        let recipe = call.handle(fingerprinter, "fingerprinter")?.recipe.to_string();
-        call.write_text(&recipe, (buffer, capacity), len)
+        call.write_text(&call.handle(fingerprinter, "fingerprinter")?.line, (buffer, capacity), len)
     })
 }
 
@@ -81,9 +87,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_layout(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
-        let bands = call.handle(fingerprinter, "fingerprinter")?.recipe.bands();
-        let layout = bands.map_or("auto".to_string(), |bands| LayoutChoice::Bands(bands).to_string());
-        call.write_text(&layout, (buffer, capacity), len)
+        call.write_text(&call.handle(fingerprinter, "fingerprinter")?.layout, (buffer, capacity), len)
     })
 }
 
@@ -95,6 +99,36 @@ pub unsafe extern "C" fn nearprint_fingerprinter_default_k(
     // SAFETY: The contract of the header.
     let call = unsafe { Call::of(std::ptr::null_mut()) };
     call.handle(fingerprinter, "fingerprinter").map_or(0, |fingerprinter| fingerprinter.recipe.default_k())
+}
+
+/// The schema of a database of documents by this recipe, with all that it needs: the width, the recipe, its layout, its
+/// default distance, and keys. Beside the keys are features for MinHash, by which similarities are exact, and otherwise
+/// hashes of texts. For fingerprints alone, set `keys` to NEARPRINT_NO_KEYS.
+///
+/// `schema` is initialized before, and its other fields are set to their defaults. Its strings live as long as the
+/// fingerprinter.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_schema(
+    fingerprinter: *const nearprint_fingerprinter,
+    schema: *mut nearprint_schema,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let nearprint_fingerprinter { recipe, line, layout, .. } =
+            call.handle(fingerprinter, "fingerprinter")?;
+        call.growing_output(schema, "schema")?.set(nearprint_schema {
+            width: recipe.width().bits(),
+            k: recipe.default_k(),
+            keys: settings::keys_of(recipe.schema().key_storage()),
+            layout: layout.as_ptr().cast(),
+            layout_len: layout.len(),
+            recipe: line.as_ptr().cast(),
+            recipe_len: line.len(),
+            ..nearprint_schema::DEFAULT
+        });
+        Ok(())
+    })
 }
 
 /// Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0

@@ -149,7 +149,7 @@ fn strings<'c>(
 ) -> Outcome<Option<Vec<&'c [u8]>>> {
     let Some(strings) = call.optional_array(strings, count, name)? else { return Ok(None) };
     let lens = call.array(lens, count, lens_name)?;
-    let each = strings.iter().zip(lens).map(|(&at, &len)| call.array(at.cast::<u8>(), len, name));
+    let each = strings.iter().zip(lens).map(|(&at, &len)| call.string(at, len, name));
     each.collect::<Outcome<_>>().map(Some)
 }
 

@@ -382,7 +382,7 @@ void batches(const std::filesystem::path& home) {
 
   using print = nearprint::fingerprint<256>;
   nearprint::fingerprinter<print> fingerprinter("minhash");
-  nearprint::builder<print> documents((home / "documents").c_str(), fingerprinter.schema(NEARPRINT_KEYS_AND_FEATURES));
+  nearprint::builder<print> documents((home / "documents").c_str(), fingerprinter.document_schema());
   documents.push_document(fingerprinter, "a", "one two three four five six");
   auto adding = documents.finish().writer();
   adding.insert_document(fingerprinter, "b", "one two three four five seven");
@@ -402,7 +402,11 @@ void batches(const std::filesystem::path& home) {
   dedup.close();
   CHECK(thrown([&] { dedup.commit(); }) == NEARPRINT_CLOSED);
   CHECK(thrown([&] { nearprint::deduplicator(home / "kept", "minhash", 2); }) == NEARPRINT_INVALID_ARGUMENT);
-  CHECK(nearprint::database<print>(home / "kept").snapshot().stats().rows == 2);
+  auto again = nearprint::database<print>::open_or_create(home / "kept", fingerprinter.document_schema());
+  CHECK(again.snapshot().stats().rows == 2);
+  auto made = nearprint::database<print>::open_or_create(home / "made", fingerprinter.document_schema());
+  CHECK(made.snapshot().key_storage() == NEARPRINT_KEYS_AND_FEATURES);
+  CHECK(thrown([&] { nearprint::database<>::open_or_create(home / "made"); }) == NEARPRINT_MISMATCH);
 
   std::vector<std::uint8_t> samples(3 * 64 * 48);
   for (std::size_t at = 0; at < samples.size(); at++) samples[at] = static_cast<std::uint8_t>(at / 3 * 7 ^ at / 192);

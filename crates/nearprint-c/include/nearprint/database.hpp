@@ -75,6 +75,18 @@ class database {
     return created;
   }
 
+  /// Opens a database, or makes an empty one. One that exists keeps its own settings. Throws NEARPRINT_MISMATCH where
+  /// its fingerprints have another width.
+  static database open_or_create(const path& path, const schema& schema = {}, const options& options = {}) {
+    database opened(detail::own_callbacks(options));
+    const nearprint_schema wanted = detail::in<F>(schema);
+    const nearprint_options given = detail::in(options, opened.callbacks_);
+    nearprint_database* handle = nullptr;
+    detail::call(nearprint_open_or_create, path.data(), path.size(), &wanted, &given, &handle);
+    opened.handle_.reset(handle);
+    return opened;
+  }
+
   nearprint_database* get() const noexcept { return handle_.get(); }
 
   /// Everything that was committed so far in any process.

@@ -68,9 +68,16 @@ class fingerprinter {
   /// The distance within which texts count as near-duplicates by default.
   std::uint32_t default_k() const { return nearprint_fingerprinter_default_k(get()); }
 
-  /// The schema of a database of such fingerprints.
+  /// The schema of a database of such fingerprints, without keys or with some.
   nearprint::schema schema(nearprint_keys keys = NEARPRINT_NO_KEYS) const {
     return {default_k(), keys, layout(), recipe(), {}, {}};
+  }
+  /// The schema of a database of documents: with keys, and beside them features or hashes of texts.
+  nearprint::schema document_schema() const {
+    nearprint_schema made;
+    nearprint_schema_init(&made);
+    detail::call(nearprint_fingerprinter_schema, static_cast<const nearprint_fingerprinter*>(get()), &made);
+    return schema(made.keys);
   }
 
  private:

@@ -36,7 +36,7 @@ pub(super) fn output<T>(input: &mut Input<'_>, at: &mut T) -> *mut T {
 
 /// A length, or instead of it one that no array has.
 pub(super) fn length(input: &mut Input<'_>, len: usize) -> usize {
-    if is_wrong(input) { usize::MAX } else { len }
+    if is_wrong(input) { usize::MAX - 1 } else { len }
 }
 
 /// Fingerprints, and an id for each.
