@@ -5,6 +5,7 @@
 #![allow(clippy::should_implement_trait, reason = "an iterator would be no shorter")]
 
 pub mod files;
+mod hangup;
 pub mod labelled_pages;
 mod skips;
 mod widths;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint::{Fingerprint, Match, Options, Pair, Row, Schema, Snapshot, Writer, list};
 
+pub use hangup::ended_by_hangup;
 pub use skips::{Need, skip};
 pub use widths::{bit, by_width, leading, low};
 

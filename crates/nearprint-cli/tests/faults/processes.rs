@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
 use nearprint::{Database, LayoutChoice, Schema};
+use testkit::ended_by_hangup;
 
 use crate::history::fingerprint;
 use crate::machine;
@@ -39,7 +40,7 @@ impl Running {
     /// Starts a command; standard input stays open until it is fed or closed.
     pub fn start(command: &mut Command) -> Self {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = pipes.spawn().unwrap();
+        let mut child = ended_by_hangup(pipes).spawn().unwrap();
         let mut stderr = child.stderr.take().unwrap();
         let errors = std::thread::spawn(move || {
             let mut text = Vec::new();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::cli::{fails, nearprint, succeeds, text};
 use nearprint::Row;
-use testkit::{Need, Shape, clusters, matches, pairs, rows, short_or_full, skip};
+use testkit::{Need, Shape, clusters, ended_by_hangup, matches, pairs, rows, short_or_full, skip};
 
 #[test]
 fn a_database_is_built_and_queried() {
@@ -283,13 +283,9 @@ fn interrupted_builds_leave_nothing_behind() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     for (signal, code) in [("-INT", 130), ("-HUP", 129), ("-TERM", 143)] {
-        let mut build = Command::new(env!("CARGO_BIN_EXE_nearprint"))
-            .args(["build", "db"])
-            .current_dir(at)
-            .stdin(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        command.args(["build", "db"]).current_dir(at).stdin(Stdio::piped()).stderr(Stdio::null());
+        let mut build = ended_by_hangup(&mut command).spawn().unwrap();
         // More than the pipe holds: once it is written, the build is reading.
         build.stdin.as_mut().unwrap().write_all(&b"1\n".repeat(100_000)).unwrap();
         assert!(at.join("db.building/NEARPRINT-FOLDER").exists());
