@@ -1,8 +1,8 @@
 //! Cleans a text before tokenization.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
-use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use super::categories::is_assigned;
 use super::html;
 
 /// The steps, in the order of their application.
@@ -98,7 +98,8 @@ impl Cleaner {
 impl Letters {
     fn clean<'a>(&'a mut self, steps: Clean, mut text: &'a str) -> &'a str {
         if steps.nfkc && !text.is_ascii() {
-            self.composed = text.nfkc().collect();
+            self.composed.clear();
+            by_unicode_16(text, &mut self.composed, |known, out| out.extend(known.nfkc()));
             text = &self.composed;
         } else if steps.nfc && !is_surely_composed(text) {
             compose(text, &mut self.composed);
@@ -106,12 +107,11 @@ impl Letters {
         }
         let is_gone = |c: char| steps.harakat && is_haraka(c) || steps.tatweel && c == TATWEEL;
         if (steps.harakat || steps.tatweel) && text.contains(is_gone) {
-            let kept = text.chars().filter(|c| !is_gone(*c));
-            self.bare.clear();
+            let kept = text.replace(is_gone, "");
             // A mark now follows the letter that the removed sign kept it from.
             match steps.nfc || steps.nfkc {
-                true => self.bare.extend(kept.nfc()),
-                false => self.bare.extend(kept),
+                true => compose(&kept, &mut self.bare),
+                false => self.bare = kept,
             }
             text = &self.bare;
         }
@@ -139,19 +139,25 @@ fn compose(text: &str, out: &mut String) {
         if is_surely_composed(other) {
             out.push_str(other);
         } else {
-            out.extend(other.nfc());
+            by_unicode_16(other, out, |known, out| out.extend(known.nfc()));
         }
     }
 }
 
-fn is_surely_composed(text: &str) -> bool {
-    text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
+/// Normalizes a text as Unicode 16 does, by the tables of any later version: those of a character never change, and one
+/// that Unicode 16 does not have stays as it is, and composes with nothing.
+fn by_unicode_16(text: &str, out: &mut String, normalize: impl Fn(&str, &mut String)) {
+    let mut start = 0;
+    for (at, newer) in text.match_indices(|c| !is_assigned(c)) {
+        normalize(&text[start..at], out);
+        out.push_str(newer);
+        start = at + newer.len();
+    }
+    normalize(&text[start..], out);
 }
 
-/// Whether Unicode 16 has a character. A fixed version of a crate has the tables, because the standard
-/// library's tables grow.
-pub(super) fn is_assigned(c: char) -> bool {
-    c.general_category() != GeneralCategory::Unassigned
+fn is_surely_composed(text: &str) -> bool {
+    text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
 /// Whether Unicode 16 does not have the lower case that the standard library gives a character.

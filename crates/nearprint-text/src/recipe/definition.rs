@@ -17,7 +17,7 @@ use super::shingle::{Join, Short, Window};
 use super::stop_words::StopWords;
 use super::tokenize::Tokenizer;
 use nearprint::any::AnyFingerprint;
-use nearprint::{BandLayout, LayoutChoice, Near, Schema, Width};
+use nearprint::{BandLayout, KeyStorage, LayoutChoice, Near, Schema, Width};
 
 /// The distance of near-duplicates by a simhash, in bits.
 const DEFAULT_K: u32 = 3;
@@ -303,12 +303,17 @@ impl Recipe {
         if k <= most { Ok(k) } else { Err(nearprint::Error::Distance { k, width: most }) }
     }
 
-    /// The settings of a database of its fingerprints: the recipe, its default distance, and for
-    /// MinHash the layout of its bands.
+    /// The settings of a database of its documents, as [`Deduplicator::open`](crate::dedup::Deduplicator::open) makes
+    /// it: the recipe, its default distance, for MinHash the layout of its bands, and keys. Beside the keys are sets of
+    /// features for MinHash, by which similarities are exact, and otherwise hashes of texts. For fingerprints alone,
+    /// set [`KeyStorage::None`].
     #[must_use]
     pub fn schema(&self) -> Schema {
-        let layout = self.bands().map_or(LayoutChoice::Auto, LayoutChoice::Bands);
-        Schema::new().k(self.default_k()).layout(layout).recipe(self.to_string())
+        let (layout, keys) = match self.bands() {
+            Some(bands) => (LayoutChoice::Bands(bands), KeyStorage::KeysAndFeatures),
+            None => (LayoutChoice::Auto, KeyStorage::KeysAndHashes),
+        };
+        Schema::new().k(self.default_k()).layout(layout).keys(keys).recipe(self.to_string())
     }
 
     fn set(&mut self, part: &str, value: &str) -> Result<(), String> {

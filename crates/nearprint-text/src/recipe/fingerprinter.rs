@@ -109,6 +109,14 @@ impl<F: OfWords> Fingerprinted<F> {
     }
 }
 
+impl Fingerprinted<AnyFingerprint> {
+    /// The same with a fingerprint of the type of its width.
+    pub(crate) fn typed<F: Fingerprint>(self) -> Fingerprinted<F> {
+        let Self { value, num_tokens, num_features, text_hash, has_markup, features } = self;
+        Fingerprinted { value: value.typed(), num_tokens, num_features, text_hash, has_markup, features }
+    }
+}
+
 /// Whether a [hash of tokens](Fingerprinted::text_hash) is that of any.
 pub(crate) fn has_tokens(text_hash: u128) -> bool {
     text_hash != xxh3_128(b"")
@@ -188,9 +196,12 @@ impl<F: Fingerprint> Fingerprinter<F> {
 
     /// The fingerprint of a text.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
-        let Fingerprinted { value, num_tokens, num_features, text_hash, has_markup, features } =
-            self.any.fingerprint(text);
-        Fingerprinted { value: value.typed(), num_tokens, num_features, text_hash, has_markup, features }
+        self.any.fingerprint(text).typed()
+    }
+
+    /// The same for fingerprints of any width.
+    pub(crate) fn any(&self) -> &AnyFingerprinter {
+        &self.any
     }
 
     /// As [`AnyFingerprinter::hash`].

@@ -27,6 +27,7 @@
 //! This module is independent of databases.
 
 mod candidates;
+mod categories;
 #[cfg(feature = "chinese")]
 mod chinese;
 mod clean;

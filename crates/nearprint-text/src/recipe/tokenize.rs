@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
-
+use super::categories::{Category, is_assigned};
 #[cfg(feature = "chinese")]
 use super::chinese;
-use super::clean::{Clean, Cleaner, Html, is_assigned};
+use super::clean::{Clean, Cleaner, Html};
 
 /// The definition of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -283,11 +282,10 @@ fn role(c: char) -> Role {
     {
         return Role::Single;
     }
-    let role = match c.general_category_group() {
-        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => Role::Letter,
-        GeneralCategoryGroup::Mark => Role::Extender,
+    let role = match Category::of(c) {
+        Category::Letter | Category::Number => Role::Letter,
+        Category::Mark | Category::Connector => Role::Extender,
         _ if matches!(c, '\u{200c}' | '\u{200d}') => Role::Extender,
-        _ if c.general_category() == GeneralCategory::ConnectorPunctuation => Role::Extender,
         _ => Role::Gap,
     };
     if role != Role::Gap && is_of_script_without_spaces(c) { Role::Single } else { role }
@@ -352,7 +350,7 @@ fn is_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '_';
     }
-    matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
+    matches!(Category::of(c), Category::Letter | Category::Number)
 }
 
 #[cfg(test)]
@@ -423,15 +421,10 @@ mod tests {
     /// The definition of docs/minhash.md, character by character.
     fn defined(text: &str) -> Vec<String> {
         let text: String = text.nfc().collect::<String>().to_lowercase();
-        let is_letter = |c: &char| {
-            let group = c.general_category_group();
-            matches!(group, GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
-        };
+        let is_letter = |c: &char| matches!(Category::of(*c), Category::Letter | Category::Number);
         let is_word = |c: &char| {
-            let category = c.general_category();
             is_letter(c)
-                || c.general_category_group() == GeneralCategoryGroup::Mark
-                || category == GeneralCategory::ConnectorPunctuation
+                || matches!(Category::of(*c), Category::Mark | Category::Connector)
                 || *c == '\u{200c}'
                 || *c == '\u{200d}'
         };
