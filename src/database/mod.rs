@@ -125,7 +125,7 @@ impl Options {
 const MAKING: Duration = Duration::from_secs(1);
 
 /// Opens what is there, or makes it.
-pub(crate) fn open_or_create<T>(
+fn open_or_create<T>(
     options: &Options,
     open: impl Fn() -> Result<T>,
     create: impl Fn() -> Result<T>,

@@ -23,6 +23,8 @@
 //! # Ok::<(), nearprint_image::Error>(())
 //! ```
 
+#![warn(missing_debug_implementations)]
+
 #[cfg(feature = "decode")]
 mod decode;
 mod error;

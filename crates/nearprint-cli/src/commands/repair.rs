@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
 use nearprint::any::AnyFingerprint;
-use nearprint::{Error, LayoutChoice, Options, RepairReport, Schema, Width, width_of_damaged};
+use nearprint::{Error, KeyStorage, LayoutChoice, Options, RepairReport, Schema, Width, width_of_damaged};
 use nearprint_text::internal::WrittenFormat;
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 use serde_json::{Map, Value};
@@ -108,7 +108,7 @@ impl Args {
 
     fn fallback(&self, width: Width) -> Result<Schema, Failure> {
         if let Some(recipe) = &self.recipe {
-            return Ok(recipe.parse::<Recipe>()?.schema());
+            return Ok(recipe.parse::<Recipe>()?.schema().keys(KeyStorage::None));
         }
         let k = self.layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
         Ok(Schema::new().layout(self.layout).k(k.unwrap_or(values::DEFAULT_K)))

@@ -114,6 +114,9 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoTexts { .. }) => {
             Some("`nearprint create NEW.np --recipe minhash --store texts` makes a database that keeps texts")
         }
+        TextError::Database(DatabaseProblem::NoFeatures { .. }) => Some(
+            "`nearprint create NEW.np --recipe minhash --store features` makes a database that keeps them",
+        ),
         TextError::Database(DatabaseProblem::NoRecipe { .. }) => Some(
             "`nearprint create NEW.np --recipe minhash --store keys` makes a database for documents; with --store texts, it \
              also keeps their texts",

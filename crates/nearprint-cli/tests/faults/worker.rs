@@ -226,7 +226,7 @@ fn fork(path: &Path, first: u64) -> std::result::Result<(), Box<dyn std::error::
     builder.finish()?;
     assert_eq!(
         kept.decide("c", "one text of some words")?,
-        Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 }
+        Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0, is_exact: false }
     );
     Ok(writer.close()?)
 }

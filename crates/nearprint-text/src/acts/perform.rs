@@ -7,6 +7,7 @@
 //! that was open before, between the last look and the removal.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::fs;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,12 @@ pub struct Actor<'a> {
     aside: Option<(PathBuf, Aside)>,
     /// By kept file that can have no further name: the file that takes its place.
     full: HashMap<PathBuf, (PathBuf, FileStamp)>,
+}
+
+impl fmt::Debug for Actor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Actor").finish_non_exhaustive()
+    }
 }
 
 /// What stands in for a file that goes.

@@ -4,6 +4,7 @@
 //! there and whole, or it fails and says why. Nothing is overwritten. Copies get their names when they are complete.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,12 @@ pub struct Undoer<'a> {
     names: HashMap<Identity, usize>,
     /// The files that an interrupted act had set aside.
     recovered: HashSet<PathBuf>,
+}
+
+impl fmt::Debug for Undoer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Undoer").field("recovered", &self.recovered).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Undoer<'a> {

@@ -5,8 +5,10 @@ use std::fmt::Display;
 use std::ops::RangeBounds;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
+use nearprint::internal::parse_duration;
 
 /// The values of an option: none for a switch.
 pub(crate) type Values<'a> = &'a [OsString];
@@ -66,6 +68,12 @@ pub(crate) fn within<T: FromStr<Err: Display> + PartialOrd>(
 ) -> Result<T, String> {
     let number = parsed(values).ok().filter(|number| range.contains(number));
     number.ok_or_else(|| format!("{}: {wanted} is wanted", text(values).unwrap_or_default()))
+}
+
+/// A time with its unit.
+pub(crate) fn time(values: Values<'_>) -> Result<Duration, String> {
+    let text = text(values)?;
+    parse_duration(text).map_err(|why| format!("{text}: {why}"))
 }
 
 /// A share from 0 to 1, or a percentage.

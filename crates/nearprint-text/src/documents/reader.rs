@@ -1,6 +1,7 @@
 //! Reads the records of all inputs in order.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 #[cfg(feature = "parquet")]
@@ -171,6 +172,12 @@ enum RecordSource {
     Path(Option<InputFile>),
     #[cfg(feature = "parquet")]
     Rows(ParquetReader),
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("inputs", &self.inputs.len()).finish_non_exhaustive()
+    }
 }
 
 impl Reader {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::Error;
 use crate::recipe::{Recipe, RecipeError};
@@ -39,6 +40,15 @@ pub enum DatabaseProblem {
         found: Box<Recipe>,
         /// The recipe of the caller.
         expected: Box<Recipe>,
+    },
+    /// Its rows expire after another time, or never.
+    OtherLifetime {
+        /// The database.
+        path: PathBuf,
+        /// How long its rows live, if they expire.
+        found: Option<Duration>,
+        /// How long they should live.
+        wanted: Duration,
     },
     /// It has fingerprints of another width than the recipe makes.
     OtherWidth {
@@ -103,6 +113,14 @@ impl fmt::Display for DatabaseProblem {
             Self::OtherRecipe { path, found, expected } => write!(
                 f,
                 "{}: its fingerprints are made by another recipe: {found}; not by {expected}",
+                path.display()
+            ),
+            Self::OtherLifetime { path, found: Some(found), wanted } => {
+                write!(f, "{}: its rows expire after {found:?}, not after {wanted:?}", path.display())
+            }
+            Self::OtherLifetime { path, found: None, wanted } => write!(
+                f,
+                "{}: its rows never expire; a lifetime of {wanted:?} has to be chosen for a new database",
                 path.display()
             ),
             Self::OtherWidth { path, width, recipe } => write!(

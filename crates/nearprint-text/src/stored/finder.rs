@@ -1,5 +1,6 @@
 //! Documents that are near a text.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +20,12 @@ pub struct Finder {
     reader: EvidenceReader,
     query: Query,
     exact: Option<Exact>,
+}
+
+impl fmt::Debug for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finder").field("recipe", &self.recipe).finish_non_exhaustive()
+    }
 }
 
 /// How evidence decides.

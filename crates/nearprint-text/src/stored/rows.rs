@@ -30,7 +30,7 @@ use nearprint::any::AnyFingerprint;
 /// assert_eq!(found.similarities, [1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct DocumentRows {
     fingerprinter: AnyFingerprinter,
     keeps: KeyStorage,

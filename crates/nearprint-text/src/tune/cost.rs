@@ -61,12 +61,13 @@ pub fn thread_cpu_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearprint::{Database, Fingerprint, Row, U256, internal::mix64};
+    use nearprint::{Database, Fingerprint, KeyStorage, Row, U256, internal::mix64};
 
     /// Bytes of a row in a database on disk.
     fn stored<F: Fingerprint>(recipe: &Recipe, rows: u64) -> f64 {
         let home = tempfile::tempdir().unwrap();
-        let mut builder = Database::<F>::build(home.path().join("rows.np"), &recipe.schema()).unwrap();
+        let schema = recipe.schema().keys(KeyStorage::None);
+        let mut builder = Database::<F>::build(home.path().join("rows.np"), &schema).unwrap();
         for id in 0..rows {
             let words = [1, 2, 3, 4].map(|word| mix64(id * 4 + word));
             builder.push(Row { fingerprint: F::from_le_words(&words), id }).unwrap();

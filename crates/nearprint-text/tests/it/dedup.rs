@@ -28,7 +28,7 @@ fn unique(k: u32) -> DedupOptions {
 
 fn duplicate(of: &str, distance: u32) -> Decision {
     let similarity = RECIPE.parse::<Recipe>().unwrap().similarity(distance);
-    Decision::Duplicate { of: of.to_string(), distance, similarity }
+    Decision::Duplicate { of: of.to_string(), distance, similarity, is_exact: false }
 }
 
 fn fingerprint(text: &str) -> u64 {

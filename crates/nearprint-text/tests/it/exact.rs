@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use nearprint::{Database, KeyStorage, Options, U256};
-use nearprint_text::Recipe;
-use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, FileJob, Keep};
+use nearprint_text::dedup::{
+    Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, FileJob, Keep, Similarity,
+};
+use nearprint_text::{DatabaseProblem, Error, Recipe};
 use proptest::prelude::*;
 
 /// The Jaccard similarity of the sets of three neighbouring words; of words, in shorter texts.
@@ -199,7 +202,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     dedup.finish().unwrap();
     options.k = None;
     let mut dedup = Deduplicator::open(&path, options).unwrap();
-    let expected = Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 };
+    let expected = Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0, is_exact: true };
     assert_eq!(dedup.decide("b", &format!("{text} and four more words")).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("c", text).unwrap(), expected);
 }
@@ -240,5 +243,115 @@ fn a_part_of_a_kept_text_is_contained_in_it() {
             (0..3).map(|at| dedup.decide(&at.to_string(), texts[at]).unwrap()).collect();
         let found: Vec<usize> = (0..3).filter(|&at| decisions[at] == Decision::Kept).collect();
         assert_eq!(found, kept);
+    }
+}
+
+/// Two texts whose sets of three neighbouring words have three quarters in common.
+fn three_quarters() -> [String; 2] {
+    let words = |count: usize| (0..count).map(|number| format!("w{number} ")).collect::<String>();
+    [words(32), words(42)]
+}
+
+/// The decision about the second of two texts.
+fn second(mut dedup: Deduplicator) -> Decision {
+    let [one, other] = three_quarters();
+    assert_eq!(dedup.decide("one", &one).unwrap(), Decision::Kept);
+    let decision = dedup.decide("other", &other).unwrap();
+    dedup.finish().unwrap();
+    decision
+}
+
+#[test]
+fn regression_the_schema_of_a_recipe_makes_a_database_of_exact_decisions() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("week.np");
+    let recipe: Recipe = "minhash near=0.7".parse().unwrap();
+    let schema = recipe.schema().expire_after(Duration::from_secs(7 * 86_400), None).unwrap();
+    Database::<U256>::create(&path, &schema).unwrap();
+    let mut options = DedupOptions::new(recipe);
+    options.similarity = Some(Similarity::Jaccard(0.75));
+    let dedup = Deduplicator::open(&path, options).unwrap();
+    assert_eq!(dedup.near(), DocumentsNear::Exact { similarity: 0.75 });
+    let decision = second(dedup);
+    assert!(
+        matches!(&decision, Decision::Duplicate { similarity: 0.75, is_exact: true, .. }),
+        "{decision:?}"
+    );
+    let simhash = "simhash".parse::<Recipe>().unwrap().schema();
+    let database = Database::<u64>::create(home.path().join("simhash.np"), &simhash).unwrap();
+    assert_eq!(database.snapshot().unwrap().key_storage(), KeyStorage::KeysAndHashes);
+}
+
+#[test]
+fn regression_a_database_that_estimates_is_refused_where_a_similarity_is_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("hashes.np");
+    let mut options = DedupOptions::new("minhash near=0.7".parse().unwrap());
+    options.evidence = Some(Evidence::Hashes);
+    options.similarity = Some(Similarity::Jaccard(0.5));
+    let decision = second(Deduplicator::open(&path, options.clone()).unwrap());
+    assert!(matches!(decision, Decision::Duplicate { is_exact: false, .. }), "{decision:?}");
+    options.evidence = None;
+    for open in [Deduplicator::open, Deduplicator::read_only] {
+        let refused = open(path.clone(), options.clone()).err().unwrap();
+        assert!(matches!(refused, Error::Database(DatabaseProblem::NoFeatures { .. })), "{refused}");
+    }
+    options.similarity = None;
+    let dedup = Deduplicator::open(&path, options).unwrap();
+    assert!(matches!(dedup.near(), DocumentsNear::Estimated { .. }));
+}
+
+#[test]
+fn a_new_database_has_the_lifetime_that_is_asked_for_and_another_one_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, forever) = (home.path().join("month.np"), home.path().join("forever.np"));
+    let day = Duration::from_secs(86_400);
+    let mut options = DedupOptions::new("minhash".parse().unwrap());
+    Deduplicator::open(&forever, options.clone()).unwrap().finish().unwrap();
+    options.set("expire_after", &["30d".into()]).unwrap();
+    assert_eq!(options.expire_after, Some(30 * day));
+    for _ in 0..2 {
+        Deduplicator::open(&path, options.clone()).unwrap().finish().unwrap();
+    }
+    let snapshot = Database::<U256>::open(&path).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.stats().lifetime, Some((30 * day, 3 * day)));
+    let message = |refused: Result<Deduplicator, Error>| refused.err().unwrap().to_string();
+    assert!(message(Deduplicator::open(&forever, options.clone())).contains("its rows never expire"));
+    assert!(message(Deduplicator::temporary(options.clone())).contains("needs a database"));
+    let mut job = FileJob::new(vec![], home.path().join("out"), options.clone());
+    let refused = job.clone().run(|_, _| ControlFlow::Continue(())).unwrap_err();
+    assert!(refused.to_string().contains("needs a database"), "{refused}");
+    options.expire_after = Some(7 * day);
+    for open in [Deduplicator::open, Deduplicator::read_only] {
+        assert!(message(open(path.clone(), options.clone())).contains("its rows expire after 2592000s"));
+    }
+    options.expire_after = None;
+    Deduplicator::open(&path, options.clone()).unwrap().finish().unwrap();
+    // A job remembers for as long.
+    let input = home.path().join("in.jsonl");
+    fs::write(&input, "{\"text\": \"one two three four\"}\n").unwrap();
+    (job.inputs, job.database) = (vec![input], Some(home.path().join("job.np")));
+    job.run(|_, _| ControlFlow::Continue(())).unwrap();
+    let snapshot = Database::<U256>::open(home.path().join("job.np")).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.stats().lifetime, Some((30 * day, 3 * day)));
+}
+
+#[test]
+fn fingerprints_made_before_are_decided_as_their_texts_and_others_are_refused() {
+    for recipe in ["minhash near=0.7", "simhash", "simhash width=128"] {
+        let texts = three_quarters();
+        let documents = [("one", &texts[0]), ("other", &texts[1]), ("copy", &texts[0])];
+        let temporary = || Deduplicator::temporary(DedupOptions::new(recipe.parse().unwrap())).unwrap();
+        let (mut whole, mut apart) = (temporary(), temporary());
+        let mut fingerprinter = apart.fingerprinter();
+        for (key, text) in documents {
+            let made = fingerprinter.fingerprint(text);
+            let decision = apart.decide_fingerprinted(key, text, made).unwrap();
+            assert_eq!(decision, whole.decide(key, text).unwrap(), "{recipe} {key}");
+        }
+        // It has 256 bits, and no features.
+        let made = "minhash".parse::<Recipe>().unwrap().any_fingerprinter().fingerprint(&texts[0]);
+        let refused = apart.decide_fingerprinted("x", &texts[0], made);
+        assert!(matches!(refused, Err(Error::Input { .. })), "{recipe}: {refused:?}");
     }
 }

@@ -6,27 +6,17 @@ use super::measure::key_storage;
 use super::options::{DedupOptions, stored_recipe};
 use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
-use nearprint::{BandLayout, Fingerprint, Writer};
+use nearprint::{BandLayout, Fingerprint, Schema, Writer};
 
 /// Opens a database for writing, or creates one. Returns the recipe of its fingerprints.
 pub(crate) fn open_database<F: Fingerprint>(
     path: &Path,
     options: &DedupOptions,
 ) -> Result<(Writer<F>, Recipe)> {
-    let open = || options.engine.open::<F>(path);
-    let database = match open() {
-        Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let recipe = &options.new_recipe();
-            let k = options.k.unwrap_or(recipe.default_k());
-            let schema = recipe.schema().k(k).keys(key_storage(options, recipe));
-            match options.engine.create(path, &schema) {
-                // A run that was killed has made it, or another process meanwhile.
-                Err(nearprint::Error::AlreadyExists { .. }) => open()?,
-                created => created?,
-            }
-        }
-        opened => opened?,
-    };
+    let database = options.engine.open_or_create::<F>(path, &new_schema(options)?)?;
+    if options.expire_after.is_some() {
+        options.check_lifetime(&database.snapshot()?.stats(), path)?;
+    }
     let writer = database.writer()?;
     if !writer.key_storage().has_keys() {
         return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
@@ -34,6 +24,17 @@ pub(crate) fn open_database<F: Fingerprint>(
     let recipe = allowed_recipe(options, writer.recipe(), path)?;
     check_bands(writer.bands(), &recipe, path)?;
     Ok((writer, recipe))
+}
+
+/// What a new database is.
+fn new_schema(options: &DedupOptions) -> Result<Schema> {
+    let recipe = options.new_recipe();
+    let k = options.k.unwrap_or(recipe.default_k());
+    let schema = recipe.schema().k(k).keys(key_storage(options, &recipe));
+    Ok(match options.expire_after {
+        Some(lifetime) => schema.expire_after(lifetime, None)?,
+        None => schema,
+    })
 }
 
 /// The recipe of a database, if it has one that the options allow.

@@ -18,9 +18,11 @@ pub enum Decision {
         of: String,
         /// The distance of the fingerprints in bits.
         distance: u32,
-        /// The similarity of the two, from 0 to 1: exact where [sets of
-        /// features](crate::dedup::DedupOptions::evidence) or texts decide, otherwise estimated.
+        /// The similarity of the two, from 0 to 1.
         similarity: f64,
+        /// Whether it is exact: [sets of features](crate::dedup::DedupOptions::evidence) or texts decide.
+        /// Otherwise fingerprints do, which estimate it.
+        is_exact: bool,
     },
     /// It is near a kept document with the same key. Occurs only with
     /// [unique keys](crate::dedup::DedupOptions::unique_keys).

@@ -1,22 +1,26 @@
 //! Decides document by document what is new, and remembers it.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
 use super::decision::{Decided, Decision};
 use super::deduplicator_of_width::DeduplicatorOf;
+use super::measure::DocumentsNear;
 use super::options::DedupOptions;
-use crate::error::Result;
-use crate::recipe::Recipe;
+use crate::error::{Error, Result};
+use crate::recipe::{AnyFingerprinter, Fingerprinted, Recipe};
+use nearprint::any::AnyFingerprint;
 use nearprint::{Commit, U256, Width};
 
 /// Decides document by document what is new, and remembers what is kept.
 ///
-/// A document is kept if no kept document has the [similarity](DedupOptions::similarity) of near-duplicates or, where
-/// fingerprints decide, is within k bits; for MinHash that is an equal band
-/// and sketches within k bits. The result depends on the order of
-/// documents. A text [without features](crate::recipe::Comparable) is near a kept one only if their
-/// tokens are the same, and nothing is near a text without tokens.
+/// A document is kept if no kept document is near it. For MinHash, near means that the Jaccard similarity of the sets
+/// of features is at least [the limit](DedupOptions::similarity): the fingerprints find candidates, and the sets
+/// decide. For simhash, and where a database keeps no sets, fingerprints within [k](Self::k) bits are near, which
+/// estimates the similarity. A similarity that [reads texts](super::Similarity::reads_texts) is decided by the texts
+/// of candidates. The result depends on the order of documents. A text [without features](crate::recipe::Comparable) is near a kept one only if
+/// their tokens are the same, and nothing is near a text without tokens.
 ///
 /// Kept documents are remembered in a database, which makes them known to later runs, or
 /// temporarily. [`checkpoint`](Self::checkpoint) makes them durable, together with the caller's
@@ -40,7 +44,7 @@ use nearprint::{Commit, U256, Width};
 /// let done = dedup.unfinished().map_or(0, |progress| progress[0].into());
 /// let mut duplicates = Vec::new();
 /// for (index, (key, text)) in pages.into_iter().enumerate().skip(done) {
-///     if let Decision::Duplicate { of, distance, similarity } = dedup.decide(key, text)? {
+///     if let Decision::Duplicate { of, distance, similarity, .. } = dedup.decide(key, text)? {
 ///         duplicates.push((key, of, distance, similarity));
 ///     }
 ///     dedup.checkpoint(&[index as u8 + 1])?;
@@ -74,6 +78,15 @@ use nearprint::{Commit, U256, Width};
 /// ```
 pub struct Deduplicator(OfWidth);
 
+impl fmt::Debug for Deduplicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deduplicator")
+            .field("recipe", self.recipe())
+            .field("near", &self.near())
+            .finish_non_exhaustive()
+    }
+}
+
 /// The deduplicator of the width of its recipe.
 enum OfWidth {
     W64(DeduplicatorOf<u64>),
@@ -104,13 +117,28 @@ macro_rules! open_of_width {
 }
 
 impl Deduplicator {
-    /// Opens a database for writing, or creates one with keys and, if the similarity
-    /// [reads texts](super::Similarity::reads_texts), with texts, otherwise with features for MinHash and hashes of texts
-    /// for others.
+    /// Opens a database for writing, or makes one. A new one stores the key of each kept document, and beside it what
+    /// decides about later ones:
+    ///
+    /// | options | stored | decisions |
+    /// |---|---|---|
+    /// | MinHash, which is the default | the set of features | exact |
+    /// | a similarity that [reads texts](super::Similarity::reads_texts), or [`Evidence::Texts`] | the text | exact |
+    /// | simhash, a [`k`](DedupOptions::k), or [`Evidence::Hashes`] | a hash of the text, which identifies copies | estimated |
+    /// | [`Evidence::Keys`] | nothing | estimated |
+    ///
+    /// To make the database beforehand, use [`Recipe::schema`]. A database that exists decides by what it keeps: see
+    /// [`near`](Self::near). To be sure of exact decisions, set [`evidence`](DedupOptions::evidence) or
+    /// [`similarity`](DedupOptions::similarity).
+    ///
+    /// [`Evidence::Texts`]: crate::dedup::Evidence::Texts
+    /// [`Evidence::Hashes`]: crate::dedup::Evidence::Hashes
+    /// [`Evidence::Keys`]: crate::dedup::Evidence::Keys
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database) if the database has no keys, no recipe, another one that the
-    /// options do not allow, or no texts to compare; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes
+    /// options do not allow, another lifetime, no texts to compare, or nothing by which decisions are exact where
+    /// the options ask for such; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes
     /// fingerprints of another width than the database; [`Error::Engine`](crate::Error::Engine) if another process is
     /// writing, and with I/O errors.
     pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
@@ -122,9 +150,13 @@ impl Deduplicator {
     /// Remembers kept documents in a temporary folder, until the value is dropped.
     ///
     /// # Errors
-    /// [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints of another width than the database;
-    /// [`Error::Engine`](crate::Error::Engine) with I/O errors.
+    /// [`Error::Setting`](crate::Error::Setting) for a [lifetime](DedupOptions::expire_after), which only databases
+    /// have; [`Error::Recipe`](crate::Error::Recipe) if the recipe makes fingerprints of another width than the
+    /// database; [`Error::Engine`](crate::Error::Engine) with I/O errors.
     pub fn temporary(mut options: DedupOptions) -> Result<Self> {
+        if options.expire_after.is_some() {
+            return Err(Error::setting("expire_after", "needs a database"));
+        }
         options.choose_recipe(Recipe::DEFAULT, None)?;
         Ok(Self(open_of_width!(options, temporary())))
     }
@@ -155,6 +187,12 @@ impl Deduplicator {
         of_width!(&self.0, dedup => dedup.k())
     }
 
+    /// When documents are near-duplicates, and whether that is decided exactly.
+    #[must_use]
+    pub fn near(&self) -> DocumentsNear {
+        of_width!(&self.0, dedup => dedup.measure().near())
+    }
+
     /// Decides a document, and remembers it if it is kept.
     ///
     /// # Errors
@@ -162,6 +200,51 @@ impl Deduplicator {
     /// [`Error::Engine`](crate::Error::Engine) if the database is damaged or cannot be read.
     pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
         of_width!(&mut self.0, dedup => dedup.decide_text(key, text))
+    }
+
+    /// A fingerprinter that makes what is compared, for [`decide_fingerprinted`](Self::decide_fingerprinted). Each
+    /// thread needs its own; cloning is cheap.
+    #[must_use]
+    pub fn fingerprinter(&self) -> AnyFingerprinter {
+        of_width!(&self.0, dedup => dedup.fingerprinter().any().clone())
+    }
+
+    /// Decides a document whose fingerprint was made before by a [fingerprinter](Self::fingerprinter) of this
+    /// deduplicator. Most of the time of [`decide`](Self::decide) is spent on the fingerprint, so threads that share a
+    /// deduplicator make fingerprints while another one decides:
+    ///
+    /// ```
+    /// use nearprint::SharedWriter;
+    /// use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
+    ///
+    /// # let home = tempfile::tempdir()?;
+    /// let options = DedupOptions::new("minhash".parse()?);
+    /// let dedup = Deduplicator::open(home.path().join("seen.np"), options)?;
+    /// let fingerprinter = dedup.fingerprinter();
+    /// let shared = SharedWriter::new(dedup);
+    /// let pages = [("a", "one two three four five six"), ("b", "One two three four five six!")];
+    /// let is_kept = |(key, text)| {
+    ///     let made = fingerprinter.clone().fingerprint(text);
+    ///     let decision = shared.commit_with(|dedup| dedup.decide_fingerprinted(key, text, made));
+    ///     decision.map(|decision| decision == Decision::Kept)
+    /// };
+    /// let kept = std::thread::scope(|scope| {
+    ///     pages.map(|page| scope.spawn(move || is_kept(page).unwrap())).map(|thread| thread.join().unwrap())
+    /// });
+    /// assert!(kept == [true, false] || kept == [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide); [`Error::Input`](crate::Error::Input) for a fingerprint of another width, or
+    /// without the features that decide.
+    pub fn decide_fingerprinted(
+        &mut self,
+        key: &str,
+        text: &str,
+        fingerprinted: Fingerprinted<AnyFingerprint>,
+    ) -> Result<Decision> {
+        of_width!(&mut self.0, dedup => dedup.decide_fingerprinted(key, text, fingerprinted))
     }
 
     /// Decides many documents, each a key and a text, in order, with fingerprints made on all threads of the options.

@@ -15,6 +15,7 @@ use super::stored::{Origin, Stored};
 use crate::dedup::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
+use nearprint::any::AnyFingerprint;
 use nearprint::internal::{ordered, words};
 use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -54,9 +55,7 @@ const BLOCK: usize = 64;
 pub(crate) const TOGETHER: usize = 1 << 15;
 
 impl<F: Fingerprint> DeduplicatorOf<F> {
-    /// Opens a database for writing, or creates one with keys and, if the similarity
-    /// [reads texts](super::Similarity::reads_texts), with texts, otherwise with features for MinHash and hashes of texts
-    /// for others.
+    /// Opens a database for writing, or creates one.
     pub(crate) fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
@@ -94,6 +93,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         let snapshot = options.engine.open::<F>(path)?.snapshot()?;
         let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
         check_bands(snapshot.bands(), &recipe, path)?;
+        options.check_lifetime(&snapshot.stats(), path)?;
         let stored = (snapshot.key_storage(), snapshot.default_k(), path);
         let measure = Measure::new(&options, recipe, Some(stored))?;
         let known = KnownDocuments { snapshot, ignored: Vec::new(), outlines: Outlines::new() };
@@ -180,6 +180,22 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         Ok(self.decide(key, text, &fingerprinted)?.decision)
     }
 
+    /// Decides a document whose fingerprint was made before.
+    pub(crate) fn decide_fingerprinted(
+        &mut self,
+        key: &str,
+        text: &str,
+        made: Fingerprinted<AnyFingerprint>,
+    ) -> Result<Decision> {
+        let needs_features = self.measure.makes_features && self.recipe().bands().is_some();
+        let lacks_features = needs_features && made.num_features > 0 && made.features.is_empty();
+        if made.value.width() != F::WIDTH || lacks_features {
+            let why = "its fingerprint is not by the fingerprinter of this deduplicator";
+            return Err(Error::input(format!("{key:.60}"), why));
+        }
+        Ok(self.decide(key, text, &made.typed())?.decision)
+    }
+
     fn decide(&mut self, key: &str, text: &str, fingerprinted: &Fingerprinted<F>) -> Result<Decided> {
         if key.len() > MAX_KEY_BYTES {
             return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
@@ -205,7 +221,8 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         Ok(match compared {
             Compared::Near(_) if has_key && self.is_known(document)? => Decision::Known,
             Compared::Near(Original { key: of, distance, similarity, .. }) => {
-                Decision::Duplicate { of, distance, similarity }
+                let is_exact = self.measure.judge != Judge::Distance;
+                Decision::Duplicate { of, distance, similarity, is_exact }
             }
             Compared::New { .. } if has_key && self.is_stored_without_tokens(document)? => Decision::Known,
             Compared::New { .. } if has_key && self.is_key_taken(document.key)? => Decision::KeyTaken,

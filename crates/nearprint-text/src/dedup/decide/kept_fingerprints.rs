@@ -25,6 +25,7 @@ const FLUSH_KEPT: u64 = 1 << 18;
 /// assert_eq!(kept.decide(&[0b1110])?.map(|nearest| nearest.id), Some(2));
 /// # Ok::<(), nearprint_text::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct KeptFingerprints {
     width: Width,
     writer: AnyWriter,

@@ -137,7 +137,11 @@ fn check_evidence(keeps: KeyStorage, (options, recipe): (&DedupOptions, &Recipe)
     if wants_texts && !keeps.has_texts() {
         return Err(DatabaseProblem::NoTexts { path: path() }.into());
     }
-    if options.evidence == Some(Evidence::Features) && keeps != KeyStorage::KeysAndFeatures {
+    let is_estimated = !matches!(keeps, KeyStorage::KeysAndFeatures | KeyStorage::KeysAndTexts);
+    let wants_exact = options.similarity.is_some() && options.evidence.is_none();
+    if options.evidence == Some(Evidence::Features) && keeps != KeyStorage::KeysAndFeatures
+        || wants_exact && is_estimated
+    {
         return Err(DatabaseProblem::NoFeatures { path: path() }.into());
     }
     Ok(())

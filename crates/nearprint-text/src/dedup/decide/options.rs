@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::mem::take;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::similarity::{ParseSimilarityError, Similarity};
 use crate::dedup::values::{self, Setter};
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Recipe};
-use nearprint::{AnyDatabase, Options};
+use nearprint::{AnyDatabase, Options, Stats};
 
 /// What decides whether two documents are near-duplicates, once their fingerprints are near enough, and
 /// is stored with the key of each kept document.
@@ -42,7 +43,7 @@ impl FromStr for Evidence {
 }
 
 /// How documents are compared, and with what.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DedupOptions {
     /// Makes the fingerprints. The recipe of a database takes precedence, unless
@@ -54,7 +55,8 @@ pub struct DedupOptions {
     /// MinHash. A database has to keep texts for one that [reads them](Similarity::reads_texts).
     pub similarity: Option<Similarity>,
     /// What decides. By default what the database keeps; without a database, and for a new one, the
-    /// features for MinHash. Recipes for simhash have none.
+    /// features for MinHash. Recipes for simhash have none. With [`Features`](Evidence::Features) or a
+    /// [`similarity`](Self::similarity), a database that keeps neither features nor texts is refused.
     pub evidence: Option<Evidence>,
     /// The largest distance of near-duplicates, in bits: the distance of the fingerprints decides. By
     /// default this is so only for simhash, and for databases without [evidence](Self::evidence); then
@@ -73,6 +75,9 @@ pub struct DedupOptions {
     /// Keeps at most one document per key, and distinguishes
     /// [known](crate::dedup::Decision::Known) documents from duplicates. Off by default: a key may recur.
     pub unique_keys: bool,
+    /// How long the documents of a new database are remembered: see [`Schema::expire_after`](nearprint::Schema::expire_after). A database that exists
+    /// has to have this lifetime. By default any: the documents of a new one do not expire.
+    pub expire_after: Option<Duration>,
     /// Threads, memory and progress of the engine.
     pub engine: Options,
     /// Whether nobody has named the recipe.
@@ -93,6 +98,7 @@ const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
     ("store", |options, values| values::parsed(values).map(|evidence| options.evidence = Some(evidence))),
     ("min_words", |options, values| values::parsed(values).map(|least| options.min_words = least)),
     ("min_features", |options, values| values::parsed(values).map(|least| options.min_features = least)),
+    ("expire_after", |options, values| values::time(values).map(|time| options.expire_after = Some(time))),
     ("cut_after", |options, values| values::parsed(values).map(|marker| options.cut_after = Some(marker))),
 ];
 
@@ -110,6 +116,7 @@ impl DedupOptions {
             min_features: 0,
             cut_after: None,
             unique_keys: false,
+            expire_after: None,
             engine: Options::new(),
             is_default_recipe: false,
             recipe_parts: Vec::new(),
@@ -131,8 +138,8 @@ impl DedupOptions {
     }
 
     /// Sets an option by its name, that of the field. What it has replaces what it had; a `recipe` with a name is then
-    /// [required](Self::require_recipe), and one without sets its parts. The name may also be that of a [part](Recipe::with) of the recipe, which
-    /// replaces the part of the recipe that is used.
+    /// [required](Self::require_recipe), and one without sets its parts. The name may also be that of a
+    /// [part](Recipe::with) of the recipe, which replaces the part of the recipe that is used.
     ///
     /// # Errors
     /// [`Error::Setting`] if there is no such option, or for a value that it cannot have; [`Error::Recipe`] for a
@@ -212,6 +219,17 @@ impl DedupOptions {
     /// The similarity that texts decide about, if they do.
     pub(crate) fn similarity_of_texts(&self, recipe: &Recipe) -> Option<Similarity> {
         self.similarity.filter(|similarity| similarity.reads_texts(recipe))
+    }
+
+    /// Refuses a database whose rows do not live as long as those of a new one would.
+    pub(crate) fn check_lifetime(&self, stats: &Stats, path: &Path) -> Result<()> {
+        let found = stats.lifetime.map(|(lifetime, _)| lifetime);
+        match self.expire_after {
+            Some(wanted) if found.map(|found| found.as_millis()) != Some(wanted.as_millis()) => {
+                Err(DatabaseProblem::OtherLifetime { path: path.to_path_buf(), found, wanted }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The recipe of a new database.

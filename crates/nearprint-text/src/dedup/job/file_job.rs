@@ -71,7 +71,7 @@ impl Added {
 /// assert_eq!(std::fs::read_to_string(&unique)?, "{\"text\": \"One two three\"}\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FileJob {
     /// Files and folders of documents; `-` is standard input.
@@ -238,7 +238,10 @@ impl FileJob {
     /// The names of the options that [`set`](Self::set) sets.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         // Units have a length instead.
-        let others = if self.trim.is_some() { &["cut_after", "min_words"][..] } else { &["cut_after"] };
+        let others = match self.trim {
+            Some(_) => &["cut_after", "expire_after", "min_words"][..],
+            None => &["cut_after", "expire_after"],
+        };
         let own = self.options().map(|(name, _)| *name);
         own.chain(DedupOptions::names().filter(|name| !others.contains(name)))
     }
@@ -343,6 +346,9 @@ impl FileJob {
         if self.only_against && self.against.is_empty() {
             return Err(Error::setting("only_against", "needs against"));
         }
+        if self.dedup.expire_after.is_some() && self.database.is_none() {
+            return Err(Error::setting("expire_after", "needs a database"));
+        }
         if !self.against.is_empty() && self.group_size {
             return Err(OutputProblem::NotWithAgainst.into());
         }
@@ -387,6 +393,7 @@ impl FileJob {
             let mut dedup = DedupOptions::new(recipe.parse()?);
             (dedup.k, dedup.require_recipe) = (Some(0), true);
             dedup.engine = self.dedup.engine.clone();
+            dedup.expire_after = self.dedup.expire_after;
             self.dedup = dedup;
         }
         Ok(())

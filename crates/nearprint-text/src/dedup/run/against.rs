@@ -24,6 +24,7 @@ impl<F: Fingerprint> Against<F> {
         let mut options = job.dedup.clone();
         options.recipe = measure.recipe.clone();
         options.require_recipe = true;
+        options.expire_after = None;
         options.cut_after.clone_from(&job.reader.cut_after);
         for path in &job.against {
             if path.is_dir() && is_database(path)? {

@@ -19,7 +19,7 @@ use crate::dedup::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use crate::documents::{self, BadRecord, Format, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Features, Fingerprinted, Fingerprinter};
-use nearprint::{BandDistances, Fingerprint, Match, Row, Writer};
+use nearprint::{BandDistances, Fingerprint, KeyStorage, Match, Row, Writer};
 
 /// Records of the second pass that are read at once, and between two reports.
 const BLOCK_RECORDS: u64 = 1000;
@@ -220,7 +220,8 @@ impl FirstPass {
     ) -> Result<Records> {
         let Self { records, ranking, folder, .. } = self;
         let measure = run.deduplicator.measure();
-        let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
+        let (path, schema) =
+            (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k).keys(KeyStorage::None));
         let mut ranked = RankedDocuments {
             measure,
             fingerprinter: run.deduplicator.fingerprinter(),

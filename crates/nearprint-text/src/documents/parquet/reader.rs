@@ -1,5 +1,6 @@
 //! Reads the rows of Parquet files.
 
+use std::fmt;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -27,6 +28,12 @@ pub struct ParquetReader {
     total_rows: u64,
     size_bytes: u64,
     counted_bytes: u64,
+}
+
+impl fmt::Debug for ParquetReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetReader").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl ParquetReader {

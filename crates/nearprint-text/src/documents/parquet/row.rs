@@ -109,6 +109,7 @@ fn first_step<'n>(fields: &ArrowFields, name: &'n str) -> Option<(usize, Option<
 }
 
 /// The value in one column of a row.
+#[derive(Debug)]
 pub enum ParquetValue<'a> {
     /// A string.
     Text(&'a str),

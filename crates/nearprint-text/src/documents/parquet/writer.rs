@@ -1,5 +1,6 @@
 //! Writes new columns to a Parquet file.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,12 @@ pub struct ParquetWriter {
     path: PathBuf,
     /// `None` for standard output.
     output: Option<OutputFile>,
+}
+
+impl fmt::Debug for ParquetWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetWriter").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl ParquetWriter {
