@@ -133,6 +133,12 @@ impl Schema {
         self
     }
 
+    /// Whether rows have keys, and what keys have with them.
+    #[must_use]
+    pub fn key_storage(&self) -> KeyStorage {
+        self.keys
+    }
+
     /// The recipe that makes the fingerprints, in the caller's words; 1 to 4,096 bytes. The
     /// database stores it for [`Snapshot::recipe`](crate::Snapshot::recipe), and does nothing else
     /// with it.

@@ -80,3 +80,25 @@ pub mod deduplicator;
 
 #[cfg(feature = "images")]
 pub mod images;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    /// About half of the functions could be found in the header alone.
+    #[test]
+    fn regression_the_guide_names_every_function_of_the_header() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+        let (header, guide) = (read("include/nearprint.h"), read("../../docs/c.md"));
+        let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+        let calls = header.split('(').map(|text| &text[text.trim_end_matches(is_part).len()..]);
+        let functions: BTreeSet<&str> = calls.filter(|name| name.starts_with("nearprint_")).collect();
+        assert!(functions.len() > 100, "{functions:?}");
+        let named: BTreeSet<&str> = guide.split(|c| !is_part(c)).collect();
+        let missing: Vec<_> = functions.difference(&named).collect();
+        assert!(missing.is_empty(), "docs/c.md does not name {missing:?}");
+    }
+}

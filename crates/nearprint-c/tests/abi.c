@@ -811,6 +811,53 @@ static void a_failed_stream(void) {
   nearprint_stream_free(stream);
 }
 
+/* The right database in one call, and strings that end with a null byte. */
+static void open_or_create(void) {
+  nearprint_database *database, *again;
+  nearprint_deduplicator *dedup;
+  nearprint_fingerprinter *fingerprinter;
+  nearprint_schema schema;
+  nearprint_schema_init(&schema);
+  OK(nearprint_fingerprinter_new("minhash", -1, &fingerprinter, error));
+  OK(nearprint_fingerprinter_schema(fingerprinter, &schema, error));
+  CHECK(schema.width == 256 && schema.k == nearprint_fingerprinter_default_k(fingerprinter));
+  CHECK(schema.keys == NEARPRINT_KEYS_AND_FEATURES && strncmp(schema.layout, "bands:", 6) == 0);
+  schema.expire_after_milliseconds = 7 * 86400000u;
+  const char *path = in_home("documents");
+  OK(nearprint_open_or_create(path, -1, &schema, NULL, &database, error));
+  nearprint_fingerprinter_free(fingerprinter);
+  OK(nearprint_deduplicator_open(path, -1, NULL, -1, 0.8, NULL, &dedup, error));
+  const char *keys[] = {"a", "b"}, *texts[] = {"one two three four five", "One two three four five!"};
+  const size_t lens[] = {-1, -1};
+  nearprint_rows rows;
+  nearprint_rows_init(&rows);
+  rows.count = 2;
+  rows.keys = keys;
+  rows.texts = texts;
+  rows.key_lens = rows.text_lens = lens;
+  int32_t kept[2];
+  OK(nearprint_deduplicator_decide(dedup, &rows, kept, NULL, error));
+  CHECK(kept[0] == 1 && kept[1] == 0);
+  OK(nearprint_deduplicator_close(dedup, error));
+  nearprint_deduplicator_free(dedup);
+  nearprint_schema_init(&schema);
+  FAILS(nearprint_open_or_create(path, -1, &schema, NULL, &again, error), NEARPRINT_MISMATCH, "256");
+  schema.width = 256;
+  OK(nearprint_open_or_create(path, -1, &schema, NULL, &again, error));
+  nearprint_snapshot *snapshot;
+  nearprint_stats stats;
+  nearprint_stats_init(&stats);
+  OK(nearprint_snapshot_take(again, &snapshot, error));
+  OK(nearprint_snapshot_stats(snapshot, &stats, error));
+  CHECK(stats.rows == 1 && stats.expire_after_milliseconds == 7 * 86400000u);
+  nearprint_snapshot_free(snapshot);
+  nearprint_database_free(again);
+  nearprint_database_free(database);
+  FAILS(nearprint_open_or_create("/dev/null", -1, NULL, NULL, &again, error), NEARPRINT_NOT_A_DATABASE, "/dev/null");
+  FAILS(nearprint_open_or_create(NULL, -1, NULL, NULL, &again, error), NEARPRINT_INVALID_ARGUMENT, "path");
+  FAILS(nearprint_fingerprinter_schema(NULL, &schema, error), NEARPRINT_INVALID_ARGUMENT, "fingerprinter");
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   home = argv[1];
@@ -825,6 +872,7 @@ int main(int argc, char **argv) {
   refusals();
   texts();
   edges();
+  open_or_create();
   a_failed_stream();
   damage();
   nearprint_error_free(error);
