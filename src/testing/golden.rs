@@ -327,21 +327,37 @@ fn a_golden_database_with_texts_is_read_and_rewritten() {
     assert_eq!((keys[0].key.as_str(), &keys[0].text[..]), ("framed", FRAME));
 }
 
-/// A run of a row with a key and the features of a text.
+/// A run of two rows with keys and the features of texts.
 fn write_features(path: &Path) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::KeysAndFeatures);
     let mut writer = writer::<u64>(path, schema);
-    // The set of 1, 5 and 900,000.
-    let text = [&[2][..], b"16 bytes of hash", FEATURES].concat();
-    let row = NewRow { id: Some(42), text: &text, ..NewRow::keyed(0x0123_4567_89ab_cdef, "a") };
-    writer.insert(row).unwrap();
+    // The set of 1, 5 and 900,000, and that of 513 hashes.
+    for (id, key, features) in [(42, "a", FEATURES), (43, "b", &longer_features())] {
+        let text = [&[2][..], b"16 bytes of hash", features].concat();
+        let row = NewRow { id: Some(id), text: &text, ..NewRow::keyed(0x0123_4567_89ab_cdef, key) };
+        writer.insert(row).unwrap();
+    }
     writer.close().unwrap();
     fs::remove_file(path.join("LOCK")).unwrap();
 }
 
-/// The example of FORMAT.md.
+/// The first example of FORMAT.md.
 const FEATURES: &[u8] = &[0x03, 0x03, 0x00, 0xc0, 0x01, 0x00, 0x50, 0x73, 0xb7, 0x01];
+
+/// The second one: hashes of 26 bits, each 2^15 above the one before it. With 16 low bits, each is a bit 1 and the low
+/// bits of 0, or of 2^15 - 1.
+fn longer_features() -> Vec<u8> {
+    let bits = (0..513 * 17).map(|at| at % 17 == 0 || at > 17 && at % 17 != 16);
+    let mut bytes = vec![0x81, 0x04];
+    for (at, bit) in bits.enumerate() {
+        if at % 8 == 0 {
+            bytes.push(0);
+        }
+        *bytes.last_mut().unwrap() |= u8::from(bit) << (at % 8);
+    }
+    bytes
+}
 
 #[test]
 fn a_golden_database_with_features_of_texts_is_read_and_rewritten() {
@@ -355,8 +371,10 @@ fn a_golden_database_with_features_of_texts_is_read_and_rewritten() {
     assert!(files(&again) == files(&folder("features")), "no longer written as it was");
     let snapshot = Database::<u64>::open(folder("features")).unwrap().snapshot().unwrap();
     assert_eq!(snapshot.key_storage(), KeyStorage::KeysAndFeatures);
-    let keys = snapshot.keys_of(snapshot.all_rows()[0]).unwrap();
-    assert_eq!((keys[0].key.as_str(), &keys[0].text[17..]), ("a", FEATURES));
+    for (row, key, features) in [(0, "a", FEATURES), (1, "b", &longer_features())] {
+        let keys = snapshot.keys_of(snapshot.all_rows()[row]).unwrap();
+        assert_eq!((keys[0].key.as_str(), &keys[0].text[17..]), (key, features));
+    }
 }
 
 /// Rows that expire on two days of the year 2100, and a log whose rows expire on the second one.

@@ -14,7 +14,7 @@
 //! ```
 
 use crate::postings::Postings;
-use crate::recipe::{Features, default_features};
+use crate::recipe::{AnyFingerprinter, default_features};
 use nearprint::internal as parallel;
 
 /// Documents whose similar ones a thread looks up at a time.
@@ -36,18 +36,20 @@ impl ShingleSet {
     /// The set of a text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        let mut hashes = default_features(text);
+        Self::of_hashes(default_features(text))
+    }
+
+    /// The set of features of a text by any recipe of MinHash fingerprints; empty by another one.
+    #[must_use]
+    pub fn of_recipe(text: &str, fingerprinter: &mut AnyFingerprinter) -> Self {
+        Self::of_hashes(fingerprinter.feature_hashes(text).to_vec())
+    }
+
+    /// `hashes` may have repetitions.
+    fn of_hashes(mut hashes: Vec<u64>) -> Self {
         hashes.sort_unstable();
         hashes.dedup();
         Self { hashes: hashes.into() }
-    }
-
-    /// The set of features of a text by any recipe, as evidence has them. `None` if it is damaged.
-    #[must_use]
-    pub fn of_features(features: &Features) -> Option<Self> {
-        let mut hashes = Vec::new();
-        features.ascending(&mut hashes)?;
-        Some(Self { hashes: hashes.into_iter().map(u64::from).collect() })
     }
 
     /// The number of shingles.

@@ -3,16 +3,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The bits of the hash of a feature.
-const HASH_BITS: u32 = 24;
-/// 2^24 times the natural logarithm of 2: divided by the number of hashes, the gap between two of them
-/// that half of all gaps stay below.
-const TYPICAL_GAP: u32 = 11_629_080;
+use super::feature_hashes::{FeatureHashes, LEAST_BITS, bits_of};
 
-/// The set of features of a text: the hashes of 24 bits of its shingles.
+/// 2^24 times the natural logarithm of 2. With hashes of b bits, 2^(b - 24) times as much, divided by the number
+/// of hashes, is the gap between two of them that half of all gaps stay below.
+const TYPICAL_GAP: u64 = 11_629_080;
+
+/// The set of features of a text: hashes of its shingles.
 ///
-/// Two sets give the exact Jaccard similarity of two texts. Hashes that are equal by chance change it by
-/// 0.00002 for pages of 300 shingles. The default is the empty set. Cloning is cheap.
+/// Two sets give the exact Jaccard similarity of two texts. A hash has 24 bits in a set of up to 512, and two more
+/// with every doubling, so that sets of any length are about as rarely changed by hashes that are equal by chance:
+/// docs/minhash.md has the probabilities. The default is the empty set. Cloning is cheap.
 ///
 /// ```
 /// # use nearprint_text::Recipe;
@@ -25,33 +26,45 @@ const TYPICAL_GAP: u32 = 11_629_080;
 #[derive(Clone, Debug)]
 pub struct Features(Form);
 
-/// The bytes of a hash, the lowest first.
-type ListedHash = [u8; HASH_BITS as usize / 8];
+/// The highest bytes of a hash, the highest first.
+type ShortHash = [u8; LEAST_BITS as usize / 8];
 
 #[inline]
-fn listed(hash: u32) -> ListedHash {
-    let [low, middle, high, _] = hash.to_le_bytes();
-    [low, middle, high]
+fn short(hash: u64) -> ShortHash {
+    let [first, second, third, ..] = hash.to_be_bytes();
+    [first, second, third]
 }
 
 #[inline]
-fn unlisted([low, middle, high]: ListedHash) -> u32 {
-    u32::from_le_bytes([low, middle, high, 0])
+fn unlisted(listed: &[u8]) -> u64 {
+    listed.iter().rev().fold(0, |hash, byte| hash >> 8 | u64::from(*byte) << 56)
+}
+
+/// The bytes of a hash in a temporary file, in a list of so many.
+fn listed_bytes(count: usize) -> usize {
+    bits_of(count).div_ceil(8) as usize
 }
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// In the order of the text, and as often as there. Few sets are ever compared or stored, and only
-    /// these have to be sorted.
-    Listed(Arc<[ListedHash]>),
+    /// As many as fit into a set of hashes of the fewest bits, in the order of the text, and as often as there.
+    /// Few sets are ever compared or stored, and only these have to be sorted.
+    Short(Arc<[ShortHash]>),
+    /// More, whole.
+    Long(Arc<[u64]>),
     /// Ascending, as differences in Rice codes.
     Coded(Arc<[u8]>),
+    /// To be compared.
+    Decoded(Arc<FeatureHashes>),
 }
 
 impl Features {
     /// The set of some features, by their hashes of 64 bits.
     pub(super) fn of_hashes(hashes: &[u64]) -> Self {
-        Self(Form::Listed(hashes.iter().map(|hash| listed((hash >> (64 - HASH_BITS)) as u32)).collect()))
+        Self(match bits_of(hashes.len()) {
+            LEAST_BITS => Form::Short(hashes.iter().map(|&hash| short(hash)).collect()),
+            _ => Form::Long(hashes.into()),
+        })
     }
 
     /// The set that [`to_bytes`](Self::to_bytes) returned. Other bytes give a set without a
@@ -61,56 +74,74 @@ impl Features {
         if bytes.is_empty() { Self::default() } else { Self(Form::Coded(bytes.into())) }
     }
 
+    /// The same, for a set that is compared more than once: it is decoded here. `None` if the bytes are damaged.
+    /// Takes 8 bytes a feature.
+    #[must_use]
+    pub fn decoded(bytes: &[u8]) -> Option<Self> {
+        let mut hashes = FeatureHashes::default();
+        decode(bytes, &mut hashes)?;
+        Some(Self(Form::Decoded(hashes.into())))
+    }
+
     /// The bytes to store; none for the empty set: ascending hashes, as differences in Rice codes (Rice and
     /// Plaunt, "Adaptive Variable-Length Coding", IEEE Transactions on Communications, 1971). FORMAT.md
     /// specifies them. A page of 300 shingles takes 650 bytes, a paragraph of 64 shingles 160.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match &self.0 {
-            Form::Listed(_) => {
-                let mut hashes = Vec::new();
-                self.ascending(&mut hashes).map(|()| coded(&hashes)).unwrap_or_default()
-            }
             Form::Coded(bytes) => bytes.to_vec(),
+            _ => self.hashes().map(|hashes| coded(&hashes)).unwrap_or_default(),
         }
     }
 
     /// The same for a temporary file: more bytes, and less work.
     pub(crate) fn to_listed_bytes(&self) -> Cow<'_, [u8]> {
         match &self.0 {
-            Form::Listed(hashes) => hashes.as_flattened().into(),
-            Form::Coded(_) => {
-                let mut hashes = Vec::new();
-                let bytes =
-                    self.ascending(&mut hashes).map(|()| hashes.into_iter().flat_map(listed).collect());
-                Cow::Owned(bytes.unwrap_or_default())
-            }
+            Form::Short(hashes) => hashes.as_flattened().into(),
+            Form::Long(hashes) => listed(hashes).into(),
+            _ => self.hashes().map(|hashes| listed(hashes.as_slice())).unwrap_or_default().into(),
         }
     }
 
-    /// The set that [`to_listed_bytes`](Self::to_listed_bytes) returned.
+    /// The set that [`to_listed_bytes`](Self::to_listed_bytes) returned. A list of longer hashes has more bytes, so
+    /// that the number of bytes says how long they are.
     pub(crate) fn from_listed_bytes(bytes: &[u8]) -> Self {
-        Self(Form::Listed(bytes.as_chunks().0.into()))
+        let fits = |of_hash: &usize| listed_bytes(bytes.len() / of_hash) == *of_hash;
+        Self(match (3..8).find(fits).unwrap_or(8) {
+            3 => Form::Short(bytes.as_chunks().0.into()),
+            of_hash => Form::Long(bytes.chunks_exact(of_hash).map(unlisted).collect()),
+        })
     }
 
     /// Whether it has no feature.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        matches!(&self.0, Form::Listed(hashes) if hashes.is_empty())
+        match &self.0 {
+            Form::Short(hashes) => hashes.is_empty(),
+            Form::Decoded(hashes) => hashes.is_empty(),
+            Form::Long(_) | Form::Coded(_) => false,
+        }
     }
 
-    /// Replaces the content of `hashes` by the set, ascending. `None` if it is damaged.
-    pub(crate) fn ascending(&self, hashes: &mut Vec<u32>) -> Option<()> {
+    /// Replaces the content of `hashes` by the set. `None` if it is damaged.
+    pub(crate) fn decode_into(&self, hashes: &mut FeatureHashes) -> Option<()> {
         match &self.0 {
-            Form::Listed(listed) => {
-                hashes.clear();
-                hashes.extend(listed.iter().copied().map(unlisted));
-                sort(hashes);
-                hashes.dedup();
-                Some(())
-            }
-            Form::Coded(bytes) => decode(bytes, hashes),
+            Form::Short(listed) => hashes.replace(listed.iter().map(|hash| unlisted(hash))),
+            Form::Long(listed) => hashes.replace(listed.iter().copied()),
+            Form::Coded(bytes) => decode(bytes, hashes)?,
+            Form::Decoded(decoded) => hashes.clone_from(decoded),
         }
+        Some(())
+    }
+
+    /// The set, to compare or to store it. `None` if it is damaged.
+    fn hashes(&self) -> Option<Cow<'_, FeatureHashes>> {
+        if let Form::Decoded(hashes) = &self.0 {
+            return Some(Cow::Borrowed(hashes));
+        }
+        let mut hashes = FeatureHashes::default();
+        self.decode_into(&mut hashes)?;
+        Some(Cow::Owned(hashes))
     }
 
     /// The Jaccard similarity, from 0 to 1: the size of the intersection divided by the size of the union.
@@ -118,16 +149,13 @@ impl Features {
     /// two is damaged.
     #[must_use]
     pub fn similarity(&self, other: &Self) -> Option<f64> {
-        let (mut own, mut others) = (Vec::new(), Vec::new());
-        self.ascending(&mut own)?;
-        other.ascending(&mut others)?;
-        Some(jaccard(&own, &others, 0.0).unwrap_or_default())
+        Some(self.hashes()?.similarity(&*other.hashes()?, 0.0).unwrap_or_default())
     }
 }
 
 impl Default for Features {
     fn default() -> Self {
-        Self(Form::Listed(Arc::default()))
+        Self(Form::Short(Arc::default()))
     }
 }
 
@@ -140,80 +168,50 @@ impl PartialEq for Features {
 
 impl Eq for Features {}
 
-/// Ascending hashes, each once, as FORMAT.md specifies them.
-#[expect(clippy::cast_possible_truncation, reason = "there are at most 2^24 hashes")]
-fn coded(hashes: &[u32]) -> Vec<u8> {
-    if hashes.is_empty() {
+/// Hashes for a temporary file.
+fn listed(hashes: &[u64]) -> Vec<u8> {
+    let of_hash = listed_bytes(hashes.len());
+    hashes.iter().flat_map(|hash| hash.to_be_bytes().into_iter().take(of_hash)).collect()
+}
+
+/// A set as FORMAT.md specifies it.
+#[expect(clippy::cast_possible_truncation, reason = "takes the low bits")]
+fn coded(set: &FeatureHashes) -> Vec<u8> {
+    if set.is_empty() {
         return Vec::new();
     }
-    let mut bytes = Vec::with_capacity(4 + hashes.len() * 9 / 4);
-    let mut count = hashes.len() as u32;
+    let mut bytes = Vec::with_capacity(4 + set.len() * 9 / 4);
+    let mut count = set.len();
     while count >= 0x80 {
         bytes.push(count as u8 | 0x80);
         count >>= 7;
     }
     bytes.push(count as u8);
-    let low_bits = low_bits(hashes.len() as u32);
+    let low_bits = low_bits(set.len(), set.bits());
     let mut bits = BitWriter { bytes, buffer: 0, filled: 0 };
     let mut next = 0;
-    for &hash in hashes {
+    for hash in set.as_slice() {
+        let hash = hash >> (64 - set.bits());
         let gap = hash - next;
         next = hash + 1;
         let mut zeros = gap >> low_bits;
         while zeros > MOST_ZEROS {
-            bits.push(0, MOST_ZEROS);
+            bits.push(0, MOST_ZEROS as u32);
             zeros -= MOST_ZEROS;
         }
-        let low = u64::from(gap & ((1 << low_bits) - 1));
-        bits.push((low << 1 | 1) << zeros, zeros + 1 + low_bits);
+        let low = gap & ((1 << low_bits) - 1);
+        bits.push((low << 1 | 1) << zeros, zeros as u32 + 1 + low_bits);
     }
     bits.finish()
 }
 
-/// The number of low bits of a gap that are stored as they are, in a set of so many hashes, at least 1.
-fn low_bits(count: u32) -> u32 {
-    (TYPICAL_GAP / count).max(1).ilog2()
+/// The number of low bits of a gap that are stored as they are, in a set of so many hashes of so many bits.
+fn low_bits(count: usize, bits: u32) -> u32 {
+    ((TYPICAL_GAP << (bits - LEAST_BITS)) / count.max(1) as u64).max(1).ilog2()
 }
 
-/// Numbers that are distributed before they are sorted, at most.
-const MOST_DISTRIBUTED: usize = 4096;
-
-/// The highest bits by which they are distributed.
-const DISTRIBUTED_BITS: u32 = 9;
-
-/// Sorts hashes of 24 bits. Few of them have the same highest bits, so that they are almost sorted once
-/// they are distributed by these.
-fn sort(hashes: &mut Vec<u32>) {
-    if hashes.len() > MOST_DISTRIBUTED {
-        return hashes.sort_unstable();
-    }
-    const BUCKETS: usize = 1 << DISTRIBUTED_BITS;
-    let bucket = |hash: u32| (hash >> (HASH_BITS - DISTRIBUTED_BITS)) as usize % BUCKETS;
-    let mut places = [0u16; BUCKETS];
-    hashes.iter().for_each(|&hash| places[bucket(hash)] += 1);
-    let mut start = 0;
-    for place in &mut places {
-        start += std::mem::replace(place, start);
-    }
-    let mut sorted = vec![0; hashes.len()];
-    for &hash in &*hashes {
-        let place = &mut places[bucket(hash)];
-        sorted[usize::from(*place)] = hash;
-        *place += 1;
-    }
-    for at in 1..sorted.len() {
-        let (hash, mut to) = (sorted[at], at);
-        while to > 0 && sorted[to - 1] > hash {
-            sorted[to] = sorted[to - 1];
-            to -= 1;
-        }
-        sorted[to] = hash;
-    }
-    *hashes = sorted;
-}
-
-/// The zeros that are written at once: with them, a hash takes at most 32 bits.
-const MOST_ZEROS: u32 = 8;
+/// The zeros that are written at once: with them, a hash takes at most 32 bits in a set of up to 2^16, and 43 in any.
+const MOST_ZEROS: u64 = 8;
 
 /// Writes bits, the least significant of each byte first.
 struct BitWriter {
@@ -223,10 +221,14 @@ struct BitWriter {
 }
 
 impl BitWriter {
-    /// Appends at most 32 bits.
+    /// Appends at most 64 bits.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "takes the low half")]
-    fn push(&mut self, value: u64, bits: u32) {
+    fn push(&mut self, mut value: u64, mut bits: u32) {
+        if bits > 32 {
+            self.push(value & u64::from(u32::MAX), 32);
+            (value, bits) = (value >> 32, bits - 32);
+        }
         self.buffer |= value << self.filled;
         self.filled += bits;
         if self.filled >= 32 {
@@ -243,35 +245,34 @@ impl BitWriter {
 }
 
 /// The number of hashes, and the bytes after it.
-fn split_count(bytes: &[u8]) -> Option<(u32, &[u8])> {
+fn split_count(bytes: &[u8]) -> Option<(usize, &[u8])> {
     if bytes.is_empty() {
         return Some((0, bytes));
     }
-    let len = 1 + bytes.iter().take(4).position(|byte| byte & 0x80 == 0)?;
+    let len = 1 + bytes.iter().take(5).position(|byte| byte & 0x80 == 0)?;
     let (count, rest) = bytes.split_at(len);
-    let count = count.iter().rev().fold(0, |count, byte| count << 7 | u32::from(byte & 0x7f));
-    (1..=1 << HASH_BITS).contains(&count).then_some((count, rest))
+    let count = count.iter().rev().fold(0, |count, byte| count << 7 | u64::from(byte & 0x7f));
+    // Each hash takes a bit at least.
+    (1..=8 * rest.len() as u64).contains(&count).then_some((usize::try_from(count).ok()?, rest))
 }
 
-/// Replaces the content of `hashes` by the hashes of a stored set. `None` if it is damaged.
-fn decode(bytes: &[u8], hashes: &mut Vec<u32>) -> Option<()> {
-    hashes.clear();
+/// Replaces the content of `hashes` by a stored set. `None` if it is damaged.
+fn decode(bytes: &[u8], hashes: &mut FeatureHashes) -> Option<()> {
     let (count, bytes) = split_count(bytes)?;
-    // Each hash takes a bit at least.
-    if u64::from(count) > 8 * bytes.len() as u64 {
-        return None;
-    }
-    hashes.reserve(count as usize);
-    let low_bits = low_bits(count.max(1));
-    let mut bits = Bits { bytes, buffer: 0, filled: 0 };
-    let mut next = 0u32;
-    for _ in 0..count {
-        let gap = bits.zeros()?.checked_mul(1 << low_bits)? + bits.take(low_bits)?;
-        let hash = next.checked_add(gap).filter(|hash| hash >> HASH_BITS == 0)?;
-        hashes.push(hash);
-        next = hash + 1;
-    }
-    (bits.bytes.is_empty() && bits.filled < 8 && bits.buffer == 0).then_some(())
+    hashes.read(count, |hash_bits, hashes| {
+        hashes.reserve(count);
+        let low_bits = low_bits(count, hash_bits);
+        let mut bits = Bits { bytes, buffer: 0, filled: 0 };
+        let mut next = 0u64;
+        for _ in 0..count {
+            let high = u64::from(bits.zeros()?).checked_mul(1 << low_bits)?;
+            let gap = high.checked_add(bits.take(low_bits)?)?;
+            let hash = next.checked_add(gap).filter(|hash| hash >> hash_bits == 0)?;
+            hashes.push(hash << (64 - hash_bits));
+            next = hash + 1;
+        }
+        (bits.bytes.is_empty() && bits.filled < 8 && bits.buffer == 0).then_some(())
+    })
 }
 
 /// Reads bits, the least significant of each byte first.
@@ -321,123 +322,61 @@ impl Bits<'_> {
         }
     }
 
-    /// A number of so many bits, at most 23.
+    /// A number of so many bits, at most 38.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "at most 23 bits are taken")]
-    fn take(&mut self, bits: u32) -> Option<u32> {
+    fn take(&mut self, bits: u32) -> Option<u64> {
         if self.filled < bits {
             self.fill();
         }
         self.filled = self.filled.checked_sub(bits)?;
         let value = self.buffer & ((1 << bits) - 1);
         self.buffer >>= bits;
-        Some(value as u32)
+        Some(value)
     }
 }
-
-/// The Jaccard similarity of two sets of ascending numbers, 0 for two empty ones, if it is at least `least`.
-pub(crate) fn jaccard(a: &[u32], b: &[u32], least: f64) -> Option<f64> {
-    // The similarity if one were a part of the other, rounded as the result is.
-    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
-    if (fewer as f64 / more.max(1) as f64) < least {
-        return None;
-    }
-    let all = a.len() + b.len();
-    let too_many = too_many_alone(all, least);
-    let (mut at_a, mut at_b, mut shared) = (0, 0, 0usize);
-    while at_a < a.len() && at_b < b.len() {
-        let steps = STEPS.min(a.len() - at_a).min(b.len() - at_b);
-        for _ in 0..steps {
-            let (left, right) = (a[at_a], b[at_b]);
-            shared += usize::from(left == right);
-            at_a += usize::from(left <= right);
-            at_b += usize::from(right <= left);
-        }
-        if at_a + at_b - 2 * shared >= too_many {
-            return None;
-        }
-    }
-    let similarity = shared as f64 / (all - shared).max(1) as f64;
-    (similarity >= least).then_some(similarity)
-}
-
-/// As many numbers in one of two sets alone, of `all` numbers together, that the similarity is less than
-/// `least` for sure.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a sum of two lengths")]
-fn too_many_alone(all: usize, least: f64) -> usize {
-    (all as f64 * (1.0 - least) / (1.0 + least)) as usize + 2
-}
-
-/// The bits of an outline.
-const OUTLINE_BITS: u32 = 2048;
-
-/// A set in 256 bytes: for each of 2,048 remainders of hashes, whether it occurs an odd number of times
-/// (Mitzenmacher, Pagh and Pham, "Efficient Estimation for High Similarities using Odd Sketches", WWW
-/// 2014). Two outlines differ in at most as many bits as there are numbers in one set alone.
-#[derive(Clone, Debug)]
-pub(crate) struct Outline {
-    count: usize,
-    bits: [u64; OUTLINE_BITS as usize / 64],
-}
-
-impl Outline {
-    /// The outline of a set of numbers, each once.
-    pub(crate) fn of(set: &[u32]) -> Self {
-        let mut bits = [0; OUTLINE_BITS as usize / 64];
-        for hash in set {
-            let bit = hash % OUTLINE_BITS;
-            bits[bit as usize / 64] ^= 1 << (bit % 64);
-        }
-        Self { count: set.len(), bits }
-    }
-
-    /// Whether the similarity of two sets is less than `least` for sure.
-    pub(crate) fn excludes(&self, other: &Self, least: f64) -> bool {
-        let differ: u32 = self.bits.iter().zip(&other.bits).map(|(a, b)| (a ^ b).count_ones()).sum();
-        differ as usize >= too_many_alone(self.count + other.count, least)
-    }
-}
-
-/// The steps of a comparison between two looks at whether it can end.
-const STEPS: usize = 32;
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use nearprint::internal::mix64;
     use proptest::prelude::*;
 
     use super::*;
 
-    impl Features {
-        fn listed(hashes: &[u32]) -> Self {
-            Self(Form::Listed(hashes.iter().copied().map(super::listed).collect()))
-        }
+    /// The set of hashes of 24 bits.
+    fn of_short(hashes: &[u64]) -> Features {
+        Features::of_hashes(&hashes.iter().map(|hash| hash << 40).collect::<Vec<_>>())
     }
 
-    fn decoded(bytes: &[u8]) -> Option<Vec<u32>> {
-        let mut hashes = Vec::new();
+    fn decoded(bytes: &[u8]) -> Option<FeatureHashes> {
+        let mut hashes = FeatureHashes::default();
         decode(bytes, &mut hashes).map(|()| hashes)
     }
 
     /// The bits of FORMAT.md, one by one.
     #[expect(clippy::cast_possible_truncation, reason = "bytes")]
-    fn specified(hashes: &BTreeSet<u32>) -> Vec<u8> {
+    fn specified(hashes: &[u64]) -> Vec<u8> {
+        let distinct = |bits: u32| hashes.iter().map(|hash| hash >> (64 - bits)).collect::<BTreeSet<u64>>();
+        let hash_bits = (12..=31).map(|half| 2 * half).find(|b| distinct(*b).len() <= 1 << (b / 2 - 3));
+        let hash_bits = hash_bits.unwrap_or(62);
+        let hashes = distinct(hash_bits);
         let (mut bytes, mut count, mut bits, mut next) = (Vec::new(), hashes.len(), Vec::new(), 0);
         while count >= 128 {
             bytes.push((count % 128 + 128) as u8);
             count /= 128;
         }
         bytes.push(count as u8);
-        let low = (0..24).rev().find(|low| hashes.len() << low <= 11_629_080).unwrap_or(0);
-        for &hash in hashes {
-            let gap = hash - next;
+        let fits = |low: &u32| (hashes.len() as u128) << low <= 11_629_080 << (hash_bits - 24);
+        let low = (0..62).rev().find(fits).unwrap_or(0);
+        for &hash in &hashes {
+            let gap: u64 = hash - next;
             bits.extend(std::iter::repeat_n(0, (gap >> low) as usize));
             bits.push(1);
             bits.extend((0..low).map(|bit| gap >> bit & 1));
             next = hash + 1;
         }
-        let byte = |bits: &[u32]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit) as u8;
+        let byte = |bits: &[u64]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit) as u8;
         bytes.extend(bits.chunks(8).map(byte));
         bytes
     }
@@ -445,97 +384,94 @@ mod tests {
     #[test]
     fn sets_take_few_bytes() {
         let of = |count: u64| {
-            let hashes: Vec<u64> = (1..=count).map(nearprint::internal::mix64).collect();
+            let hashes: Vec<u64> = (1..=count).map(mix64).collect();
             Features::of_hashes(&hashes).to_bytes().len()
         };
-        assert_eq!([0, 1, 64, 302, 3000].map(of), [0, 5, 157, 653, 5351]);
+        assert_eq!([0, 1, 64, 302, 512, 1000, 3000].map(of), [0, 5, 157, 653, 1059, 2201, 7601]);
     }
 
     #[test]
-    fn the_example_of_the_format_is_right() {
+    fn the_examples_of_the_format_are_right() {
         let format = concat!(env!("CARGO_MANIFEST_DIR"), "/../../FORMAT.md");
         let Ok(format) = std::fs::read_to_string(format) else { return };
-        let set = Features::listed(&[1, 5, 900_000]);
-        let bytes: Vec<String> = set.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert!(format.contains(&format!("900,000 is `{}`", bytes.join(" "))), "{bytes:?}");
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let bytes = of_short(&[1, 5, 900_000]).to_bytes();
+        assert!(format.contains(&format!("900,000 is `{}`", hex(&bytes))), "{bytes:?}");
+        let multiples: Vec<u64> = (0..513).map(|at| at << 53).collect();
+        let bytes = Features::of_hashes(&multiples).to_bytes();
+        assert!(format.contains(&format!("begins with `{}`", hex(&bytes[..8]))), "{}", hex(&bytes[..8]));
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/v1/features");
+        let snapshot = nearprint::Database::<u64>::open(golden).unwrap().snapshot().unwrap();
+        let stored = snapshot.keys_of(snapshot.all_rows()[1]).unwrap();
+        assert_eq!(stored[0].text[17..], bytes);
     }
 
     #[test]
-    fn outlines_exclude_most_sets_that_have_little_in_common() {
-        let hash = |number: u64| (nearprint::internal::mix64(number) >> 40) as u32;
-        let outline = |numbers: std::ops::Range<u64>| Outline::of(&numbers.map(hash).collect::<Vec<_>>());
-        // Similarities of a half, a quarter, and nothing.
-        for (first, least, is_excluded) in
-            [(100, 0.5, false), (180, 0.5, true), (300, 0.2, true), (180, 0.2, false)]
+    fn hashes_that_fill_their_bits_fit() {
+        for (count, first) in [(512, (1 << 24) - 512), (513, (1 << 26) - 513), (100_000, (1 << 40) - 100_000)]
         {
-            assert_eq!(outline(0..300).excludes(&outline(first..first + 300), least), is_excluded, "{first}");
+            let bits = bits_of(count as usize);
+            let hashes: Vec<u64> = (first..first + count).map(|hash| hash << (64 - bits)).collect();
+            let set = Features::of_hashes(&hashes);
+            let read = decoded(&set.to_bytes()).unwrap();
+            // So dense, these are fewer hashes with fewer bits.
+            assert!(read.bits() <= bits && read.as_slice().last() >= Some(&hashes[0]), "{count}");
+            assert_eq!(Features::from_listed_bytes(&set.to_listed_bytes()), set);
         }
-    }
-
-    #[test]
-    fn all_hashes_fit() {
-        let hashes: Vec<u32> = (0..1 << HASH_BITS).collect();
-        let all = Features::listed(&hashes);
-        assert_eq!(decoded(&all.to_bytes()), Some(hashes));
-        let last = Features::listed(&[(1 << HASH_BITS) - 1]);
-        assert_eq!(last.similarity(&all), Some(1.0 / f64::from(1 << HASH_BITS)));
     }
 
     #[test]
     fn damaged_sets_are_similar_to_none() {
-        let set = Features::listed(&[1, 5, 900_000]);
+        let set = of_short(&[1, 5, 900_000]);
         for damaged in [&[0][..], &[3], &[1, 0, 0, 0, 0], &[0xff; 9], &[1, 0xff, 0xff, 0xff, 0xff]] {
             assert_eq!(Features::from_bytes(damaged).similarity(&set), None, "{damaged:?}");
+            assert!(Features::decoded(damaged).is_none());
         }
         let longer = [set.to_bytes(), vec![0]].concat();
-        assert_eq!(decoded(&longer), None);
+        assert!(decoded(&longer).is_none());
+    }
+
+    #[test]
+    fn large_sets_are_stored_and_listed() {
+        for count in [8192, 8193, 140_000] {
+            let hashes: Vec<u64> = (0..count).map(mix64).collect();
+            let set = Features::of_hashes(&hashes);
+            assert!(set.to_bytes() == specified(&hashes), "{count}");
+            assert!(Features::from_listed_bytes(&set.to_listed_bytes()) == set, "{count}");
+            assert_eq!(Features::from_bytes(&set.to_bytes()).similarity(&set), Some(1.0));
+        }
     }
 
     proptest! {
         #[test]
         fn sets_are_stored_as_specified(
-            hashes in prop::collection::btree_set(0u32..1 << HASH_BITS, 0..400), dense in 0u32..1 << HASH_BITS, run in 0u32..300,
+            seed in any::<u64>(), dense in any::<u64>(), run in 0u64..300,
+            count in prop_oneof![0u64..400, 500u64..530, 1000u64..1050],
         ) {
-            let hashes: BTreeSet<u32> =
-                hashes.into_iter().chain(dense..(dense + run).min(1 << HASH_BITS)).collect();
-            let sorted: Vec<u32> = hashes.iter().copied().collect();
-            let set = Features::listed(&sorted);
+            let mixed = (0..count).map(|number| mix64(seed ^ number));
+            let hashes: Vec<u64> = mixed.chain((0..run).map(|at| dense.wrapping_add(at << 38))).collect();
+            let set = Features::of_hashes(&hashes);
+            let bytes = set.to_bytes();
             if !hashes.is_empty() {
-                prop_assert_eq!(set.to_bytes(), specified(&hashes));
+                prop_assert_eq!(&bytes, &specified(&hashes));
             }
-            prop_assert_eq!(&Features::from_listed_bytes(&set.to_listed_bytes()), &set);
-            prop_assert_eq!(decoded(&set.to_bytes()), Some(sorted));
-        }
-
-        #[test]
-        fn hashes_are_sorted(mut hashes in prop::collection::vec(0u32..1 << HASH_BITS, 0..300)) {
-            let mut expected = hashes.clone();
-            expected.sort_unstable();
-            sort(&mut hashes);
-            prop_assert_eq!(hashes, expected);
+            // The same bytes from all forms.
+            let listed = Features::from_listed_bytes(&set.to_listed_bytes());
+            prop_assert_eq!(listed.to_bytes(), &bytes[..]);
+            let ready = Features::decoded(&bytes).unwrap();
+            prop_assert_eq!(ready.to_bytes(), &bytes[..]);
+            prop_assert_eq!(ready.is_empty(), hashes.is_empty());
+            prop_assert_eq!(&Features::from_listed_bytes(&ready.to_listed_bytes()), &set);
+            let similarity = set.similarity(&Features::from_bytes(&bytes));
+            prop_assert_eq!(similarity, Some(if hashes.is_empty() { 0.0 } else { 1.0 }));
         }
 
         #[test]
         fn bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Some(hashes) = decoded(&bytes) {
-                prop_assert!(hashes.is_sorted_by(|a, b| a < b));
-                prop_assert_eq!(split_count(&bytes).map(|(count, _)| count as usize), Some(hashes.len()));
+                prop_assert!(hashes.as_slice().is_sorted_by(|a, b| a < b));
+                prop_assert_eq!(split_count(&bytes).map(|(count, _)| count), Some(hashes.len()));
             }
-        }
-
-        #[test]
-        fn similarities_are_those_of_sets(
-            a in prop::collection::btree_set(0u32..200, 0..150), b in prop::collection::btree_set(0u32..200, 0..150),
-            least in 0.0..1.0f64,
-        ) {
-            let [left, right] = [&a, &b].map(|set| Features::listed(&set.iter().copied().collect::<Vec<_>>()));
-            let expected = a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64;
-            prop_assert_eq!(left.similarity(&right), Some(expected));
-            let [a, b] = [a, b].map(|set| set.into_iter().collect::<Vec<_>>());
-            prop_assert_eq!(jaccard(&a, &b, least), (expected >= least).then_some(expected));
-            prop_assert_eq!(jaccard(&a, &b, expected), Some(expected));
-            let [of_a, of_b] = [&a, &b].map(|set| Outline::of(set));
-            prop_assert!(!of_a.excludes(&of_b, expected));
         }
     }
 }

@@ -272,6 +272,13 @@ impl AnyFingerprinter {
         Fingerprinted { value, num_tokens, num_features, text_hash, has_markup, features }
     }
 
+    /// The hashes of the features of a text, each as often as it occurs; none by a recipe of other fingerprints than
+    /// MinHash.
+    pub(crate) fn feature_hashes(&mut self, text: &str) -> &[u64] {
+        self.fingerprint(text);
+        &self.hashes
+    }
+
     /// The hash of one feature, by the hash function of the recipe.
     #[must_use]
     pub fn hash(&self, feature: &str) -> AnyFingerprint {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::dedup::{Origin, Stored, damaged};
 use crate::error::Result;
-use crate::recipe::{AnyFingerprinter, Comparable, Features, Recipe, has_tokens, jaccard};
+use crate::recipe::{AnyFingerprinter, Comparable, FeatureHashes, Features, Recipe, has_tokens};
 use nearprint::Row;
 use nearprint::any::{AnyFingerprint, AnySnapshot};
 
@@ -17,16 +17,15 @@ const DOCUMENT_BYTES: usize = 160;
 /// What decides about a text: the set of its features; without features, its tokens.
 #[derive(Debug)]
 pub(super) struct FeatureSet {
-    /// Ascending.
-    hashes: Vec<u32>,
+    hashes: FeatureHashes,
     text_hash: u128,
 }
 
 impl FeatureSet {
     /// The set of a document. `key` is its key, for messages.
     fn new(features: &Features, text_hash: u128, key: &str) -> Result<Self> {
-        let mut hashes = Vec::new();
-        features.ascending(&mut hashes).ok_or_else(|| damaged(key))?;
+        let mut hashes = FeatureHashes::default();
+        features.decode_into(&mut hashes).ok_or_else(|| damaged(key))?;
         Ok(Self { hashes, text_hash })
     }
 
@@ -42,7 +41,7 @@ impl FeatureSet {
         let is_copy = a.len() == b.len() && self.text_hash == other.text_hash && has_tokens(self.text_hash);
         match a.is_empty() || b.is_empty() {
             true => is_copy.then_some(1.0),
-            false => jaccard(a, b, least),
+            false => a.similarity(b, least),
         }
     }
 }
@@ -99,7 +98,7 @@ impl EvidenceReader {
             return Ok(documents.clone());
         }
         let documents = self.read(row)?;
-        let bytes = |of: &StoredDocument| DOCUMENT_BYTES + 4 * of.set.hashes.len() + of.key.len();
+        let bytes = |of: &StoredDocument| DOCUMENT_BYTES + 8 * of.set.hashes.len() + of.key.len();
         let len_bytes = DOCUMENT_BYTES + documents.iter().map(bytes).sum::<usize>();
         if self.len_bytes + len_bytes > CACHE_BYTES {
             (self.documents, self.len_bytes) = (HashMap::new(), 0);
@@ -136,7 +135,10 @@ mod tests {
 
     #[test]
     fn regression_a_part_of_a_text_at_the_limit_itself_is_similar() {
-        let set = |count: u32| FeatureSet { hashes: (0..count).collect(), text_hash: 0 };
+        let set = |count: u64| FeatureSet {
+            hashes: FeatureHashes::of((0..count).map(|at| at << 40)),
+            text_hash: 0,
+        };
         assert_eq!(set(100).similarity(&set(55), 0.55), Some(0.55));
         assert_eq!(set(55).similarity(&set(100), 0.55), Some(0.55));
         assert_eq!(set(100).similarity(&set(55), 0.56), None);

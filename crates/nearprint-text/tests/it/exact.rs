@@ -172,6 +172,42 @@ proptest! {
 }
 
 #[test]
+fn regression_long_texts_below_the_limit_were_left_out() {
+    const NUM_FEATURES: usize = 100_000;
+    // The last features of one text and the first ones of the other: 0.6995 are shared.
+    let text = |from: usize| -> String {
+        (from..from + NUM_FEATURES + 2).map(|number| format!("w{number} ")).collect()
+    };
+    let texts = [text(0), text(NUM_FEATURES - 82_318)];
+    let exact = 82_318.0 / 117_682.0;
+    let home = tempfile::tempdir().unwrap();
+    for (limit, is_near) in [(0.7, false), (0.69, true)] {
+        for evidence in [None, Some(Evidence::Features), Some(Evidence::Texts)] {
+            let mut options = DedupOptions::new("minhash".parse().unwrap());
+            (options.evidence, options.similarity) = (evidence, Some(limit));
+            let path = home.path().join(format!("{limit}-{evidence:?}.np"));
+            let open = || match evidence {
+                None => Deduplicator::temporary(options.clone()),
+                Some(_) => Deduplicator::open(&path, options.clone()),
+            };
+            let mut dedup = open().unwrap();
+            assert_eq!(dedup.decide("one", &texts[0]).unwrap(), Decision::Kept);
+            if evidence.is_some() {
+                dedup.finish().unwrap();
+                dedup = open().unwrap();
+            }
+            match dedup.decide("other", &texts[1]).unwrap() {
+                Decision::Duplicate { of, similarity, .. } => {
+                    assert!(is_near && of == "one", "{evidence:?} {similarity}");
+                    assert!((similarity - exact).abs() < 0.00002, "{evidence:?} {similarity}");
+                }
+                decision => assert!(!is_near && decision == Decision::Kept, "{evidence:?} {decision:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_database_without_features_is_compared_by_estimates() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("seen.np");

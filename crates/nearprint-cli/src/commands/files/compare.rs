@@ -9,8 +9,7 @@ use nearprint::{BandLayout, Error, Near, Result, Width};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::Similarity;
 use nearprint_text::documents::{Decoding, FileContent, read_file, text_of_file};
-use nearprint_text::jaccard::ShingleSet;
-use nearprint_text::recipe::Candidates;
+use nearprint_text::recipe::{Candidates, Features};
 
 /// What decides whether two files with near fingerprints are near.
 #[derive(Clone)]
@@ -49,7 +48,7 @@ pub(super) struct Comparer<'a> {
 
 /// What is compared of a text.
 enum Compared {
-    Set(ShingleSet),
+    Set(Features),
     Text(String),
 }
 
@@ -147,7 +146,7 @@ impl<'a> Comparer<'a> {
             Some((last, Compared::Set(set))) if last == text => set,
             _ => self.set(text)?,
         };
-        let similarity = own.similarity(&self.set(earlier)?);
+        let similarity = own.similarity(&self.set(earlier)?).unwrap_or_default();
         self.last = Some((text, Compared::Set(own)));
         Ok(similarity)
     }
@@ -164,7 +163,7 @@ impl<'a> Comparer<'a> {
         Ok(a == b || !a_has_markup && !b_has_markup)
     }
 
-    fn set(&self, text: usize) -> Result<ShingleSet> {
+    fn set(&self, text: usize) -> Result<Features> {
         self.scanned.features.get(text)
     }
 

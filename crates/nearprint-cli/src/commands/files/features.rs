@@ -5,7 +5,6 @@ use std::io::{ErrorKind, Write};
 
 use nearprint::internal::file::read_exact_at;
 use nearprint::{Error, Result};
-use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::Features;
 
 /// The name of the file of features in messages.
@@ -48,14 +47,14 @@ impl FeatureFile {
     }
 
     /// The set of a text.
-    pub(super) fn get(&self, text: usize) -> Result<ShingleSet> {
+    pub(super) fn get(&self, text: usize) -> Result<Features> {
         let start = text.checked_sub(1).map_or(0, |before| self.ends[before]);
         let mut bytes = vec![0; usize::try_from(self.ends[text] - start).unwrap_or(usize::MAX)];
         if let Some(file) = &self.file {
             read_exact_at(file, &mut bytes, start).map_err(Error::io("read", FILE))?;
         }
         let damaged = || Error::io("read", FILE)(ErrorKind::InvalidData.into());
-        ShingleSet::of_features(&Features::from_bytes(&bytes)).ok_or_else(damaged)
+        Features::decoded(&bytes).ok_or_else(damaged)
     }
 }
 
@@ -83,7 +82,7 @@ mod tests {
         sets.iter().for_each(|set| file.push(&set.to_bytes()).unwrap());
         file.flush().unwrap();
         for at in [2, 0, 1] {
-            assert_eq!(Some(file.get(at).unwrap()), ShingleSet::of_features(&sets[at]));
+            assert_eq!(file.get(at).unwrap(), sets[at]);
         }
     }
 }

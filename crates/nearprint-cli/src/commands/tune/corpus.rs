@@ -103,7 +103,7 @@ impl Corpus {
     /// `exact` are the recipes whose exact similarity is compared.
     pub(super) fn new(candidates: &[Candidate], exact: &[Candidate], threads: usize, needs: Needs) -> Self {
         let recipes = candidates.iter().map(|candidate| &candidate.recipe);
-        let featuring = exact.iter().map(|candidate| candidate.recipe.any_fingerprinter().with_features());
+        let featuring = exact.iter().map(|candidate| candidate.recipe.any_fingerprinter());
         Self {
             prints: recipes.clone().map(Prints::new).collect(),
             cpu: vec![Duration::ZERO; candidates.len()],
@@ -228,10 +228,7 @@ fn fingerprint(
         before = after;
     }
     let key = DocumentKey { text: record.key, place: record.place.to_string() };
-    let features_of = |of: &mut AnyFingerprinter| of.fingerprint(&record.text).features;
-    // Only bytes from disk can be damaged.
-    let set_of = |of| ShingleSet::of_features(&features_of(of)).unwrap_or_default();
-    let features = featuring.iter_mut().map(set_of).collect();
+    let features = featuring.iter_mut().map(|of| ShingleSet::of_recipe(&record.text, of)).collect();
     let set = needs.sets.then(|| ShingleSet::of_text(&record.text));
     let (text, is_replaced) = (record.text, record.invalid_utf8);
     Ok(FingerprintedDocument { prints, cpu, key, features, set, text, is_replaced })

@@ -9,7 +9,7 @@ use super::stored::{Origin, Stored, damaged};
 use crate::dedup::temporary::TemporaryBytes;
 use crate::error::Result;
 use crate::recipe::{
-    Comparable, Features, Fingerprinted, Fingerprinter, Outline, jaccard, stored_fingerprint,
+    Comparable, FeatureHashes, Features, Fingerprinted, Fingerprinter, Outline, stored_fingerprint,
 };
 use nearprint::{BandDistances, Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
@@ -119,14 +119,14 @@ impl Verdict {
 
 /// The set of a document and its outline, made when they are first needed.
 fn own_set<'a, F: Fingerprint>(
-    own: &'a mut Option<(Vec<u32>, Outline)>,
+    own: &'a mut Option<(FeatureHashes, Outline)>,
     document: Document<'_, F>,
-) -> Result<&'a (Vec<u32>, Outline)> {
+) -> Result<&'a (FeatureHashes, Outline)> {
     match own {
         Some(made) => Ok(made),
         None => {
-            let mut set = Vec::new();
-            document.features.ascending(&mut set).ok_or_else(|| damaged(document.key))?;
+            let mut set = FeatureHashes::default();
+            document.features.decode_into(&mut set).ok_or_else(|| damaged(document.key))?;
             let outline = Outline::of(&set);
             Ok(own.insert((set, outline)))
         }
@@ -155,7 +155,7 @@ impl<F: Fingerprint> Outlines<F> {
         Some(&self.outlines[*place])
     }
 
-    fn insert(&mut self, row: Match<F>, set: &[u32]) {
+    fn insert(&mut self, row: Match<F>, set: &FeatureHashes) {
         if self.outlines.len() == MOST_OUTLINES {
             self.places.clear();
             self.outlines.clear();
@@ -255,7 +255,7 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
         near: &[Match<F>],
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
-        let (mut own, mut others, mut best) = (None, Vec::new(), None::<(f64, Candidate)>);
+        let (mut own, mut others, mut best) = (None, FeatureHashes::default(), None::<(f64, Candidate)>);
         // A copy has an equal fingerprint, and its set is not needed.
         let may_be_copy = |row: Match<F>| row.fingerprint == document.fingerprint;
         let needs_copy = least >= 1.0 && document.has_markup;
@@ -282,11 +282,11 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
                     is_copy.then_some(1.0)
                 } else {
                     let Some(features) = self.evidence_of(&candidate, fingerprinter)? else { continue };
-                    features.ascending(&mut others).ok_or_else(|| damaged(&candidate.key))?;
+                    features.decode_into(&mut others).ok_or_else(|| damaged(&candidate.key))?;
                     if is_only {
                         self.outlines().insert(row, &others);
                     }
-                    jaccard(&own_set(&mut own, document)?.0, &others, least)
+                    own_set(&mut own, document)?.0.similarity(&others, least)
                 };
                 let Some(similarity) = similarity else { continue };
                 let is_better = |(of_best, best): &(f64, Candidate)| {

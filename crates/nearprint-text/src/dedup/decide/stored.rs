@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::documents::Span;
 use crate::error::{Error, Result};
-use crate::recipe::Features;
+use crate::recipe::{FeatureHashes, Features};
 use nearprint::any::NewRows;
 use nearprint::{KeyStorage, Limit};
 
@@ -185,11 +185,11 @@ pub fn with_texts_to_store<T>(
 
 /// Checks that what is to be stored beside keys are features. Others would be damage to whoever compares them.
 fn check_features(keys: &[&str], values: &[&[u8]]) -> nearprint::Result<()> {
-    let mut hashes = Vec::new();
+    let mut hashes = FeatureHashes::default();
     let mut is_set = |value: &[u8]| {
         let stored = Stored::read(Origin::Database(KeyStorage::KeysAndFeatures), value.to_vec());
         let features = stored.features().map(Features::from_bytes);
-        features.is_some_and(|features| features.ascending(&mut hashes).is_some())
+        features.is_some_and(|features| features.decode_into(&mut hashes).is_some())
     };
     match values.iter().position(|value| !value.is_empty() && !is_set(value)) {
         Some(at) => {
