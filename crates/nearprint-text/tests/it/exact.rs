@@ -207,6 +207,38 @@ fn regression_long_texts_below_the_limit_were_left_out() {
     }
 }
 
+/// The percentage of pairs of texts that are candidates, one with so many features, and the other with so many more.
+fn found(limit: f64, features: usize, more: usize) -> f64 {
+    const PAIRS: usize = 4000;
+    let recipe: Recipe = format!("minhash shingle=1 near={limit}").parse().unwrap();
+    let near = recipe.candidates(limit).unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
+    let is_found = |pair: &usize| {
+        let words: Vec<String> = (0..features + more).map(|word| format!("w{pair}x{word}")).collect();
+        let mut print = |words: &[String]| fingerprinter.fingerprint(&words.join(" ")).value;
+        near.contain(print(&words), print(&words[..features]))
+    };
+    100.0 * (0..PAIRS).filter(is_found).count() as f64 / PAIRS as f64
+}
+
+#[test]
+fn tiny_texts_are_found_as_often_as_the_documentation_says() {
+    for (limit, features, more, least) in [
+        (0.5, 1, 1, 93.0),
+        (0.5, 2, 2, 98.0),
+        (0.5, 3, 3, 99.2),
+        (0.5, 4, 4, 99.5),
+        (0.5, 16, 16, 99.7),
+        (0.7, 3, 1, 99.7),
+        (0.7, 7, 3, 99.6),
+        (0.8, 4, 1, 99.6),
+        (0.9, 9, 1, 99.7),
+    ] {
+        let found = found(limit, features, more);
+        assert!(found >= least, "{features} of {} at {limit}: {found}%", features + more);
+    }
+}
+
 #[test]
 fn a_database_without_features_is_compared_by_estimates() {
     let home = tempfile::tempdir().unwrap();
