@@ -17,12 +17,15 @@ use crate::util::cast::to_usize;
 pub(super) struct MergeInputs<'a, F> {
     pub(super) runs: &'a [&'a Run<F>],
     pub(super) omitted: &'a Omitted<F>,
+    /// Newer runs, which are not merged, whose tombstones apply to the inputs.
+    pub(super) newer: &'a [&'a Run<F>],
 }
 
 impl<'a, F: Fingerprint> MergeInputs<'a, F> {
     /// The tombstones that apply to input `index`.
     fn newer(self, index: usize) -> NewerTombstones<'a> {
-        NewerTombstones::of(self.runs[index + 1..].iter().map(|newer| newer.tombstones.as_ref()))
+        let newer = self.runs[index + 1..].iter().chain(self.newer);
+        NewerTombstones::of(newer.map(|newer| newer.tombstones.as_ref()))
     }
 
     /// The entries of one table of each input.
@@ -109,7 +112,7 @@ impl<F: Fingerprint> BlockReader<F> for EntryReader<'_, F> {
     }
 }
 
-/// A row, and whether a newer input deletes it or the result lacks it. The order puts the copy to keep first.
+/// A row, and whether a newer run deletes it or the result lacks it. The order puts the copy to keep first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TaggedRow<F> {
     pub(super) row: Row<F>,

@@ -24,15 +24,15 @@ use crate::run::Run;
 /// Writes one run with the content of all inputs, which are neighbours in age, oldest first. `None`
 /// if no row is left. It lacks the rows and keys that are omitted.
 ///
-/// Tombstones apply to the older inputs. With `keeps_tombstones` the result keeps them, for runs
-/// that are older than the inputs.
+/// Tombstones apply to the older inputs, and those of `newer` runs to all. With `keeps_tombstones` the result keeps
+/// those of the inputs, for runs that are older.
 pub(crate) fn merge<F: Fingerprint>(
     target: Target<'_>,
-    (runs, omitted): (&[&Run<F>], &Omitted<F>),
+    (runs, omitted, newer): (&[&Run<F>], &Omitted<F>, &[&Run<F>]),
     keeps_tombstones: bool,
     layout: &dyn Fn(u64) -> Result<Layout>,
 ) -> Result<Option<RunRecord>> {
-    let inputs = MergeInputs { runs, omitted };
+    let inputs = MergeInputs { runs, omitted, newer };
     let mut ledger = Ledger::new(target.options.memory_bytes);
     let given = inputs.runs.iter().map(|run| run.record.rows).sum();
     let counts =

@@ -68,6 +68,23 @@ impl<F: Fingerprint> View<F> {
         NewerTombstones::of(self.runs[index + 1..].iter().map(|newer| newer.run.tombstones.as_ref()))
     }
 
+    /// Whether newer runs delete rows of run `index`. Reads its ids, until one is found, if there are such runs.
+    pub(crate) fn hides_rows_of(&self, index: usize) -> Result<bool> {
+        let (newer, run) = (self.newer(index), &self.runs[index].run);
+        if newer.is_empty() {
+            return Ok(false);
+        }
+        let (mut cursor, mut block) = (run.row_cursor(), Vec::new());
+        while cursor.next_block(run, &mut block)? == BlockRead::Filled {
+            for row in &block {
+                if newer.hide(row.id)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// Appends the rows near each query of a group, with the index of the query, in no particular
     /// order. A row in several runs is appended several times. Gives up where there are more than
     /// `most`.

@@ -324,3 +324,59 @@ fn regression_rows_that_a_deletion_of_keys_leaves_expire_in_time() {
         }
     }
 }
+
+/// A compaction leaves nothing of a deleted row, whatever the period in which it was deleted.
+#[test]
+fn regression_a_compaction_kept_deleted_rows_of_earlier_periods() {
+    let has = |disk: &SimulatedDisk, word: &str| {
+        let files = disk.names().into_iter().map(|name| disk.file_bytes(&name).unwrap());
+        files.filter(|bytes| bytes.windows(word.len()).any(|window| window == word.as_bytes())).count() > 0
+    };
+    for (periods, is_closed) in [(0, false), (1, false), (2, true)] {
+        let disk = fresh_with(KeyStorage::KeysAndTexts);
+        let mut writer = open(&disk);
+        for key in ["doomed-key", "kept-key"] {
+            let text = format!("{key}: text");
+            writer.insert(NewRow { text: text.as_bytes(), ..NewRow::keyed(1, key) }).unwrap();
+        }
+        writer.flush().unwrap();
+        for period in 1..=periods {
+            disk.set_now(Time(period * PERIOD_MS));
+            writer.insert(NewRow::keyed(2, "later-key")).unwrap();
+            writer.flush().unwrap();
+        }
+        assert_eq!(writer.delete_keys(&["doomed-key"]).unwrap(), 1);
+        if is_closed {
+            writer.close().unwrap();
+            writer = open(&disk);
+        }
+        writer.commit().unwrap();
+        assert!(has(&disk, "doomed-key"), "a deletion alone leaves it");
+        let rows = read(&disk);
+        writer.compact().unwrap();
+        assert!(!has(&disk, "doomed") && has(&disk, "kept-key: text"), "{periods} periods");
+        assert_eq!(read(&disk), rows);
+        assert_eq!(writer.snapshot().unwrap().verify().unwrap().damage, []);
+        let files = disk.names();
+        writer.compact().unwrap();
+        assert_eq!(disk.names(), files, "there is nothing left to do");
+        // The rows that stay expire in time.
+        disk.set_now(Time(LIFETIME_MS));
+        assert!(read(&disk).iter().all(|row| row.fingerprint == 2));
+    }
+}
+
+/// All rows of an earlier period are deleted: it has no run any more.
+#[test]
+fn a_compaction_removes_the_run_of_a_period_without_rows() {
+    let disk = fresh_with(KeyStorage::Keys);
+    let mut writer = open(&disk);
+    writer.insert(NewRow::keyed(1, "a")).unwrap();
+    writer.flush().unwrap();
+    disk.set_now(Time(PERIOD_MS));
+    writer.insert(NewRow::keyed(2, "b")).unwrap();
+    writer.delete_keys(&["a"]).unwrap();
+    writer.compact().unwrap();
+    assert_eq!(writer.snapshot().unwrap().stats().runs.len(), 1);
+    assert_eq!(read(&disk).len(), 1);
+}

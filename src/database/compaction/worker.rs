@@ -39,6 +39,8 @@ pub(crate) struct MergePlan<F> {
     pub(crate) inputs: Vec<Arc<Searchable<F>>>,
     /// What the result lacks.
     pub(crate) omitted: Omitted<F>,
+    /// Newer runs whose deletions take effect in the result.
+    pub(crate) newer: Vec<Arc<Searchable<F>>>,
     /// Whether there are older runs, for which the result must keep the tombstones.
     pub(crate) has_older: bool,
     pub(crate) storage: Arc<dyn Storage>,
@@ -77,9 +79,10 @@ impl<F: Fingerprint> MergePlan<F> {
     }
 
     fn merge(&self, options: &Options) -> Result<Option<RunRecord>> {
-        let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
+        let [runs, newer] = [&self.inputs, &self.newer]
+            .map(|of| of.iter().map(|searchable| &searchable.run).collect::<Vec<&Run<F>>>());
         let target = Target { storage: &self.storage, options, owner: self.owner };
-        merge(target, (&runs, &self.omitted), self.has_older, &*self.layout)
+        merge(target, (&runs, &self.omitted, &newer), self.has_older, &*self.layout)
     }
 
     fn replaces(&self) -> Vec<u64> {

@@ -82,7 +82,7 @@ impl<F: Fingerprint> Writer<F> {
         let options = self.options.clone();
         for (_, run) in runs {
             let Some(at) = self.manifest.runs.iter().position(|record| record.run == run) else { continue };
-            let merged = self.plan(at..at + 1)?.run(&options);
+            let merged = self.plan_to_compact(at..at + 1)?.run(&options);
             match merged.and_then(|merged| self.install_merge(merged)) {
                 Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
                 other => other?,
@@ -103,8 +103,10 @@ impl<F: Fingerprint> Writer<F> {
             let is_compact = match &self.manifest.runs[period.clone()] {
                 [only] => {
                     let layout = self.layout_of(only.entries, Some(only.run) == largest)?;
-                    // Newer periods delete rows of older ones.
-                    (only.tombstones == 0 || period.start > 0) && only.layout == layout
+                    // Older periods may have rows that this one deletes.
+                    (only.tombstones == 0 || period.start > 0)
+                        && only.layout == layout
+                        && !self.view.hides_rows_of(period.start)?
                 }
                 _ => false,
             };
@@ -143,6 +145,7 @@ impl<F: Fingerprint> Writer<F> {
             has_older: range.start > 0,
             inputs: self.view.searchables()[range].to_vec(),
             omitted: Omitted::default(),
+            newer: Vec::new(),
             storage: self.storage(),
             owner: self.manifest.new_owner(run, expires)?,
             layout: Box::new(move |entries| match &beside {
@@ -150,6 +153,12 @@ impl<F: Fingerprint> Writer<F> {
                 None => choice.of_run(F::BITS, k, entries),
             }),
         })
+    }
+
+    /// A merge whose result also lacks the rows that newer runs delete.
+    pub(super) fn plan_to_compact(&mut self, range: Range<usize>) -> Result<MergePlan<F>> {
+        let newer = self.view.searchables()[range.end..].to_vec();
+        Ok(MergePlan { newer, ..self.plan(range)? })
     }
 
     /// Installs the results of finished merges.

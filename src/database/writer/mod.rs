@@ -442,7 +442,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
-    /// the runs of each period into one. Blocks until it is done.
+    /// the runs of each period into one. Blocks until it is done. No file has a key of a deleted row then.
     ///
     /// Needs room for the runs of a period once more. Where the disk has less, first each run alone is written
     /// again without its deleted rows, the smallest first, which may make the room.
@@ -470,7 +470,7 @@ impl<F: Fingerprint> Writer<F> {
     fn compact_periods(&mut self) -> Result<()> {
         let options = self.options.clone();
         while let Some(range) = self.next_to_compact()? {
-            let merged = self.plan(range)?.run(&options)?;
+            let merged = self.plan_to_compact(range)?.run(&options)?;
             self.install_merge(merged)?;
             self.finish_removals();
         }
