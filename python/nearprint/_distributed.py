@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Optional, Protocol
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from . import _nearprint, partition
+from . import _edges, _nearprint, partition
 from ._arrays import Words, words_of
 from ._errors import InputError
 from ._kept import settings_of
@@ -16,7 +17,6 @@ from ._order import Keep, Order
 from ._result import Result
 from ._settings import Similarity, near_of
 from ._tables import check_new
-from ._texts import stored_fingerprints
 
 #: The columns of words of fingerprints, and the number of the task of a row.
 _WORDS, TASK = "nearprint_word", "nearprint_task"
@@ -32,6 +32,12 @@ class Engine(Protocol):
 
     def place(self, rows: Any, make: Make, tasks: int) -> Any:
         """Brings all rows of each of some tasks together, and makes another part of them."""
+
+    def union(self, rows: Any, others: Any) -> Any:
+        """The rows of both, which have the same columns."""
+
+    def stored(self, rows: Any) -> Any:
+        """The rows, computed now."""
 
     def collect(self, rows: Any) -> Any:
         """All rows in one frame."""
@@ -68,33 +74,34 @@ class Near(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A column of fingerprints, or of texts with a recipe."""
+    """A column of fingerprints."""
 
     near: Near
     column: str
-    recipe: Optional[str] = None
 
     def prints(self, rows: Any) -> tuple[Words, Any]:
-        """The fingerprints of rows that may be near others, and which rows have one."""
+        """The fingerprints of rows that have one, and which rows these are."""
         column = rows[self.column]
-        there = column.notna().to_numpy(bool, copy=True)
-        if self.recipe is None:
-            present = column[there]
-            words = words_of(present.astype(object).tolist() if len(present) else [], self.near.width)[0]
-            return words, there
-        made, near_nothing = stored_fingerprints(
-            [text if isinstance(text, str) else None for text in column], self.recipe, threads=1
-        )
-        there[near_nothing] = False
-        return np.ascontiguousarray(made[there]).reshape(-1), there
+        there = column.notna().to_numpy(bool)
+        present = column[there]
+        words = words_of(present.astype(object).tolist() if len(present) else [], self.near.width)[0]
+        return words, there
 
 
-def joined(engine: Engine, rows: Any, source: Source, tasks: int, forest: bool) -> Any:
-    """The pairs of the fingerprints, or the forests of all tasks: words of both ends, and distances."""
-    near = source.near
+#: The fingerprints of a part.
+Prints = Callable[[Any], Words]
+#: Which of some pairs of fingerprints, given as words, are wanted.
+Choose = Callable[[Words, Words], Any]
+
+
+def joined(
+    engine: Engine, rows: Any, of: tuple[Near, Prints], tasks: int, forest: bool, choose: Optional[Choose] = None
+) -> Any:
+    """The pairs of fingerprints, or the forests of all tasks: words of both ends, and distances."""
+    near, prints = of
 
     def keyed(part: Any) -> Any:
-        words, _ = source.prints(part)
+        words = prints(part)
         shaped = words if near.width == 64 else words.reshape(-1, near.width // 64)
         found = partition.block_keys(shaped, near.k, width=near.width, bands=near.bands)
         groups = found["group"].astype(np.int64)
@@ -106,7 +113,10 @@ def joined(engine: Engine, rows: Any, source: Source, tasks: int, forest: bool) 
         options: dict[str, Any] = {"width": near.width, "bands": near.bands}
         found = partition.join_blocks(groups, near.words(part), near.k, forest, **options)
         ends = [near.frame(found[end]).add_prefix(end) for end in ("a", "b")]
-        return pd.concat([*ends, pd.Series(found["distance"], name="distance")], axis=1)
+        made = pd.concat([*ends, pd.Series(found["distance"], name="distance")], axis=1)
+        if choose is not None:
+            made = made[choose(*(found[end].reshape(-1) for end in ("a", "b")))]
+        return made
 
     return engine.place(engine.map(rows, keyed), join, tasks)
 
@@ -122,13 +132,13 @@ def pairs(engine: Engine, rows: Any, source: Source, tasks: int) -> Any:
         }
         return Result({**ends, "distance": part["distance"].to_numpy(np.uint32)}).to_pandas()
 
-    return engine.map(joined(engine, rows, source, tasks, False), named)
+    return engine.map(joined(engine, rows, (near, lambda part: source.prints(part)[0]), tasks, False), named)
 
 
 def _labels(engine: Engine, rows: Any, source: Source, tasks: int) -> Any:
     """The fingerprints that pairs connect, with the smallest one of their component."""
     near = source.near
-    forests = engine.collect(joined(engine, rows, source, tasks, True))
+    forests = engine.collect(joined(engine, rows, (near, lambda part: source.prints(part)[0]), tasks, True))
     if not len(forests):
         forests = pd.DataFrame({end + name: [] for end in ("a", "b") for name in near.names})
     ends = [near.words(forests[[end + name for name in near.names]].set_axis(near.names, axis=1)) for end in ("a", "b")]
@@ -191,57 +201,163 @@ class Decisions(NamedTuple):
     """How texts are decided."""
 
     id: str
+    text: str
     order: Order
     settings: dict[str, Any]
     annotate: bool
 
+    @property
+    def near(self) -> Near:
+        line, k = self.judge().candidates()
+        _, width, bands = _nearprint.recipe_line(line)
+        return Near(k, bands, width)
 
-def dedup(engine: Engine, rows: Any, source: Source, how: Decisions, tasks: int) -> Any:
+    def judge(self) -> _nearprint.PairJudge:
+        return _nearprint.PairJudge(self.settings)
+
+
+def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     """The rows that are not near an earlier kept one, or all rows with what became of them."""
-    near, labels = source.near, _labels(engine, rows, source, tasks)
+    made = engine.stored(engine.map(rows, lambda part: _made(part, how, tasks)))
+    edges = engine.collect(_edges_of(engine, made, how, tasks))
+    if not len(edges):
+        edges = pd.DataFrame({name: [] for name in ("a", "b", "distance", "similarity", "reverse")})
+    near = set(edges["a"]) | set(edges["b"])
 
-    def label(part: Any) -> Any:
-        cluster, there = _labelled(part, source, labels)
-        task = np.arange(len(part)) % tasks
-        task[there] = _task_of(cluster, near, tasks)
-        return part.assign(**{TASK: task})
+    def in_groups(part: Any) -> Any:
+        part = part[["id", "value", "digest"]]
+        return part[part["digest"].isin(near) | part["digest"].duplicated(keep=False)]
 
-    def decide(part: Any) -> Any:
-        part = part.drop(columns=TASK).sort_values(how.id, kind="stable")
-        of, similarities = _decided(part, source, how)
+    groups = _decided(engine.collect(engine.place(made, in_groups, tasks)), edges, how)
+
+    def finished(part: Any) -> Any:
+        at = groups.ids.get_indexer(part[how.id])
+        of = np.where(at < 0, -1, groups.of[at]) if len(groups.of) else at
         if not how.annotate:
             return part[of < 0]
-        cluster = np.where(of < 0, np.arange(len(part)), of)
-        ids = part[how.id].reset_index(drop=True)
+        count = len(part)
+        # Of this part and of all groups.
+        ids = pd.concat([part[how.id], groups.ids.to_series()], ignore_index=True).astype(part[how.id].dtype)
+        of, own = np.where(of < 0, -1, of + count), np.where(at < 0, np.arange(count), at + count)
         originals = ids.astype("Int64") if ids.dtype.kind in "iu" else ids.astype(object)
         originals = originals.take(np.maximum(of, 0)).reset_index(drop=True).where(of >= 0, other=None)
-        sizes = np.bincount(cluster, minlength=len(part))[cluster].astype(np.int64)
-        added = {"duplicate_of": originals.array, "similarity": similarities}
-        return part.assign(**added, group=ids.take(cluster).to_numpy(), group_size=sizes)
+        similarity, size = np.append(groups.similarity, np.nan)[at], np.append(groups.size, 1)[at]
+        group = ids.take(np.where(of < 0, own, of)).to_numpy()
+        return part.assign(duplicate_of=originals.array, similarity=similarity, group=group, group_size=size)
 
-    return engine.place(engine.map(rows, label), decide, tasks)
-
-
-def _decided(part: Any, source: Source, how: Decisions) -> tuple[Any, Any]:
-    """The places of the rows that some rows duplicate, -1 for kept ones, and similarities."""
-    of, similarities = np.full(len(part), -1, np.int64), np.full(len(part), np.nan)
-    texts, order = part[source.column].tolist(), how.order
-    values = texts if order.column is None else part[order.column].tolist()
-    places = [place for place in order.places(values).tolist() if isinstance(texts[place], str)]
-    decider = _nearprint.Deduplicator.open(None, how.settings)
-    found, near = decider.decide_texts(np.array(places, np.int64), [texts[place] for place in places])
-    of[places], similarities[places] = found, near
-    return of, similarities
+    return engine.map(rows, finished)
 
 
-def source_of_texts(
-    text: str, recipe: str, k: Optional[int], similarity: Optional[Similarity]
-) -> tuple[Source, dict[str, Any]]:
-    """A column of texts, and the settings of those that decide about them."""
-    settings = settings_of(recipe=recipe, k=k, similarity=similarity, threads=1)
-    line, distance = _nearprint.Deduplicator.open(None, settings).candidates()
-    _, width, bands = _nearprint.recipe_line(line)
-    return Source(Near(distance, bands, width), text, line), settings
+#: Objects that are bytes are cut at their zeros by some conversions.
+_BYTES = pd.ArrowDtype(pa.large_binary())
+
+
+def _made(part: Any, how: Decisions, tasks: int) -> Any:
+    """What rows are compared by that others may be near: ``id``, ``value``, ``digest``, fingerprints, ``evidence``."""
+    texts = [text if isinstance(text, str) else None for text in part[how.text].tolist()]
+    places, words, evidence, digests = how.judge().documents(pa.array(texts, pa.large_string()))
+    part = part.iloc[places]
+    value: Any = np.zeros(len(part), np.int64)
+    if how.order.column is not None:
+        value = part[how.order.column].to_numpy()
+    elif how.order.kind in ("longest", "shortest"):
+        value = np.array([len(text) for text in part[how.text]], np.int64)
+    made = pd.DataFrame({"id": part[how.id].to_numpy(), "value": value})
+    own = digests.astype("<u8").tobytes()
+    made["digest"] = pd.Series([own[at : at + 16].hex() for at in range(0, len(own), 16)], dtype=str)
+    made["evidence"] = pd.Series(pa.array(evidence).to_pylist(), dtype=_BYTES)
+    made = pd.concat([made, how.near.frame(words.reshape(-1))], axis=1)
+    return made.assign(**{TASK: (digests[:, 0] >> np.uint64(1)).astype(np.int64) % tasks})
+
+
+def _edges_of(engine: Engine, made: Any, how: Decisions, tasks: int) -> Any:
+    """Pairs of digests that are near, from ``a`` as the kept row to ``b``, and in ``reverse``.
+
+    The pairs of fingerprints meet the vertices of the one, and then of the other.
+    """
+    near, settings = how.near, how.settings
+    others = [f"of_{name}" for name in near.names]
+
+    def vertex(part: Any) -> Any:
+        part = part.drop_duplicates("digest")[[*near.names, "digest", "evidence"]]
+        nothing = dict.fromkeys(others, np.uint64(0))
+        return placed(part.assign(**nothing, distance=np.int64(0), is_pair=False))
+
+    def pair(part: Any) -> Any:
+        ends = [part[[end + name for name in near.names]].to_numpy(np.uint64) for end in ("a", "b")]
+        rows = pd.DataFrame(np.hstack(ends), columns=[*near.names, *others])
+        rows["digest"] = pd.Series([""] * len(rows), dtype=str)
+        rows["evidence"] = pd.Series([b""] * len(rows), dtype=_BYTES)
+        return placed(rows.assign(distance=part["distance"].to_numpy(np.int64), is_pair=True))
+
+    def placed(part: Any) -> Any:
+        part = part[[*near.names, *others, "digest", "evidence", "distance", "is_pair"]]
+        return part.assign(**{TASK: _task_of(near.words(part), near, tasks)})
+
+    def with_first(part: Any) -> Any:
+        vertices = part[~part["is_pair"]]
+        of_pairs = part[part["is_pair"]][[*near.names, *others, "distance", "is_pair"]]
+        found = of_pairs.merge(vertices[[*near.names, "digest", "evidence"]], on=near.names)
+        # Those of one fingerprint are a pair, too.
+        equal = vertices[vertices.duplicated(near.names, keep=False)]
+        equal = equal.assign(**dict(zip(others, (equal[name] for name in near.names))), is_pair=True)
+        turned = dict(zip([*near.names, *others], [*others, *near.names]))
+        return placed(pd.concat([found, equal], ignore_index=True).rename(columns=turned))
+
+    def judged(part: Any) -> Any:
+        vertices = part[~part["is_pair"]][[*near.names, "digest", "evidence"]]
+        met = part[part["is_pair"]].merge(vertices, on=near.names, suffixes=("_a", "_b"))
+        is_equal = (met[near.names].to_numpy() == met[others].to_numpy()).all(axis=1)
+        met = met[~is_equal | (met["digest_a"] < met["digest_b"])]
+        judge = _nearprint.PairJudge(settings)
+        sets = [pa.array(met[f"evidence_{end}"].tolist(), pa.large_binary()) for end in ("a", "b")]
+        reverse, own = judge.similarities(sets[0], sets[1], met["distance"].to_numpy(np.uint32))
+        columns = {"a": met["digest_a"].to_numpy(), "b": met["digest_b"].to_numpy()}
+        found = pd.DataFrame({**columns, "distance": met["distance"].to_numpy(), "similarity": own, "reverse": reverse})
+        return found[found[["similarity", "reverse"]].notna().any(axis=1)]
+
+    def choose(a: Words, b: Words) -> Any:
+        return _nearprint.PairJudge(settings).are_candidates(a, b)
+
+    vertices = engine.stored(engine.place(made, vertex, tasks))
+    pairs = engine.map(joined(engine, vertices, (near, near.words), tasks, False, choose), pair)
+    first = engine.place(engine.union(vertices, pairs), with_first, tasks)
+    return engine.place(engine.union(vertices, first), judged, tasks)
+
+
+class _Groups(NamedTuple):
+    """The rows that are not alone."""
+
+    #: Ids, in the order in which rows are decided.
+    ids: Any
+    #: The places of the rows that these duplicate, -1 for kept ones, and how similar they are.
+    of: Any
+    similarity: Any
+    #: The numbers of rows that are near the same kept one.
+    size: Any
+
+
+def _decided(members: Any, edges: Any, how: Decisions) -> _Groups:
+    """What becomes of the rows of vertices with several rows, or with edges."""
+    if not len(members):
+        return _Groups(pd.Index([]), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+    members = members.sort_values("id", kind="stable")
+    members = members.iloc[how.order.places(members["value"].tolist())].reset_index(drop=True)
+    first = members.drop_duplicates("digest")["digest"]
+    vertices = dict(zip(first, first.index))
+    number = members.index.to_numpy(np.int64)
+    a, b = (np.array([vertices[digest] for digest in edges[end]], np.int64) for end in ("a", "b"))
+    similarity, reverse = (edges[name].to_numpy(float) for name in ("similarity", "reverse"))
+    turns = a > b
+    similarity, reverse = np.where(turns, reverse, similarity), np.where(turns, similarity, reverse)
+    columns = np.minimum(a, b), np.maximum(a, b), edges["distance"].to_numpy(np.int32), similarity, reverse
+    _, prefers_similar = how.judge().compares()
+    rows = number, members["digest"].map(vertices).to_numpy(np.int64)
+    found = _edges.decided(rows, _edges.Edges(*columns), prefers_similar)
+    of, near = np.full(len(members), -1, np.int64), np.full(len(members), np.nan)
+    of[found.number], near[found.number] = found.of, found.similarity
+    group = np.where(of < 0, number, of)
+    return _Groups(pd.Index(members["id"]), of, near, np.bincount(group, minlength=len(members))[group])
 
 
 def check_columns(names: list[str], there: list[str], new: tuple[str, ...] = ()) -> None:
@@ -252,8 +368,15 @@ def check_columns(names: list[str], there: list[str], new: tuple[str, ...] = ())
     check_new(new, there)
 
 
-def decisions_of(id: str, keep: Keep, settings: dict[str, Any], annotate: bool) -> Decisions:
-    """How texts are decided, with a ``keep`` that is a text."""
+def decisions_of(
+    columns: tuple[str, str],
+    keep: Keep,
+    settings: tuple[str, Optional[int], Optional[Similarity]],
+    annotate: bool,
+) -> Decisions:
+    """How the texts of rows are decided, which have ``columns`` of ids and texts, with a ``keep`` that is a text."""
+    recipe, k, similarity = settings
+    options = settings_of(recipe=recipe, k=k, similarity=similarity, threads=1)
     if keep is not None and not isinstance(keep, str):
         raise TypeError(f"keep: a text such as 'max:COLUMN' is wanted, not {type(keep).__name__}")
-    return Decisions(id, Order.of(keep), settings, annotate)
+    return Decisions(*columns, Order.of(keep), options, annotate)

@@ -2,14 +2,14 @@
 
 Fingerprints are integers of 64 bits, or bytes of 128 and 256 bits, the most significant one first. The number of
 partitions changes no result. The pairs that connect clusters are united on the driver: for a fingerprint that is
-near others, up to k + 1 pairs, or one for each band.
+near others, up to k + 1 pairs, or one for each band. So are those from which deduplication decides.
 """
 
 from __future__ import annotations
 
 from typing import Any, Optional
 
-from dask.dataframe import DataFrame
+from dask.dataframe import DataFrame, concat
 
 from . import _distributed
 from ._distributed import Make, Near, Source
@@ -26,6 +26,12 @@ class _Dask:
 
     def place(self, rows: Any, make: Make, tasks: int) -> Any:
         return rows.shuffle(_distributed.TASK, npartitions=tasks).map_partitions(make, meta=make(rows._meta))
+
+    def union(self, rows: Any, others: Any) -> Any:
+        return concat([rows, others])  # type: ignore[no-untyped-call]
+
+    def stored(self, rows: Any) -> Any:
+        return rows.persist()
 
     def collect(self, rows: Any) -> Any:
         return rows.compute()
@@ -103,13 +109,14 @@ def dedup(
     Rows are decided in the order of their ids, which are integers or texts, and unique; ``keep`` chooses others, as for
     :func:`nearprint.dedup`. Rows without a text are kept. With ``annotate`` all rows are returned, with columns
     ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``group``, the id of the kept
-    row; and ``group_size``. Texts are compared exactly: fingerprints only find what is connected, which goes to one
-    task. Other arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
+    row; and ``group_size``. Texts are compared exactly: pairs of fingerprints meet the sets of features of both rows.
+    The driver decides from the pairs that are near, and from the ids of rows that are not alone. Texts never leave
+    the task that reads them, unless ``similarity`` is of texts. This function runs the work up to the decisions. Other
+    arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
     columns, tasks = list(df.columns), _tasks(df, partitions)
-    source, settings = _distributed.source_of_texts(text, recipe, k, similarity)
-    how = _distributed.decisions_of(id, keep, settings, annotate)
+    how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
-    result: DataFrame = _distributed.dedup(_ENGINE, df, source, how, tasks)
+    result: DataFrame = _distributed.dedup(_ENGINE, df, how, tasks)
     return result

@@ -1,4 +1,4 @@
-//! The class behind `nearprint.mongodb` and `nearprint.spark.dedup`: decides documents in batches, and
+//! The class behind `nearprint.dedup`, `Kept` and `nearprint.mongodb`: decides documents in batches, and
 //! remembers what is kept.
 
 use std::path::PathBuf;
@@ -128,14 +128,6 @@ impl Deduplicator {
         };
         let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
-    }
-
-    /// The recipe, and the distance of fingerprints within which documents are compared.
-    fn candidates(&self, py: Python<'_>) -> PyResult<(String, u32)> {
-        self.call(py, |decider| {
-            let decider = decider.as_ref()?;
-            Some(Ok((decider.recipe().to_string(), decider.k())))
-        })
     }
 
     /// Decides texts in order, whose keys are their numbers. Returns the number of the text that each

@@ -57,7 +57,7 @@ impl Batches {
 
 /// A column of a batch, as Arrow data.
 #[pyclass(frozen, module = "nearprint._nearprint")]
-pub(crate) struct ArrowColumn(ArrayRef);
+pub(crate) struct ArrowColumn(pub(crate) ArrayRef);
 
 #[pymethods]
 impl ArrowColumn {

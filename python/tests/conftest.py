@@ -87,3 +87,50 @@ def filled(path: Path, width: int) -> Iterator[tuple[nearprint.Database, list[in
     numbers = near_duplicates(width, 300)
     with nearprint.build(path, numbers, ids=range(1000, 1300), width=width) as database:
         yield database, numbers
+
+
+def documents(count: int) -> list[str]:
+    """Texts: many copies with some other words, some with the same words, and some without any."""
+    source = random.Random(5)
+    words = [f"word{number}" for number in range(400)]
+    texts = ["", "two words"]
+    for index in range(count - len(texts)):
+        text = source.choice(texts).split() if index % 2 else source.choices(words, k=60)
+        for _ in range(source.randrange(6) if len(text) > 2 else 0):
+            text[source.randrange(len(text))] = source.choice(words)
+        texts.append(" ".join(text))
+    return texts
+
+
+def sliding(count: int) -> list[str]:
+    """Texts that are near the one before and the one after, and no others."""
+    return [" ".join(f"word{at + place}" for place in range(12)) for at in range(count)]
+
+
+def variants(count: int, changes: int) -> list[str]:
+    """A text, and others with some other words: with two, they are near the first and not each other."""
+    words = [f"word{place}" for place in range(40)]
+    texts = [" ".join(words)]
+    for number in range(count):
+        changed = list(words)
+        for change in range(changes):
+            changed[10 + 20 * change] = f"other{number}"
+        texts.append(" ".join(changed))
+    return texts
+
+
+def mixed(*lists: list[str]) -> list[Any]:
+    """Texts of several kinds in any order, one of them missing and one empty."""
+    texts: list[Any] = [*(text for texts in lists for text in texts), None, ""]
+    random.Random(8).shuffle(texts)
+    return texts
+
+
+#: Each with the rows that are left out, at least.
+GRAPHS: dict[str, tuple[list[Any], int]] = {
+    "chain": (sliding(1000), 500),
+    "chain in any order": (mixed(sliding(1000)), 450),
+    "stars": (mixed(variants(150, 2), documents(100)), 100),
+    "template": (mixed(variants(200, 1), documents(200)), 200),
+    "equal texts": (mixed(["one text that half of the rows have"] * 300, documents(300)), 300),
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +14,9 @@ import pyarrow
 import pytest
 
 import nearprint
+from nearprint import _distributed
 
-from .conftest import near_duplicates, numbers_of, rows_of
+from .conftest import GRAPHS, mixed, near_duplicates, numbers_of, rows_of, sliding, variants
 
 PARTS = (1, 4, 16)
 #: Makes rows of a frame in some parts, and the functions over them.
@@ -76,6 +78,66 @@ def test_texts_have_the_decisions_of_one_machine(engine: Any) -> None:
         kept = collected(functions.dedup(rows, keep=keep, similarity=0.6))
         assert sorted(kept["id"]) == np.flatnonzero(expected["kept"]).tolist()
         assert list(kept.columns) == list(frame.columns)
+
+
+class Frames:
+    """An engine in this process: rows are a list of frames, one for each task."""
+
+    def map(self, rows: list[Any], make: Any) -> list[Any]:
+        return [make(part) for part in rows]
+
+    def place(self, rows: list[Any], make: Any, tasks: int) -> list[Any]:
+        whole = self.collect(rows)
+        return [make(whole[whole[_distributed.TASK] == task]) for task in range(tasks)]
+
+    def union(self, rows: list[Any], others: list[Any]) -> list[Any]:
+        return [*rows, *others]
+
+    def stored(self, rows: list[Any]) -> list[Any]:
+        return rows
+
+    def collect(self, rows: list[Any]) -> Any:
+        return pd.concat(rows, ignore_index=True)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("tasks", PARTS)
+def test_edges_decide_as_one_machine(name: str, tasks: int) -> None:
+    texts, least = GRAPHS[name]
+    expected = nearprint.dedup(texts, missing="keep")["duplicate_of"]
+    assert (expected >= 0).sum() >= least
+    frame = pd.DataFrame({"id": np.arange(len(texts)), "text": texts})
+    how = _distributed.decisions_of(("id", "text"), None, ("minhash", None, None), True)
+    rows = [frame[at::tasks] for at in range(tasks)]
+    found = pd.concat(_distributed.dedup(Frames(), rows, how, tasks)).sort_values("id")
+    assert found["duplicate_of"].fillna(-1).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("keep", ["first", "last", "longest", "max:score"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("minhash", None, None),
+        ("minhash", None, "contained:0.9"),
+        ("minhash clean=html,lower", None, 1.0),
+        ("minhash", 20, None),
+        ("simhash", 6, None),
+        ("simhash", 12, "edit:0.8"),
+    ],
+    ids=str,
+)
+def test_all_measures_are_those_of_one_machine(settings: Any, keep: str) -> None:
+    pages = [f"<p>{text}</p><script>{at % 3}</script>" for at, text in enumerate(sliding(12) * 2)]
+    short = ["a b c d e f g h", "a b c d e f g h i j k l m n", "b c d e", "two words", "Two words"]
+    texts = mixed(sliding(40), variants(20, 2), pages, short, ["equal text of some words"] * 20)
+    scores = [math.nan if at % 9 == 4 else float(at * 7919 % 23) for at in range(len(texts))]
+    frame = pd.DataFrame({"id": [f"{at:04}" for at in range(len(texts))], "text": texts, "score": scores})
+    options: Any = dict(zip(("recipe", "k", "similarity"), settings))
+    expected = nearprint.dedup(frame, keep=keep, missing="keep", **options)["kept"]
+    assert 10 < expected.sum() < len(texts) - 20
+    how = _distributed.decisions_of(("id", "text"), keep, settings, False)
+    kept = pd.concat(_distributed.dedup(Frames(), [frame[at::3] for at in range(3)], how, 5))
+    assert frame["id"].isin(kept["id"]).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(("width", "k"), [(64, 3), (128, 3)])

@@ -20,7 +20,7 @@ import pytest
 
 import nearprint
 
-from .conftest import near_duplicates, numbers_of, rows_of
+from .conftest import GRAPHS, documents, mixed, near_duplicates, numbers_of, rows_of, sliding, variants
 
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     if os.environ.get("NEARPRINT_REQUIRE_ALL") and "java" not in os.environ.get("NEARPRINT_MAY_SKIP", "").split():
@@ -36,7 +36,7 @@ from pyspark.sql import DataFrame, SparkSession
 from nearprint import _nearprint, spark
 from nearprint._kept import settings_of as kept_settings
 from nearprint._settings import settings_of
-from nearprint.spark import _dedup, _runs
+from nearprint.spark import _candidates, _runs
 
 FULL = bool(os.environ.get("NEARPRINT_FULL"))
 
@@ -307,19 +307,6 @@ def test_regression_texts_without_features_are_near_only_copies(session: SparkSe
         assert sorted(row.id for row in spark.clusters(prints, **near).collect()) == [0, 4]
 
 
-def documents(count: int) -> list[str]:
-    """Texts: many copies with some other words, some with the same words, and some without any."""
-    source = random.Random(5)
-    words = [f"word{number}" for number in range(400)]
-    texts = ["", "two words"]
-    for index in range(count - len(texts)):
-        text = source.choice(texts).split() if index % 2 else source.choices(words, k=60)
-        for _ in range(source.randrange(6) if len(text) > 2 else 0):
-            text[source.randrange(len(text))] = source.choice(words)
-        texts.append(" ".join(text))
-    return texts
-
-
 def shingles(text: str) -> set[tuple[str, ...]]:
     words = text.split()
     return {tuple(words[at : at + 3]) for at in range(len(words) - 2)} or {(word,) for word in words}
@@ -327,7 +314,7 @@ def shingles(text: str) -> set[tuple[str, ...]]:
 
 def similar(texts: list[str], order: list[int], least: float) -> list[tuple[int, float]]:
     """What each text duplicates, and their similarity, by comparing candidates with all kept ones."""
-    line, k = _nearprint.Deduplicator.open(None, kept_settings(similarity=least)).candidates()
+    line, k = _nearprint.PairJudge(kept_settings(similarity=least)).candidates()
     prints = numbers_of(nearprint.fingerprint(texts, line))
     pairs = nearprint.find_all(prints, k, width=256, bands=_nearprint.recipe_line(line)[2])
     near_prints = set(zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]))) | {(one, one) for one in prints}
@@ -373,21 +360,88 @@ def test_documents_are_decided_exactly(session: SparkSession) -> None:
     assert sorted(row.id for row in kept.collect()) == [at for at, (other, _) in enumerate(expected) if other < 0]
 
 
-def test_decisions_do_not_depend_on_where_they_are_united(
-    session: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [*documents(120), *documents(120)[:7], None]
-    df = session.createDataFrame(pa.table({"id": list(range(128)), "text": texts})).repartition(5)
-    expected = nearprint.dedup(texts, missing="keep")["duplicate_of"].tolist()
-    # Copies that have nothing else near them are found too.
-    assert len({of for at, of in enumerate(expected) if at >= 120}) > 3
-    assert decided(df) == expected
-    # Through tables instead of the driver, and with fewer labels than there are sent to tasks.
-    monkeypatch.setattr(_dedup, "DRIVER_ROWS", 0)
-    assert decided(df) == expected
-    monkeypatch.setattr(_dedup, "TASK_LABELS", 0)
-    assert decided(df) == expected
-    assert decided(df, driver_pairs=0) == expected
+def with_ids(session: SparkSession, texts: list[Any]) -> DataFrame:
+    return session.createDataFrame(pa.table({"id": list(range(len(texts))), "text": texts}))
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_edges_decide_as_one_machine(name: str, session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, least = GRAPHS[name]
+    df = with_ids(session, texts)
+    expected = nearprint.dedup(texts, missing="keep")
+    assert sum(expected["duplicate_of"] >= 0) >= least
+    # In parts of few vertices, in rounds of few edges, and on the driver.
+    monkeypatch.setattr(_candidates, "PART_VERTICES", 5)
+    for options in ({"partitions": 3, "driver_pairs": 0, "split_above": 50}, {"partitions": 8, "split_above": None}):
+        rows = spark.dedup(df, text="text", annotate=True, **options).orderBy("id").collect()
+        check_clusters(rows)
+        of = [-1 if row.duplicate_of is None else row.duplicate_of for row in rows]
+        assert of == expected["duplicate_of"].tolist(), options
+        similarity = np.array([math.nan if row.similarity is None else row.similarity for row in rows])
+        assert np.allclose(similarity, expected["similarity"], atol=1e-9, equal_nan=True)
+
+
+def test_decisions_do_not_depend_on_the_number_of_partitions(session: SparkSession) -> None:
+    texts = mixed(sliding(40), variants(20, 2), documents(60), ["equal text of some words"] * 20)
+    columns = {"text": texts, "score": [None if at % 9 == 4 else at * 7919 % 23 for at in range(len(texts))]}
+    df = session.createDataFrame(pa.table({"id": [f"{at:04}" for at in range(len(texts))], **columns}))
+    for keep in ("first", "last", "max:score"):
+        expected = nearprint.dedup(columns, keep=keep, missing="keep")["kept"].tolist()
+        assert 10 < sum(expected) < len(texts) - 40
+        for options in ({"partitions": 1}, {"partitions": 6, "driver_pairs": 0}):
+            kept = spark.dedup(df.repartition(3), text="text", keep=keep, **options)
+            found = {row.id for row in kept.collect()}
+            assert [f"{at:04}" in found for at in range(len(texts))] == expected, (keep, options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"recipe": "simhash", "k": 6},
+        {"recipe": "simhash", "k": 12, "similarity": "edit:0.8"},
+        {"similarity": "contained:0.9"},
+        {"similarity": 1.0, "recipe": "minhash clean=html,lower"},
+        {"k": 20},
+    ],
+    ids=str,
+)
+def test_all_measures_are_those_of_one_machine(options: dict[str, Any], session: SparkSession) -> None:
+    pages = [f"<p>{text}</p><script>{at % 3}</script>" for at, text in enumerate(documents(20)[2:] * 2)]
+    texts = mixed(documents(60), pages, ["a b c d e f g h", "a b c d e f g h i j k l m n", "b c d e"])
+    expected = nearprint.dedup(texts, missing="keep", **options)
+    assert 5 < sum(expected["duplicate_of"] >= 0) < len(texts) - 20
+    for more in ({}, {"driver_pairs": 0, "partitions": 2}):
+        assert decided(with_ids(session, texts), **options, **more) == expected["duplicate_of"].tolist(), more
+
+
+def test_tasks_that_die_change_nothing(session: SparkSession, tmp_path: Path) -> None:
+    texts = documents(120)
+    marker = str(tmp_path / "died")
+
+    def die_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    df = with_ids(session, texts).repartition(3)
+    dying = df.mapInArrow(die_once, df.schema)
+    assert decided(dying, driver_pairs=0) == nearprint.dedup(texts)["duplicate_of"].tolist()
+    assert os.path.exists(marker)
+
+
+def test_a_report_counts_what_was_done(session: SparkSession) -> None:
+    texts = [*variants(30, 1), *["one text that half of the rows have"] * 31, None]
+    reports: list[spark.DedupReport] = []
+    for options in ({}, {"driver_pairs": 0}):
+        spark.dedup(with_ids(session, texts), text="text", report=reports.append, **options)
+    # The variants have the same words but one, and are candidates of each other.
+    pairs = 31 * 30 // 2
+    assert reports[0] == spark.DedupReport(63, 32, reports[0].largest_group, pairs, pairs, 0)
+    assert 20 < reports[0].largest_group <= 31
+    assert reports[1] == reports[0]._replace(rounds=1)
 
 
 @pytest.mark.parametrize("name", ["count", "cluster", "group", "doc.id", "ID", "a`b"])

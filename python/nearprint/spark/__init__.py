@@ -8,10 +8,10 @@ Needs pyspark 4, pyarrow and pandas, ``pip install "nearprint[spark]"``, and Jav
 """
 
 from ._components import clusters
-from ._dedup import dedup
+from ._dedup import DedupReport, dedup
 from ._join import pairs, pairs_between
 from ._look_up import query
 from ._runs import build_runs, ingest
 from ._texts import fingerprint
 
-__all__ = ["build_runs", "clusters", "dedup", "fingerprint", "ingest", "pairs", "pairs_between", "query"]
+__all__ = ["DedupReport", "build_runs", "clusters", "dedup", "fingerprint", "ingest", "pairs", "pairs_between", "query"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -17,14 +17,6 @@ from ._join import SPLIT_ABOVE, joined, present
 
 #: Up to this many pairs of local forests are united on the driver: 640 MB of fingerprints of 256 bits.
 DRIVER_PAIRS = 10_000_000
-
-
-class Labels(NamedTuple):
-    """The columns ``fingerprint`` and ``cluster``."""
-
-    rows: DataFrame
-    #: The same on the driver, if they were made there.
-    table: Optional[pa.Table]
 
 
 def clusters(
@@ -55,7 +47,7 @@ def clusters(
     if id.lower() in ("fingerprint", "cluster"):
         raise InputError(f"id = {id!r}: the result has another column of this name")
     forests = joined(present(df, fingerprint), near, (partitions, split_above), forest=True)
-    labels = labels_of(forests, near, driver_pairs).rows
+    labels = _labels_of(forests, near, driver_pairs)
     rows = df.select(named(id).alias("id"), named(fingerprint).alias("fingerprint"))
     rows = rows.where(sf.col("fingerprint").isNotNull())
     # The fingerprint 0 of a text without a token is not even near itself.
@@ -72,28 +64,24 @@ def clusters(
     return rows.join(clustered, "fingerprint").select(sf.col("id").alias(id), "fingerprint", "cluster")
 
 
-def labels_of(forests: DataFrame, near: Near, driver_pairs: int, at_most: Optional[int] = None) -> Labels:
-    """The ends of pairs, each with the smallest end of its connected component. There may be ``at_most`` pairs."""
+def _labels_of(forests: DataFrame, near: Near, driver_pairs: int) -> DataFrame:
+    """The ends of pairs, each with the smallest end of its connected component."""
     most = check_count(driver_pairs, "driver_pairs", 0)
-    forests = forests.select("a", "b")
-    if at_most is not None and at_most <= most:
+    forests = forests.select("a", "b").persist()
+    try:
+        if forests.count() > most:
+            return labels_by_stars(forests, near)
         ends = forests.toArrow()
-    else:
-        forests = forests.persist()
-        try:
-            if forests.count() > most:
-                return Labels(_labels_by_stars(forests, near), None)
-            ends = forests.toArrow()
-        finally:
-            forests.unpersist()
+    finally:
+        forests.unpersist()
     found = _nearprint.components(words_in(ends["a"], near.width), words_in(ends["b"], near.width), near.width)
     table = pa.table({name: column_of(found[name]) for name in ("fingerprint", "cluster")})
     schema = StructType([StructField(name, near.type) for name in table.column_names])
-    return Labels(forests.sparkSession.createDataFrame(table, schema), table)
+    return forests.sparkSession.createDataFrame(table, schema)
 
 
-def _labels_by_stars(pairs: DataFrame, near: Near) -> DataFrame:
-    """Components by alternating large-star and small-star, until nothing changes.
+def labels_by_stars(pairs: DataFrame, near: Near) -> DataFrame:
+    """The same by alternating large-star and small-star, until nothing changes.
 
     Edges are (u, v) with v below u. Both operations keep the components; in the end every member points to the
     smallest one.

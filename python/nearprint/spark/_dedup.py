@@ -1,12 +1,11 @@
-"""Deduplication: documents whose fingerprints are connected are decided in order by one task."""
+"""Deduplication: pairs are decided, and what is kept follows from them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -22,20 +21,17 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from .. import _nearprint, partition
-from .._arrays import Words
+from .._edges import Decided
 from .._errors import InputError
 from .._kept import settings_of
 from .._order import Order
+from .._settings import Similarity, check_count
 from .._sources import Missing
-from .._texts import stored_fingerprints
-from ._columns import DISTANCE, Batches, Near, check_new, column_of, named, near_of, shaped, type_of, words_in
-from ._components import DRIVER_PAIRS, Labels, labels_of
-from ._join import SPLIT_ABOVE, joined, placed_by, present
-from ._texts import fingerprint as with_fingerprints
-
-#: The numbers of the rows that some rows duplicate, -1 for kept ones, and how near they are.
-_Decided = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
+from ._candidates import Candidates, Compared, Fingerprints, Texts
+from ._columns import Batches, check_new, named, near_of, type_of
+from ._components import DRIVER_PAIRS
+from ._edges import DRIVER_ROWS, materialized
+from ._join import SPLIT_ABOVE, placed_by
 
 
 def dedup(
@@ -49,20 +45,20 @@ def dedup(
     missing: Missing = "keep",
     annotate: bool = False,
     recipe: str = "minhash",
-    similarity: Optional[float] = None,
-    confirm: Optional[str] = None,
+    similarity: Optional[Similarity] = None,
     bands: Optional[str] = None,
     width: Optional[int] = None,
     partitions: Optional[int] = None,
     split_above: Optional[int] = SPLIT_ABOVE,
     driver_pairs: int = DRIVER_PAIRS,
+    report: Optional[Callable[[DedupReport], Any]] = None,
 ) -> DataFrame:
     """The rows of ``df`` that are not near an earlier kept one, as :func:`nearprint.dedup` keeps them.
 
     ``text`` names a column of texts. Two texts are near if the Jaccard similarity of their sets of features is at least
     ``similarity``, by default 0.7; features are three-word shingles, unless ``recipe`` has others. Fingerprints only
     find candidates. So no text below the limit is left out, and few above it are kept: see :func:`nearprint.dedup`,
-    whose ``recipe``, ``k``, ``similarity`` and ``confirm`` these are.
+    whose ``recipe``, ``k`` and ``similarity`` these are.
 
     Without ``text``, a column of fingerprints is compared, and near means a distance of at most ``k`` bits. Where
     the fingerprints are made of texts, this estimates whether texts are similar.
@@ -79,53 +75,165 @@ def dedup(
     row; and ``group_size``, the number of rows of the group, the kept one included. For kept rows the first two are
     null.
 
-    The groups of each fingerprint are shuffled, and once each row whose fingerprint is near another one, to the task
-    that decides all rows that are connected. Other rows stay where they are. A task remembers kept texts on its disk.
-    As :func:`clusters`, this function runs a part of the work; of tables of up to 1,000,000 rows, all but the selection
-    of rows. ``df`` is computed four times, so persist it if it is expensive. Other arguments and exceptions as for
-    :func:`pairs`; ``InputError`` also for ids that are null or occur twice, which is looked at first.
+    Rows that nothing distinguishes are one vertex. Pairs of vertices that have groups in common, and that one machine
+    would compare, meet their evidence, such as sets of features, and become edges or nothing. What is kept follows
+    from edges alone: of up to ``driver_pairs`` of them on the driver, of more in rounds over those that are undecided,
+    and after 12 rounds one task for each connected component of these. Texts never leave the task that reads them,
+    unless ``similarity`` is of texts, such as ``"edit:0.8"``.
+
+    This function runs the work up to the decisions; of tables of up to 1,000,000 rows, all but the selection of rows.
+    What it needs later is stored by the executors (``DataFrame.localCheckpoint``), or in the folder for checkpoints if
+    Spark has one, which survives the loss of an executor. ``df`` is computed three times, so persist it if it is
+    expensive. ``report`` is called with a :class:`DedupReport` before this function returns; what it counts is
+    computed once more for it. Other arguments and exceptions as for :func:`pairs`; ``InputError`` also for ids that are
+    null or occur twice, which is looked at first.
     """
     id_type = type_of(df, id)
-    if not isinstance(id_type, StringType) and id_type.simpleString() not in ("bigint", "int", "smallint", "tinyint"):
+    if not isinstance(id_type, StringType) and id_type.simpleString() not in _INTEGERS:
         raise InputError(f"{id}: {id_type.simpleString()}, where integers or texts are wanted")
     if text is not None:
-        by: Union[_Fingerprints, _Texts] = _Texts.of(df, text, recipe, (k, similarity, confirm))
-    elif similarity is not None or confirm is not None:
-        raise InputError("similarity, confirm: are of texts, and text= names their column; fingerprints have k")
+        by: Compared = Texts.of(df, text, settings_of(recipe=recipe, k=k, similarity=similarity))
+    elif similarity is not None:
+        raise InputError("similarity: is of texts, and text= names their column; fingerprints have k")
     else:
-        by = _Fingerprints(near_of(df, fingerprint, k, None, bands, width), fingerprint)
+        by = Fingerprints(near_of(df, fingerprint, k, None, bands, width), fingerprint)
     if annotate:
         check_new(df, "duplicate_of", by.nearness.name, "group", "group_size")
+    most = check_count(driver_pairs, "driver_pairs", 0)
     df = _present(df, by.column, missing)
-    rank, first = _rank(df, keep, text)
+    rank = _rank(df, keep, text)
     count = _count(df, id, partitions)
-    # No group has more rows than the table, and no forest more pairs than groups.
-    parts_above = None if split_above is None or count <= split_above else split_above
-    forests = joined(
-        present(df, by.column), by.near, (partitions, parts_above), forest=True, words_of=by.words_of, repeated=True
-    )
-    labels = labels_of(forests, by.near, driver_pairs, count * by.near.groups)
-    rows = df.select(named(id).alias("id"), rank.alias("rank"), named(by.column).alias("value"))
-    placed = placed_by(by.labelled(rows, labels), partitions, "cluster").sortWithinPartitions(*first)
-    of_ids = [StructField(name, id_type) for name in (_ID, "duplicate_of")]
-    clusters = [StructField("group", id_type), StructField("group_size", LongType())]
-    schema = StructType([*of_ids, by.nearness, *clusters])
-    decided = placed.select("id", "value").mapInArrow(_deciding(by, schema, annotate), schema)
-    decided = decided if annotate else decided.select(_ID)
-    if count <= min(driver_pairs, DRIVER_ROWS):
-        decided = sf.broadcast(df.sparkSession.createDataFrame(decided.toArrow(), decided.schema))
+    numbers = _Numbers.of(df, id, *rank)
+    made = numbers.in_place_of_ids(by.made(df.select(named(id).alias("id"), named(by.column).alias("value"))))
+    candidates = Candidates.of(materialized(made), by, count, (partitions, split_above))
+    graph = candidates.graph()
+    if graph.num_edges <= most and count <= DRIVER_ROWS:
+        table, rounds = numbers.table_of(graph.decided_here(), by.nearness, annotate), 0
+        result = sf.broadcast(df.sparkSession.createDataFrame(table, numbers.schema(by.nearness, annotate)))
+    else:
+        decided, rounds = graph.decided((most, partitions), annotate)
+        result = numbers.replaced_by_ids(decided, by.nearness, annotate)
+    if report is not None:
+        report(DedupReport(count, *candidates.counts(), graph.num_edges, rounds))
     if not annotate:
-        return df.join(decided, named(id) == sf.col(_ID), "left_anti")
+        return df.join(result, named(id) == sf.col(_ID), "left_anti")
     alone = {"group": sf.coalesce("group", named(id)), "group_size": sf.coalesce("group_size", sf.lit(1))}
-    return df.join(decided, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
+    return df.join(result, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
 
 
-#: What is decided of a table of at most this many rows goes through the driver.
-DRIVER_ROWS = 1_000_000
-#: Up to this many fingerprints with clusters are sent to all tasks.
-TASK_LABELS = 1_000_000
+class DedupReport(NamedTuple):
+    """What a deduplication has counted."""
+
+    rows: int
+    #: Rows that differ in what is compared.
+    vertices: int
+    #: The most fingerprints that have a group in common, before it is split.
+    largest_group: int
+    #: Pairs of vertices that were compared.
+    candidates: int
+    #: Pairs that are near.
+    edges: int
+    #: Rounds over edges; none if the driver has decided.
+    rounds: int
+
+
 #: The ids of what is decided, beside the columns of the table.
 _ID = "nearprint_id"
+_INTEGERS = {"bigint": pa.int64(), "int": pa.int32(), "smallint": pa.int16(), "tinyint": pa.int8()}
+
+
+_NEARNESS = {"distance": pa.int32(), "similarity": pa.float64()}
+
+
+class _Numbers(NamedTuple):
+    """Numbers of rows, in the order in which they are decided: their ids, or of a table."""
+
+    id: StructField
+    #: ``id`` and ``number``.
+    table: Optional[DataFrame]
+    #: Whether the largest id is the first.
+    is_descending: bool
+
+    @classmethod
+    def of(cls, df: DataFrame, id: str, rank: Optional[Column], order: list[Column], is_descending: bool) -> _Numbers:
+        field = StructField(_ID, type_of(df, id))
+        if rank is None and field.dataType.simpleString() in _INTEGERS:
+            return cls(field, None, is_descending)
+        ranks = df.select(named(id).alias("id"), (sf.lit(0) if rank is None else rank).alias("rank")).orderBy(*order)
+        # A second time, the order of partitions would have other limits.
+        table = materialized(ranks.select("id", sf.monotonically_increasing_id().alias("number")))
+        return cls(field, table, is_descending)
+
+    def in_place_of_ids(self, df: DataFrame) -> DataFrame:
+        """Rows with ``number`` instead of ``id``."""
+        if self.table is not None:
+            return df.join(self.table, "id").drop("id")
+        number = sf.col("id").cast(LongType())
+        return df.withColumn("number", sf.bitwise_not(number) if self.is_descending else number).drop("id")
+
+    def schema(self, nearness: StructField, annotate: bool) -> StructType:
+        """The columns of what became of rows."""
+        if not annotate:
+            return StructType([self.id])
+        of_ids = [StructField(name, self.id.dataType) for name in ("duplicate_of", "group")]
+        return StructType([self.id, of_ids[0], nearness, of_ids[1], StructField("group_size", LongType())])
+
+    def table_of(self, decided: Decided, nearness: StructField, annotate: bool) -> pa.Table:
+        """As :meth:`replaced_by_ids`, on the driver."""
+        known = None if self.table is None else self.table.toArrow().sort_by("number").combine_chunks()
+
+        def ids(numbers: Any, mask: Any = None) -> pa.Array:
+            if known is None:
+                made = np.invert(numbers) if self.is_descending else numbers
+                return pa.array(made, mask=mask).cast(_INTEGERS[self.id.dataType.simpleString()])
+            return known["id"].take(pa.array(np.searchsorted(known["number"].to_numpy(), numbers), mask=mask))
+
+        if not annotate:
+            return pa.table({_ID: ids(decided.number)})
+        kept, sizes = np.unique(decided.of, return_counts=True)
+        group = np.concatenate([decided.of, kept])
+        near = np.concatenate([getattr(decided, nearness.name), np.zeros(len(kept))])
+        is_kept = np.arange(len(group)) >= len(decided.of)
+        return pa.table(
+            {
+                _ID: ids(np.concatenate([decided.number, kept])),
+                "duplicate_of": ids(group, is_kept),
+                nearness.name: pa.array(near, mask=is_kept).cast(_NEARNESS[nearness.name]),
+                "group": ids(group),
+                "group_size": pa.array(sizes[np.searchsorted(kept, group)] + 1),
+            }
+        )
+
+    def replaced_by_ids(self, decided: DataFrame, nearness: StructField, annotate: bool) -> DataFrame:
+        """The ids of rows that are left out; with ``annotate`` all rows of groups, with what becomes of them."""
+        if not annotate:
+            return self._with_ids(decided.select("number"), {"number": _ID})
+        sizes = decided.groupBy("of").agg((sf.count("*") + 1).alias("group_size"))
+        near = sf.col(nearness.name).cast(nearness.dataType)
+        others = decided.join(sizes, "of").select(
+            "number", sf.col("of").alias("duplicate_of"), near, sf.col("of").alias("group"), "group_size"
+        )
+        kept = sizes.select(
+            sf.col("of").alias("number"),
+            sf.lit(None).cast(LongType()).alias("duplicate_of"),
+            sf.lit(None).cast(nearness.dataType).alias(nearness.name),
+            sf.col("of").alias("group"),
+            "group_size",
+        )
+        roles = {"number": _ID, "duplicate_of": "duplicate_of", "group": "group"}
+        return self._with_ids(others.unionByName(kept), roles).select(*self.schema(nearness, annotate).names)
+
+    def _with_ids(self, df: DataFrame, roles: dict[str, str]) -> DataFrame:
+        """Replaces columns of numbers by ids, with names of their own."""
+        for column, name in roles.items():
+            if self.table is not None:
+                ids = self.table.select(sf.col("id").alias("nearprint_of"), sf.col("number").alias(column))
+                df = df.join(ids, column, "left").drop(column).withColumnRenamed("nearprint_of", name)
+                continue
+            number = sf.bitwise_not(column) if self.is_descending else sf.col(column)
+            df = df.withColumn("nearprint_of", number.cast(self.id.dataType)).drop(column)
+            df = df.withColumnRenamed("nearprint_of", name)
+        return df
 
 
 def _present(df: DataFrame, column: str, missing: Missing) -> DataFrame:
@@ -139,132 +247,13 @@ def _present(df: DataFrame, column: str, missing: Missing) -> DataFrame:
     return df
 
 
-class _Fingerprints(NamedTuple):
-    """A column of fingerprints, which are near within a distance."""
-
-    near: Near
-    column: str
-
-    @property
-    def nearness(self) -> StructField:
-        return DISTANCE
-
-    def words_of(self, column: Any) -> Words:
-        return words_in(column, self.near.width)
-
-    def labelled(self, df: DataFrame, labels: Labels) -> DataFrame:
-        """The rows with a ``value`` that is near another one, with its ``cluster``."""
-        return df.join(labels.rows.withColumnRenamed("fingerprint", "value"), "value")
-
-    def decider(self) -> Callable[[int, Any], _Decided]:
-        """Decides the values of rows in order; the number of the first one comes with them."""
-        kept = partition.Kept(self.near.k, width=self.near.width, bands=self.near.bands)
-
-        def decide(_: int, column: Any) -> _Decided:
-            found = kept.decide(shaped(self.words_of(column), self.near))
-            return found["duplicate_of"], found["distance"].astype(np.int32)
-
-        return decide
-
-
-class _Texts(NamedTuple):
-    """A column of texts, which are compared as documents."""
-
-    near: Near
-    column: str
-    recipe: str
-    options: tuple[Optional[int], Optional[float], Optional[str]]
-
-    @classmethod
-    def of(
-        cls,
-        df: DataFrame,
-        column: str,
-        recipe: str,
-        options: tuple[Optional[int], Optional[float], Optional[str]],
-    ) -> _Texts:
-        if not isinstance(type_of(df, column), StringType):
-            raise InputError(f"{column}: {type_of(df, column).simpleString()}, where texts are wanted")
-        line, k = _decider(recipe, options).candidates()
-        _, width, bands = _nearprint.recipe_line(line)
-        return cls(Near(k, bands, width), column, line, options)
-
-    @property
-    def nearness(self) -> StructField:
-        return StructField("similarity", DoubleType())
-
-    def words_of(self, column: Any) -> Words:
-        made, near_nothing = stored_fingerprints(column, self.recipe, threads=1)
-        words: Words = np.delete(made, near_nothing, axis=0).reshape(-1)
-        return words
-
-    def labelled(self, df: DataFrame, labels: Labels) -> DataFrame:
-        """The rows with a ``value`` whose fingerprint is near another one, with its ``cluster``."""
-        table, recipe = labels.table, self.recipe
-        if table is None or len(table) > TASK_LABELS:
-            return with_fingerprints(df, "value", recipe=recipe).join(labels.rows, "fingerprint")
-        members, clusters = table["fingerprint"], table["cluster"]
-
-        def label(batches: Batches) -> Iterator[pa.RecordBatch]:
-            places = dict(zip(members.to_pylist(), range(len(members))))
-            for batch in batches:
-                made, near_nothing = stored_fingerprints(batch.column("value"), recipe, threads=1)
-                found = [places.get(one, -1) for one in column_of(made).to_pylist()]
-                chosen = np.array(found, np.int64)
-                chosen[near_nothing] = -1
-                rows = np.flatnonzero(chosen >= 0)
-                columns = batch.take(pa.array(rows)).columns
-                of = clusters.take(pa.array(chosen[rows])).combine_chunks()
-                yield pa.RecordBatch.from_arrays([*columns, of], names)
-
-        schema = StructType([*df.schema.fields, StructField("cluster", self.near.type)])
-        names = schema.names
-        return df.mapInArrow(label, schema)
-
-    def decider(self) -> Callable[[int, Any], _Decided]:
-        decider = _decider(self.recipe, self.options)
-        return lambda first, texts: decider.decide_texts(np.arange(first, first + len(texts)), texts)
-
-
-def _decider(recipe: str, options: tuple[Optional[int], Optional[float], Optional[str]]) -> _nearprint.Deduplicator:
-    k, similarity, confirm = options
-    settings = settings_of(recipe=recipe, k=k, similarity=similarity, confirm=confirm, threads=1)
-    return _nearprint.Deduplicator.open(None, settings)
-
-
-def _deciding(
-    by: Union[_Fingerprints, _Texts], schema: StructType, annotate: bool
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What a task does with ids and values in order: decides them, and returns duplicates, or all rows."""
-
-    def decide(batches: Batches) -> Iterator[pa.RecordBatch]:
-        decider, count = by.decider(), 0
-        ids: list[Any] = []
-        decided: list[_Decided] = []
-        for batch in batches:
-            ids.append(batch.column(0))
-            decided.append(decider(count, batch.column(1)))
-            count += batch.num_rows
-        if not ids:
-            return
-        keys, of = pa.chunked_array(ids), np.concatenate([numbers for numbers, _ in decided])
-        nearness, is_kept = np.concatenate([near for _, near in decided]), of < 0
-        cluster = np.where(is_kept, np.arange(count), of)
-        size = np.bincount(cluster, minlength=count)[cluster]
-        rows = np.arange(count) if annotate else np.flatnonzero(~is_kept)
-        columns = [keys, keys.take(pa.array(of, mask=is_kept)), pa.array(nearness, mask=is_kept)]
-        columns += [keys.take(pa.array(cluster)), pa.array(size.astype(np.int64))]
-        yield from pa.table(dict(zip(schema.names, columns))).take(pa.array(rows)).to_batches()
-
-    return decide
-
-
-def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Column, list[Column]]:
-    """A column by which rows are ordered, and the order of rows with their ``rank`` and ``id``."""
+def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Optional[Column], list[Column], bool]:
+    """A column by which rows are ordered, the order of rows with their ``rank`` and ``id``, and whether ids descend."""
     order = Order.of(keep)
     rank, id = sf.col("rank"), sf.col("id")
     if order.kind in ("first", "last"):
-        return sf.lit(0), [id if order.kind == "first" else id.desc()]
+        is_last = order.kind == "last"
+        return None, [id.desc() if is_last else id], is_last
     column = order.column or text
     if column is None:
         raise InputError(f"keep = {keep!r}: text= names the column of texts")
@@ -278,7 +267,7 @@ def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Colu
         value = sf.when(~sf.isnan(value), value + sf.lit(0.0))
     elif isinstance(kind, StringType) and order.kind in ("newest", "oldest"):
         value = value.cast(TimestampType())
-    return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_first(), id]
+    return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_first(), id], False
 
 
 def _count(df: DataFrame, id: str, partitions: Optional[int]) -> int:

@@ -25,13 +25,12 @@ from ._columns import (
     groups_of,
     named,
     near_of,
-    shaped,
     type_of,
     words_in,
 )
 
-#: The words of the fingerprints of a column, without nulls.
-WordsOf = Callable[[Any], Words]
+#: Which of some pairs of fingerprints, given as words, are wanted.
+Choose = Callable[[Words, Words], Any]
 
 #: Groups of more fingerprints are split.
 SPLIT_ABOVE = 1 << 20
@@ -85,9 +84,7 @@ def pairs_between(
     near = near_of(a, fingerprint, k, similarity, bands, width)
     if type_of(a, fingerprint) != type_of(b, fingerprint):
         raise InputError(f"{fingerprint}: the two tables have fingerprints of different widths")
-    sides = [
-        _keyed(present(df, fingerprint), near, None).withColumn("side", sf.lit(side)) for side, df in enumerate((a, b))
-    ]
+    sides = [_keyed(present(df, fingerprint), near).withColumn("side", sf.lit(side)) for side, df in enumerate((a, b))]
     keyed = _split(sides[0].unionByName(sides[1]), near, split_above, ["side"])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -109,26 +106,16 @@ def present(df: DataFrame, column: str) -> DataFrame:
     return df.select(named(column).alias("fingerprint")).where(sf.col("fingerprint").isNotNull())
 
 
-def _keyed(df: DataFrame, near: Near, words_of: Optional[WordsOf]) -> DataFrame:
-    """The fingerprints of a column with their groups. ``words_of`` makes them of its values.
-
-    Each is there once a batch, or twice if the batch has it several times.
-    """
+def _keyed(df: DataFrame, near: Near) -> DataFrame:
+    """The fingerprints of a column with their groups, those of a batch once."""
 
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            column = batch.column(0)
-            words = words_in(column, near.width) if words_of is None else words_of(column)
-            distinct, counts = np.unique(_as_bytes(words, near), return_counts=True)
-            rows = np.concatenate([distinct, distinct[counts > 1]]).view(np.uint64)
+            words = words_in(batch.column(0), near.width).view(np.dtype((np.void, near.width // 8)))
+            rows = np.unique(words).view(np.uint64)
             yield _keyed_batch(_nearprint.block_keys(rows, near.width, (near.k, near.bands), {}))
 
     return df.mapInArrow(add, _keyed_schema(near))
-
-
-def _as_bytes(words: Words, near: Near) -> Any:
-    """One value for each fingerprint."""
-    return words.view(np.dtype((np.void, near.width // 8)))
 
 
 def _keyed_schema(near: Near) -> StructType:
@@ -180,43 +167,37 @@ def joined(
     near: Near,
     settings: tuple[Optional[int], Optional[int]],
     forest: bool,
-    words_of: Optional[WordsOf] = None,
-    repeated: bool = False,
+    choose: Optional[Choose] = None,
 ) -> DataFrame:
-    """The pairs of the fingerprints of a column, or a spanning forest of the pairs of each task.
-
-    With ``repeated``, a fingerprint that rows have in common is a pair with itself, too.
-    """
+    """The pairs of the fingerprints of a column that ``choose`` chooses, or a spanning forest of those of each task."""
     partitions, split_above = settings
-    keyed = _split(_keyed(df, near, words_of), near, split_above, [])
+    keyed = _split(_keyed(df, near), near, split_above, [])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:
         rows = [(groups_of(batch.column(0)), words_in(batch.column(1), near.width)) for batch in batches]
         if rows:
             whole = np.concatenate([groups for groups, _ in rows]), np.concatenate([words for _, words in rows])
-            if repeated:
-                yield _pairs_with_themselves(*whole, near)
-            yield from _pair_batches(
-                _nearprint.join_blocks(whole, near.width, (near.k, near.bands), forest, 1, None), near
-            )
+            stream = _nearprint.join_blocks(whole, near.width, (near.k, near.bands), forest, 1, None)
+            yield from _pair_batches(stream, near, choose)
 
     return placed_by(keyed, partitions).mapInArrow(join, _pair_schema(near))
 
 
-def _pairs_with_themselves(groups: Words, words: Words, near: Near) -> pa.RecordBatch:
-    """The fingerprints that a group has several times."""
-    rows = np.column_stack([groups, words.reshape(len(groups), -1)])
-    rows = rows[np.lexsort(rows.T)]
-    found = np.ascontiguousarray(rows[1:][(rows[1:] == rows[:-1]).all(axis=1), 1:])
-    ends = column_of(shaped(np.unique(_as_bytes(found.reshape(-1), near)).view(np.uint64), near))
-    return pa.RecordBatch.from_arrays([ends, ends, pa.array(np.zeros(len(ends), np.int32))], _pair_schema(near).names)
+def largest_group(df: DataFrame, near: Near) -> int:
+    """The number of fingerprints of a column in the group that has the most."""
+    keyed = _keyed(df.select("fingerprint").distinct(), near)
+    found = keyed.groupBy("group").count().agg(sf.max("count").alias("largest")).first()
+    return (found and found.largest) or 0
 
 
 def _pair_schema(near: Near) -> StructType:
     return StructType([StructField("a", near.type), StructField("b", near.type), DISTANCE])
 
 
-def _pair_batches(stream: _nearprint.Stream, near: Near) -> Iterator[pa.RecordBatch]:
+def _pair_batches(stream: _nearprint.Stream, near: Near, choose: Optional[Choose] = None) -> Iterator[pa.RecordBatch]:
     for block in Blocks(stream):
         columns = [column_of(block["a"]), column_of(block["b"]), distances_of(block)]
-        yield pa.RecordBatch.from_arrays(columns, _pair_schema(near).names)
+        made = pa.RecordBatch.from_arrays(columns, _pair_schema(near).names)
+        if choose is not None:
+            made = made.filter(pa.array(choose(*(block[end].reshape(-1) for end in ("a", "b")))))
+        yield made

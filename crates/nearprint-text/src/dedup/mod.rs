@@ -22,8 +22,8 @@ mod values;
 
 pub use crate::time::UtcTime;
 pub use decide::{
-    Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, KeptFingerprints,
-    ParseSimilarityError, Similarity, recipe_in, recipe_of, stored_text, with_texts_to_store,
+    Decided, Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, KeptFingerprints, PairDocument,
+    PairJudge, ParseSimilarityError, Similarity, recipe_in, recipe_of, stored_text, with_texts_to_store,
 };
 pub(crate) use decide::{Origin, Stored, check_bands, damaged, stored_recipe};
 pub use job::{

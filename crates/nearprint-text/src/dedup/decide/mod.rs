@@ -12,6 +12,7 @@ mod kept_fingerprints;
 mod kept_keys;
 mod measure;
 mod options;
+mod pair_judge;
 mod similarity;
 mod stored;
 
@@ -26,6 +27,7 @@ pub use measure::DocumentsNear;
 pub(crate) use measure::{Judge, Measure};
 pub(crate) use options::stored_recipe;
 pub use options::{DedupOptions, Evidence, recipe_in, recipe_of};
+pub use pair_judge::{PairDocument, PairJudge};
 pub use similarity::{ParseSimilarityError, Similarity};
 pub(crate) use stored::{Origin, Stored, damaged};
 pub use stored::{stored_text, with_texts_to_store};
