@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from nearprint import _making
+from nearprint.compat._lsh import _best_params
 from nearprint.compat.datasketch import MinHash, MinHashLSH
-from nearprint.compat.datasketch.lsh import _best_params
 
 #: Its own tests that cannot pass, and why.
 UNFIT = {
@@ -152,6 +152,27 @@ def test_regression_an_index_is_made_at_once(tmp_path: Path, monkeypatch: pytest
     assert order == (["fsync", "replace", "fsync"] if os.name == "posix" else ["fsync", "replace"])
 
 
+def test_regression_submodules_are_there_under_the_alias() -> None:
+    program = """
+import pickle, sys
+import nearprint.compat.datasketch
+sys.modules["datasketch"] = nearprint.compat.datasketch
+from datasketch.hashfunc import sha1_hash32
+from datasketch.lsh import MinHashLSH
+from datasketch.minhash import MinHash
+import datasketch, datasketch.lsh, datasketch.minhash
+assert MinHashLSH is datasketch.MinHashLSH and MinHash is datasketch.MinHash is nearprint.compat.datasketch.MinHash
+made = MinHash(hashfunc=sha1_hash32)
+made.update(b"one")
+assert made == MinHash.bulk([[b"one"]])[0] and isinstance(pickle.loads(pickle.dumps(made)), datasketch.MinHash)
+lsh = MinHashLSH()
+lsh.insert("a", made)
+print(lsh.query(made))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "['a']\n"), done.stderr
+
+
 def test_its_own_tests_pass_but_for_what_is_named(tmp_path: Path) -> None:
     clone = os.environ.get("DATASKETCH")
     if clone is None:
@@ -160,8 +181,7 @@ def test_its_own_tests_pass_but_for_what_is_named(tmp_path: Path) -> None:
         pytest.skip("DATASKETCH is the folder of a clone of datasketch")
     program = f"""
 import sys, types
-import nearprint.compat.datasketch as datasketch
-from nearprint.compat.datasketch import lsh, minhash
+import nearprint.compat.datasketch
 # What their files import for tests that are left out.
 others = {{"mockredis": [], "datasketch.weighted_minhash": ["WeightedMinHashGenerator"]}}
 others["datasketch.b_bit_minhash"] = ["bBitMinHash"]
@@ -169,7 +189,7 @@ for name, members in others.items():
     sys.modules[name] = types.ModuleType(name)
     for member in members:
         setattr(sys.modules[name], member, None)
-sys.modules |= {{"datasketch": datasketch, "datasketch.lsh": lsh, "datasketch.minhash": minhash}}
+sys.modules["datasketch"] = nearprint.compat.datasketch
 sys.path.insert(0, {clone!r})
 import pytest
 unfit = " and ".join(f"not {{name}}" for name in {list(UNFIT)!r})

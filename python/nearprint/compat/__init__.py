@@ -1,1 +1,1 @@
-"""Replacements for other packages: ``simhash`` for simhash-py, ``simhash_db`` for simhash-db."""
+"""Replacements for other packages: ``simhash``, ``simhash_db`` and ``datasketch``."""

@@ -1,13 +1,16 @@
-"""The functions of simhash-py, with its results and exceptions.
+"""What is imported as ``simhash``: the functions of simhash-py, and the classes of the package simhash 2.
 
-Programs for simhash-py run unchanged after::
+Programs for either of them run unchanged after::
 
     import sys
     import nearprint.compat.simhash
     sys.modules["simhash"] = nearprint.compat.simhash
 
-One difference: floats and bools are no hashes. simhash-py takes them as whole numbers, so that 1.5 is 1. Here they
-raise ``TypeError``.
+An index is durable with ``SimhashIndex(..., path="index.np")``. Its ``bucket_size`` counts no empty buckets, which a
+query leaves in the original.
+
+One difference of functions: floats and bools are no hashes. simhash-py takes them as whole numbers, so that 1.5 is 1.
+Here they raise ``TypeError``.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from .. import _nearprint
 from .._arrays import check_threads
 from .._nearprint import num_differing_bits
 from .._texts import shingle
+from ._simhash_index import Simhash, SimhashIndex
 
-__all__ = ["compute", "find_all", "num_differing_bits", "shingle", "unsigned_hash"]
+__all__ = ["Simhash", "SimhashIndex", "compute", "find_all", "num_differing_bits", "shingle", "unsigned_hash"]
 
 #: The number of bits of a hash, and the largest number of blocks.
 _BITS = 64

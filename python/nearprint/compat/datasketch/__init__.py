@@ -6,10 +6,11 @@ Programs for datasketch run unchanged after::
     import nearprint.compat.datasketch
     sys.modules["datasketch"] = nearprint.compat.datasketch
 
-An index is durable with ``MinHashLSH(..., path="index")``.
+``datasketch.lsh``, ``datasketch.minhash`` and ``datasketch.hashfunc`` can be imported then, too. An index is durable
+with ``MinHashLSH(..., path="index")``.
 """
 
-from .lsh import MinHashLSH
-from .minhash import MinHash
+from .._lsh import MinHashLSH
+from .._minhash import MinHash
 
 __all__ = ["MinHash", "MinHashLSH"]
