@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,14 @@ import pytest
 import nearprint
 
 WIDTHS = (64, 128, 256)
+
+
+def needs(library: str, name: str) -> None:
+    """Skips a test without a library, unless no test may be skipped."""
+    if find_spec(library) is None:
+        may_skip = name in os.environ.get("NEARPRINT_MAY_SKIP", "").split()
+        assert may_skip or not os.environ.get("NEARPRINT_REQUIRE_ALL"), "no test may be skipped here"
+        pytest.skip(f"{name} is not installed")
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import needs
+
 PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "FRAMES.md")]
 PROGRAMS = [
     program for page in PAGES for program in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
@@ -22,6 +24,9 @@ def test_programs_print_what_they_say(
 ) -> None:
     if "import datasets" in program:
         pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
+    for library, name in (("sklearn", "scikit-learn"), ("datatrove", "datatrove")):
+        if f"nearprint.{library} " in program:
+            needs(library, name)
     monkeypatch.chdir(tmp_path)
     for name in ("simhash", "datasketch"):
         monkeypatch.setitem(sys.modules, name, None)

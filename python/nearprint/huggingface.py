@@ -1,0 +1,53 @@
+"""Rows of a ``Dataset`` of Hugging Face that are near an earlier one, with results in its cache.
+
+The fingerprint of a result is made of that of the rows, the arguments and the version of nearprint. So the second run
+of a program reads its result, where :class:`nearprint.Kept` would decide again. ``nearprint.dedup`` takes all kinds of
+data sets, and has more arguments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from datasets import Dataset
+
+from . import _nearprint
+from ._kept import Kept, settings_of
+from ._tables import check_new
+
+__all__ = ["annotate", "unique"]
+
+
+def unique(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
+    """The rows that are not near an earlier one, by ``filter``. Settings are those of :class:`nearprint.Kept`."""
+    with Kept(**settings) as kept:
+        made = _fingerprint(rows, "unique", text, settings)
+        return rows.filter(kept, input_columns=text, batched=True, new_fingerprint=made)
+
+
+def annotate(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
+    """All rows, with the columns ``kept``, ``duplicate_of`` and ``similarity``, by ``map``.
+
+    ``duplicate_of`` is the number of the row that is kept, or -1.
+    """
+    check_new(("kept", "duplicate_of", "similarity"), rows.column_names)
+    with Kept(**settings) as kept:
+        made = _fingerprint(rows, "annotate", text, settings)
+        return rows.map(_Decided(kept), input_columns=text, batched=True, new_fingerprint=made)
+
+
+class _Decided:
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def __call__(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
+        found = self._kept.decide(texts, missing="keep")
+        of = [-1 if key is None else int(key) for key in found["duplicate_of"]]
+        return {"kept": found["kept"].tolist(), "duplicate_of": of, "similarity": found["similarity"].tolist()}
+
+
+def _fingerprint(rows: Dataset, what: str, text: str, settings: dict[str, Any]) -> str:
+    given = (rows._fingerprint, what, text, sorted(settings_of(**settings).items()), _nearprint.__version__)
+    return hashlib.sha256(repr(given).encode()).hexdigest()[:16]
