@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar, overload
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ._database import Database, Path
 from ._progress import Progress
 from ._result import Result
 from ._sources import Missing, Returned, Texts
+
+#: A table of any library.
+Frame = TypeVar("Frame")
 
 
 @contextmanager
@@ -82,6 +85,30 @@ def clusters(
     return Result({"cluster": rows[0], "index": rows[1]})
 
 
+@overload
+def against(
+    texts: Any,
+    database: Path,
+    similarity: Optional[float] = None,
+    *,
+    k: Optional[int] = None,
+    text: str = "text",
+    table: None = None,
+    missing: Missing = "error",
+    threads: Optional[int] = None,
+) -> Result: ...
+@overload
+def against(
+    texts: Frame,
+    database: Path,
+    similarity: Optional[float] = None,
+    *,
+    k: Optional[int] = None,
+    text: str = "text",
+    table: Returned,
+    missing: Missing = "error",
+    threads: Optional[int] = None,
+) -> Frame: ...
 def against(
     texts: Any,
     database: Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,55 @@ from ._settings import Similarity
 from ._sources import Batch, Missing, Returned, Texts
 from ._text_rows import key_of_text
 
+#: A table of any library.
+Frame = TypeVar("Frame")
+
 #: The columns of decisions.
 _COLUMNS = ("kept", "duplicate_of", "similarity", "group", "group_size")
 
 
+@overload
+def dedup(
+    texts: Any,
+    *,
+    text: str = "text",
+    key: Optional[str] = None,
+    keys: Any = None,
+    keep: Keep = None,
+    database: Optional[Path] = None,
+    table: None = None,
+    missing: Missing = "error",
+    recipe: Optional[str] = None,
+    k: Optional[int] = None,
+    similarity: Optional[Similarity] = None,
+    store: Optional[Evidence] = None,
+    min_words: int = 0,
+    min_features: int = 0,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Result: ...
+@overload
+def dedup(
+    texts: Frame,
+    *,
+    text: str = "text",
+    key: Optional[str] = None,
+    keys: Any = None,
+    keep: Keep = None,
+    database: Optional[Path] = None,
+    table: Returned,
+    missing: Missing = "error",
+    recipe: Optional[str] = None,
+    k: Optional[int] = None,
+    similarity: Optional[Similarity] = None,
+    store: Optional[Evidence] = None,
+    min_words: int = 0,
+    min_features: int = 0,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Frame: ...
 def dedup(
     texts: Any,
     *,

@@ -30,9 +30,9 @@ def dedup_files(
     ext: Iterable[str] = (),
     no_ignore: bool = False,
     null: bool = False,
-    text_field: str = "text",
+    text: str = "text",
     missing: Missing = "error",
-    key_field: Optional[str] = None,
+    key: Optional[str] = None,
     input_format: Optional[str] = None,
     encoding: Optional[str] = None,
     delimiter: Optional[str] = None,
@@ -61,7 +61,8 @@ def dedup_files(
 ) -> Deduplication:
     """Writes the documents of files that are not near an earlier kept one, as ``nearprint dedup`` does.
 
-    Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
+    Every argument is the option of the command with the same name; ``text`` and ``key`` are ``--text-field`` and
+    ``--key-field``, the fields with the text and with the key. ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order, or as rows of another format, if its name ends so: ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``. Arrays and
     objects in columns are errors, or with ``nested="json"`` their JSON. Of folders, the same files are read as by the
@@ -127,9 +128,9 @@ def trim_files(
     exclude: Iterable[str] = (),
     ext: Iterable[str] = (),
     no_ignore: bool = False,
-    text_field: str = "text",
+    text: str = "text",
     missing: Missing = "error",
-    key_field: Optional[str] = None,
+    key: Optional[str] = None,
     input_format: Optional[str] = None,
     encoding: Optional[str] = None,
     delimiter: Optional[str] = None,
@@ -188,6 +189,7 @@ def _run(trims: bool, given: dict[str, Any]) -> dict[str, Any]:
     for name in ("exclude", "ext", "pre_glob", "add"):
         given[name] = _patterns(name, given[name])
     given["fields"] = _names(given["fields"])
+    given["text_field"], given["key_field"] = given.pop("text"), given.pop("key")
     check_missing(given["missing"])
     if given["threads"] is not None:
         check_threads(given["threads"])

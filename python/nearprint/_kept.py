@@ -84,9 +84,30 @@ class Kept:
     A context manager; :meth:`close` commits and closes the database.
     """
 
-    def __init__(self, database: Optional[Path] = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        database: Optional[Path] = None,
+        *,
+        recipe: Optional[str] = None,
+        k: Optional[int] = None,
+        similarity: Optional[Similarity] = None,
+        store: Optional[Evidence] = None,
+        min_words: int = 0,
+        min_features: int = 0,
+        threads: Optional[int] = None,
+        memory: Optional[int] = None,
+    ) -> None:
         self._database = None if database is None else place_of(database)
-        self._settings = settings_of(**settings)
+        self._settings = settings_of(
+            recipe=recipe,
+            k=k,
+            similarity=similarity,
+            store=store,
+            min_words=min_words,
+            min_features=min_features,
+            threads=threads,
+            memory=memory,
+        )
         self._folder: Optional[str] = None
         self._claim: Optional[str] = None
         self._decider: Optional[_nearprint.Deduplicator] = None

@@ -45,7 +45,7 @@ def test_lists_tables_and_files_give_the_same(tmp_path: Path) -> None:
         assert found["duplicate_of"].tolist() == expected["duplicate_of"].tolist()
     pages, unique = tmp_path / "pages.jsonl", tmp_path / "unique.jsonl"
     pages.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    report = nearprint.dedup_files(pages, unique, text_field="body", keep="max:score", group_size=True)
+    report = nearprint.dedup_files(pages, unique, text="body", keep="max:score", group_size=True)
     assert (report.read, report.kept) == (300, expected["kept"].sum())
     assert sum(report.by_similarity) == report.duplicates and report.copies is not None
     kept = [json.loads(line) for line in unique.read_text().splitlines()]
@@ -73,7 +73,7 @@ def test_the_first_and_the_longest(tmp_path: Path) -> None:
 def test_databases_remember_and_jobs_resume(tmp_path: Path) -> None:
     pages, out, database = tmp_path / "pages.jsonl", tmp_path / "out.jsonl", tmp_path / "seen.np"
     pages.write_text("".join(json.dumps({"url": str(at), "text": text}) + "\n" for at, text in enumerate(texts_of(50))))
-    options: dict[str, Any] = {"database": database, "key_field": "url", "duplicates": tmp_path / "duplicates.tsv"}
+    options: dict[str, Any] = {"database": database, "key": "url", "duplicates": tmp_path / "duplicates.tsv"}
     first = nearprint.dedup_files([pages], out, **options)
     again = nearprint.dedup_files([pages], out, **options)
     assert again.already_complete and (again.kept, again.read) == (first.kept, 50)

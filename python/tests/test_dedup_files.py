@@ -38,6 +38,7 @@ def flags_of(options: dict[str, Any]) -> list[str]:
     """Options as the command has them."""
     flags = []
     for name, value in options.items():
+        name = f"{name}_field" if name in ("text", "key") else name
         flags.append("--" + name.rstrip("_").replace("_", "-"))
         if value is not True:
             flags.append(",".join(value) if isinstance(value, list) else str(value))
@@ -72,8 +73,8 @@ def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: di
     names = ("output", listed, "report")
     ours, theirs = ({name: tmp_path / f"{who}.{name}" for name in names} for who in ("ours", "theirs"))
     paths: dict[str, Any] = {**ours}
-    done = run(pages, key_field="url", **paths, **options)
-    flags = flags_of({**theirs, "key_field": "url", **options})
+    done = run(pages, key="url", **paths, **options)
+    flags = flags_of({**theirs, "key": "url", **options})
     program = [sys.executable, "-m", "nearprint", command, str(pages), *flags]
     summary = subprocess.run(program, capture_output=True, text=True, check=True).stderr
     for name in names:
@@ -90,8 +91,8 @@ def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: di
 @pytest.mark.parametrize("options", [{"shards": 2}, {}, {"shards": 3, "by": "passage", "length": 4}], ids=str)
 def test_folders_of_outputs_are_those_of_the_command(pages: Path, tmp_path: Path, options: dict[str, Any]) -> None:
     command, run, _ = job_of(options)
-    done = run(pages, f"{tmp_path}/ours/", key_field="url", **options)
-    flags = flags_of({"output": f"{tmp_path}/theirs/", "key_field": "url", **options})
+    done = run(pages, f"{tmp_path}/ours/", key="url", **options)
+    flags = flags_of({"output": f"{tmp_path}/theirs/", "key": "url", **options})
     subprocess.run([sys.executable, "-m", "nearprint", command, str(pages), *flags], check=True)
     ours, theirs = (sorted((tmp_path / who).iterdir()) for who in ("ours", "theirs"))
     assert [path.name for path in ours] == [path.name for path in theirs]
@@ -122,7 +123,7 @@ def test_regression_a_database_to_compare_with_has_the_recipe(pages: Path, tmp_p
 
 def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
-    done = nearprint.trim_files(pages, output, key_field="url", recipe="exact clean=html,nfc,lower")
+    done = nearprint.trim_files(pages, output, key="url", recipe="exact clean=html,nfc,lower")
     texts = [json.loads(line)["text"] for line in pages.read_text().splitlines()]
     removed_bytes = len(BODIES[2]) + 3 * len(FOOTER)
     assert done.units == nearprint.UnitCounts(8, 4, sum(map(len, texts)), removed_bytes, 0, 0, done.units.by_left)
@@ -140,7 +141,7 @@ def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: 
     options: dict[str, Any] = {
         "database": tmp_path / "seen.np",
         "by": "line",
-        "key_field": "url",
+        "key": "url",
         "removed": tmp_path / "removed",
     }
     first = nearprint.trim_files(pages, tmp_path / "out", **options, report=tmp_path / "first.html")
@@ -165,7 +166,7 @@ def test_regression_outputs_of_before_stay_until_there_are_new_ones(pages: Path,
     first = nearprint.dedup_files(pages, output, database=database)
     before = output.read_bytes()
     assert first.completed is None and not first.already_complete and len(before.splitlines()) == first.kept
-    for wrong in ({"text_field": "typo"}, {"key_field": "typo"}, {"keep": "max:typo", "text_field": "typo"}):
+    for wrong in ({"text": "typo"}, {"key": "typo"}, {"keep": "max:typo", "text": "typo"}):
         for where in (None, tmp_path / "other.np"):
             with pytest.raises(nearprint.InputError, match="typo"):
                 nearprint.dedup_files(pages, output, database=where, **wrong)  # type: ignore[arg-type]

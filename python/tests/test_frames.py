@@ -358,3 +358,23 @@ def test_an_unfinished_job_is_not_forgotten(tmp_path: Path) -> None:
             call(["a b c"])
     with nearprint.open(tmp_path / "seen.np") as database:
         assert database.checkpoint == b"a job"
+
+
+def test_types_are_those_of_the_arguments(tmp_path: Path) -> None:
+    """mypy, which reads this file, knows the type of each result, and each misspelt name."""
+    texts = texts_of(9)
+    frame, lazy = pandas.DataFrame({"text": texts}), polars.LazyFrame({"text": texts})
+    kept: pandas.DataFrame = nearprint.dedup(frame, table="kept", database=tmp_path / "seen.np")
+    query: polars.LazyFrame = nearprint.dedup(lazy, table="annotated")
+    found: nearprint.Result = nearprint.dedup(lazy)
+    near: nearprint.Result = nearprint.pairs(frame)
+    left: pandas.DataFrame = nearprint.against(frame, tmp_path / "seen.np", table="kept")
+    met: nearprint.Result = nearprint.against(frame, tmp_path / "seen.np")
+    assert len(kept) == found["kept"].sum() and query.collect().height == len(met) == 9 and len(left) == 0
+    assert near.columns == ("a", "b", "similarity")
+    with pytest.raises(TypeError, match="simlarity"):
+        nearprint.Kept(simlarity=0.8)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="simlarity"):
+        nearprint.dedup(frame, simlarity=0.8)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="text_field"):
+        nearprint.dedup_files(tmp_path, tmp_path / "out.jsonl", text_field="body")  # type: ignore[call-arg]

@@ -35,7 +35,7 @@ def stored(path: Path, texts: dict[str, str], store: Evidence = "features", limi
         pages,
         path / "out.jsonl",
         database=database,
-        key_field="url",
+        key="url",
         recipe="minhash hash=minhash:10x16,1",
         similarity=limit,
         store=store,
