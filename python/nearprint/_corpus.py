@@ -15,6 +15,7 @@ from ._database import Database, Path
 from ._progress import Progress
 from ._result import Result
 from ._sources import Missing, Returned, Texts
+from ._tables import Label
 
 #: A table of any library.
 Frame = TypeVar("Frame")
@@ -22,7 +23,7 @@ Frame = TypeVar("Frame")
 
 @contextmanager
 def _temporary(
-    texts: Any, text: str, missing: Missing, recipe: str, threads: Optional[int], progress: Progress
+    texts: Any, text: Label, missing: Missing, recipe: str, threads: Optional[int], progress: Progress
 ) -> Iterator[Database]:
     """A database of texts, whose ids are their numbers."""
     with tempfile.TemporaryDirectory(prefix="nearprint-texts-") as home:
@@ -37,7 +38,7 @@ def pairs(
     similarity: Optional[float] = None,
     *,
     k: Optional[int] = None,
-    text: str = "text",
+    text: Label = "text",
     missing: Missing = "error",
     recipe: str = "minhash",
     threads: Optional[int] = None,
@@ -64,7 +65,7 @@ def clusters(
     similarity: Optional[float] = None,
     *,
     k: Optional[int] = None,
-    text: str = "text",
+    text: Label = "text",
     missing: Missing = "error",
     recipe: str = "minhash",
     threads: Optional[int] = None,
@@ -92,8 +93,9 @@ def against(
     similarity: Optional[float] = None,
     *,
     k: Optional[int] = None,
-    text: str = "text",
+    text: Label = "text",
     table: None = None,
+    con: None = None,
     missing: Missing = "error",
     threads: Optional[int] = None,
 ) -> Result: ...
@@ -104,8 +106,9 @@ def against(
     similarity: Optional[float] = None,
     *,
     k: Optional[int] = None,
-    text: str = "text",
+    text: Label = "text",
     table: Returned,
+    con: Any = None,
     missing: Missing = "error",
     threads: Optional[int] = None,
 ) -> Frame: ...
@@ -115,8 +118,9 @@ def against(
     similarity: Optional[float] = None,
     *,
     k: Optional[int] = None,
-    text: str = "text",
+    text: Label = "text",
     table: Optional[Returned] = None,
+    con: Any = None,
     missing: Missing = "error",
     threads: Optional[int] = None,
 ) -> Any:
@@ -131,7 +135,7 @@ def against(
     """
     source = Texts(texts, text, missing=missing)
     parts = [_nothing_near(0)]
-    source.prepare(table, parts[0])
+    source.prepare(table, parts[0], con)
     with _database.open(database, threads=threads) as opened:
         for batch in source.batches():
             parts.append(_nearest(opened, batch.texts, k, similarity))

@@ -19,6 +19,7 @@ from ._progress import Listener, Progress, listening
 from ._result import Result
 from ._settings import Similarity
 from ._sources import Batch, Missing, Returned, Texts
+from ._tables import Label
 from ._text_rows import key_of_text
 
 #: A table of any library.
@@ -32,12 +33,13 @@ _COLUMNS = ("kept", "duplicate_of", "similarity", "group", "group_size")
 def dedup(
     texts: Any,
     *,
-    text: str = "text",
-    key: Optional[str] = None,
+    text: Label = "text",
+    key: Optional[Label] = None,
     keys: Any = None,
     keep: Keep = None,
     database: Optional[Path] = None,
     table: None = None,
+    con: None = None,
     missing: Missing = "error",
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -53,12 +55,13 @@ def dedup(
 def dedup(
     texts: Frame,
     *,
-    text: str = "text",
-    key: Optional[str] = None,
+    text: Label = "text",
+    key: Optional[Label] = None,
     keys: Any = None,
     keep: Keep = None,
     database: Optional[Path] = None,
     table: Returned,
+    con: Any = None,
     missing: Missing = "error",
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -73,12 +76,13 @@ def dedup(
 def dedup(
     texts: Any,
     *,
-    text: str = "text",
-    key: Optional[str] = None,
+    text: Label = "text",
+    key: Optional[Label] = None,
     keys: Any = None,
     keep: Keep = None,
     database: Optional[Path] = None,
     table: Optional[Returned] = None,
+    con: Any = None,
     missing: Missing = "error",
     recipe: Optional[str] = None,
     k: Optional[int] = None,
@@ -101,12 +105,14 @@ def dedup(
     is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
-    ``LazyFrame``), pyarrow (also a dataset or a stream), DuckDB, Hugging Face (``Dataset``, ``IterableDataset`` and
-    ``DatasetDict``) or Ray. Tables are read batch by batch. With ``table="kept"``, the result is a table of the same
-    type with the kept rows; with ``table="annotated"``, it has all rows and the columns above, which must be new. A
-    frame of pandas keeps its index, also in ``result.to_pandas()``. The query of a ``LazyFrame`` or of a relation is
-    run once then: rows of the result are in a temporary file, or in memory for DuckDB. An ``IterableDataset`` is read
-    again with the result, which raises ``InputError`` if its texts come in another order.
+    ``LazyFrame``), pyarrow (also a list of batches, a dataset, a scanner or a stream), DuckDB, Hugging Face
+    (``Dataset``, ``IterableDataset`` and ``DatasetDict``) or Ray. Tables are read batch by batch. With
+    ``table="kept"``, the result is a table of the same type with the kept rows; with ``table="annotated"``, it has all
+    rows and the columns above, which must be new. A frame of pandas keeps its index, also in ``result.to_pandas()``;
+    of labels of several levels, ``text`` is a tuple. A relation of DuckDB is returned on the connection ``con``, by
+    default that of the module, whose tables queries of other connections do not see. The query of a ``LazyFrame`` or
+    of a relation is run once then: rows of the result are in a temporary file, or in memory for DuckDB. An
+    ``IterableDataset`` is read again with the result, which raises ``InputError`` if its texts come in another order.
 
     ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
     ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:
@@ -129,7 +135,7 @@ def dedup(
     if path is None and (keys is not None or key is not None):
         raise InputError("key, keys: are stored in a database, which is not given")
     source = Texts(texts, text, key=key, keys=keys, value=order.column, missing=missing)
-    source.prepare(table, _COLUMNS if path is None else (*_COLUMNS, "duplicate_key"))
+    source.prepare(table, _COLUMNS if path is None else (*_COLUMNS, "duplicate_key"), con)
     settings = settings_of(
         recipe=recipe,
         k=k,

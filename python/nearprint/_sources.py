@@ -9,7 +9,7 @@ from . import _nearprint
 from ._arrays import encoded, is_missing, listed_of
 from ._errors import InputError
 from ._result import Result
-from ._tables import ROWS_AT_ONCE, Table, check_new, checked, table_of
+from ._tables import ROWS_AT_ONCE, DuckDb, Label, Table, check_new, checked, name_of, table_of
 
 #: What is returned in place of decisions.
 Returned = Literal["kept", "annotated"]
@@ -43,9 +43,9 @@ class Texts:
     def __init__(
         self,
         texts: Any,
-        text: str = "text",
+        text: Label = "text",
         *,
-        key: Optional[str] = None,
+        key: Optional[Label] = None,
         keys: Any = None,
         value: Optional[str] = None,
         missing: Missing = "error",
@@ -58,11 +58,19 @@ class Texts:
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
         if key is not None and keys is not None:
             raise InputError("key and keys: only one of them can be given")
-        self._texts, self._names, self._missing = texts, (text, key, value), missing
+        self._texts, self._missing = texts, missing
+        self._names = name_of(text), None if key is None else name_of(key), value
         self._keys = None if keys is None else _listed(keys, "keys")
 
-    def prepare(self, returned: Optional[Returned], new: Iterable[str]) -> None:
-        """Checks what is returned in place of decisions, with these new columns, before the texts are read."""
+    def prepare(self, returned: Optional[Returned], new: Iterable[str], connection: Any = None) -> None:
+        """Checks what is returned in place of decisions, with these new columns, before the texts are read.
+
+        A ``connection`` is for a relation of DuckDB.
+        """
+        if connection is not None:
+            if returned is None or not isinstance(self.table, DuckDb):
+                raise InputError("con: is for the table that a relation of DuckDB returns")
+            self.table.connection = connection
         if returned not in (None, "kept", "annotated"):
             raise InputError(f"table = {returned!r}: 'kept', 'annotated' or None is wanted")
         if returned is None:

@@ -9,7 +9,7 @@ import weakref
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from ._result import Result
 
 Batches = Iterator[Mapping[str, Any]]
 Flags = npt.NDArray[np.bool_]
+
+#: The label of a column, of several levels in pandas.
+Label = Union[str, tuple[Any, ...]]
 
 #: Rows that are read at once.
 ROWS_AT_ONCE = 10_000
@@ -73,6 +76,12 @@ class Table:
         return self.select(np.empty(0, bool))
 
 
+def name_of(label: Any) -> str:
+    """The name of a column, whose label may be of several levels: the only one that is not empty, or all of them."""
+    levels = [level for level in label if level != ""] if isinstance(label, tuple) else [label]
+    return str(levels[0] if len(levels) == 1 else label)
+
+
 class _Columns(Table):
     """A mapping of columns."""
 
@@ -93,22 +102,28 @@ class _Pandas(Table):
 
     @property
     def names(self) -> list[str]:
-        return [str(name) for name in self.value.columns]
+        return [name_of(label) for label in self.value.columns]
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
-        return iter([{str(name): self.value[name] for name in self.value.columns}])
+        return iter([{name_of(label): self.value[label] for label in self.value.columns}])
 
     def select(self, chosen: Flags) -> Any:
         return self.value[chosen]
 
     def with_columns(self, columns: Result) -> Any:
-        return self.value.assign(**dict(columns.items()))
+        made, levels = self.value.copy(deep=False), self.value.columns.nlevels
+        for name, column in columns.items():
+            made[name if levels == 1 else (name, *[""] * (levels - 1))] = column
+        return made
 
 
 class _Polars(Table):
     @property
     def names(self) -> list[str]:
         return list(self.value.columns)
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        return iter(_batches_of_polars(self.value if names is None else self.value.select(names)))
 
     def select(self, chosen: Flags) -> Any:
         import polars
@@ -135,7 +150,7 @@ class _PolarsLazy(Table):
         query = self.value if names is None else self.value.select(self._checked(names))
         collected = query.collect_batches() if hasattr(query, "collect_batches") else [query.collect()]
         for frame in collected:
-            yield from _nearprint.Batches.of(frame)
+            yield from _batches_of_polars(frame)
 
     def select(self, chosen: Flags) -> Any:
         import polars
@@ -171,19 +186,64 @@ class _Spooled:
         yield from rows.collect_batches()
 
 
+def _batches_of_polars(frame: Any) -> _nearprint.Batches:
+    import polars
+
+    # Its columns of nulls have a buffer, which columns of nulls have not in Arrow.
+    return _nearprint.Batches.of(frame.with_columns(polars.col(polars.Null).cast(polars.String)))
+
+
+def _plain(kind: Any) -> Any:
+    """The type of Arrow with the same values that its functions can take from: those of views they cannot."""
+    import pyarrow
+
+    views = {"string_view": pyarrow.large_string(), "binary_view": pyarrow.large_binary()}
+    return views.get(str(kind), kind)
+
+
 class _Arrow(Table):
     """A table or a batch of pyarrow."""
 
     def select(self, chosen: Flags) -> Any:
         import pyarrow
 
-        return self.value.filter(pyarrow.array(chosen))
+        own = self.value.schema
+        plain = pyarrow.schema([field.with_type(_plain(field.type)) for field in own], own.metadata)
+        if plain.equals(own):
+            return self.value.filter(pyarrow.array(chosen))
+        return self.value.cast(plain).filter(pyarrow.array(chosen)).cast(own)
 
     def with_columns(self, columns: Result) -> Any:
         table = self.value
         for name, column in zip(columns.columns, columns.to_arrow().itercolumns()):
             table = table.append_column(name, column if hasattr(table, "itercolumns") else column.combine_chunks())
         return table
+
+
+class _ArrowBatches(_Arrow):
+    """A list of batches of pyarrow."""
+
+    def __init__(self, value: Any) -> None:
+        import pyarrow
+
+        super().__init__(pyarrow.Table.from_batches(value))
+
+    def select(self, chosen: Flags) -> Any:
+        return super().select(chosen).to_batches()
+
+    def with_columns(self, columns: Result) -> Any:
+        return super().with_columns(columns).to_batches()
+
+
+class _ArrowScanner(Table):
+    """A scan of a dataset of pyarrow, which is read as a stream."""
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.value.projected_schema.names)
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        return iter(_nearprint.Batches.of(self.value.to_reader()))
 
 
 class _ArrowDataset(Table):
@@ -205,10 +265,12 @@ class _ArrowDataset(Table):
         return pyarrow.dataset.dataset(table)
 
 
-class _DuckDb(Table):
+class DuckDb(Table):
     """A relation. Each time that its query is run, rows may have another order."""
 
     _held: Any = None
+    #: Where the result is made, by default the connection of the module.
+    connection: Any = None
 
     @property
     def names(self) -> list[str]:
@@ -231,7 +293,7 @@ class _DuckDb(Table):
     def _relation(self, table: Any) -> Any:
         import duckdb
 
-        return duckdb.from_arrow(table)
+        return (self.connection or duckdb).from_arrow(table)
 
 
 class _HuggingFace(Table):
@@ -399,8 +461,9 @@ _KINDS: dict[tuple[str, str], type[Table]] = {
     ("pyarrow", "Table"): _Arrow,
     ("pyarrow", "RecordBatch"): _Arrow,
     ("pyarrow", "Dataset"): _ArrowDataset,
-    ("duckdb", "DuckDBPyRelation"): _DuckDb,
-    ("_duckdb", "DuckDBPyRelation"): _DuckDb,
+    ("pyarrow", "Scanner"): _ArrowScanner,
+    ("duckdb", "DuckDBPyRelation"): DuckDb,
+    ("_duckdb", "DuckDBPyRelation"): DuckDb,
     ("datasets", "DatasetDict"): _HuggingFaceSplits,
     ("datasets", "IterableDatasetDict"): _HuggingFaceSplits,
     ("datasets", "Dataset"): _HuggingFace,
@@ -429,16 +492,23 @@ def check_new(new: Iterable[str], there: Iterable[str]) -> None:
 
 def table_of(value: Any) -> Optional[Table]:
     """A table of any library, a mapping of columns, or Arrow data with named columns; ``None`` for anything else."""
-    for kind in type(value).__mro__:
-        found = _KINDS.get((kind.__module__.partition(".")[0], kind.__name__))
-        if found is not None:
-            return found(value)
+    found = _kind_of(value)
+    if found is not None:
+        return found(value)
     if isinstance(value, Mapping):
         return _Columns(value)
+    if isinstance(value, (list, tuple)):
+        are_batches = bool(value) and _kind_of(value[0]) is _Arrow and type(value[0]).__name__ == "RecordBatch"
+        return _ArrowBatches(list(value)) if are_batches else None
     kind = type(value)
     has_names = any(hasattr(kind, name) for name in ("columns", "column_names", "read_next_batch", "table"))
     is_arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
     return Table(value) if has_names and is_arrow else None
+
+
+def _kind_of(value: Any) -> Optional[type[Table]]:
+    found = (_KINDS.get((kind.__module__.partition(".")[0], kind.__name__)) for kind in type(value).__mro__)
+    return next((kind for kind in found if kind is not None), None)
 
 
 def _chosen(column: Any, chosen: Flags) -> Any:
@@ -446,6 +516,6 @@ def _chosen(column: Any, chosen: Flags) -> Any:
     if isinstance(column, (list, tuple)):
         return type(column)(value for value, is_chosen in zip(column, chosen) if is_chosen)
     library = type(column).__module__.partition(".")[0]
-    if library in ("pyarrow", "polars"):
-        return column.filter(chosen.tolist())
-    return column[chosen]
+    if library == "pyarrow":
+        return column.cast(_plain(column.type)).filter(chosen.tolist()).cast(column.type)
+    return column.filter(chosen.tolist()) if library == "polars" else column[chosen]

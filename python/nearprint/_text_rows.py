@@ -34,12 +34,15 @@ def key_of_text(text: str) -> str:
 def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str]) -> bool:
     """Whether rows of a new database are texts, and not fingerprints.
 
-    A table has texts if it has no column of fingerprints, and a list if one of them is not hexadecimal.
+    A table has texts if it has no column of fingerprints, and the one of texts; a list if one of them is not
+    hexadecimal.
     """
     table = table_of(rows)
     if table is not None:
         names = table.names
-        return fingerprint is None and text is not None and names is not None and "fingerprint" not in names
+        if fingerprint is not None or names is None or "fingerprint" in names:
+            return False
+        return text is not None or "text" in names
     if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__") or not hasattr(rows, "__len__"):
         return False
     kind = str(getattr(rows, "dtype", getattr(rows, "type", "object"))).lower()

@@ -378,3 +378,83 @@ def test_types_are_those_of_the_arguments(tmp_path: Path) -> None:
         nearprint.dedup(frame, simlarity=0.8)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="text_field"):
         nearprint.dedup_files(tmp_path, tmp_path / "out.jsonl", text_field="body")  # type: ignore[call-arg]
+
+
+def test_regression_columns_of_views_are_filtered() -> None:
+    """pyarrow has no function that takes rows of them."""
+    columns = {"text": pyarrow.array(["a b c d", "A b c d!", "other"], pyarrow.string_view())}
+    table = pyarrow.table({**columns, "bytes": pyarrow.array([b"1", b"2", None], pyarrow.binary_view())})
+    expected = table.slice(0, 1).to_pylist() + table.slice(2).to_pylist()
+    for given in (table, table.to_batches()[0], pyarrow.dataset.dataset(table)):
+        kept: Any = nearprint.dedup(given, table="kept")
+        assert kept.schema == table.schema
+        assert (kept if hasattr(kept, "to_pylist") else kept.to_table()).to_pylist() == expected
+    assert nearprint.dedup(dict(columns), table="kept")["text"].to_pylist() == ["a b c d", "other"]
+
+
+def test_regression_columns_of_nulls_of_polars() -> None:
+    frame = polars.DataFrame({"text": ["a b c d", "A b c d!", "other"], "none": [None] * 3})
+    for given in (frame, frame.lazy()):
+        assert nearprint.dedup(given, table="kept").lazy().collect().equals(frame[[0, 2]])
+        assert nearprint.dedup(given, table="annotated").lazy().collect().width == 7
+        assert nearprint.dedup(given, keep="max:none")["kept"].sum() == 2
+        assert nearprint.dedup(given, text="none", missing="keep")["kept"].all()
+        with pytest.raises(nearprint.InputError, match="item 0: NoneType"):
+            nearprint.dedup(given, text="none")
+
+
+def test_regression_labels_of_several_levels(tmp_path: Path) -> None:
+    texts = ["a b c d", "A b c d!", "other"]
+    frame = pandas.DataFrame({("page", "text"): texts, ("page", "url"): ["a", "b", "c"], ("score", ""): [1, 2, 3]})
+    found = nearprint.dedup(frame, text=("page", "text"), key=("page", "url"), database=tmp_path / "seen.np")
+    assert found["kept"].tolist() == [True, False, True] and found["duplicate_key"].tolist() == [None, "a", None]
+    kept = nearprint.dedup(frame, text=("page", "text"), keep="max:score", table="kept")
+    assert kept.equals(frame[[False, True, True]])
+    annotated = nearprint.dedup(frame, text=("page", "text"), table="annotated")
+    assert annotated["kept"].tolist() == [True, False, True] and len(frame.columns) == 3
+    assert nearprint.dedup(pandas.DataFrame({("text", ""): texts}))["kept"].sum() == 2
+    assert len(nearprint.pairs(frame, text=("page", "text"))) == 1
+    with pytest.raises(nearprint.InputError, match="no column 'page'"):
+        nearprint.dedup(frame, text="page")
+
+
+def test_regression_lists_of_batches_and_scanners() -> None:
+    table = pyarrow.table({"text": ["a b c d", "A b c d!", "other"]})
+    batches = table.to_batches(max_chunksize=2)
+    for given in (batches, tuple(batches), pyarrow.dataset.dataset(table).scanner()):
+        assert nearprint.dedup(given)["kept"].tolist() == [True, False, True]
+        assert len(nearprint.pairs(given)) == 1
+    assert pyarrow.Table.from_batches(nearprint.dedup(batches, table="kept")).num_rows == 2
+    assert pyarrow.Table.from_batches(nearprint.dedup(batches, table="annotated")).num_columns == 6
+    with pytest.raises(nearprint.InputError, match="Scanner is read once"):
+        nearprint.dedup(pyarrow.dataset.dataset(table).scanner(), table="kept")
+
+
+def test_regression_a_relation_is_returned_on_a_connection(tmp_path: Path) -> None:
+    connection = duckdb.connect()
+    connection.sql("CREATE TABLE pages AS SELECT 'a b c d' AS text, i FROM range(3) AS numbers(i)")
+    kept = nearprint.dedup(connection.table("pages"), table="kept", con=connection)
+    assert connection.sql("SELECT i FROM kept JOIN pages USING (i)").fetchall() == [(0,)] and kept.types
+    nearprint.build(tmp_path / "seen.np", ["quite other words"]).close()
+    rest = nearprint.against(connection.table("pages"), tmp_path / "seen.np", table="kept", con=connection)
+    assert connection.sql("SELECT count(*) FROM rest").fetchall() == [(3,)] and rest.types
+    for given, table in ((connection.table("pages"), None), (pandas.DataFrame({"text": ["a"]}), "kept")):
+        with pytest.raises(nearprint.InputError, match="con: is for the table"):
+            nearprint.dedup(given, table=table, con=connection)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "dict of arrays", "reader", "scanner", "batches"])
+def test_regression_a_table_with_texts_becomes_a_database(tmp_path: Path, kind: str) -> None:
+    columns = {"id": [1, 2], "text": ["one two three four", "one two three five six"]}
+    arrow = pyarrow.table(columns)
+    others = {
+        "dict of arrays": {name: np.array(column) for name, column in columns.items()},
+        "reader": arrow.to_reader(),
+        "scanner": pyarrow.dataset.dataset(arrow).scanner(),
+        "batches": arrow.to_batches(),
+    }
+    table = others[kind] if kind in others else KINDS[kind][0](columns)
+    with nearprint.build(tmp_path / "corpus.np", table) as database:
+        assert len(database) == 2 and database.find("one two three four")["similarity"].tolist() == [1.0]
+    with nearprint.build(tmp_path / "prints.np", {"fingerprint": [1, 2], "text": ["a", "b"]}) as database:
+        assert database.recipe is None and len(database) == 2
