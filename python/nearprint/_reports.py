@@ -145,7 +145,7 @@ class Deduplication:
     near: Optional[int]
     #: Kept records that have duplicates; ``None`` if an interrupted run had found some, and of a job that trims.
     groups: Optional[int]
-    #: Records that were not compared, with too few words or features, or without a text; and files, by ``skipped_files``.
+    #: Records that were not compared, with too few words or features, or without a text; ``skipped_files`` has files.
     skipped: int
     #: Malformed records.
     rejected: int

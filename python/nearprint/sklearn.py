@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from ._dedup import dedup
+from ._settings import Similarity
 
 __all__ = ["NearDuplicateRemover"]
 
@@ -25,7 +26,7 @@ class NearDuplicateRemover(BaseEstimator):
 
     def __init__(
         self,
-        similarity: Optional[float] = None,
+        similarity: Optional[Similarity] = None,
         *,
         text: str = "text",
         recipe: Optional[str] = None,
