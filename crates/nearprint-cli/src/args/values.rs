@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 

@@ -184,7 +184,7 @@ fn regression_long_texts_below_the_limit_were_left_out() {
     for (limit, is_near) in [(0.7, false), (0.69, true)] {
         for evidence in [None, Some(Evidence::Features), Some(Evidence::Texts)] {
             let mut options = DedupOptions::new("minhash".parse().unwrap());
-            (options.evidence, options.similarity) = (evidence, Some(limit));
+            (options.evidence, options.similarity) = (evidence, Some(Similarity::Jaccard(limit)));
             let path = home.path().join(format!("{limit}-{evidence:?}.np"));
             let open = || match evidence {
                 None => Deduplicator::temporary(options.clone()),

@@ -1,5 +1,7 @@
 //! Which two documents are near-duplicates, for those that compare pairs of a list that is spread over machines.
 
+use std::fmt;
+
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::stored::damaged;
@@ -28,6 +30,12 @@ const COPY_BYTES: usize = 17;
 pub struct PairJudge {
     measure: Measure,
     fingerprinter: AnyFingerprinter,
+}
+
+impl fmt::Debug for PairJudge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PairJudge").field("near", &self.measure.near()).finish_non_exhaustive()
+    }
 }
 
 /// What pairs of a document are decided by.
