@@ -95,8 +95,9 @@ class Database:
     is killed.
 
     After a fork, the child process may read, but cannot write or continue iterators: it has to open
-    the database itself. A database is pickled by its path: the copy is opened from there, with the
-    default settings, and sees what was committed.
+    the database itself. It may close what it has inherited, unless changes wait for their commit. A
+    database is pickled by its path: the copy is opened from there, with the default settings, and sees
+    what was committed.
     """
 
     def __init__(self, core: _nearprint.Core, path: str, progress: Progress = None) -> None:
@@ -713,7 +714,10 @@ class Database:
         self._open().refresh()
 
     def close(self) -> None:
-        """Commits, waits for merges, and releases the lock. A second call does nothing."""
+        """Commits, waits for merges, and releases the lock. A second call does nothing.
+
+        Raises ``ForkError`` in a child process if changes of the parent wait for their commit.
+        """
         core, self._core = self._core, None
         if core is not None:
             core.close()

@@ -13,7 +13,7 @@ from ._database import Path
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._reports import Deduplication, Trimming, UnitCounts
-from ._settings import Similarity, check_count
+from ._settings import Duration, Similarity, check_count, seconds_of
 from ._sources import Missing, check_missing
 
 
@@ -22,6 +22,7 @@ def dedup_files(
     output: Path,
     *,
     database: Optional[Path] = None,
+    expire_after: Optional[Duration] = None,
     against: Union[Path, Sequence[Path]] = (),
     only_against: bool = False,
     duplicates: Optional[Path] = None,
@@ -125,6 +126,7 @@ def trim_files(
     keep_hollow: bool = False,
     removed: Optional[Path] = None,
     database: Optional[Path] = None,
+    expire_after: Optional[Duration] = None,
     rejects: Optional[Path] = None,
     exclude: Iterable[str] = (),
     ext: Iterable[str] = (),
@@ -192,6 +194,8 @@ def _run(trims: bool, given: dict[str, Any]) -> dict[str, Any]:
     given["fields"] = _names(given["fields"])
     given["text_field"], given["key_field"] = given.pop("text"), given.pop("key")
     check_missing(given["missing"])
+    lifetime = seconds_of(given["expire_after"], "expire_after")
+    given["expire_after"] = None if lifetime is None else f"{round(1000 * lifetime)}ms"
     if given["threads"] is not None:
         check_threads(given["threads"])
     if given["memory"] is not None:

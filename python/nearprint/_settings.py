@@ -43,7 +43,8 @@ def check_seconds(seconds: Any, what: str) -> float:
     return number
 
 
-def _seconds(duration: Optional[Duration], what: str) -> Optional[float]:
+def seconds_of(duration: Optional[Duration], what: str) -> Optional[float]:
+    """A time in seconds."""
     if duration is None:
         return None
     return check_seconds(duration.total_seconds() if isinstance(duration, timedelta) else duration, what)
@@ -185,8 +186,8 @@ def settings_of(
         "layout": layout,
         "recipe": recipe,
         "keys": storage_of(keys, texts, hashes),
-        "expire_after": _seconds(expire_after, "expire_after"),
-        "partition": _seconds(partition, "partition"),
+        "expire_after": seconds_of(expire_after, "expire_after"),
+        "partition": seconds_of(partition, "partition"),
         "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory"),
         "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),

@@ -47,6 +47,8 @@ impl Progress for Relay {
 /// The writer, from the first change until the database is closed.
 struct Writing {
     writer: Option<AnyWriter>,
+    /// Whether there may be changes that are not committed.
+    changed: bool,
     closed: bool,
 }
 
@@ -84,7 +86,7 @@ impl Handle {
         let database = open(options.progress(relay.clone()))?;
         let snapshot = database.snapshot()?.with_keys().with_block_rows(BLOCK_ROWS);
         let reading = Reading { snapshot, stale: false, num_rows: Arc::default() };
-        let writing = Writing { writer: None, closed: false };
+        let writing = Writing { writer: None, changed: false, closed: false };
         Ok(Self {
             database,
             relay,
@@ -150,9 +152,9 @@ impl Handle {
     ///
     /// Fails after a fork: the child shares the lock and the log, and has none of the threads.
     fn writing(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Writing>> {
-        if std::process::id() != self.process {
+        if self.is_forked() {
             // The mutex may be held for ever, by a thread that only the parent has.
-            return Err(Error::Forked { path: self.database.path().to_path_buf() });
+            return Err(self.forked());
         }
         loop {
             match self.writing.try_lock() {
@@ -162,6 +164,14 @@ impl Handle {
             }
             std::thread::sleep(RETRY);
         }
+    }
+
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.process
+    }
+
+    fn forked(&self) -> Error {
+        Error::Forked { path: self.database.path().to_path_buf() }
     }
 
     fn refusal(&self, why: &'static str) -> Error {
@@ -175,16 +185,27 @@ impl Handle {
         ticker: &Arc<Ticker>,
         work: impl FnOnce(&mut AnyWriter) -> Result<T>,
     ) -> Result<T> {
+        self.work(ticker, false, work)
+    }
+
+    fn work<T>(
+        &self,
+        ticker: &Arc<Ticker>,
+        commits: bool,
+        work: impl FnOnce(&mut AnyWriter) -> Result<T>,
+    ) -> Result<T> {
         let mut writing = self.writing(ticker)?;
         if writing.closed {
             return Err(self.refusal("the database is closed"));
         }
         self.relay.forward_to(ticker.clone());
+        writing.changed = true;
         let done = match &mut writing.writer {
             Some(writer) => work(writer),
             none => self.database.writer().and_then(|writer| work(none.insert(writer))),
         };
         self.relay.forward_to(Arc::default());
+        writing.changed = !commits || done.is_err();
         done
     }
 
@@ -194,7 +215,7 @@ impl Handle {
         ticker: &Arc<Ticker>,
         work: impl FnOnce(&mut AnyWriter) -> Result<T>,
     ) -> Result<T> {
-        self.write(ticker, |writer| {
+        self.work(ticker, true, |writer| {
             let done = work(writer);
             lock(&self.reading).stale = true;
             done
@@ -218,7 +239,13 @@ impl Handle {
     }
 
     /// Commits and releases the lock.
+    ///
+    /// After a fork it does neither, and fails if a change of the parent waits to be committed, or may.
     pub(crate) fn close(&self, ticker: &Arc<Ticker>) -> Result<()> {
+        if self.is_forked() {
+            let is_idle = self.writing.try_lock().is_ok_and(|writing| !writing.changed);
+            return if is_idle { Ok(()) } else { Err(self.forked()) };
+        }
         let mut writing = self.writing(ticker)?;
         writing.closed = true;
         self.relay.forward_to(ticker.clone());
@@ -228,7 +255,7 @@ impl Handle {
     /// Releases the lock and discards uncommitted changes.
     pub(crate) fn abandon(&self) {
         if let Ok(mut writing) = self.writing(&Ticker::default()) {
-            *writing = Writing { writer: None, closed: true };
+            *writing = Writing { writer: None, changed: false, closed: true };
         }
     }
 
@@ -243,7 +270,6 @@ impl Handle {
 
     /// Whether there is a writer, and no call is using it.
     pub(crate) fn is_writing(&self) -> bool {
-        std::process::id() == self.process
-            && self.writing.try_lock().is_ok_and(|writing| writing.writer.is_some())
+        !self.is_forked() && self.writing.try_lock().is_ok_and(|writing| writing.writer.is_some())
     }
 }

@@ -127,3 +127,55 @@ def test_regression_children_leave_locks_and_folders_to_their_parent(tmp_path: P
     )
     assert (child.stdout, child.stderr) == ("65\n", "")
     assert not list(temporary.iterdir())
+
+
+CLOSING = """
+    import os, sys
+    import nearprint
+    from nearprint.compat.datasketch import MinHash, MinHashLSH
+    from nearprint.compat.simhash import Simhash, SimhashIndex
+    from nearprint.compat.simhash_db import Client
+
+    folder = sys.argv[1]
+
+    def in_child(call):
+        if (child := os.fork()) == 0:
+            try:
+                call()
+            except nearprint.ForkError:
+                os._exit(3)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def leave(handle):
+        with handle:
+            pass
+
+    words = MinHash()
+    words.update(b"one")
+    places = [f"{folder}/{name}" for name in ("rows.np", "lsh", "index.np")]
+    nearprint.build(places[0], [1, 2, 3], ids=[1, 2, 3]).close()
+    with MinHashLSH(path=places[1]) as lsh, SimhashIndex([("a", Simhash("a"))], path=places[2]):
+        lsh.insert("a", words)
+    with Client("nearprint", "client", 6, 3, path=folder) as client:
+        client.insert([1])
+    database, client = nearprint.open(places[0]), Client("nearprint", "client", 6, 3, path=folder)
+    for handle in (database, client, MinHashLSH(path=places[1]), SimhashIndex(path=places[2])):
+        for call in (handle.close, lambda: leave(handle)):
+            assert in_child(call) == 0, handle
+    database.add([4], ids=[4])
+    assert in_child(database.close) == in_child(lambda: leave(database)) == 3, "a change waits"
+    database.commit()
+    for call in (database.close, lambda: leave(database)):
+        assert in_child(call) == 0, "nothing waits"
+    database.add([5], ids=[5])
+    database.close()
+    assert len(nearprint.open(places[0])) == 5
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_regression_a_child_closes_what_it_has_inherited(tmp_path: Path) -> None:
+    program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(CLOSING), str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -1,7 +1,7 @@
 //! The exact Jaccard similarity of texts, by the sets of their shingles: the features of the default
 //! recipe.
 //!
-//! It is the measure of [`Confirm::Jaccard`](crate::dedup::Confirm::Jaccard), and the yardstick for
+//! It is the measure of [`Similarity::Jaccard`](crate::dedup::Similarity::Jaccard), and the yardstick for
 //! fingerprints, which estimate it.
 //!
 //! ```

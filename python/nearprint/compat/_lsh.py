@@ -213,7 +213,8 @@ class MinHashLSH:
     def close(self) -> None:
         """Commits, and closes the folder."""
         if self._database is not None:
-            self.commit()
+            if self._inserted or self._removed:
+                self.commit()
             self._database.close()
 
     def __enter__(self) -> MinHashLSH:

@@ -279,7 +279,8 @@ class SimhashIndex:
     def close(self) -> None:
         """Commits, and closes the folder."""
         if self._database is not None:
-            self.commit()
+            if self._added or self._deleted:
+                self.commit()
             self._database.close()
 
     def __enter__(self) -> SimhashIndex:

@@ -180,7 +180,7 @@ fn too_many_alone(all: usize, least: f64) -> usize {
 }
 
 /// The bits of an outline.
-const OUTLINE_BITS: u64 = 2048;
+const OUTLINE_BITS: usize = 2048;
 
 /// A set in 256 bytes: for each of 2,048 values of bits of hashes, whether it occurs an odd number of times
 /// (Mitzenmacher, Pagh and Pham, "Efficient Estimation for High Similarities using Odd Sketches", WWW
@@ -189,14 +189,14 @@ const OUTLINE_BITS: u64 = 2048;
 pub(crate) struct Outline {
     hash_bits: u32,
     count: usize,
-    bits: [u64; OUTLINE_BITS as usize / 64],
+    bits: [u64; OUTLINE_BITS / 64],
 }
 
 impl Outline {
     pub(crate) fn of(set: &FeatureHashes) -> Self {
-        let mut bits = [0; OUTLINE_BITS as usize / 64];
+        let mut bits = [0; OUTLINE_BITS / 64];
         for hash in &set.hashes {
-            let bit = hash >> (64 - LEAST_BITS) & (OUTLINE_BITS - 1);
+            let bit = hash >> (64 - LEAST_BITS) & (OUTLINE_BITS as u64 - 1);
             bits[(bit / 64) as usize] ^= 1 << (bit % 64);
         }
         Self { hash_bits: set.bits, count: set.len(), bits }

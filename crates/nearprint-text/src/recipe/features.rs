@@ -411,7 +411,7 @@ mod tests {
     fn hashes_that_fill_their_bits_fit() {
         for (count, first) in [(512, (1 << 24) - 512), (513, (1 << 26) - 513), (100_000, (1 << 40) - 100_000)]
         {
-            let bits = bits_of(count as usize);
+            let bits = bits_of(usize::try_from(count).unwrap());
             let hashes: Vec<u64> = (first..first + count).map(|hash| hash << (64 - bits)).collect();
             let set = Features::of_hashes(&hashes);
             let read = decoded(&set.to_bytes()).unwrap();

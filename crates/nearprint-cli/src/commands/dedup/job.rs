@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::report::{DedupReport, check_beside_outputs};
 use super::{summary, trimmed};
@@ -15,6 +15,7 @@ use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
 use nearprint::Options;
+use nearprint::internal::parse_duration;
 use nearprint_text::dedup::{DocumentCounts, Evidence, FileJob, FileReport};
 use nearprint_text::documents::{Missing, Nested};
 use nearprint_text::{Error, Result};
@@ -41,6 +42,9 @@ pub(in crate::commands) struct JobArgs {
     /// The database of all that was kept so far; created if it does not exist
     #[arg(id = "database", long = "db", value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
+    /// Forget what is kept after TIME, such as 30d, 12h or week: a lifetime of --db, if it does not exist yet
+    #[arg(long, value_name = "TIME", requires = "database", value_parser = parse_duration, help_heading = "Database options")]
+    expire_after: Option<Duration>,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]

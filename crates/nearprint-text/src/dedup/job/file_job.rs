@@ -239,8 +239,8 @@ impl FileJob {
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         // Units have a length instead.
         let others = match self.trim {
-            Some(_) => &["cut_after", "expire_after", "min_words"][..],
-            None => &["cut_after", "expire_after"],
+            Some(_) => &["cut_after", "min_words"][..],
+            None => &["cut_after"],
         };
         let own = self.options().map(|(name, _)| *name);
         own.chain(DedupOptions::names().filter(|name| !others.contains(name)))
