@@ -80,3 +80,19 @@ fn a_name_of_two_jobs_names_none() {
     let gone = nearprint(at, "delete seen.np --job a/new.txt", b"");
     assert!(gone.code == 0 && gone.err.starts_with("deleted 1 row of job 1"), "{}", gone.err);
 }
+
+#[test]
+fn what_is_kept_is_forgotten_after_its_lifetime() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("a.txt"), "one text of some words").unwrap();
+    fs::write(at.join("b.txt"), "one text of some words").unwrap();
+    succeeds(at, "dedup a.txt -o a.out --db seen.np --expire-after 30d", b"");
+    let stats = succeeds(at, "stats seen.np", b"");
+    assert!(stats.contains("expire_after\t2592000\n"), "{stats}");
+    let again = nearprint(at, "dedup b.txt -o b.out --db seen.np --expire-after 30d", b"");
+    assert!(again.code == 0 && again.err.contains("0 kept, 1 duplicate"), "{}", again.err);
+    fails(at, "dedup b.txt -o c.out --db seen.np --expire-after 1d", b"", 2, &["seen.np", "1"]);
+    fails(at, "dedup b.txt -o c.out --expire-after 1d", b"", 2, &["--db"]);
+    fails(at, "dedup b.txt -o c.out --db other.np --expire-after soon", b"", 2, &["--expire-after"]);
+}

@@ -58,3 +58,50 @@ fn summaries_are_written() {
     fails(at, "undo gone/nearprint-undo.tsv --summary gone/nearprint-undo.tsv", b"", 2, &["--summary"]);
     fails(at, "add a.np --summary a.np/counts.json", b"", 2, &["a.np"]);
 }
+
+/// All commands count one folder alike: what was read is the sum of what became of it.
+#[test]
+fn one_folder_is_counted_alike_by_all_commands() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir_all(at.join("d/sub")).unwrap();
+    let text = |from: u32| (from..from + 80).map(|word| format!("word{word} ")).collect::<String>();
+    let files: [(&str, Vec<u8>); 9] = [
+        ("a.txt", text(0).into()),
+        ("sub/copy.txt", text(0).into()),
+        ("b.txt", text(100).into()),
+        ("sub/near.txt", (text(100) + "more").into()),
+        ("c.txt", text(200).into()),
+        ("1.bin", b"\0\x01".to_vec()),
+        ("2.bin", b"\0\x01".to_vec()),
+        ("d.pdf", b"%PDF-1.4 text".to_vec()),
+        ("empty", Vec::new()),
+    ];
+    files.iter().for_each(|(name, content)| fs::write(at.join("d").join(name), content).unwrap());
+    let counts = |line: &str| -> serde_json::Value {
+        let line = format!("{line} --summary counts.json");
+        let outcome = nearprint(at, &line, b"");
+        assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
+        let counts: serde_json::Value =
+            serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+        let number = |name: &str| counts[name].as_u64().unwrap_or_default();
+        let parts = ["kept", "duplicates", "left_out", "skipped", "rejected"].map(number);
+        assert_eq!((number("read"), parts.iter().sum::<u64>()), (9, 9), "{line}: {counts}");
+        if counts["duplicates"].is_u64() && counts["copies"].is_u64() {
+            assert_eq!(number("duplicates"), number("copies") + number("near"), "{line}: {counts}");
+        }
+        assert!(outcome.err.starts_with("9 ") && outcome.err.contains(" read: "), "{line}: {}", outcome.err);
+        counts
+    };
+    let names = ["kept", "duplicates", "copies", "near", "groups", "skipped"];
+    let of = |counts: serde_json::Value| names.map(|name| counts[name].as_u64().unwrap());
+    // Copies of what is no text are found, too.
+    assert_eq!(of(counts("scan d")), [4, 3, 2, 1, 3, 2]);
+    assert_eq!(of(counts("prune d --move-to gone --dry-run")), [4, 3, 2, 1, 3, 2]);
+    let records = [3, 2, 1, 1, 2, 4];
+    assert_eq!(of(counts("dedup d -o kept.txt")), records);
+    assert_eq!(of(counts("dedup d -o longest.txt --keep longest")), records);
+    assert_eq!(of(counts("dedup d -o stored.txt --db seen.np")), records);
+    assert_eq!(of(counts("dedup d --dry-run")), records);
+    assert_eq!(counts("decontaminate d --against d/c.txt -o clean.txt")["left_out"], 1);
+}
