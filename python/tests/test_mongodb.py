@@ -615,7 +615,7 @@ def test_collections_are_compared_by_exact_similarities(path: Path) -> None:
             assert len(opened.find(texts[0], similarity=0.7)) == len(kept) - 1
     for measure, kept in (("jaccard:0.7", [0, 2]), ("jaccard:0.99", [0, 1, 2])):
         database, target = path.with_name(f"{measure}.np"), empty()
-        settings = {"database": database, "recipe": "simhash", "k": 20, "similarity": measure}
+        settings: dict[str, Any] = {"database": database, "recipe": "simhash", "k": 20, "similarity": measure}
         dedup_collection(collection(texts), target, "page", **settings)
         assert ids_of(target) == kept
         with nearprint.open(database) as opened:

@@ -388,7 +388,8 @@ def test_decisions_do_not_depend_on_the_number_of_partitions(session: SparkSessi
     for keep in ("first", "last", "max:score"):
         expected = nearprint.dedup(columns, keep=keep, missing="keep")["kept"].tolist()
         assert 10 < sum(expected) < len(texts) - 40
-        for options in ({"partitions": 1}, {"partitions": 6, "driver_pairs": 0}):
+        each: list[dict[str, Any]] = [{"partitions": 1}, {"partitions": 6, "driver_pairs": 0}]
+        for options in each:
             kept = spark.dedup(df.repartition(3), text="text", keep=keep, **options)
             found = {row.id for row in kept.collect()}
             assert [f"{at:04}" in found for at in range(len(texts))] == expected, (keep, options)
@@ -435,7 +436,8 @@ def test_tasks_that_die_change_nothing(session: SparkSession, tmp_path: Path) ->
 def test_a_report_counts_what_was_done(session: SparkSession) -> None:
     texts = [*variants(30, 1), *["one text that half of the rows have"] * 31, None]
     reports: list[spark.DedupReport] = []
-    for options in ({}, {"driver_pairs": 0}):
+    each: list[dict[str, Any]] = [{}, {"driver_pairs": 0}]
+    for options in each:
         spark.dedup(with_ids(session, texts), text="text", report=reports.append, **options)
     # The variants have the same words but one, and are candidates of each other.
     pairs = 31 * 30 // 2

@@ -673,7 +673,12 @@ fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() 
         let (parameters, _) = source.split_once(") ->").unwrap();
         let parameters = parameters
             .lines()
-            .filter_map(|line| Some(line.trim().split_once(':')?.0.trim_end_matches('_').to_string()));
+            .filter_map(|line| Some(line.trim().split_once(':')?.0.trim_end_matches('_')))
+            // Python has one name for the field of all that reads texts.
+            .map(|name| match name {
+                "text" | "key" => format!("{name}_field"),
+                name => name.to_string(),
+            });
         let others = ["inputs", "output", "report", "threads", "memory", "progress"].map(String::from);
         assert_eq!(
             &parameters.collect::<BTreeSet<_>>() - &BTreeSet::from(others),

@@ -19,7 +19,6 @@ use documents::DocumentLookUp;
 use limits::{Answered, LimitArgs, match_columns};
 use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
 use nearprint::{BandLayout, Error, Match, Row, Width};
-use nearprint_text::documents::{Kind, look_at};
 use nearprint_text::recipe::Recipe;
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
@@ -95,7 +94,7 @@ const MERGED_BATCH: usize = 256;
 
 impl Args {
     pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
-        let (folders, mut inputs) = databases_and_inputs(&self.paths)?;
+        let (folders, mut inputs) = databases_and_inputs(&self.paths);
         if folders.is_empty() {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
         }
@@ -205,16 +204,15 @@ impl Args {
     }
 }
 
-/// The databases among some paths, and the inputs. A folder is an input if it is no database, behind one that is.
-fn databases_and_inputs(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
+/// The databases among some paths, and the inputs. Behind a database, a folder without a manifest is an input; none is
+/// opened for this.
+fn databases_and_inputs(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut databases, mut inputs) = (Vec::new(), Vec::new());
     for path in paths {
-        let is_database =
-            || Ok::<_, Failure>(look_at(path)?.is_some_and(|found| found.kind == Kind::Database));
-        let is_input = !path.is_dir() || !databases.is_empty() && !is_database()?;
+        let is_input = !path.is_dir() || !databases.is_empty() && !path.join("MANIFEST").exists();
         if is_input { &mut inputs } else { &mut databases }.push(path.clone());
     }
-    Ok((databases, inputs))
+    (databases, inputs)
 }
 
 /// The ids of a key in all databases.

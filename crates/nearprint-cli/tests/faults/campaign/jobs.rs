@@ -171,7 +171,7 @@ fn any(world: &mut World, inputs: &Inputs) -> Job {
         }
         2 => {
             let mut job =
-                Job::new(&["tune", &inputs.path("few.jsonl"), "--shingles", "3", "--bands", "6x16,1"]);
+                Job::new(&["tune", &inputs.path("few.jsonl"), "--try", "shingle=3", "--try", "bands=6x16,1"]);
             job.output("--report", world.new_name(".html"));
             job
         }
