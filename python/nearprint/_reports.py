@@ -130,6 +130,10 @@ class UnitCounts:
     by_left: tuple[int, ...]
 
 
+def _several(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Deduplication:
     """What became of records. ``read`` is the sum of ``kept``, ``duplicates``, ``skipped`` and ``rejected``."""
@@ -174,9 +178,11 @@ class Deduplication:
     completed: Optional[datetime]
 
     def __str__(self) -> str:
-        verdict = f"{self.read} records read: {self.kept} kept, {self.duplicates} duplicates"
-        if self.near is not None:
-            verdict += f" ({self.copies} copies, {self.near} near)"
+        verdict = f"{_several(self.read, 'record')} read: {self.kept} kept, {_several(self.duplicates, 'duplicate')}"
+        if self.duplicates and self.near is not None:
+            verdict += f" ({'1 copy' if self.copies == 1 else f'{self.copies} copies'}, {self.near} near)"
+        if self.duplicates and self.groups is not None:
+            verdict += f" in {_several(self.groups, 'group')}"
         others = {"skipped": self.skipped, "rejected": self.rejected}
         lines = [verdict + "".join(f", {count} {name}" for name, count in others.items() if count)]
         if self.largest:

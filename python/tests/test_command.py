@@ -23,7 +23,7 @@ def test_the_program_is_that_of_the_command_line(tmp_path: Path) -> None:
     texts.write_text('{"text": "one two three four"}\n{"text": "one, two, three, four!"}\n')
     unique = tmp_path / "unique.jsonl"
     code, _, summary = run("dedup", str(texts), "-o", str(unique))
-    assert code == 0 and summary.startswith("2 documents, 1 kept")
+    assert code == 0 and summary.startswith("2 records read: 1 kept, 1 duplicate (1 copy, 0 near)")
     assert unique.read_text().count("\n") == 1
     code, _, message = run("query", str(tmp_path / "none.np"), "0x1")
     assert code == 1 and "no database there" in message

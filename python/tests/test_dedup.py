@@ -113,10 +113,9 @@ def test_misfits_are_refused(tmp_path: Path) -> None:
     refused("first, last, longest", ["a"], keep="best")
     refused("first, last, longest", ["a"], keep="longest:")
     refused("recipe", ["a"], recipe="none")
-    refused("needs MinHash", ["a"], recipe="simhash", similarity=0.5)
     refused("only one of them", ["a"], k=3, similarity=0.5)
     refused("0 to 1", ["a"], similarity=5)
-    refused("similarity: a number is wanted, not str", ["a"], similarity="0.5")
+    refused("similarity: a number is wanted, not list", ["a"], similarity=[0.5])
     refused("contained:S", ["a"], similarity="cosine:1")
     refused("no valid Unicode", ["\ud800"])
     with pytest.raises(nearprint.InputError, match=r"bad\.jsonl:1"):

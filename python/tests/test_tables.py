@@ -235,8 +235,8 @@ def test_tables_and_reports_are_printed(tmp_path: Path) -> None:
         assert database.explain()._repr_html_().startswith("<pre>")
     (tmp_path / "pages.txt").write_text("one two three four\nOne two three four!\nother words\n")
     done = nearprint.dedup_files(tmp_path / "pages.txt", tmp_path / "out.txt", input_format="lines")
-    assert str(done).splitlines()[0] == "3 documents, 2 kept, 1 duplicates (33.3%)" and "copies: 1" in str(done)
-    assert "<th>documents</th><td>3</td>" in done._repr_html_()
+    assert str(done).splitlines()[0] == "3 records read: 2 kept, 1 duplicate (1 copy, 0 near) in 1 group"
+    assert "<th>read</th><td>3</td>" in done._repr_html_()
 
 
 def test_results_are_shown_in_notebooks() -> None:

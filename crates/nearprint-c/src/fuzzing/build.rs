@@ -128,7 +128,7 @@ impl World {
         [self.home.path().as_os_str().as_bytes(), b"/", name.as_bytes()].concat()
     }
 
-    fn schema(input: &mut Input<'_>) -> nearprint_schema {
+    pub(super) fn schema(input: &mut Input<'_>) -> nearprint_schema {
         let mut schema = std::mem::MaybeUninit::uninit();
         // SAFETY: The function sets the whole structure.
         let mut schema = unsafe {

@@ -9,6 +9,7 @@ use super::world::{World, call};
 use crate::fingerprinter::{
     nearprint_fingerprinter, nearprint_fingerprinter_count_features, nearprint_fingerprinter_fingerprint,
     nearprint_fingerprinter_layout, nearprint_fingerprinter_new, nearprint_fingerprinter_recipe,
+    nearprint_fingerprinter_schema,
 };
 use crate::lists::{nearprint_find_all, nearprint_find_clusters};
 use crate::query::{
@@ -319,6 +320,9 @@ impl World {
         } else {
             call!(self, nearprint_fingerprinter_layout(fingerprinter, at, capacity, len_at));
         }
+        let mut schema = Self::schema(input);
+        let schema_at = output(input, &mut schema);
+        call!(self, nearprint_fingerprinter_schema(fingerprinter, schema_at));
     }
 
     /// Fingerprints to text and back.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::report::{DedupReport, check_beside_outputs};
+use super::summary::NULL_DEVICE;
 use super::{summary, trimmed};
 use crate::args::{
     DocumentArgs, DocumentNearArgs, GivenArgs, GlobalArgs, RecipeArgs, ReportArgs, SummaryArgs, WriterArgs,
@@ -19,9 +20,6 @@ use nearprint::internal::parse_duration;
 use nearprint_text::dedup::{DocumentCounts, Evidence, FileJob, FileReport};
 use nearprint_text::documents::{Missing, Nested};
 use nearprint_text::{Error, Result};
-
-/// Where output goes that nobody wants.
-pub(super) const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 #[derive(Debug, clap::Args)]
 pub(in crate::commands) struct JobArgs {

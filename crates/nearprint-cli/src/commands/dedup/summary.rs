@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::job::NULL_DEVICE;
 use crate::args::{GlobalArgs, exactly, limit, note_skipped, of_texts, outcome_object, skipped_object};
 use crate::terminal::{STDOUT, plural, print_message};
 use nearprint::AnyDatabase;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileJob, FileReport, TrimRules, Unit};
+
+/// Where output goes that nobody wants.
+pub(super) const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// The comparisons of a document on average from which the summary speaks of shared bands.
 const CROWDED: f64 = 1000.0;
