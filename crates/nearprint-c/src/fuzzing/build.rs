@@ -15,7 +15,8 @@ use crate::builder::{
     nearprint_builder_finish, nearprint_builder_new, nearprint_builder_push, nearprint_builder_push_keyed,
 };
 use crate::database::{
-    nearprint_database_create, nearprint_database_open, nearprint_database_verify, nearprint_verification,
+    nearprint_database_create, nearprint_database_open, nearprint_database_verify, nearprint_open_or_create,
+    nearprint_verification,
 };
 use crate::growing::Growing;
 use crate::settings::{
@@ -182,7 +183,11 @@ impl World {
         let (at, len) = (pointer(input, path.as_ptr().cast::<c_char>()), length(input, path.len()));
         let (schema, options) = (pointer(input, &raw const schema), &raw const options);
         let mut database = ptr::null_mut();
-        let status = call!(self, nearprint_database_create(at, len, schema, options, &raw mut database));
+        let status = if input.flag() {
+            call!(self, nearprint_database_create(at, len, schema, options, &raw mut database))
+        } else {
+            call!(self, nearprint_open_or_create(at, len, schema, options, &raw mut database))
+        };
         self.databases.add(database, status);
     }
 
