@@ -32,8 +32,9 @@ impl Handle for nearprint_deduplicator {
 /// `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
 /// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
 /// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
-/// 0.7 for `minhash`. A recipe of simhash has no features to compare: there `similarity` is 0, and
-/// texts with fingerprints within the distance of the database are duplicates. `options` may be null.
+/// 0.7 for `minhash`. With a recipe of simhash, texts with fingerprints within the distance of the
+/// database are duplicates if `similarity` is 0; otherwise those that have this similarity by their
+/// words, which a new database keeps texts for. `options` may be null.
 /// NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
 /// `nearprint dedup`, whose progress a commit would forget.
 #[unsafe(no_mangle)]
