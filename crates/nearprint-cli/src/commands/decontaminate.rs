@@ -138,13 +138,9 @@ impl Args {
         let left_out = if self.annotate { 0 } else { num_found };
         let skipped = if reader.format() == Format::Text { num_skipped(reader.left_out()) } else { 0 };
         let kept = num_documents - left_out;
-        let (read, contain) =
-            (num_documents + skipped + rejected, if num_found == 1 { "contains" } else { "contain" });
+        let read = num_documents + skipped + rejected;
         let mut verdict = format!("{} read: {kept} kept, ", plural(read, "record"));
-        verdict += &match self.annotate {
-            true => format!("{num_found} of which {contain}"),
-            false => format!("{num_found} left out, which {contain}"),
-        };
+        verdict += &containing(num_found, self.annotate);
         verdict += &format!(" {num_evaluations} of {all} evaluation texts");
         for (count, what) in [(skipped, "skipped"), (rejected, "rejected")] {
             if count > 0 {
@@ -212,6 +208,15 @@ impl Args {
         let inputs = reader.inputs().iter().map(|input| input.path.clone()).collect();
         let is_table = reader.is_table();
         Ok(Evaluation { keys, index: builder.finish(), num_short, inputs, is_table })
+    }
+}
+
+/// How many records contain evaluation texts, and what became of them.
+fn containing(number: u64, is_kept: bool) -> String {
+    let contain = if number == 1 { "contains" } else { "contain" };
+    match is_kept {
+        true => format!("{number} of which {contain}"),
+        false => format!("{number} left out, which {contain}"),
     }
 }
 
