@@ -23,6 +23,8 @@ from selenium.webdriver.support.ui import Select
 
 # Far above the half second that it takes: this finds a list that draws all its rows, not a busy machine.
 MAX_OPENING_SECONDS = 10.0
+# The window of a small laptop, in pixels.
+FIRST_SCREEN = (1280, 900)
 HOSTILE_NAME = "<img src=x onerror=window.hacked=1>"
 HOSTILE_TEXT = "</script><script>window.hacked=1</script>"
 
@@ -105,9 +107,28 @@ def emulate(driver, scheme, width=1400, height=1000):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
+def bottom(page, selector):
+    """Where an element ends, in pixels from the top of the window."""
+    return page.run("return document.querySelector(arguments[0]).getBoundingClientRect().bottom", selector)
+
+
+def check_first_screen(page):
+    """A laptop shows the first group and the keys before anything is scrolled."""
+    emulate(page.driver, "light", *FIRST_SCREEN)
+    page.run("scrollTo({ top: 0, behavior: 'instant' })")
+    is_single = page.run("return document.querySelector('.single') !== null")
+    end = bottom(page, "#group-title" if is_single else "#group-list .row")
+    # In its upper three quarters, as facts may take another line.
+    page.check(4 * end <= 3 * FIRST_SCREEN[1], f"shows the first group on the first screen, to {end:.0f} px")
+    keys = bottom(page, ".keys")
+    page.check(keys <= FIRST_SCREEN[1], f"shows the keys on the first screen, to {keys:.0f} px")
+    emulate(page.driver, "light")
+
+
 def check_any(page):
     """What holds for every page with groups."""
     page.check(page.names(), "has rows, and no error in the console")
+    check_first_screen(page)
     page.check(page.run("return document.querySelectorAll('svg').length") >= 1, "has charts")
     emulate(page.driver, "dark", 400)
     overflow = page.run("return document.documentElement.scrollWidth - innerWidth")
@@ -175,7 +196,11 @@ def check_hostile(page):
 
 def check_limits(page):
     choose(page, "long.txt")
-    page.check(any("cut after" in note for note in page.texts("#difference .note")), "says that texts are cut")
+    page.check("Cut here." in page.texts("#difference .columns > .cut")[0], "says that texts are cut")
+    last = "document.querySelector('#difference .columns > .cut').previousElementSibling"
+    page.check(page.run(f"return {last}.matches('.same, .folded')"), "nothing differs where the texts are cut")
+    sizes = page.texts("#member-list .notes")[0]
+    page.check(sizes.endswith("91.48 kB"), f"sizes are those of the command line: {sizes!r}")
     before = len(page.texts("#difference .old"))
     page.run("document.querySelector('.folded').focus()")
     page.press(Keys.ENTER)
@@ -282,6 +307,11 @@ def check_marks(page, saves):
     page.check(marked(page, "#group-list") == ["news/article.txt"], "f marks the first one")
     page.press(Keys.ARROW_DOWN, "x")
     page.check("One file of a group stays." in page.texts(note)[0], "does not mark all of a group")
+    page.press("f", Keys.ENTER)
+    page.check(page.focus() == "difference", "Enter goes to the difference")
+    page.press("x")
+    page.check("news/article-edited.txt" in marked(page, "#member-list"), "x marks the member that Enter chose")
+    page.press("x", Keys.ESCAPE, "f")
     page.press("k")
     page.check(marked(page, "#member-list") == ["news/copy of article.txt"], "k keeps the chosen member only")
     choose(page, "<img")

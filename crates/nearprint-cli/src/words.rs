@@ -57,6 +57,33 @@ pub(crate) fn differences_within<'a>(a: &'a str, b: &'a str, limit: Duration) ->
     changes
 }
 
+/// The changes without those at their end that may come of a cut: what only one text has there, if the other text was
+/// cut and may go on with it. `are_cut` says so of the first and of the second text.
+pub(crate) fn without_cut_end(mut changes: Vec<Change<'_>>, are_cut: [bool; 2]) -> Vec<Change<'_>> {
+    let [is_first_cut, is_second_cut] = are_cut;
+    let may_follow = |change: &Change<'_>| match change {
+        Change::Equal(_) => false,
+        Change::Removed(_) => is_second_cut,
+        Change::Added(_) => is_first_cut,
+    };
+    loop {
+        let Some(kept) = changes.len().checked_sub(1) else { return changes };
+        if may_follow(&changes[kept]) {
+            changes.pop();
+            continue;
+        }
+        // "b c b" against "b" has its difference before or behind what is equal.
+        let Some([change, Change::Equal(end)]) = changes.last_chunk::<2>() else { return changes };
+        let (change, end) = (*change, *end);
+        let is_repeated = [change.text(), end].concat().starts_with(end);
+        if !may_follow(&change) || !is_repeated {
+            return changes;
+        }
+        changes.truncate(kept - 1);
+        changes.push(Change::Equal(end));
+    }
+}
+
 /// Changes without an equal part between them. Spaces between replaced words belong to them, as one
 /// replaced sentence reads better than many replaced words.
 struct Replacement<'a> {

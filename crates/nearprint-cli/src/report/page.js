@@ -41,15 +41,16 @@ function plural(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
+/** Bytes as the command line prints them. */
 function size(bytes) {
-  if (bytes < 1000) return plural(bytes, 'byte');
+  if (bytes < 1000) return `${bytes} B`;
   const units = ['kB', 'MB', 'GB', 'TB', 'PB'];
   let unit = -1;
   do {
     bytes /= 1000;
     unit += 1;
-  } while (bytes >= 999.95 && unit < units.length - 1);
-  return `${bytes.toFixed(1)} ${units[unit]}`;
+  } while (bytes >= 999.995 && unit < units.length - 1);
+  return `${bytes.toFixed(2)} ${units[unit]}`;
 }
 
 // ---------------------------------------------------------------------------- data
@@ -249,7 +250,8 @@ const pixelsNote = picture => (picture === null ? null : `${picture[0]} × ${pic
 
 // ---------------------------------------------------------------------------- differences
 
-/** The difference as rows: what each of the texts has of it. A row ends where both texts have a line end. */
+/** The difference as rows: what each of the texts has of it, as far as they were compared. A row ends where both
+ * texts have a line end. */
 function differenceRows(kept, runs) {
   const rows = [];
   let row = { left: [], right: [], isChanged: false };
@@ -404,20 +406,22 @@ function differenceContents(texts, index) {
   const [runs, isOtherCut] = other;
   const rows = differenceRows(kept, runs);
   const notes = [];
+  const isCut = isKeptCut || isOtherCut;
+  const cut = isCut ? [element('p', 'note cut',
+    `Cut here. Of each text, the first ${byId('groups').dataset.maxChars} characters are compared.`)] : [];
   if (rows.some(row => row.isChanged)) {
     const names = [current.kept.name, current.others[index].name].map(name => element('span', 'name', oneLine(name)));
     const head = element('div', 'columns head',
       element('div', 'old', names[0], ' ', element('del', '', 'only here')),
       element('div', 'new', names[1], ' ', element('ins', '', 'only here')));
-    notes.push(head, element('div', 'columns', ...differenceCells(rows)));
+    notes.push(head, element('div', 'columns', ...differenceCells(rows), ...cut));
   } else {
     const lines = rows.map(row => row.left.map(part)).flatMap((parts, at) => (at ? ['\n', ...parts] : parts));
-    const text = element('div', 'text', ...lines);
+    const text = element('div', 'text', ...lines, ...cut);
     text.dir = 'auto';
-    notes.push(element('p', 'note', kept ? 'The texts are equal.' : 'The texts are empty.'), text);
-  }
-  if (isKeptCut || isOtherCut) {
-    notes.push(element('p', 'note', `The texts are cut after ${byId('groups').dataset.maxChars} characters.`));
+    const equal = isCut && !current.others[index].isExact
+      ? 'The texts are equal as far as they are compared.' : 'The texts are equal.';
+    notes.push(element('p', 'note', kept ? equal : 'The texts are empty.'), text);
   }
   return notes;
 }
@@ -539,14 +543,18 @@ function setUpChoice() {
   for (const [id, act] of Object.entries(actions)) {
     byId(id).addEventListener('click', () => showChoice(act() ?? true));
   }
-  groupList.box.addEventListener('keydown', event => {
-    if (event.key !== 'x' || event.ctrlKey || event.altKey || event.metaKey || !groupList.items.length) return;
-    const group = groupList.items[groupList.active];
-    showChoice(choice.numGoing(group) ? choice.set(group, []) : choice.keepOnly(group, 0));
-  });
-  memberList.box.addEventListener('keydown', event => {
-    const id = { x: 'mark-member', k: 'keep-member', f: 'mark-first' }[event.key];
-    if (id && !event.ctrlKey && !event.altKey && !event.metaKey) byId(id).click();
+  document.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const at = document.activeElement;
+    if (at === search || at === sort) return;
+    if (at === groupList.box || !current) {
+      if (event.key !== 'x' || !groupList.items.length) return;
+      const group = groupList.items[groupList.active];
+      showChoice(choice.numGoing(group) ? choice.set(group, []) : choice.keepOnly(group, 0));
+    } else {
+      const id = { x: 'mark-member', k: 'keep-member', f: 'mark-first' }[event.key];
+      if (id) byId(id).click();
+    }
   });
   showChoice();
 }

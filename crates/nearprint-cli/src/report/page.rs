@@ -11,8 +11,8 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// The page may use its own style sheet, script and pictures, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-XdatUs3QvS8xMxJZO7udji+swrLEkf6+dAAJEOHSXJg='; \
-    script-src 'sha256-7OLIDvFGParAjKVFxN0HTt/BRBvzTjzcECIdhwXwP6g='; \
+    style-src 'sha256-gM5MBJGtIXqmvn8eSJhTg22iS2HaeKTM4U2pg4rKAVo='; \
+    script-src 'sha256-fToZZ6a7ppjB9EGH+jrxif5R/bAbuAvbXqQwHYPvit4='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
@@ -30,8 +30,8 @@ pub(super) fn head(title: &str) -> Markup {
     }
 }
 
-/// The heading, the facts and the charts.
-pub(super) fn body(report: &Report, histograms: &[(&Histogram, String)]) -> Markup {
+/// The heading and the facts.
+pub(super) fn header(report: &Report) -> Markup {
     html! {
         header {
             h1 { (report.title) }
@@ -43,6 +43,12 @@ pub(super) fn body(report: &Report, histograms: &[(&Histogram, String)]) -> Mark
                 }
             }
         }
+    }
+}
+
+/// The charts. They stand below the groups, which a reader wants to see first.
+pub(super) fn charts(report: &Report, histograms: &[(&Histogram, String)]) -> Markup {
+    html! {
         @if !histograms.is_empty() || !report.charts.is_empty() {
             section.charts aria-label="Charts" {
                 @for (histogram, svg) in histograms {
@@ -148,12 +154,12 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64, has_files: bool) 
                     "`nearprint undo` brings them back."
                 }
             }
-            p.keys {
-                kbd { "/" } " search  " kbd { "↑" } " " kbd { "↓" } " move  "
-                kbd { "Enter" } " choose  " kbd { "Esc" } " back"
-                @if has_files {
-                    "  " kbd { "x" } " mark  " kbd { "k" } " keep only this one  " kbd { "f" } " mark the first"
-                }
+        }
+        p.keys {
+            kbd { "/" } " search  " kbd { "↑" } " " kbd { "↓" } " move  "
+            kbd { "Enter" } " choose  " kbd { "Esc" } " back"
+            @if has_files {
+                "  " kbd { "x" } " mark  " kbd { "k" } " keep only this one  " kbd { "f" } " mark the first"
             }
         }
         script { (PreEscaped(SCRIPT)) }

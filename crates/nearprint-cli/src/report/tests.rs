@@ -180,7 +180,8 @@ fn texts_are_changes_of_the_kept_one() {
     assert_eq!(texts[0]["others"][0], Value::Null, "an exact copy");
     assert_eq!(texts[0]["others"][1][0][1], -7, "without Hamburg");
     assert_eq!(texts[4]["others"][0], serde_json::json!([[8, " more"], false]));
-    assert_eq!(texts[2]["kept"][0].as_str().unwrap().len(), 20_000);
+    // Cut before the word "says".
+    assert_eq!(texts[2]["kept"][0].as_str().unwrap().len(), 19_996);
     assert_eq!(texts[2]["kept"][1], true);
     assert_eq!(texts[5], Value::Null);
 }

@@ -18,6 +18,8 @@ const MAX_CHUNK_BYTES: usize = 1 << 20;
 pub(crate) struct ReportWriter<W: Write> {
     out: W,
     chunk: Chunk,
+    /// What follows the groups.
+    charts: String,
     /// See [`Report::root`].
     root: Option<String>,
     /// What is left of the budget for texts and pictures.
@@ -39,11 +41,12 @@ impl<W: Write> ReportWriter<W> {
         let drawn = drawn.map(|histogram| Ok((histogram, histogram::svg(histogram)?)));
         let drawn =
             drawn.collect::<histogram::Drawn<Vec<_>>>().map_err(|e| io::Error::other(e.to_string()))?;
-        let (head, body) = (page::head(&report.title), page::body(report, &drawn));
-        write!(out, "<!DOCTYPE html>\n<html lang=\"en\">{}\n<body>{}", head.0, body.0)?;
+        let (head, header) = (page::head(&report.title), page::header(report));
+        write!(out, "<!DOCTYPE html>\n<html lang=\"en\">{}\n<body>{}", head.0, header.0)?;
         Ok(Self {
             out,
             chunk: Chunk::default(),
+            charts: page::charts(report, &drawn).0,
             root: report.root.clone(),
             text_bytes_left: text_bytes,
             has_room: text_bytes > 0,
@@ -110,6 +113,7 @@ impl<W: Write> ReportWriter<W> {
         if self.chunk.num_groups() > 0 {
             self.chunk.write(&mut self.out)?;
         }
+        self.out.write_all(self.charts.as_bytes())?;
         if self.num_groups > 0 {
             let end = page::end(self.num_groups, self.num_groups_with_texts, self.root.is_some());
             self.out.write_all(end.0.as_bytes())?;
