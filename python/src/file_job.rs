@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::NamedOptions;
-use crate::errors::{OrRaise, input_error};
+use crate::errors::OrRaise;
 use crate::watch::{Ticker, watch};
 
 /// Runs a job, which may trim. Returns what became of the documents.
@@ -30,15 +30,7 @@ pub(crate) fn run_files<'py>(
     let new = if trims { FileJob::trimming } else { FileJob::with_defaults };
     let mut job = new(inputs, output, options.engine.progress(ticker.clone())).or_raise(py)?;
     options.values.iter().try_for_each(|(name, values)| job.set(name, values)).or_raise(py)?;
-    let page = match page {
-        Some(path) => {
-            let page = DedupReport::of(&job, &path).or_raise(py)?;
-            let file = if trims { "removed" } else { "duplicates" };
-            let why = format!("report: shows the file of {file}, which is not written");
-            Some(page.ok_or_else(|| input_error(py, &why))?)
-        }
-        None => None,
-    };
+    let page = page.map(|path| DedupReport::of(&mut job, &path)).transpose().or_raise(py)?;
     let done: Result<FileReport> = watch(py, &ticker, listener.as_ref(), || {
         let done = job.run(|_, at| ticker.report(Stage::Reading, at.bytes, at.total_bytes));
         Ok(done.and_then(|done| {

@@ -202,16 +202,20 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     refused("add fingerprint: is for whole documents", by="line", add=["fingerprint=f"])
     refused("plain text has no fields", by="line", input_format="text")
     refused("length", by="line", length=-1)
-    refused("file of removed, which is not written", by="line", report=tmp_path / "page")
     refused("at least one name", fields=[])
     refused("one text, where a list of names", TypeError, fields="url,text")
     refused("int, where a name", TypeError, fields=["url", 3])
     duplicates = tmp_path / "duplicates"
-    refused("file of duplicates, which is not written", report=tmp_path / "page")
-    refused("file of duplicates, which is not written", report=tmp_path / "page", duplicates="-")
-    refused("which is not written", report=tmp_path / "page", duplicates=duplicates, dry_run=True)
     refused("is also an input", report=pages, duplicates=duplicates)
     refused("are the same file", report=duplicates, duplicates=duplicates)
+
+
+@pytest.mark.parametrize("options", [{}, {"duplicates": "-"}, {"dry_run": True}])
+def test_a_page_needs_no_file_of_duplicates(pages: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    listed, alone = tmp_path / "listed.html", tmp_path / "alone.html"
+    nearprint.dedup_files(pages, tmp_path / "out", key="url", duplicates=tmp_path / "duplicates", report=listed)
+    nearprint.dedup_files(pages, tmp_path / "other", key="url", report=alone, **options)
+    assert alone.read_bytes() == listed.read_bytes()
 
 
 @pytest.mark.parametrize("missing", ["keep", "skip"])

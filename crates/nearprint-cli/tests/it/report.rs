@@ -120,14 +120,41 @@ fn a_deduplication_becomes_a_page() {
     succeeds(at, piped, lines.as_bytes());
     let names = page(at, "piped.html");
     assert!(names.contains(r#""names":["a\t0"],"members":[5]"#) && !names.contains("u003cscript"), "{names}");
-    for line in ["-o x --report r.html", "-o x --duplicates - --report r.html", "--dry-run --report r.html"] {
-        fails(at, &format!("dedup in.jsonl {line}"), b"", 2, &["--report", "--duplicates"]);
-    }
     for report in ["in.jsonl", "x", "y"] {
         let line = format!("dedup in.jsonl -o x --duplicates y --report {report}");
         fails(at, &line, b"", 2, &["--report", report]);
     }
     assert_eq!(fs::read_to_string(at.join("in.jsonl")).unwrap(), lines);
+}
+
+#[test]
+fn a_deduplication_becomes_a_page_without_a_file_of_duplicates() {
+    let home = home();
+    let at = home.path();
+    let text = fs::read_to_string(at.join("d/a")).unwrap();
+    let line = |key: &str| serde_json::json!({ "key": key, "text": text }).to_string() + "\n";
+    fs::write(at.join("in.jsonl"), ["a", "b", "c"].map(line).concat()).unwrap();
+    let dedup = "dedup in.jsonl --key-field key --report";
+    succeeds(at, &format!("{dedup} listed.html -o out.jsonl --duplicates dup.tsv"), b"");
+    let listed = page(at, "listed.html");
+    assert!(listed.contains(r#""names":["a"],"members":[3]"#) && listed.contains("word100"), "{listed}");
+    let remembered = format!("{dedup} seen.html -o seen.jsonl --db seen.np");
+    succeeds(at, &format!("{dedup} alone.html -o alone.jsonl"), b"");
+    succeeds(at, &format!("{dedup} dry.html --dry-run"), b"");
+    succeeds(at, &format!("{dedup} piped.html -o piped.jsonl --duplicates -"), b"");
+    succeeds(at, &remembered, b"");
+    for name in ["alone.html", "dry.html", "piped.html", "seen.html"] {
+        assert_eq!(page(at, name), listed, "{name}");
+    }
+    // The list of a job that is complete is gone: its page stays, and no other one can be made.
+    let again = nearprint(at, &remembered, b"");
+    assert_eq!((again.code, page(at, "seen.html")), (0, listed), "{}", again.err);
+    fs::remove_file(at.join("seen.html")).unwrap();
+    fails(at, &remembered, b"", 2, &["--report", "complete since", "file of duplicates"]);
+    assert!(!at.join("seen.html").exists());
+    let trimmed = "trim in.jsonl --key-field key -o trimmed.jsonl --by line --report trimmed.html";
+    succeeds(at, trimmed, b"");
+    assert!(page(at, "trimmed.html").contains(r#""names":["a#1"],"members":[3]"#));
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl JobArgs {
         let mut job = self.job(global, given, new)?;
         job.collects_files = self.report.path().is_some();
         stdout::check_outputs(job.named_outputs().filter(|_| !job.dry_run).map(|(_, path)| path))?;
-        let report = report_of(&self.report, &job)?;
+        let report = self.report.path().map(|path| DedupReport::of(&mut job, path)).transpose()?;
         self.report.check_scanned(&job.inputs)?;
         self.summary.check_scanned(&job.inputs)?;
         self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
@@ -181,13 +181,4 @@ fn note_outcome(global: GlobalArgs, job: &FileJob, done: &FileReport, started: I
         (None, Some(rules)) => trimmed::summarize(global, job, rules, done),
         (None, None) => summary::summarize(global, job, done, started),
     }
-}
-
-/// The report of a job, if one is wanted.
-fn report_of(args: &ReportArgs, job: &FileJob) -> Result<Option<DedupReport>, Failure> {
-    let Some(path) = args.path() else { return Ok(None) };
-    let report = DedupReport::of(job, path)?;
-    let option = if job.trim.is_some() { "--removed" } else { "--duplicates" };
-    let why = format!("--report: shows the file of {option}, which is not written");
-    report.map(Some).ok_or(Failure::Usage(why))
 }

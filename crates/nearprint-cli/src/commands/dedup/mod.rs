@@ -38,7 +38,7 @@ pub use report::DedupReport;
 #[command(after_help = "\
 Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
-  nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
+  nearprint dedup pages.jsonl -o unique.jsonl --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest

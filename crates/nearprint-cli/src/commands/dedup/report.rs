@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,7 +17,7 @@ use crate::terminal::plural;
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, TrimRules};
+use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, TrimRules, UtcTime};
 use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
 use nearprint_text::internal::open_decompressed;
 
@@ -34,10 +36,37 @@ pub struct DedupReport {
     path: PathBuf,
     inputs: Vec<PathBuf>,
     reader: ReaderOptions,
-    /// The file of duplicates.
-    duplicates: PathBuf,
+    duplicates: Duplicates,
     /// What was compared instead of whole documents, and is listed in the file of duplicates.
     trim: Option<TrimRules>,
+}
+
+/// The list of duplicates that a page shows.
+enum Duplicates {
+    /// A file that the job writes.
+    File(PathBuf),
+    /// A temporary file, because the job writes none that can be read again.
+    Spool(Arc<File>),
+}
+
+impl Duplicates {
+    fn open(&self) -> Result<Box<dyn BufRead>> {
+        match self {
+            Self::File(path) => Ok(Box::new(BufReader::new(open_decompressed(path)?))),
+            Self::Spool(spool) => {
+                let mut spool = Arc::clone(spool);
+                spool.rewind().map_err(Error::io("read", self.path()))?;
+                Ok(Box::new(BufReader::new(spool)))
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Spool(_) => Path::new("a temporary file"),
+        }
+    }
 }
 
 /// Refuses a path for another file of a job that is one of its inputs or outputs, or lies in its database.
@@ -56,29 +85,36 @@ struct Sizes {
 }
 
 impl DedupReport {
-    /// The page of a job that has not run yet, for the file `path`. `None` if the job writes no file
-    /// of duplicates: it is a dry run, has no such file, or writes it to standard output.
+    /// The page of a job that has not run yet, for the file `path`. The job lists duplicates in a
+    /// [spool](FileJob::spool), unless it writes a file of them.
     ///
     /// # Errors
     ///
     /// [`Error::Output`](nearprint_text::Error::Output) if `path` is an input or another output of the
     /// job; [`Error::Engine`](nearprint_text::Error::Engine) if it lies in a database, or if its folder
     /// does not exist.
-    pub fn of(job: &FileJob, path: &Path) -> Result<Option<Self>> {
-        let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
-        let Some(duplicates) = file else { return Ok(None) };
+    pub fn of(job: &mut FileJob, path: &Path) -> Result<Self> {
         check_beside_outputs(("report", path), job)?;
-        Ok(Some(Self {
+        let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
+        let duplicates = match file {
+            Some(file) => Duplicates::File(file.clone()),
+            None => {
+                let spool = tempfile::tempfile().map_err(Error::io("create", "a temporary file"))?;
+                Duplicates::Spool(Arc::clone(job.spool.insert(Arc::new(spool))))
+            }
+        };
+        Ok(Self {
             path: path.to_path_buf(),
             inputs: job.inputs.clone(),
             reader: job.reader.clone(),
-            duplicates: duplicates.clone(),
+            duplicates,
             trim: job.trim,
-        }))
+        })
     }
 
     /// Writes the page after the job, also if the job was complete before: whoever has completed it may have
-    /// been killed before the page. The file takes its name when it is complete. `check` is called for each
+    /// been killed before the page. Without a file of duplicates, a page that is there stays then. The file takes its
+    /// name when it is complete. `check` is called for each
     /// line and document that is read; an error cancels.
     ///
     /// Reads the file of duplicates twice, and the inputs as far as texts are shown. Memory: 32 bytes
@@ -86,15 +122,27 @@ impl DedupReport {
     ///
     /// # Errors
     ///
-    /// Those of `check`, of reading the inputs, and
+    /// Those of `check`, of reading the inputs,
+    /// [`Error::Setting`](nearprint_text::Error::Setting) if the job was complete before, and left neither a file of
+    /// duplicates nor a page, and
     /// [`Error::Engine`](nearprint_text::Error::Engine) if a file cannot be read or written.
     pub fn write(&self, done: &FileReport, check: Check<'_>) -> Result<()> {
+        if let (Some(completed), Duplicates::Spool(_)) = (done.completed, &self.duplicates) {
+            return if self.path.exists() { Ok(()) } else { Err(self.unlisted(completed)) };
+        }
         let sizes = self.sizes(check)?;
         let mut groups = self.groups(&sizes.largest(), check)?;
         self.add_texts(&mut groups, check)?;
         add_stamps(&mut groups, done);
         let head = self.head(done, &sizes, groups.len());
         write_page(&self.path, &head, |out| groups.iter().try_for_each(|group| out.group(group)))
+    }
+
+    fn unlisted(&self, completed: UtcTime) -> nearprint_text::Error {
+        let file = if self.trim.is_some() { "removed" } else { "duplicates" };
+        let why =
+            format!("the run is complete since {completed}, and has no file of {file}, which a page shows");
+        nearprint_text::Error::Setting { name: "report".into(), why }
     }
 
     fn head(&self, done: &FileReport, sizes: &Sizes, num_shown: usize) -> Report {
@@ -107,7 +155,13 @@ impl DedupReport {
         let num_groups = sizes.groups.len();
         let shown = match num_groups - num_shown {
             0 => String::new(),
-            rest => format!("; {rest} small ones are only in the file of duplicates"),
+            rest => format!("; {rest} small ones are not shown"),
+        };
+        let since = match (&self.duplicates, done.resumed_after) {
+            (Duplicates::Spool(_), after @ 1..) => {
+                format!("; of what was read after the first {}", plural(after, "record"))
+            }
+            _ => String::new(),
         };
         let mut facts = vec![
             fact("Inputs", inputs.join(", ")),
@@ -121,7 +175,7 @@ impl DedupReport {
                 facts.extend(shares_left(&units.by_left).map(|left| fact("Text left", left)));
             }
         }
-        facts.push(fact("Groups", format!("{num_groups}{shown}")));
+        facts.push(fact("Groups", format!("{num_groups}{shown}{since}")));
         facts.extend(stricter(&by_similarity).map(|value| fact("With a higher --similarity", value)));
         facts.push(match self.trim {
             None => fact("Near", nearness(&done.near)),
@@ -171,9 +225,9 @@ impl DedupReport {
 
     /// Calls `visit` with the columns of each line of the file of duplicates.
     fn for_each_duplicate(&self, check: Check<'_>, mut visit: impl FnMut([&str; 4])) -> Result<()> {
-        let mut file = BufReader::new(open_decompressed(&self.duplicates)?);
+        let mut file = self.duplicates.open()?;
         let (mut line, mut is_header) = (String::new(), true);
-        while file.read_line(&mut line).map_err(Error::io("read", &self.duplicates))? > 0 {
+        while file.read_line(&mut line).map_err(Error::io("read", self.duplicates.path()))? > 0 {
             check()?;
             let mut columns = line.trim_end_matches('\n').split('\t');
             let columns = [(); 4].map(|()| columns.next().unwrap_or_default());
@@ -312,9 +366,8 @@ mod tests {
         fs::write(at("in.jsonl"), "{\"text\":\"one two three\"}\n".repeat(4)).unwrap();
         let dedup = DedupOptions::new("minhash".parse().unwrap());
         let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), dedup);
-        assert!(DedupReport::of(&job, &at("page.html")).unwrap().is_none());
         job.duplicates = Some(at("duplicates"));
-        let report = DedupReport::of(&job, &at("page.html")).unwrap().unwrap();
+        let report = DedupReport::of(&mut job, &at("page.html")).unwrap();
         let done = job.run(|_, _| ControlFlow::Continue(())).unwrap();
         let checks = Cell::new(0);
         let write = |fails_at: u32| {

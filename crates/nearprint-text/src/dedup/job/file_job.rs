@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::checkpoint::JobIdentity;
 use super::shards::{self, Shards};
@@ -109,6 +111,9 @@ pub struct FileJob {
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
+    /// An open file for the same lines about what is read since the job was begun or resumed, also in a dry run: a
+    /// caller wants to read them once, and keeps no file of them.
+    pub spool: Option<Arc<File>>,
     /// Collects the near-duplicates among files of folders in the [report](crate::dedup::FileReport::files), to act on
     /// them.
     pub collects_files: bool,
@@ -302,6 +307,7 @@ impl FileJob {
             group_size: false,
             nul_ended: false,
             duplicates: None,
+            spool: None,
             collects_files: false,
             rejects: None,
             database: None,

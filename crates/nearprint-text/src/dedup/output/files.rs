@@ -1,6 +1,9 @@
 //! The files that a job writes.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::plan::OutputPlan;
 use super::sharded::ShardedOutput;
@@ -19,13 +22,18 @@ const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy";
 /// That of the file of removed units.
 const HEADER_OF_REMOVED: &str = "key\tnumber\tfirst_seen_in\tfirst_number";
 
-/// The output, the duplicates and the rejects of a job. A dry run has none.
+/// The name of the spool in messages.
+const SPOOL: &str = "a temporary file";
+
+/// The output, the duplicates and the rejects of a job. A dry run has only a spool.
 pub(crate) struct JobOutputs<'a, F: Fingerprint> {
     job: &'a FileJob,
     documents: Option<DocumentWriter>,
     /// The documents of an output that is a folder.
     shards: Option<ShardedOutput>,
     duplicates: Option<LineFile>,
+    /// See [`FileJob::spool`].
+    spool: Option<BufWriter<Arc<File>>>,
     rejects: Option<LineFile>,
     /// Whether records are files, listed by path.
     pub(crate) lists_files: bool,
@@ -49,12 +57,17 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             documents: None,
             shards: None,
             duplicates: None,
+            spool: job.spool.clone().map(BufWriter::new),
             rejects: None,
             lists_files: reader.format() == Format::Text,
             unlisted_rejects: Vec::new(),
             counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
         };
+        let header = if job.trim.is_some() { HEADER_OF_REMOVED } else { HEADER };
+        let size = if job.group_size { format!("\t{GROUP_SIZE}") } else { String::new() };
+        let header = format!("{header}{size}\n");
+        outputs.append_to_spool(&header)?;
         let Some(OutputPlan { shards, options }) = plan else { return Ok(outputs) };
         let written =
             |place: usize| unfinished.and_then(|from| from.files[place].as_ref()).map(FileDigest::written);
@@ -73,9 +86,6 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() {
-            let header = if job.trim.is_some() { HEADER_OF_REMOVED } else { HEADER };
-            let size = if job.group_size { format!("\t{GROUP_SIZE}") } else { String::new() };
-            let header = format!("{header}{size}\n");
             outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
@@ -108,7 +118,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     }
 
     /// Writes the ends of the files, which are to get their names.
-    pub(crate) fn end(self) -> Result<[Option<OutputFile>; 3]> {
+    pub(crate) fn end(mut self) -> Result<[Option<OutputFile>; 3]> {
+        self.spool.as_mut().map_or(Ok(()), Write::flush).map_err(Error::io("write", SPOOL))?;
         let end = |file: Option<LineFile>| file.map_or(Ok(None), LineFile::end);
         let documents = self.documents.map_or(Ok(None), DocumentWriter::end)?;
         Ok([documents, end(self.duplicates)?, end(self.rejects)?])
@@ -147,7 +158,9 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
 
     /// Writes a line about a near-duplicate.
     pub(crate) fn list_duplicate(&mut self, key: &str, of: &Original, group_size: Option<u64>) -> Result<()> {
-        let Some(file) = &mut self.duplicates else { return Ok(()) };
+        if !self.lists_duplicates() {
+            return Ok(());
+        }
         let copy = match self.lists_files {
             true => {
                 (of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false)).to_string()
@@ -158,7 +171,21 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         let (key, kept) = (escape(key), escape(&of.key));
         let size = group_size.map(|size| format!("\t{size}")).unwrap_or_default();
         let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{copy}{size}\n", of.distance, of.similarity);
-        file.append(line.as_bytes()).map(drop)
+        self.append_to_lists(&line)
+    }
+
+    fn lists_duplicates(&self) -> bool {
+        self.duplicates.is_some() || self.spool.is_some()
+    }
+
+    fn append_to_lists(&mut self, line: &str) -> Result<()> {
+        self.append_to_spool(line)?;
+        self.duplicates.as_mut().map_or(Ok(()), |file| file.append(line.as_bytes()).map(drop))
+    }
+
+    fn append_to_spool(&mut self, line: &str) -> Result<()> {
+        let written = self.spool.as_mut().map_or(Ok(()), |spool| spool.write_all(line.as_bytes()));
+        written.map_err(Error::io("write", SPOOL))
     }
 
     /// Writes a line about a unit that is removed: the keys of its document and of the one that has it, each with a
@@ -168,9 +195,10 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         (key, number): (&str, &str),
         (first, first_number): (&str, &str),
     ) -> Result<()> {
-        let Some(file) = &mut self.duplicates else { return Ok(()) };
-        let line = format!("{}\t{number}\t{}\t{first_number}\n", escape(key), escape(first));
-        file.append(line.as_bytes()).map(drop)
+        if !self.lists_duplicates() {
+            return Ok(());
+        }
+        self.append_to_lists(&format!("{}\t{number}\t{}\t{first_number}\n", escape(key), escape(first)))
     }
 
     /// Writes a record to the rejects.
