@@ -125,6 +125,17 @@ impl<'a> Index<'a> {
     /// empty set is similar to none.
     #[must_use]
     pub fn similar(&self, set: &ShingleSet, least: f64) -> Vec<usize> {
+        self.with_similarities(set, least).map(|(number, _)| number).collect()
+    }
+
+    /// The same with their similarities.
+    fn with_similarities(&self, set: &ShingleSet, least: f64) -> impl Iterator<Item = (usize, f64)> {
+        let found = self.candidates(set, least).into_iter();
+        found.map(|number| (number, set.similarity(&self.sets[number]))).filter(move |found| found.1 >= least)
+    }
+
+    /// The sets that have one of the rarest shingles.
+    fn candidates(&self, set: &ShingleSet, least: f64) -> Vec<usize> {
         if set.is_empty() {
             return Vec::new();
         }
@@ -136,7 +147,6 @@ impl<'a> Index<'a> {
             rarest.iter().flat_map(|list| list.iter().map(|(_, number)| *number)).collect();
         found.sort_unstable();
         found.dedup();
-        found.retain(|&number| set.similarity(&self.sets[number]) >= least);
         found
     }
 }
@@ -174,8 +184,8 @@ pub fn similarities(
         let first = item * DOCUMENTS_AT_ONCE;
         let mut block = Vec::new();
         for (number, set) in sets.iter().enumerate().skip(first).take(DOCUMENTS_AT_ONCE) {
-            let others = index.similar(set, least).into_iter().filter(|&other| other != number);
-            let pair = |other: usize| (number.min(other), number.max(other), set.similarity(&sets[other]));
+            let others = index.with_similarities(set, least).filter(|&(other, _)| other != number);
+            let pair = |(other, similarity): (usize, f64)| (number.min(other), number.max(other), similarity);
             block.extend(others.map(pair));
         }
         // The consumer never stops.

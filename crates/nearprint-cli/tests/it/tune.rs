@@ -308,6 +308,37 @@ fn without_labels_the_exact_similarity_decides() {
     );
 }
 
+/// Pairs stand for time and memory: each is compared, and held.
+#[test]
+fn regression_near_equal_documents_are_sampled() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = |document: usize| (0..20).map(|at| format!("w{} ", at + document % 2)).collect::<String>();
+    let lines =
+        |len: usize| (0..len).map(|at| format!("{{\"g\":\"{}\",\"text\":\"{}\"}}\n", at % 2, text(at)));
+    let tuned = |len: usize, options: &str| {
+        fs::write(at.join("in.jsonl"), lines(len).collect::<String>()).unwrap();
+        let line = format!("tune in.jsonl --try shingle=3 --summary s.json {options}");
+        let outcome = nearprint(at, &line, b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        let counts: serde_json::Value =
+            serde_json::from_slice(&fs::read(at.join("s.json")).unwrap()).unwrap();
+        (counts, outcome.err)
+    };
+    for options in ["", "--group-field g"] {
+        let pairs = [500, 1000, 2000].map(|len| tuned(len, options).0["pairs"].as_u64().unwrap());
+        assert_eq!(pairs[0], 500 * 499 / 2);
+        assert!(pairs[2] <= 2 * pairs[1] && pairs[2] < 500_000, "{pairs:?}");
+        let (few, words) = tuned(800, options);
+        assert!(words.contains("so few because many are near: --sample N"), "{words}");
+        // What is asked for is done, and has the same advice.
+        let (all, words) = tuned(800, &format!("{options} --sample 800"));
+        assert!(all["pairs"] == 800 * 799 / 2 && !words.contains("so few"), "{words}");
+        assert_eq!(few["options"], all["options"], "{options}");
+        assert_eq!(few["exact"]["options"], all["exact"]["options"], "{options}");
+    }
+}
+
 #[test]
 fn the_recommended_options_are_those_of_dedup() {
     let home = tempfile::tempdir().unwrap();

@@ -21,10 +21,10 @@
 //! [`Study::best_limit`] chooses a limit of the exact similarity, which needs no fingerprints.
 //!
 //! Without labels, [`jaccard::similar_pairs`](crate::jaccard::similar_pairs) of a [`sample`] are the
-//! near-duplicates.
+//! near-duplicates. [`affordable_sample`] bounds their number.
 //!
 //! Each of the modules uses only those before it: `interval`, `labels`, `study`, `neighbours`,
-//! `point`, `curves`; `goal` uses `point`, `similarity` all of them, and `cost` stands alone.
+//! `point`, `curves`; `goal` uses `point`, `pilot` uses `study`, `similarity` all others, and `cost` stands alone.
 
 mod cost;
 mod curves;
@@ -32,6 +32,7 @@ mod goal;
 mod interval;
 mod labels;
 mod neighbours;
+mod pilot;
 mod point;
 mod similarity;
 mod study;
@@ -41,6 +42,7 @@ pub use curves::Confirms;
 pub use goal::{Curve, Goal, ParseGoalError};
 pub use interval::Interval;
 pub use labels::Labels;
+pub use pilot::affordable_sample;
 pub use point::Point;
 pub use similarity::{BestLimit, SimilarPair};
 pub use study::{Study, sample};

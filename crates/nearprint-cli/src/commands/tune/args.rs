@@ -85,7 +85,8 @@ pub(in super::super) struct Args {
     pub(super) similarity: Option<f64>,
     /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
     /// documents are compared with all others [default: 2000; with labels all of up to 25,000
-    /// documents, of more 625 million divided by their number, at least 2000]
+    /// documents, of more 625 million divided by their number, at least 2000; where many are near, as many as have some
+    /// 250,000 similar pairs, at least 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Label options")]
     pub(super) sample: Option<u32>,
     /// Try this; may be repeated. shingle=1-5 or shingle=2,3 are sizes of shingles [default: those from 1 to 5 that the

@@ -5,17 +5,18 @@ use std::path::Path;
 
 use super::args::{Args, KnownDuplicates};
 use super::corpus::{Corpus, DocumentKey};
+use super::similarity_limit::LEAST;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::jaccard::similar_pairs;
-use nearprint_text::tune::{Labels, Study, sample};
+use nearprint_text::tune::{Labels, Study, affordable_sample, sample};
 
 /// The labels of all documents: those that the options name or, without any, the similar pairs of
 /// the sample.
 pub(super) fn study(args: &Args, corpus: &Corpus, threads: usize) -> Result<Study, Failure> {
     let len = corpus.keys.len();
-    let sample_size = args.sample_size(len);
+    let sample_size = sample_size(args, corpus, threads);
     let (labels, why) = if args.known.is_given() {
         (read(&args.known, &corpus.keys)?, "no near-duplicates are known of the documents of --sample".into())
     } else {
@@ -29,6 +30,18 @@ pub(super) fn study(args: &Args, corpus: &Corpus, threads: usize) -> Result<Stud
         return Err(Failure::Input { place: "documents".into(), why });
     }
     Ok(study)
+}
+
+/// The size of the sample: the usual one, less where many documents are near, unless it is given.
+fn sample_size(args: &Args, corpus: &Corpus, threads: usize) -> usize {
+    let usual = args.sample_size(corpus.keys.len());
+    // Of several sizes of shingles, the smallest one has the most similar pairs.
+    let (sets, least) = match corpus.features.first() {
+        Some(features) => (features, LEAST),
+        None => (&corpus.sets, args.similarity()),
+    };
+    let is_known = args.sample.is_some() || sets.is_empty();
+    if is_known { usual } else { affordable_sample(sets, usual, least, threads) }
 }
 
 /// Reads the labels of documents. `keys` has the key or the group of each document.

@@ -158,8 +158,12 @@ fn documents_text(args: &Args, study: &Study) -> String {
     if sampled == len {
         format!("{len} documents, {positives} of their {pairs} pairs {what}")
     } else {
+        let why = match sampled < args.sample_size(len) {
+            true => "; so few because many are near: --sample N compares more",
+            false => "",
+        };
         format!(
-            "{len} documents, {sampled} of them compared with all others: {positives} of {pairs} pairs {what}"
+            "{len} documents, {sampled} of them compared with all others: {positives} of {pairs} pairs {what}{why}"
         )
     }
 }

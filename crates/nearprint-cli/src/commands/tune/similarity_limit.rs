@@ -55,8 +55,7 @@ pub(super) fn choose(
     study: &Study,
     threads: usize,
 ) -> Option<ExactChoice> {
-    let len = corpus.keys.len();
-    let members = sample(len, args.sample_size(len));
+    let members = sample(corpus.keys.len(), study.num_sampled());
     let pairs: Vec<Vec<SimilarPair>> =
         corpus.features.iter().map(|sets| similarities(sets, &members, LEAST, threads)).collect();
     let best = study.best_limit(args.goal, &pairs, LEAST, threads)?;
