@@ -12,8 +12,10 @@ pub(crate) mod stdout;
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::path::Path;
 
 use nearprint::internal::take_occupants;
+use nearprint_text::acts::escaped;
 use nearprint_text::documents::escape;
 
 /// The names of the standard streams in messages.
@@ -61,6 +63,21 @@ pub(crate) fn without_controls(text: &str) -> Cow<'_, str> {
     let escape =
         |c: char| if controls(c) { escape(c.encode_utf8(&mut [0; 4])).into() } else { String::from(c) };
     Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// A path as a shell reads it.
+pub(crate) fn quoted(path: &Path) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=\\".contains(c);
+    match path.to_str() {
+        Some(text)
+            if !text.is_empty() && text.chars().all(is_plain) && (cfg!(windows) || !text.contains('\\')) =>
+        {
+            text.into()
+        }
+        Some(text) if cfg!(windows) => format!("\"{text}\""),
+        Some(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', "'\\''")),
+        _ => format!("$'{}'", escaped(path).replace('\'', "\\'")),
+    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,8 @@ fn regression_tune_counts_no_pair_of_texts_without_features() {
     let texts = [&SHORT[..], &["", "", "", page, page]].concat();
     let line = |text: &&str| format!("{{\"group\":\"{text}\",\"text\":\"{text}\"}}\n");
     write(at, "in.jsonl", &texts.iter().map(line).collect::<String>());
-    let tuned = succeeds(at, "tune in.jsonl --group-field group --recipe simhash-py --try shingle=4", b"");
+    let tuned =
+        succeeds(at, "tune in.jsonl --all --group-field group --recipe simhash-py --try shingle=4", b"");
     for row in tuned.lines().filter(|row| !row.starts_with('s')).take(4) {
         let cells: Vec<&str> = row.split('\t').collect();
         assert_eq!((cells[5], cells[6]), ("1", "1"), "the two pages are the only pair: {row}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, run, succeeds};
 use testkit::labelled_pages::{Page, generate};
 use testkit::{Need, short_or_full, skip};
 
@@ -39,9 +39,12 @@ fn without_time(table: &str) -> Vec<Vec<&str>> {
 fn pairs_and_groups_give_the_same_table() {
     let home = home();
     let at = home.path();
-    let by_group = succeeds(at, "tune pages.jsonl --group-field site --recipe simhash", b"");
-    let by_pairs =
-        succeeds(at, "tune --key-field url --pairs same.tsv --threads 1 --recipe simhash", PAGES.as_bytes());
+    let by_group = succeeds(at, "tune pages.jsonl --all --group-field site --recipe simhash", b"");
+    let by_pairs = succeeds(
+        at,
+        "tune --all --key-field url --pairs same.tsv --threads 1 --recipe simhash",
+        PAGES.as_bytes(),
+    );
     assert_eq!(without_time(&by_group), without_time(&by_pairs));
     let rows = rows(&by_group);
     assert_eq!(rows.len(), 5 * 33);
@@ -58,7 +61,7 @@ fn pairs_and_groups_give_the_same_table() {
 fn one_line_is_recommended() {
     let home = home();
     let at = home.path();
-    let line = "tune pages.jsonl --group-field site --try shingle=2,1 --goal recall:1 --recipe simhash";
+    let line = "tune pages.jsonl --all --group-field site --try shingle=2,1 --goal recall:1 --recipe simhash";
     let outcome = nearprint(at, line, b"");
     assert!(outcome.err.contains("5 documents, 2 of their 10 pairs"), "{}", outcome.err);
     let best = rows(&outcome.out).into_iter().filter(|row| row[3] == 1.0 && row[2] == 1.0);
@@ -105,9 +108,12 @@ fn labels_choose_the_limit_of_exact_decisions() {
     let line = "tune in.jsonl --key-field key --pairs same.tsv --try shingle=2,3 --summary s.json";
     let outcome = nearprint(at, line, b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
-    let words = "recommended: nearprint dedup --shingle 2 --similarity 0.65 --recipe minhash (precision 1.0000, \
-                 recall 1.0000; chosen by one half of the documents, in the other: 1.0000, 1.0000)";
+    let words = "recommended: precision 1.0000, recall 1.0000; chosen by one half of the documents, in the other: \
+                 1.0000, 1.0000";
     assert!(outcome.err.contains(words), "{words}: {}", outcome.err);
+    let command = "nearprint dedup in.jsonl -o unique.jsonl --key-field=key --shingle 2 --similarity 0.65 --recipe \
+                   minhash\n";
+    assert_eq!(outcome.out, command);
     assert!(!outcome.err.contains("labels may be incomplete"), "{}", outcome.err);
     assert!(outcome.err.contains("with --store hashes: --shingle"), "{}", outcome.err);
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(at.join("s.json")).unwrap()).unwrap();
@@ -116,9 +122,9 @@ fn labels_choose_the_limit_of_exact_decisions() {
         (&0.65.into(), &1.0.into())
     );
     // Bands find 0.9988 of the pairs at the limit.
-    let dedup = "dedup in.jsonl -o out.jsonl --key-field key --shingle 2 --similarity 0.65 --recipe minhash";
+    let dedup = command.trim_start_matches("nearprint ").trim();
     assert_eq!(nearprint(at, dedup, b"").code, 0);
-    let kept = fs::read_to_string(at.join("out.jsonl")).unwrap().lines().count();
+    let kept = fs::read_to_string(at.join("unique.jsonl")).unwrap().lines().count();
     assert!((60..=61).contains(&kept), "{kept}, where the base and its fourth version differ");
 
     // Without the labels of one group.
@@ -135,7 +141,8 @@ fn labels_choose_the_limit_of_exact_decisions() {
     // Recipes and similarities of texts, which decide otherwise, have no such limit.
     for options in ["--recipe simhash", "--try similarity=none"] {
         let outcome = nearprint(at, &format!("{line} {options}"), b"");
-        assert!(!outcome.err.contains("nearprint dedup"), "{}", outcome.err);
+        assert!(!outcome.err.contains("chosen by one half"), "{}", outcome.err);
+        assert!(outcome.out.contains(" -k "), "{}", outcome.out);
     }
 }
 
@@ -144,18 +151,23 @@ fn regression_a_definition_is_not_recommended() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), versions()).unwrap();
-    let outcome = nearprint(at, "tune in.jsonl --try shingle=3", b"");
+    let outcome = nearprint(at, "tune in.jsonl --all --try shingle=3", b"");
     let compares_texts = |line: &str| line.split('\t').nth(12) == Some("0.7");
     assert!(outcome.out.lines().any(compares_texts), "it is in the table");
     assert!(!outcome.err.contains(" --similarity 0.7 ("), "{}", outcome.err);
-    let words = "nearprint dedup --similarity 0.7 finds these pairs by definition; fingerprints alone:";
+    let words = "--similarity 0.7 finds these pairs by definition; fingerprints alone:";
     assert!(outcome.err.contains(words), "{}", outcome.err);
+    assert!(
+        outcome.err.starts_with("nearprint dedup in.jsonl -o unique.jsonl --similarity 0.7\n"),
+        "{}",
+        outcome.err
+    );
 }
 
 #[test]
 fn texts_are_compared() {
     let home = home();
-    let line = "tune pages.jsonl --group-field site --try shingle=1 --recipe simhash --try similarity=";
+    let line = "tune pages.jsonl --all --group-field site --try shingle=1 --recipe simhash --try similarity=";
     let last = |measure: &str| rows(&succeeds(home.path(), &format!("{line}{measure}"), b"")).pop().unwrap();
     assert_eq!(last("jaccard:1")[5..], [1.0, 1.0]);
     assert_eq!(last("jaccard:0.4")[5..], [2.0, 2.0]);
@@ -167,7 +179,7 @@ fn curves_are_drawn() {
     succeeds(home.path(), "tune pages.jsonl --group-field site --try shingle=1,3 --report curves.html", b"");
     let svg = svg_of(home.path(), "curves.html");
     assert!(svg.contains("shingle 3") && !svg.contains("shingle 2"), "{svg}");
-    for words in ["MinHash", "Simhash", "simhash, shingle 1", "recommended: k = ", "recommended: --shingle"] {
+    for words in ["MinHash", "Simhash", "simhash, shingle 1", "best: k = ", "best fingerprints: --shingle"] {
         assert!(svg.contains(words), "{words}: {svg}");
     }
     let line = "tune pages.jsonl --group-field site --recipe notebook --try shingle=1,2 --try similarity=edit:0.7 --report one.html";
@@ -186,12 +198,14 @@ fn curves_are_drawn() {
 fn recipes_say_which_shingles_there_can_be() {
     let home = home();
     let at = home.path();
-    let line = "tune pages.jsonl --group-field site --recipe chinese";
+    let line = "tune pages.jsonl --all --group-field site --recipe chinese";
     assert_eq!(succeeds(at, line, b"").lines().count(), 33);
     fails(at, &format!("{line} --try shingle=2"), b"", 2, &["shingle=1"]);
     fails(at, "tune pages.jsonl --group-field site --width 512", b"", 2, &["256"]);
     assert_eq!(
-        succeeds(at, "tune pages.jsonl --group-field site --width 128 --try shingle=3", b"").lines().count(),
+        succeeds(at, "tune pages.jsonl --all --group-field site --width 128 --try shingle=3", b"")
+            .lines()
+            .count(),
         65
     );
 }
@@ -252,7 +266,8 @@ fn simhashes_know_versions_of_a_page() {
     });
     fs::write(home.path().join("pages.jsonl"), lines.collect::<String>()).unwrap();
     let at_12 = |options: &str| {
-        let line = format!("tune pages.jsonl --group-field group --try shingle=3 --recipe simhash {options}");
+        let line =
+            format!("tune pages.jsonl --all --group-field group --try shingle=3 --recipe simhash {options}");
         let row = rows(&succeeds(home.path(), &line, b"")).swap_remove(12);
         row[2].min(row[3])
     };
@@ -284,7 +299,7 @@ fn without_labels_the_exact_similarity_decides() {
     fs::write(at.join("in.jsonl"), versions()).unwrap();
     // Of 38 shingles each, versions share 36, 30 or 18: similarities of 0.9, 0.65 and 0.31.
     for (similarity, positives) in [("0.31", 180), ("0.5", 90), ("0.8", 30)] {
-        let line = format!("tune in.jsonl --recipe simhash --try shingle=3 --similarity {similarity}");
+        let line = format!("tune in.jsonl --all --recipe simhash --try shingle=3 --similarity {similarity}");
         let outcome = nearprint(at, &line, b"");
         let words = format!(
             "120 documents, {positives} of their 7140 pairs with a similarity of {similarity} or more"
@@ -294,10 +309,11 @@ fn without_labels_the_exact_similarity_decides() {
         let last = rows(&confirmed).pop().unwrap();
         assert_eq!(last[2..], [1.0, 1.0, 1.0, f64::from(positives), f64::from(positives)]);
     }
-    let outcome = nearprint(at, "tune in.jsonl --recipe minhash --try shingle=3 --sample 30", b"");
+    let outcome = nearprint(at, "tune in.jsonl --all --recipe minhash --try shingle=3 --sample 30", b"");
     assert!(outcome.err.contains("120 documents, 30 of them compared with all others"), "{}", outcome.err);
     assert!(outcome.err.contains(" of 3135 pairs with a similarity of 0.7 or more"), "{}", outcome.err);
-    let again = nearprint(at, "tune in.jsonl --recipe minhash --try shingle=3 --sample 30 --threads 1", b"");
+    let again =
+        nearprint(at, "tune in.jsonl --all --recipe minhash --try shingle=3 --sample 30 --threads 1", b"");
     assert_eq!(without_time(&outcome.out), without_time(&again.out), "the same sample each time");
     fails(
         at,
@@ -306,6 +322,59 @@ fn without_labels_the_exact_similarity_decides() {
         5,
         &["similarity of 0.7", "learn"],
     );
+}
+
+#[test]
+fn the_advice_comes_first_and_trials_only_if_wanted() {
+    let home = home();
+    let at = home.path();
+    let line = "tune pages.jsonl --group-field site --try shingle=1,2";
+    let advice = succeeds(at, line, b"");
+    assert!(advice.starts_with("nearprint dedup pages.jsonl -o unique.jsonl --shingle "), "{advice}");
+    assert_eq!(advice.lines().count(), 1);
+    assert_eq!(nearprint(at, advice.trim_start_matches("nearprint ").trim(), b"").code, 0, "{advice}");
+    let all = nearprint(at, &format!("{line} --all"), b"");
+    assert!(all.err.starts_with(&advice) && !all.out.contains("nearprint dedup"), "{}", all.err);
+    assert!(rows(&all.out).len() > 100);
+    let json: serde_json::Value =
+        serde_json::from_str(&succeeds(at, &format!("{line} --format json --summary s.json"), b"")).unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(at.join("s.json")).unwrap()).unwrap();
+    assert!(json["command"] == advice.trim() && json["pairs"] == summary["pairs"], "{json}");
+    // Options that read the documents are part of it, as a shell reads them, and standard input is, too.
+    let pages = PAGES.replace("\"text\"", "\"the body\"");
+    let arguments = ["tune", "-", "--text-field", "the body", "--group-field", "site"];
+    let given = run(env!("CARGO_BIN_EXE_nearprint"), at, &arguments, pages.as_bytes()).out;
+    assert!(
+        given.starts_with("nearprint dedup - -o unique.jsonl --text-field='the body' --shingle"),
+        "{given}"
+    );
+}
+
+#[test]
+fn the_report_says_what_the_command_line_says() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    let pairs = (0..29).map(|base| format!("{base}-0\t{base}-8\n"));
+    fs::write(at.join("same.tsv"), pairs.collect::<String>()).unwrap();
+    for (options, limit) in [
+        ("--similarity 0.31", "--similarity 0.31"),
+        ("--key-field key --pairs same.tsv", "--similarity 0."),
+        ("--key-field key --pairs same.tsv --recipe simhash", "-k "),
+    ] {
+        let outcome =
+            nearprint(at, &format!("tune in.jsonl --try shingle=2,4 {options} --report page.html"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        let page = fs::read_to_string(at.join("page.html")).unwrap().replace("&quot;", "\"");
+        let warnings: Vec<&str> =
+            outcome.err.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
+        assert!(
+            !warnings.is_empty() && warnings.iter().all(|why| page.contains(why)),
+            "{warnings:?}: {page}"
+        );
+        assert!(page.contains(outcome.out.trim()), "{} {page}", outcome.out);
+        assert!(svg_of(at, "page.html").contains(&format!("\n{limit}")), "{options}");
+    }
 }
 
 /// Pairs stand for time and memory: each is compared, and held.
@@ -372,7 +441,7 @@ fn what_is_tried_can_be_chosen() {
     let home = home();
     let at = home.path();
     let recipes = |options: &str| {
-        let table = succeeds(at, &format!("tune pages.jsonl --group-field site {options}"), b"");
+        let table = succeeds(at, &format!("tune pages.jsonl --all --group-field site {options}"), b"");
         let mut recipes: Vec<String> = table
             .lines()
             .map(|line| {
@@ -435,7 +504,8 @@ fn what_is_tried_can_be_chosen() {
 fn similarities_stand_for_their_k() {
     let home = home();
     // Others than the bands of the similarity, so that they do not follow it.
-    let line = "tune pages.jsonl --group-field site --recipe minhash --try bands=8x16,2 --try shingle=3";
+    let line =
+        "tune pages.jsonl --all --group-field site --recipe minhash --try bands=8x16,2 --try shingle=3";
     let table = succeeds(home.path(), line, b"");
     let similarity = |k: usize| table.lines().nth(k).unwrap().split('\t').nth(11).unwrap().to_string();
     assert_eq!([0, 28, 57, 58].map(similarity), ["1", "0.5", "0", "-"]);
@@ -484,7 +554,8 @@ fn borders_of_what_was_tried_are_warned_of() {
     // Of 300 documents with two texts, 22,350 pairs are equal: more than are confirmed beyond k = 0.
     let line = |at| format!("{{\"g\":\"all\",\"text\":\"one two three four {}\"}}\n", at % 2);
     fs::write(at.join("in.jsonl"), (0..300).map(line).collect::<String>()).unwrap();
-    let line = "tune in.jsonl --group-field g --recipe simhash --try shingle=1 --try similarity=jaccard:0.1";
+    let line =
+        "tune in.jsonl --all --group-field g --recipe simhash --try shingle=1 --try similarity=jaccard:0.1";
     let outcome = nearprint(at, line, b"");
     assert!(outcome.err.contains("tried: k = 0 is the largest"), "{}", outcome.err);
     assert!(outcome.err.contains("1 of the 1 curves that compare texts end at k = 0"), "{}", outcome.err);

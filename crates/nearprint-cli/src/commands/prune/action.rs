@@ -18,7 +18,7 @@ use crate::args::GlobalArgs;
 use crate::input::refused::refuse_inside_database;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::{interrupt, plural};
+use crate::terminal::{interrupt, plural, quoted};
 
 /// The name of an undo list.
 const UNDO_LIST: &str = "nearprint-undo.tsv";
@@ -423,20 +423,5 @@ pub(in crate::commands) fn note_leftovers(global: GlobalArgs, leftovers: &Leftov
     }
     for why in &leftovers.stays {
         global.note(format_args!("warning: left of an interrupted act: {why}"));
-    }
-}
-
-/// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=\\".contains(c);
-    match path.to_str() {
-        Some(text)
-            if !text.is_empty() && text.chars().all(is_plain) && (cfg!(windows) || !text.contains('\\')) =>
-        {
-            text.into()
-        }
-        Some(text) if cfg!(windows) => format!("\"{text}\""),
-        Some(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', "'\\''")),
-        _ => format!("$'{}'", escaped(path).replace('\'', "\\'")),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::args::{DocumentArgs, RecipeArgs, ReportArgs, SummaryArgs, values};
+use crate::args::{DocumentArgs, GivenArgs, RecipeArgs, ReportArgs, SummaryArgs, values};
 use crate::terminal::results::ResultFormat;
 use nearprint_text::dedup::{ParseSimilarityError, Similarity};
 use nearprint_text::recipe::DEFAULT_SIMILARITY;
@@ -13,23 +13,23 @@ use nearprint_text::tune::Goal;
 const HELP: &str = "\
 Choose the recipe, shingle size, bands and limit that detect near-duplicates best\n\
 \n\
-Tries recipes on your documents, and recommends the options of the best one for `dedup`. What \
+Tries recipes on your documents, and prints the best one as a command of `dedup`. What \
 is a near-duplicate comes from a file of pairs, or from a field that near-duplicates share.\n\
 \n\
-With these labels, the first recommendation is the shingle size and the --similarity of exact \
+With these labels, the command has the shingle size and the --similarity of exact \
 decisions. Its precision and recall hold for documents that it was chosen by. So the documents are \
 halved, near-duplicates together; what the best choice of each half finds in the other half is \
 printed, too.\n\
 \n\
 Without labels, near-duplicates are the pairs whose sets of three-word shingles have an exact \
-Jaccard similarity of --similarity or more, which `dedup` finds by definition. The table then \
-shows how well fingerprints alone find them. Pairs a little below count as different documents, \
+Jaccard similarity of --similarity or more, which `dedup` finds by definition. The other lines \
+show how well fingerprints alone find them. Pairs a little below count as different documents, \
 and those a little above as near-duplicates, although a fingerprint can hardly separate them. \
 So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is \
 what you say, not a result: `dedup --report` shows what a higher one would leave out.\n\
 \n\
 Without --recipe, tries minhash, with several splits into bands and rows, and simhash, alone and \
-with the texts compared by --similarity. Prints a line for each of them, \
+with the texts compared by --similarity. --all prints a line for each of them, \
 each shingle size and each k from 0 to half of the bits:\n\
 \n\
 \x20 shingle k precision recall f1 found hits precision_low precision_high recall_low \
@@ -50,10 +50,10 @@ measured, and to compare its text with the texts of the pairs found here\n\
 \x20 bytes           bytes of a row on disk in a database of ten million, without its key\n\
 \x20 recipe          the other options that select the recipe\n\
 \n\
-The best line is printed to standard error, as options for `dedup` besides those that \
-read the documents, such as --text-field; with --format json it has \"recommended\":true. So is \
-the best line of each other kind of recipe and similarity of texts, and a warning where the best value \
-is the smallest or largest that was tried.\n\
+The best line of each kind of recipe and similarity of texts is printed to standard error, as options \
+for `dedup` besides those that read the documents, and a warning where the best value is the smallest or \
+largest that was tried. With --all --format json, the best line has \"recommended\":true. Without --all, \
+--format json prints the command with what --summary writes.\n\
 \n\
 Documents of a group are not independent, nor are near-duplicates of near-duplicates. The \
 intervals take each such set of documents as one case.\n\
@@ -74,6 +74,8 @@ Examples:
   nearprint tune pages.jsonl --key-field url --pairs same.tsv --try bands=6x16,2 --try bands=8x16,3"
 )]
 pub(in super::super) struct Args {
+    #[command(flatten)]
+    pub(super) given: GivenArgs,
     /// Files and folders of documents; - or none for standard input
     #[arg(value_name = "INPUT")]
     pub(super) inputs: Vec<PathBuf>,
@@ -103,6 +105,9 @@ pub(in super::super) struct Args {
     /// bytes a row
     #[arg(long, value_name = "GOAL", default_value = "balance", help_heading = "Search options")]
     pub(super) goal: Goal,
+    /// Print a line for each trial instead of the command, which then is on standard error
+    #[arg(long, help_heading = "Output options")]
+    pub(super) all: bool,
     #[command(flatten, next_help_heading = "Output options")]
     pub(super) report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]

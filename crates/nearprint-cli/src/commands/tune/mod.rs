@@ -1,5 +1,6 @@
 //! `nearprint tune`
 
+mod advice;
 mod args;
 mod border;
 mod candidates;

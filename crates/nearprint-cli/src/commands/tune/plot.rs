@@ -64,9 +64,9 @@ impl Panel<'_> {
 }
 
 /// An SVG of precision (solid lines) and recall (dashed lines) over k: a panel for MinHash and one
-/// for simhashes, in each the best curve of each shingle size. `best` is bold and has circles;
-/// `options` are its options.
-pub(super) fn svg(tried: &Tried, goal: Goal, best: Choice<'_>, options: &str) -> Drawn<String> {
+/// for simhashes, in each the best curve of each shingle size. `best` is bold and has circles. A line
+/// marks the exact similarity `limit` where MinHash fingerprints estimate it, or else the k of `best`.
+pub(super) fn svg(tried: &Tried, goal: Goal, best: Choice<'_>, limit: Option<f64>) -> Drawn<String> {
     let panels = panels(tried, goal);
     let mut text = String::new();
     let height = HEADER_HEIGHT + PANEL_HEIGHT * u32::try_from(panels.len())?;
@@ -76,9 +76,10 @@ pub(super) fn svg(tried: &Tried, goal: Goal, best: Choice<'_>, options: &str) ->
         let (header, rest) = area.split_vertically(HEADER_HEIGHT);
         let title = "Precision (drawn through) and recall (dashed) by k";
         header.draw(&Text::new(title, (15, 12), (FONT, 18))).map_err(failed)?;
-        header.draw(&Text::new(format!("recommended: {options}"), (15, 38), (FONT, 14))).map_err(failed)?;
+        let options = format!("best fingerprints: {}", tried.options(best));
+        header.draw(&Text::new(options, (15, 38), (FONT, 14))).map_err(failed)?;
         for (part, panel) in rest.split_evenly((panels.len(), 1)).iter().zip(&panels) {
-            draw_panel(part, tried, panel, best)?;
+            draw_panel(part, tried, panel, (best, limit))?;
         }
         area.present().map_err(failed)?;
     }
@@ -109,7 +110,12 @@ fn panels(tried: &Tried, goal: Goal) -> Vec<Panel<'_>> {
     panels.into_iter().filter(|panel| !panel.curves.is_empty()).collect()
 }
 
-fn draw_panel(area: &Area<'_>, tried: &Tried, panel: &Panel<'_>, best: Choice<'_>) -> Drawn {
+fn draw_panel(
+    area: &Area<'_>,
+    tried: &Tried,
+    panel: &Panel<'_>,
+    (best, limit): (Choice<'_>, Option<f64>),
+) -> Drawn {
     let (left, legend) = area.split_horizontally(WIDTH - LEGEND_WIDTH);
     let mut chart = ChartBuilder::on(&left)
         .caption(panel.name, (FONT, 16))
@@ -127,6 +133,9 @@ fn draw_panel(area: &Area<'_>, tried: &Tried, panel: &Panel<'_>, best: Choice<'_
         let style = color.stroke_width(if is_best(choice) { 4 } else { 2 });
         draw_curve(&mut chart, tried, panel, *choice, style)?;
         draw_name(&legend, number, &name(tried, *choice), style, is_best(choice))?;
+    }
+    if let Some((k, num_bits, name)) = limit_of(tried, panel, (best, limit)) {
+        mark_limit(&mut chart, panel, panel.x(k, num_bits), &name)?;
     }
     if let Some(choice) = panel.curves.iter().find(|choice| is_best(choice)) {
         mark(&mut chart, panel, tried, *choice)?;
@@ -174,14 +183,45 @@ fn mark(chart: &mut Chart<'_, '_>, panel: &Panel<'_>, tried: &Tried, best: Choic
     chart
         .draw_series(shares.map(|share| Circle::new((x, share), 6, BLACK.stroke_width(2))))
         .map_err(failed)?;
-    let text = format!("recommended: k = {}", best.point.k);
-    // Left of the point if the text would not fit in at its right.
-    let is_far = x > panel.end() * 0.7;
+    let text = format!("best: k = {}", best.point.k);
+    label(chart, panel, (x, shares[0].min(shares[1])), text)
+}
+
+/// The limit in a panel: its k, the bits of which that is a part, and its name. A panel without the best curve has only
+/// a similarity, and simhashes estimate none.
+fn limit_of(
+    tried: &Tried,
+    panel: &Panel<'_>,
+    (best, limit): (Choice<'_>, Option<f64>),
+) -> Option<(u32, u32, String)> {
+    let is_best = |choice: &&Choice<'_>| choice.curve == best.curve;
+    let own = panel.curves.iter().find(is_best);
+    let curve = &tried.curves[own.or(panel.curves.first())?.curve];
+    match (limit, curve.recipe.bands()) {
+        (Some(similarity), Some(bands)) => {
+            let k = bands.distance_of(curve.recipe.width(), similarity);
+            Some((k, curve.num_bits(), format!("--similarity {similarity:.2}")))
+        }
+        (Some(_), None) => None,
+        (None, _) => own.map(|best| (best.point.k, curve.num_bits(), format!("-k {}", best.point.k))),
+    }
+}
+
+/// A line from the axis up at a limit, and its name.
+fn mark_limit(chart: &mut Chart<'_, '_>, panel: &Panel<'_>, x: f64, name: &str) -> Drawn {
+    let line = DashedLineSeries::new([(x, 0.0), (x, 1.0)], 2, 3, BLACK.stroke_width(1));
+    chart.draw_series(line).map_err(failed)?;
+    label(chart, panel, (x, 0.1), name.into())
+}
+
+/// A bold text beside a point: at its left if it would not fit in at its right.
+fn label(chart: &mut Chart<'_, '_>, panel: &Panel<'_>, point: (f64, f64), text: String) -> Drawn {
+    let is_far = point.0 > panel.end() * 0.7;
     let style = TextStyle::from((FONT, 14).into_font().style(FontStyle::Bold));
     let anchor = if is_far { text_anchor::HPos::Right } else { text_anchor::HPos::Left };
     let style = style.pos(text_anchor::Pos::new(anchor, text_anchor::VPos::Top));
     let offset = if is_far { -10 } else { 10 };
-    let label = EmptyElement::at((x, shares[0].min(shares[1]))) + Text::new(text, (offset, 10), style);
+    let label = EmptyElement::at(point) + Text::new(text, (offset, 10), style);
     chart.draw_series(std::iter::once(label)).map_err(failed)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::advice;
 use super::args::Args;
 use super::border::borders;
 use super::plot;
@@ -15,7 +16,7 @@ use crate::terminal::results::ResultFormat;
 use nearprint_text::tune::{Interval, Point, Study};
 use serde_json::{Value, json};
 
-/// Prints everything, and writes the report.
+/// Prints the advice and, if it is wanted, the table; writes the report.
 pub(super) fn report(
     args: &Args,
     (tried, exact): (&Tried, Option<&ExactChoice>),
@@ -23,24 +24,40 @@ pub(super) fn report(
     global: GlobalArgs,
 ) -> Result<(), Failure> {
     let Some(best) = tried.best(args.goal) else { return Ok(()) };
+    let command = advice::command(args, tried, exact, best);
+    let counts = || counts(args, (tried, exact), study, best, &command);
     let mut out = OutputStream::stdout();
-    out.write(|out| write_points(args.format, out, tried, best))?;
+    match args.format {
+        _ if args.all => global.note(format_args!("{command}")),
+        ResultFormat::Tsv => out.write(|out| writeln!(out, "{command}"))?,
+        ResultFormat::Json => out.write(|out| writeln!(out, "{}", counts()))?,
+    }
     out.flush()?;
-    if args.report.path().is_some() {
-        write_report(args, tried, study, best)?;
-    }
     global.note(format_args!("{}", documents_text(args, study)));
-    if let Some(exact) = exact {
-        exact.note(global);
-    } else if !args.known.is_given() {
-        let similarity = args.similarity();
-        global.note(format_args!(
-            "nearprint dedup --similarity {similarity} finds these pairs by definition; fingerprints alone:"
-        ));
-    }
+    quality(args, exact).iter().for_each(|quality| global.note(format_args!("{quality}")));
     note_choices(args, (tried, exact), best, global);
-    note_limits(tried, study, best, global);
-    Ok(args.summary.write(|| counts(args, (tried, exact), study, best))?)
+    let warnings = warnings(tried, exact, study, best);
+    warnings.iter().for_each(|warning| global.note(format_args!("{warning}")));
+    if args.all {
+        out.write(|out| write_points(args.format, out, tried, best))?;
+        out.flush()?;
+    }
+    if args.report.path().is_some() {
+        write_report(args, (tried, exact), study, (best, &command, warnings))?;
+    }
+    Ok(args.summary.write(counts)?)
+}
+
+/// How good the command is, unless it has the best fingerprints.
+fn quality(args: &Args, exact: Option<&ExactChoice>) -> Option<String> {
+    match exact {
+        Some(exact) => Some(exact.quality()),
+        None if args.known.is_given() => None,
+        None => {
+            let similarity = args.similarity();
+            Some(format!("--similarity {similarity} finds these pairs by definition; fingerprints alone:"))
+        }
+    }
 }
 
 /// What was compared, and the options that are recommended.
@@ -49,17 +66,19 @@ fn counts(
     (tried, exact): (&Tried, Option<&ExactChoice>),
     study: &Study,
     best: Choice<'_>,
+    command: &str,
 ) -> Value {
     let Point { k, precision_interval, recall_interval, .. } = best.point;
     let cost = tried.cost(best);
     json!({
+        "command": command,
         "documents": study.num_documents(),
         "sampled": study.num_sampled(),
         "pairs": study.num_pairs(),
         "near_duplicate_pairs": study.num_positives(),
         "goal": args.goal.to_string(),
         "reaches_goal": args.goal.is_reached(best.point),
-        "options": options(tried, best),
+        "options": tried.options(best),
         "k": k,
         "precision": best.point.precision(),
         "precision_interval": [precision_interval.low, precision_interval.high],
@@ -198,7 +217,7 @@ fn summary(tried: &Tried, choice: Choice<'_>) -> String {
     format!(
         "{} (precision {:.4}, recall {:.4}), 95 %: precision {:.4} to {:.4}, recall {:.4} to {:.4}; \
          {:.0} us of CPU a document, {:.0} bytes a row",
-        options(tried, choice),
+        tried.options(choice),
         point.precision(),
         point.recall(),
         precision.low,
@@ -210,54 +229,75 @@ fn summary(tried: &Tried, choice: Choice<'_>) -> String {
     )
 }
 
-/// The options of `dedup` that a point stands for.
-fn options(tried: &Tried, choice: Choice<'_>) -> String {
-    let (curve, k) = (&tried.curves[choice.curve], choice.point.k);
-    let distance = format!(" -k {k}");
-    let confirm = curve.confirm.map(|similarity| format!(" --similarity {similarity}")).unwrap_or_default();
-    tried.candidates[choice.curve].options(&distance) + &confirm
+/// Warnings about labels, about the border of what was tried, and about curves that end early.
+fn warnings(tried: &Tried, exact: Option<&ExactChoice>, study: &Study, best: Choice<'_>) -> Vec<String> {
+    let mut warnings: Vec<String> = exact
+        .map(ExactChoice::warnings)
+        .unwrap_or_default()
+        .iter()
+        .map(|why| format!("warning: {why}"))
+        .collect();
+    warnings.extend(
+        borders(tried, best)
+            .iter()
+            .map(|border| format!("warning: the best lies on the border of what was tried: {border}")),
+    );
+    warnings.extend(short_curves(tried, study));
+    warnings
 }
 
-/// Warnings about the border of what was tried, and about curves that end early.
-fn note_limits(tried: &Tried, study: &Study, best: Choice<'_>, global: GlobalArgs) {
-    for border in borders(tried, best) {
-        global.note(format_args!("warning: the best lies on the border of what was tried: {border}"));
-    }
+/// Which curves that compare texts end early, if any does.
+fn short_curves(tried: &Tried, study: &Study) -> Option<String> {
     let is_short = |at: &usize| {
         let curve = &tried.curves[*at];
         curve.confirm.is_some() && curve.points.len() <= curve.num_bits() as usize / 2
     };
     let short: Vec<usize> = (0..tried.curves.len()).filter(is_short).collect();
     let last = |at: &usize| tried.curves[*at].points.len() - 1;
-    if let (Some(least), Some(most)) = (short.iter().map(last).min(), short.iter().map(last).max()) {
-        let limit = study.most_confirmed();
-        let all = tried.curves.iter().filter(|curve| curve.confirm.is_some()).count();
-        let ends = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        global.note(format_args!(
-            "{} of the {all} curves that compare texts end at k = {ends}: beyond are more than {limit} pairs",
-            short.len()
-        ));
-    }
+    let (least, most) = (short.iter().map(last).min()?, short.iter().map(last).max()?);
+    let limit = study.most_confirmed();
+    let all = tried.curves.iter().filter(|curve| curve.confirm.is_some()).count();
+    let ends = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let count = short.len();
+    Some(format!(
+        "{count} of the {all} curves that compare texts end at k = {ends}: beyond are more than {limit} pairs"
+    ))
 }
 
-/// Writes the report, which shows the best curves.
-fn write_report(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Result<(), Failure> {
+/// Writes the report, which shows the best curves and what the command line says.
+fn write_report(
+    args: &Args,
+    (tried, exact): (&Tried, Option<&ExactChoice>),
+    study: &Study,
+    (best, command, warnings): (Choice<'_>, &str, Vec<String>),
+) -> Result<(), Failure> {
     let failed = |error: Box<dyn std::error::Error>| nearprint::Error::Io {
         action: "draw",
         path: "the curves".into(),
         source: io::Error::other(error.to_string()),
     };
-    let svg = plot::svg(tried, args.goal, best, &options(tried, best)).map_err(failed)?;
+    let limit = match exact {
+        Some(exact) => Some(exact.similarity()),
+        None => (!args.known.is_given()).then(|| args.similarity()),
+    };
+    let svg = plot::svg(tried, args.goal, best, limit).map_err(failed)?;
     let report = || {
         let fact = |name: &str, value: String| (name.to_string(), value);
-        let facts = vec![
+        let mut facts = vec![
+            fact("Command", command.into()),
             fact("Compared", documents_text(args, study)),
             fact("Goal", args.goal.to_string()),
-            fact("Result", verdict(args, best).into()),
-            fact("Options", options(tried, best)),
-            fact("Quality", summary(tried, best)),
         ];
-        let caption = "Precision and recall of the best curves; circles mark the recommended one".into();
+        facts.extend(exact.map(|exact| fact("Quality", exact.quality())));
+        let fingerprints = if exact.is_some() { "With --store hashes" } else { "Fingerprints" };
+        facts.push(fact(fingerprints, format!("{}: {}", verdict(args, best), summary(tried, best))));
+        facts.extend(warnings.into_iter().map(|warning| match warning.strip_prefix("warning: ") {
+            Some(why) => fact("Warning", why.into()),
+            None => fact("Note", warning),
+        }));
+        let caption = "Precision and recall of the best curves; circles mark the best fingerprints, a line the limit of \
+                       the command"
+            .into();
         let charts = vec![Chart { caption, svg }];
         Report { title: "nearprint tune".into(), facts, charts, ..Report::default() }
     };

@@ -3,7 +3,6 @@
 use super::args::Args;
 use super::candidates::Candidate;
 use super::corpus::Corpus;
-use crate::args::GlobalArgs;
 use nearprint_text::jaccard::similarities;
 use nearprint_text::recipe::Recipe;
 use nearprint_text::tune::{BestLimit, SimilarPair, Study, sample};
@@ -72,27 +71,40 @@ pub(super) fn choose(
 }
 
 impl ExactChoice {
-    /// What to type, and how good it is.
-    pub(super) fn note(&self, global: GlobalArgs) {
-        let Self { best, options, .. } = self;
+    /// The options of `dedup`.
+    pub(super) fn options(&self) -> &str {
+        &self.options
+    }
+
+    pub(super) fn similarity(&self) -> f64 {
+        self.best.similarity
+    }
+
+    /// How good it is.
+    pub(super) fn quality(&self) -> String {
+        let Self { best, .. } = self;
         let verdict = if self.reaches_goal { "recommended" } else { "nothing reaches the goal; nearest" };
-        global.note(format_args!(
-            "{verdict}: nearprint dedup {options} (precision {:.4}, recall {:.4}; chosen by one half of the documents, \
-             in the other: {:.4}, {:.4})",
+        format!(
+            "{verdict}: precision {:.4}, recall {:.4}; chosen by one half of the documents, in the other: {:.4}, {:.4}",
             best.point.precision(),
             best.point.recall(),
             best.untuned_precision(),
             best.untuned_recall()
-        ));
+        )
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
         if let Some((count, a, b)) = &self.unlabelled {
-            global.note(format_args!(
-                "warning: labels may be incomplete: {count} pairs without one have a similarity of {SURELY_NEAR} or \
-                 more, such as the documents at {a} and {b}; each counts as an error"
+            warnings.push(format!(
+                "labels may be incomplete: {count} pairs without one have a similarity of {SURELY_NEAR} or more, such as \
+                 the documents at {a} and {b}; each counts as an error"
             ));
         }
-        if best.similarity <= LEAST {
-            global.note(format_args!("warning: {LEAST} is the lowest similarity that was tried"));
+        if self.best.similarity <= LEAST {
+            warnings.push(format!("{LEAST} is the lowest similarity that was tried"));
         }
+        warnings
     }
 
     pub(super) fn counts(&self) -> Value {

@@ -95,6 +95,15 @@ impl Tried {
         Ok(())
     }
 
+    /// The options of `dedup` that a point stands for.
+    pub(super) fn options(&self, choice: Choice<'_>) -> String {
+        let (curve, k) = (&self.curves[choice.curve], choice.point.k);
+        let distance = format!(" -k {k}");
+        let confirm =
+            curve.confirm.map(|similarity| format!(" --similarity {similarity}")).unwrap_or_default();
+        self.candidates[choice.curve].options(&distance) + &confirm
+    }
+
     pub(super) fn cost(&self, choice: Choice<'_>) -> PointCost {
         self.costs[choice.curve][choice.point.k as usize]
     }
