@@ -386,4 +386,29 @@ mod tests {
         write(13).unwrap();
         assert!(at("page.html").exists() && checks.get() == 12);
     }
+
+    /// Without a file of duplicates, nothing has those of the run that was interrupted.
+    #[test]
+    fn the_page_of_a_resumed_job_says_what_it_shows() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        fs::write(at("in.jsonl"), "{\"text\":\"one two three\"}\n".repeat(24_000)).unwrap();
+        let dedup = DedupOptions::new("minhash".parse().unwrap());
+        let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), dedup);
+        job.database = Some(at("seen.np"));
+        let stop = |counts: &DocumentCounts, _| match counts.records >= 12_000 {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        assert!(job.clone().run(stop).is_err());
+        let report = DedupReport::of(&mut job, &at("page.html")).unwrap();
+        let done = job.run(|_, _| ControlFlow::Continue(())).unwrap();
+        assert!(done.resumed_after > 0 && done.counts.duplicates == 23_999);
+        report.write(&done, &|| Ok(())).unwrap();
+        let page = fs::read_to_string(at("page.html")).unwrap();
+        let since = format!("1; of what was read after the first {} records", done.resumed_after);
+        assert!(page.contains(&since), "{since}: {page}");
+        let members = 24_001 - done.resumed_after;
+        assert!(page.contains(&format!("\"members\":[{members}]")), "{members}: {page}");
+    }
 }
