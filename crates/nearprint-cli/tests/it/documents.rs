@@ -112,7 +112,7 @@ fn the_distances_up_to_half_of_the_bits_are_tuned<F: Fingerprint>() {
     let table = succeeds(
         at,
         &format!(
-            "tune --input-format jsonl --group-field group --recipe simhash --width {} --report curves.html",
+            "tune --all --input-format jsonl --group-field group --recipe simhash --width {} --report curves.html",
             F::BITS
         ),
         lines.as_bytes(),

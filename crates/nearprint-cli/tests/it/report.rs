@@ -158,6 +158,20 @@ fn a_deduplication_becomes_a_page_without_a_file_of_duplicates() {
 }
 
 #[test]
+fn regression_texts_with_equal_starts_are_no_copies() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = |end: &str| format!("{}{end}", words(0, 4000));
+    let line = |end: &str| serde_json::json!({ "text": text(end) }).to_string() + "\n";
+    fs::write(at.join("in.jsonl"), ["one", "two", "one"].map(line).concat()).unwrap();
+    succeeds(at, "dedup in.jsonl -o out.jsonl --report page.html", b"");
+    let page = page(at, "page.html");
+    let near = format!(r#"["in.jsonl:2",{},0,0.9995,false]"#, text("two").len());
+    let copy = format!(r#"["in.jsonl:3",{},0,1.0,true]"#, text("one").len());
+    assert!(page.contains(&near) && page.contains(&copy), "{}", page.split("\"members\"").nth(2).unwrap());
+}
+
+#[test]
 fn clusters_become_a_page() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

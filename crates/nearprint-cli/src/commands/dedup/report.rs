@@ -264,6 +264,8 @@ impl DedupReport {
             }
         }
         let (mut reader, mut len_bytes) = (Reader::open(&self.inputs, self.reader.clone())?, 0);
+        // Of the whole texts, of which a page shows the start.
+        let mut hashes: HashMap<(usize, usize), u64> = HashMap::new();
         while len_bytes < MAX_TEXT_BYTES
             && !wanted.is_empty()
             && let Some(item) = reader.next_item()?
@@ -278,6 +280,7 @@ impl DedupReport {
                     // One more character shows that the end was cut off.
                     let shown = text.chars().take(MAX_TEXT_CHARS + 1).collect::<String>();
                     len_bytes += shown.len();
+                    hashes.insert((at, place), xxh3_64(text.as_bytes()));
                     member.bytes = Some(text.len() as u64);
                     member.text = Some(shown);
                 }
@@ -287,9 +290,10 @@ impl DedupReport {
                 Some(rules) => rules.by.for_each_keyed(&key, &text, add),
             }
         }
-        for ReportGroup { kept, others, .. } in groups {
-            for other in others {
-                other.is_exact = kept.text.is_some() && kept.text == other.text && kept.bytes == other.bytes;
+        for (at, group) in groups.iter_mut().enumerate() {
+            let Some(kept) = hashes.get(&(at, 0)) else { continue };
+            for (other, place) in group.others.iter_mut().zip(1..) {
+                other.is_exact = hashes.get(&(at, place)) == Some(kept) && other.bytes == group.kept.bytes;
             }
         }
         Ok(())
