@@ -387,7 +387,7 @@ fn regression_near_equal_documents_are_sampled() {
         |len: usize| (0..len).map(|at| format!("{{\"g\":\"{}\",\"text\":\"{}\"}}\n", at % 2, text(at)));
     let tuned = |len: usize, options: &str| {
         fs::write(at.join("in.jsonl"), lines(len).collect::<String>()).unwrap();
-        let line = format!("tune in.jsonl --try shingle=3 --summary s.json {options}");
+        let line = format!("tune in.jsonl --recipe minhash --try shingle=3 --summary s.json {options}");
         let outcome = nearprint(at, &line, b"");
         assert_eq!(outcome.code, 0, "{}", outcome.err);
         let counts: serde_json::Value =

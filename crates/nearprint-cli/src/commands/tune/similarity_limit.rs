@@ -97,8 +97,8 @@ impl ExactChoice {
         let mut warnings = Vec::new();
         if let Some((count, a, b)) = &self.unlabelled {
             warnings.push(format!(
-                "labels may be incomplete: {count} pairs without one have a similarity of {SURELY_NEAR} or more, such as \
-                 the documents at {a} and {b}; each counts as an error"
+                "labels may be incomplete: {count} pairs without one have a similarity of {SURELY_NEAR} or more, \
+                 such as the documents at {a} and {b}; each counts as an error"
             ));
         }
         if self.best.similarity <= LEAST {
