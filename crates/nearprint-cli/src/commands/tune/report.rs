@@ -295,9 +295,10 @@ fn write_report(
             Some(why) => fact("Warning", why.into()),
             None => fact("Note", warning),
         }));
-        let caption = "Precision and recall of the best curves; circles mark the best fingerprints, a line the \
+        let caption =
+            "Precision and recall of the best curves; circles mark the best fingerprints, a line the \
                        limit of the command"
-            .into();
+                .into();
         let charts = vec![Chart { caption, svg }];
         Report { title: "nearprint tune".into(), facts, charts, ..Report::default() }
     };
