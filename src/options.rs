@@ -48,7 +48,7 @@ pub struct Options {
 const MIN_MERGE_RATE: u64 = 1 << 20;
 
 /// The least memory that a build accepts: 1 MiB.
-const MIN_MEMORY_BYTES: usize = 1 << 20;
+pub(crate) const MIN_MEMORY_BYTES: usize = 1 << 20;
 
 impl Default for Options {
     fn default() -> Self {

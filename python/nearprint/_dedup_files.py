@@ -23,6 +23,7 @@ def dedup_files(
     *,
     database: Optional[Path] = None,
     expire_after: Optional[Duration] = None,
+    remember: Optional[Literal["hashes", "keys"]] = None,
     against: Union[Path, Sequence[Path]] = (),
     only_against: bool = False,
     duplicates: Optional[Path] = None,
@@ -73,6 +74,8 @@ def dedup_files(
     ``group_size``, each has the number of documents of its group. This takes a second pass, and excludes
     ``database``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``. With a ``database``,
     documents are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
+    ``expire_after`` is how long a new database remembers documents. With ``remember``, it also remembers which kept
+    document each one that is left out is near: by hashes of keys, or by keys, for ``nearprint query --left-out``.
     ``against`` are databases, files and folders that are only read: what is near one of their documents is left out.
     With ``only_against``, the inputs are not compared with each other. ``recipe`` defaults to the recipe of the
     database, or ``minhash``.
@@ -103,7 +106,7 @@ def dedup_files(
 
     ``fields`` are the only fields that are written. ``add`` has fields that are added: ``fingerprint=FIELD``,
     ``key=FIELD`` and ``text=FIELD``, the text as the recipe cleans it. ``report`` is the file for
-    a page for a browser: totals, and the groups in ``duplicates``, which it needs.
+    a page for a browser: totals and groups.
 
     A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. An earlier job
     with the same inputs, output and ``database`` is not run again, and ``completed`` is its time; another output
@@ -168,7 +171,7 @@ def trim_files(
     With a ``similarity``, ``k`` or a ``recipe``, similar paragraphs and lines are removed, too. A ``database``
     remembers pieces for later jobs. It is for pieces of one kind, and not for :func:`dedup_files`.
 
-    Inputs have records with fields. Other arguments are those of :func:`dedup_files`. ``report`` needs ``removed``.
+    Inputs have records with fields. Other arguments are those of :func:`dedup_files`.
 
     Raises ``InputError`` for invalid arguments and for malformed records without ``rejects``; otherwise as databases
     do.

@@ -138,6 +138,14 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.delete_keys_between(ranges))
     }
 
+    /// Forgets the documents that jobs have left out: see [`Writer::forget_left_out`].
+    ///
+    /// # Errors
+    /// As [`Writer::forget_left_out`].
+    pub fn forget_left_out(&mut self, jobs: &[u64]) -> Result<u64> {
+        typed!(PerWidth: &mut self.0, writer => writer.forget_left_out(jobs))
+    }
+
     /// The rows near a fingerprint, including uncommitted ones: see [`Writer::query`].
     ///
     /// # Errors

@@ -3,8 +3,9 @@
 //! A snapshot has every file mapped, so files that the writer removes meanwhile are still there.
 //! Unflushed rows are one more run in the copy, which has no log.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::database::left_out;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -81,6 +82,8 @@ impl<F: Fingerprint> Snapshot<F> {
         for (file, record) in self.identities().iter().zip(&manifest.ingested) {
             file.copy(staging.folder(), &manifest, record, &mut report)?;
         }
+        let base = base.as_ref().map(|base| base.path.as_path());
+        shared += left_out::backup(&self.folder(), staging.path(), base, options)?;
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
         Ok(shared)
@@ -99,6 +102,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
 /// An earlier copy of a database.
 struct Base {
+    path: PathBuf,
     folder: Folder,
     manifest: Manifest,
 }
@@ -106,7 +110,7 @@ struct Base {
 impl Base {
     fn open<F: Fingerprint>(path: &Path) -> Result<Self> {
         let folder = Folder::of_database(path)?;
-        Ok(Self { manifest: manifest::of::<F>(&folder)?, folder })
+        Ok(Self { path: path.to_path_buf(), manifest: manifest::of::<F>(&folder)?, folder })
     }
 
     /// Whether the files of a run are the same here as in a copy with this manifest.

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::build::{KeySorter, RowCounts, RunContent, Sorter, SpillNames, Target, write_run};
+use crate::database::left_out;
 use crate::database::new_row::NewRow;
 use crate::error::{Error, Limit, Result};
 use crate::fingerprint::{Fingerprint, Row};
@@ -55,6 +56,7 @@ pub struct Builder<F: Fingerprint> {
     sorter: Sorter<Row<F>>,
     keys: KeySorter<F>,
     next_sequence: u64,
+    schema: Schema,
     /// The manifest of the empty database.
     manifest: Manifest,
     /// The owner of the files of its run.
@@ -89,6 +91,7 @@ impl<F: Fingerprint> Builder<F> {
             keys: KeySorter::new(options.memory_bytes / 3),
             next_sequence: 0,
             owner: manifest.new_owner(FIRST_RUN, expires)?,
+            schema: schema.clone(),
             manifest,
             next_id: Some(0),
             options,
@@ -124,6 +127,11 @@ impl<F: Fingerprint> Builder<F> {
     /// Gives the database the permissions of the one that it replaces.
     pub(crate) fn copy_permissions(&mut self, source: &dyn Storage) -> Result<()> {
         self.staging.copy_permissions(source)
+    }
+
+    /// The folder in which the database is prepared.
+    pub(crate) fn folder(&self) -> &Path {
+        self.staging.path()
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -245,6 +253,7 @@ impl<F: Fingerprint> Builder<F> {
             options,
             storage,
             staging,
+            schema,
             mut manifest,
             owner,
             runs_only,
@@ -275,6 +284,9 @@ impl<F: Fingerprint> Builder<F> {
             let number = manifest.take_run_number();
             let ascending: Vec<[u8; 16]> = ingested.into_iter().collect();
             manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
+        }
+        if !runs_only {
+            left_out::create(staging.path(), &schema, &options)?;
         }
         manifest::replace(staging.folder(), &manifest)?;
         if !runs_only {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::database::handle::Database;
+use crate::database::left_out;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, IdentitiesRecord, Manifest, RunRecord};
@@ -44,6 +45,8 @@ pub struct Follower<F> {
     logs: Vec<LogCopy>,
     /// Held until everything else is dropped.
     lock: Arc<dyn Lock>,
+    /// Of the documents that the database remembers as left out.
+    left_out: Option<Box<Follower<u128>>>,
     width: PhantomData<F>,
 }
 
@@ -114,12 +117,13 @@ impl<F: Fingerprint> Database<F> {
         let mut follower =
             Follower::open(source, Arc::new(Folder::of_database(dest)?), (self.database_id, &self.options))?;
         follower.update()?;
+        follower.left_out = left_out::follow(self.path(), dest, &self.options)?;
         Ok(follower)
     }
 }
 
 /// Makes a folder with the runs of a database, which is to follow it.
-fn seed<F: Fingerprint>(
+pub(super) fn seed<F: Fingerprint>(
     source: &dyn Storage,
     dest: &Path,
     (database_id, options): ([u8; 16], &Options),
@@ -139,6 +143,7 @@ fn seed<F: Fingerprint>(
     let expiry = news.manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
     let generation = (news.manifest.generation - 1).max(1);
     let runs = Manifest { generation, live_wal: None, sealed_wal: None, expiry, ..news.manifest };
+    left_out::seed(&source.path(""), staging.path(), options)?;
     manifest::replace(folder, &runs)?;
     staging.publish()
 }
@@ -210,7 +215,7 @@ impl<F: Fingerprint> Follower<F> {
         let manifest = manifest::of::<F>(&storage)?;
         manifest::remove_unnamed(&storage, &manifest)?;
         let (logs, options, width) = (Vec::new(), options.clone(), PhantomData);
-        Ok(Self { source, storage, options, manifest, logs, lock, width })
+        Ok(Self { source, storage, options, manifest, logs, lock, left_out: None, width })
     }
 
     /// Brings the folder up to what the database has committed. Costs a copy of the runs and frames that
@@ -252,7 +257,9 @@ impl<F: Fingerprint> Follower<F> {
             self.logs.retain(|copy| named.contains(&copy.salt));
             self.manifest = news.manifest;
         }
-        Ok(Update { bytes, changed: is_new || bytes > 0 })
+        let left_out = self.left_out.as_mut().map(|left_out| left_out.bring_up_to_date());
+        let left_out = left_out.transpose()?.unwrap_or_default();
+        Ok(Update { bytes: bytes + left_out.bytes, changed: is_new || bytes > 0 || left_out.changed })
     }
 
     /// Whether a log in the folder has more commits than the source.

@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod follow;
 mod handle;
 pub(crate) mod ingest;
+pub(crate) mod left_out;
 pub(crate) mod new_row;
 pub(crate) mod repair;
 pub(crate) mod snapshot;
@@ -228,7 +229,9 @@ impl<F: Fingerprint> Database<F> {
     }
 
     fn begin_writing(&self) -> Result<Writer<F>> {
-        Writer::open_same(self.storage()?, self.options.clone(), Some(self.database_id))
+        let mut writer = Writer::open_same(self.storage()?, self.options.clone(), Some(self.database_id))?;
+        writer.left_out = left_out::writer(&self.path, &self.options)?;
+        Ok(writer)
     }
 
     /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents
@@ -254,14 +257,18 @@ impl<F: Fingerprint> Database<F> {
 
 impl<F: Fingerprint> Database<F> {
     fn verify_whole(&self) -> Result<Verification> {
-        self.verify_by(|storage, manifest| verify_all::<F>(storage, manifest, &self.options))
+        let own = self.verify_by(|storage, manifest| verify_all::<F>(storage, manifest, &self.options))?;
+        left_out::verify(&self.path, &self.options, own, Database::verify_whole)
     }
 
     fn verify_one_of(&self, part: u64, parts: u64) -> Result<Verification> {
         if part == 0 || part > parts {
             return Err(Error::Limit(Limit::Parts));
         }
-        self.verify_by(|storage, manifest| verify_part::<F>(storage, manifest, (part, parts), &self.options))
+        let of = (part, parts);
+        let own =
+            self.verify_by(|storage, manifest| verify_part::<F>(storage, manifest, of, &self.options))?;
+        left_out::verify(&self.path, &self.options, own, |left_out| left_out.verify_one_of(part, parts))
     }
 
     /// Does the work again if a writer has replaced the manifest, and something is damaged.

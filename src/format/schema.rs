@@ -23,6 +23,7 @@ pub struct Schema {
     pub(crate) keys: KeyStorage,
     pub(crate) recipe: Option<String>,
     pub(crate) lifetime: Option<Lifetime>,
+    pub(crate) remember: Remember,
 }
 
 /// Whether a database stores a text key beside each row, such as a URL or a path, and what with
@@ -42,6 +43,18 @@ pub enum KeyStorage {
     /// Keys, and with each key the set of features of the text, by which its exact similarity with
     /// another text is known; in bytes of the caller.
     KeysAndFeatures,
+}
+
+/// What a database remembers of documents that are left out as near-duplicates of its documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Remember {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The hash of the key, the id of the kept document, the similarity and the job: 30 bytes.
+    Hashes,
+    /// The key, too.
+    Keys,
 }
 
 impl KeyStorage {
@@ -109,7 +122,14 @@ impl Schema {
     /// k = 3, an automatic layout, no keys, no recipe; rows do not expire.
     #[must_use]
     pub fn new() -> Self {
-        Self { k: 3, layout: LayoutChoice::Auto, keys: KeyStorage::None, recipe: None, lifetime: None }
+        Self {
+            k: 3,
+            layout: LayoutChoice::Auto,
+            keys: KeyStorage::None,
+            recipe: None,
+            lifetime: None,
+            remember: Remember::Nothing,
+        }
     }
 
     /// The distance, in bits, that the layout is tuned for. Queries may use any other.
@@ -145,6 +165,13 @@ impl Schema {
     #[must_use]
     pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
         self.recipe = Some(recipe.into());
+        self
+    }
+
+    /// What the database remembers of [documents that are left out](crate::Writer::remember_left_out).
+    #[must_use]
+    pub fn remember(mut self, remember: Remember) -> Self {
+        self.remember = remember;
         self
     }
 

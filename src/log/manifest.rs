@@ -137,7 +137,14 @@ impl Manifest {
     pub(crate) fn schema(&self) -> Schema {
         let keys = KeyStorage::of(self.keys);
         let lifetime = self.expiry.map(|expiry| expiry.lifetime);
-        Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone(), lifetime }
+        Schema {
+            k: self.k,
+            layout: self.layout,
+            keys,
+            recipe: self.recipe.clone(),
+            lifetime,
+            ..Schema::new()
+        }
     }
 
     /// The expected headers of the logs, older first.

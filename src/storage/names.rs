@@ -20,6 +20,9 @@ pub(crate) const FOLLOWER: &str = "FOLLOWER";
 #[cfg(windows)]
 pub(crate) const BUSY: &str = ".nearprint-busy";
 
+/// The folder of the database of documents that were left out, in the folder of the database that remembers them.
+pub(crate) const LEFT_OUT: &str = "left-out";
+
 /// Ends the name of the folder in which a database is prepared.
 pub(crate) const BUILDING: &str = ".building";
 

@@ -536,7 +536,8 @@ fn list_database(parent: &Folder, name: &str) -> io::Result<Result<(Folder, Vec<
     };
     let mut files = Vec::new();
     for name in folder.names()? {
-        match name.to_str().filter(|name| *name == MARKER || names::is_ours(name)) {
+        let is_ours = |name: &&str| [MARKER, names::FOLLOWER].contains(name) || names::is_ours(name);
+        match name.to_str().filter(is_ours) {
             Some(file) if folder.is_file(file)? => files.push(file.to_string()),
             _ => return Ok(Err(folder.path_of("").join(name))),
         }

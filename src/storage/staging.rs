@@ -45,8 +45,12 @@ fn has_manifest(folder: &Path) -> bool {
 }
 
 /// What a staging folder may hold.
-const CONTENTS: Contents =
-    Contents { kind: "staging", is_file: names::is_ours, files: &[names::FOLLOWER], databases: &[] };
+const CONTENTS: Contents = Contents {
+    kind: "staging",
+    is_file: names::is_ours,
+    files: &[names::FOLLOWER],
+    databases: &[names::LEFT_OUT],
+};
 /// The longest name of a folder in bytes, on all common file systems.
 const MAX_NAME_BYTES: usize = 255;
 

@@ -13,7 +13,10 @@ use crate::layout::{BandLayout, Layout, MAX_TABLES, bands, cost};
 use crate::log::manifest as log;
 use crate::testing::simulated::SimulatedDisk;
 use crate::util::time::Time;
-use crate::{Database, Error, Fingerprint, KeyStorage, NewRow, Options, Row, Schema, U256, Writer};
+use crate::{
+    Database, Error, Fingerprint, KeyStorage, LeftOutRows, NewRow, Options, Remember, Row, Schema, U256,
+    Writer,
+};
 
 /// A golden database: name, layout, rows.
 type Golden<F> = (&'static str, &'static str, Vec<Row<F>>);
@@ -448,8 +451,47 @@ fn a_golden_database_of_two_rows_on_one_fingerprint_is_read_and_rewritten() {
     assert_eq!(found, [(42, vec![("b".into(), b"two".to_vec())]), (300, vec![("a".into(), Vec::new())])]);
 }
 
+/// Three documents that were left out because of one.
+fn write_left_out(path: &Path) {
+    crate::util::random::fixed::fix_ids();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::Keys);
+    let mut writer = writer::<u64>(path, schema.remember(Remember::Hashes));
+    writer.insert(NewRow::keyed(0x0123_4567_89ab_cdef, "kept")).unwrap();
+    for (key, similarity, job) in [("one", 0.75, 1), ("two", 1.0, 2), ("three", 0.7, 0)] {
+        writer.remember_left_out(key, "kept", similarity, job).unwrap();
+    }
+    writer.close().unwrap();
+    for folder in [path, &path.join("left-out")] {
+        fs::remove_file(folder.join("LOCK")).unwrap();
+    }
+}
+
+#[test]
+fn a_golden_database_that_remembers_what_was_left_out_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("left-out"));
+        write_left_out(&folder("left-out"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("left-out");
+    write_left_out(&again);
+    let all_files = |at: &Path| [files(at), files(&at.join("left-out"))];
+    assert!(all_files(&again) == all_files(&folder("left-out")), "no longer written as it was");
+    let found = LeftOutRows::open(folder("left-out"), &Options::new()).unwrap().unwrap();
+    let found = ["one", "two", "three"].map(|key| found.find(key).unwrap().unwrap());
+    let kept = keys::hash_key(b"kept");
+    assert!(found.iter().all(|left_out| left_out.kept == kept));
+    assert_eq!(found.each_ref().map(|left_out| left_out.job), [1, 2, 0]);
+    let rows =
+        Database::<u128>::open(folder("left-out").join("left-out")).unwrap().snapshot().unwrap().all_rows();
+    let two = rows.into_iter().find(|row| row.id == keys::hash_key(b"two")).unwrap();
+    assert_eq!(two.fingerprint, u128::from(kept) << 64 | 0xffff_0000_0000_0002);
+}
+
+/// The files of a folder, without folders in it.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let entries = entries.filter(|entry| entry.path().is_file());
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 

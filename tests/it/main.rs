@@ -18,6 +18,7 @@ mod hostile;
 mod ingest;
 mod joins;
 mod keys;
+mod left_out;
 mod living;
 mod pairs_of_features;
 mod progress;

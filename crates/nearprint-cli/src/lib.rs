@@ -16,6 +16,7 @@ mod foreign_options;
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
+mod left_out;
 mod output_estimate;
 mod pictures;
 mod report;

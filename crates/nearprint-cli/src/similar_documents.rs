@@ -59,21 +59,23 @@ impl SimilarDocuments {
         }
     }
 
-    /// Prints pairs: of rows with their keys, or of fingerprints.
+    /// Prints pairs: of rows with their keys, or of fingerprints. Returns their number.
     pub(crate) fn print_pairs(
         &self,
         pairs: AnyStream,
         results: ResultArgs,
         global: GlobalArgs,
         out: &mut OutputStream,
-    ) -> Result<(), Failure> {
+    ) -> Result<usize, Failure> {
         let (has_ids, format) = (pairs.shape().ids, results.format());
         results.print_header(out, &pair_columns(has_ids, true, true))?;
+        let mut count = 0;
         pairs.visit(|block| {
+            count += block.len();
             out.write(|out| block.rows().try_for_each(|pair| format.similar_pair(out, &pair, has_ids)))
         })?;
         self.note(global);
-        Ok(())
+        Ok(count)
     }
 }
 

@@ -31,6 +31,7 @@ pub use report::{Finding, FindingKind, RepairReport};
 pub(crate) use source::width;
 
 use crate::database::bulk::Builder;
+use crate::database::left_out;
 use crate::database::snapshot::verify_all;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -83,6 +84,7 @@ pub(crate) fn repair<F: Fingerprint>(
     report_other_damage::<F>(&storage, &manifest, builder.options(), &mut report)?;
     changes.note_in(&mut manifest);
     let ingested = recover_identities(&storage, &manifest, &mut report);
+    left_out::repair(path, builder.folder(), options, &mut report)?;
     finish(builder, &manifest, ingested, report)
 }
 

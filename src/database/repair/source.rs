@@ -62,7 +62,7 @@ impl DamagedDatabase {
         report.add(FindingKind::Damaged, names::MANIFEST, why);
         let what = "the order of the runs is unknown: deleted rows may have come back";
         report.add(FindingKind::Note, names::MANIFEST, what);
-        let Schema { k, layout, keys, recipe, lifetime } = database.manifest.schema();
+        let Schema { k, layout, keys, recipe, lifetime, .. } = database.manifest.schema();
         let keys = if keys.has_keys() { "keys" } else { "no keys" };
         let recipe = recipe.as_ref().map_or("no recipe".into(), |recipe| format!("recipe {recipe}"));
         let expiry = if lifetime.is_some() { "rows that expire" } else { "rows that do not expire" };

@@ -32,7 +32,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Whether a deletion of an id may have an effect.
-    fn may_hold(&self, id: u64) -> Result<bool> {
+    pub(super) fn may_hold(&self, id: u64) -> Result<bool> {
         for Memtable { changes, .. } in self.unflushed().rev() {
             if changes.holds(id) || changes.deletes(id) {
                 return Ok(changes.holds(id));
@@ -70,8 +70,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
-    /// those and is not deleted; neither are other rows of the same id. Returns the number of deleted
-    /// rows.
+    /// those and is not deleted; neither are other rows of the same id. Documents that are remembered as [left
+    /// out](Writer::remember_left_out) under these keys are forgotten. Returns the number of deleted rows, with those.
     ///
     /// Costs a look-up for each key and, if there are uncommitted insertions or some in the log, a
     /// [flush](Writer::flush). A run in which rows have other ids than the hash of their key costs a
@@ -88,6 +88,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn delete_some_keys(&mut self, keys: &[&str]) -> Result<u64> {
+        let forgotten = self.forget_left_out_keys(keys)?;
         self.flush_insertions()?;
         let doomed: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
         let view = self.view.clone();
@@ -106,10 +107,11 @@ impl<F: Fingerprint> Writer<F> {
                 }
             }
         }
-        self.delete_records(&ids, &|record| doomed.contains(record.key))
+        Ok(forgotten + self.delete_records(&ids, &|record| doomed.contains(record.key))?)
     }
 
-    /// Deletes the rows that have a key with this prefix, as [`delete_keys`](Writer::delete_keys) does.
+    /// Deletes the rows that have a key with this prefix, as [`delete_keys`](Writer::delete_keys) does. Documents that
+    /// were left out are forgotten only where the database remembers [their keys](crate::Remember::Keys).
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -118,7 +120,11 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn delete_keys_with(&mut self, prefix: &str) -> Result<u64> {
-        self.delete_keys_where(&|record| record.key.starts_with(prefix.as_bytes()))
+        let forgotten = match &mut self.left_out {
+            Some(left_out) if left_out.key_storage().has_keys() => left_out.delete_keys_with(prefix)?,
+            _ => 0,
+        };
+        Ok(forgotten + self.delete_keys_where(&|record| record.key.starts_with(prefix.as_bytes()))?)
     }
 
     /// Deletes every row with an id in a range. Returns the number of deleted rows. Costs a walk over

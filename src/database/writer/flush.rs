@@ -144,6 +144,7 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn take_back(&mut self) -> Result<()> {
         self.check_poison()?;
+        self.with_left_out(Writer::take_back)?;
         if !self.pending.is_past_mark() {
             return Ok(());
         }

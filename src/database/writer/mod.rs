@@ -12,6 +12,7 @@ mod counters;
 mod deletion;
 mod expiry;
 mod flush;
+mod left_out;
 mod merging;
 mod publish;
 mod queries;
@@ -107,6 +108,9 @@ pub struct Writer<F: Fingerprint> {
     merges: Vec<MergeJob>,
     /// Threads that remove the files of replaced runs.
     removals: Vec<JoinHandle<()>>,
+    /// Of the documents that the database remembers as left out. Its operations become durable before those beside
+    /// them: a job that a crash interrupts in between leaves the same documents out again.
+    pub(super) left_out: Option<Box<Writer<u128>>>,
     /// Held until everything else is dropped.
     lock: Arc<dyn Lock>,
 }
@@ -167,6 +171,7 @@ impl<F: Fingerprint> Writer<F> {
             kept: None,
             merges: Vec::new(),
             removals: Vec::new(),
+            left_out: None,
             lock,
             storage,
         };
@@ -376,6 +381,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn commit_all(&mut self) -> Result<()> {
+        self.with_left_out(Writer::commit_all)?;
         match self.only_deletes {
             true => self.with_reserve(Self::commit_once),
             false => self.with_room(Self::commit_once),
@@ -425,6 +431,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn flush_all(&mut self) -> Result<()> {
+        self.with_left_out(Writer::flush_all)?;
         self.with_room(Self::flush_once)
     }
 
@@ -454,6 +461,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn compact_all(&mut self) -> Result<()> {
+        self.with_left_out(Writer::compact_all)?;
         self.with_reserve(Self::flush_once)?;
         self.discard_merges();
         match self.with_reserve(Self::compact_periods) {
@@ -519,6 +527,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn finish_all(&mut self) -> Result<()> {
+        self.with_left_out(Writer::finish_all)?;
         match self.keeps_log() {
             true => {
                 self.commit_changes()?;
@@ -539,6 +548,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn flush_and_merge(&mut self) -> Result<()> {
+        self.with_left_out(Writer::flush_and_merge)?;
         self.check_poison()?;
         self.check_lock()?;
         self.finish_flush(true)?;
@@ -549,6 +559,11 @@ impl<F: Fingerprint> Writer<F> {
             other => other?,
         }
         self.finish_merges()
+    }
+
+    /// Does something to the documents that are remembered as left out, too.
+    fn with_left_out(&mut self, work: impl FnOnce(&mut Writer<u128>) -> Result<()>) -> Result<()> {
+        self.left_out.as_deref_mut().map_or(Ok(()), work)
     }
 
     /// Commits, unless the writer has changed nothing: then a log that it has found stays as it is.

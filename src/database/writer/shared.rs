@@ -39,10 +39,12 @@ impl<F: Fingerprint> Commit for Writer<F> {
 
     fn begin_call(&mut self) {
         self.pending.mark();
+        self.left_out.iter_mut().for_each(|left_out| left_out.pending.mark());
     }
 
     fn end_call(&mut self) {
         self.pending.unmark();
+        self.left_out.iter_mut().for_each(|left_out| left_out.pending.unmark());
     }
 
     fn take_back(&mut self) -> Result<()> {

@@ -20,7 +20,8 @@ pub(crate) struct RecipeArgs {
     /// (NLTK's list), the two letters of another language, or a file of words. join=: how the tokens of a feature are
     /// joined, space, nothing or cyclic. short=: one, none or tokens, the features of a text with fewer tokens than
     /// shingle. weights=: frequency, one, or tfidf:K (the K best words of jieba). hash=: xxh3, md5-be64, md5:B (its
-    /// lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R MinHash values each, and a sketch)
+    /// lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R MinHash values each, and a sketch). width=:
+    /// 64, 128 or 256 bits
     /// [default: minhash; simhash for `fingerprint`, or with parts that only simhashes have]
     #[arg(long, value_name = "RECIPE", value_parser = values::recipe)]
     recipe: Option<String>,
@@ -28,9 +29,6 @@ pub(crate) struct RecipeArgs {
     /// all numbers from L to M; or all: the whole text is one
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
-    /// Width of a fingerprint in bits: 64, 128 or 256 [default: the width of the recipe]
-    #[arg(long, value_name = "BITS")]
-    width: Option<String>,
 }
 
 impl RecipeArgs {
@@ -65,24 +63,18 @@ impl RecipeArgs {
     /// The parts that replace those of a recipe, by name.
     pub(crate) fn given_parts(&self) -> Result<Vec<(&str, &str)>, Failure> {
         let mut parts = self.recipe.as_deref().map_or(Ok(None), Recipe::parts_alone)?.unwrap_or_default();
-        let others = [("shingle", &self.shingle), ("width", &self.width)];
-        parts.extend(others.into_iter().filter_map(|(part, value)| Some((part, value.as_deref()?))));
+        parts.extend(self.shingle.as_deref().map(|shingle| ("shingle", shingle)));
         Ok(parts)
     }
 
-    /// The same, or `None` if no option but the width is given.
+    /// The same, or `None` if no option is given.
     pub(crate) fn given(&self) -> Result<Option<Recipe>, Failure> {
         if self.is_given() { self.recipe().map(Some) } else { Ok(None) }
     }
 
-    /// Whether an option other than the width is given.
+    /// Whether any option is given.
     pub(crate) fn is_given(&self) -> bool {
         self.recipe.is_some() || self.shingle.is_some()
-    }
-
-    /// Whether any option is given.
-    pub(crate) fn is_anything_given(&self) -> bool {
-        self.is_given() || self.width.is_some()
     }
 }
 
@@ -103,18 +95,17 @@ mod tests {
 
     #[test]
     fn parts_are_of_the_named_recipe() {
-        let made = args("x --recipe cjk␣weights=one␣stop=english --shingle 2 --width 128").recipe().unwrap();
+        let made = args("x --recipe cjk␣weights=one␣stop=english␣width=128 --shingle 2").recipe().unwrap();
         let expected = "cjk weights=one stop=english shingle=2 width=128".parse::<Recipe>().unwrap();
         assert_eq!(made, expected);
         assert_eq!(args("x --recipe tokens=char").recipe().unwrap(), "tokens=char".parse().unwrap());
     }
 
     #[test]
-    fn a_width_alone_is_not_a_recipe() {
+    fn parts_alone_are_of_the_default() {
         assert_eq!(args("x").given().unwrap(), None);
-        assert_eq!(args("x --width 128").given().unwrap(), None);
         assert_eq!(args("x --recipe simhash").given().unwrap(), Some("simhash".parse().unwrap()));
-        assert_eq!(args("x --width 128").recipe().unwrap(), "width=128".parse().unwrap());
+        assert_eq!(args("x --recipe width=128").recipe().unwrap(), "width=128".parse().unwrap());
         assert!(
             matches!(args("x --recipe hash=sha1").recipe(), Err(Failure::Usage(why)) if why.contains("md5:B"))
         );

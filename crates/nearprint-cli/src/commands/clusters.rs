@@ -9,6 +9,7 @@ use crate::args::{
     note_open_kind,
 };
 use crate::commands::pairs::{BLOCK_ROWS, list_of};
+use crate::left_out::{LeftOutDocuments, why_none_is_near};
 use crate::output_estimate::OutputEstimate;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::similar_documents::SimilarDocuments;
@@ -28,6 +29,9 @@ use nearprint::{Error, Options, Row, Width};
 /// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
 /// exact similarities of at least --similarity connect, by default the limit of the database. The last
 /// column is then the similarity with the first document of the cluster, which may be below the limit.
+///
+/// A database that `dedup --remember=keys` made shows its kept documents, each with those that were left out because of
+/// it, unless -k or --similarity is given. These have no fingerprint, and their id is the hash of their key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -80,11 +84,26 @@ impl Args {
         global: GlobalArgs,
         out: &mut OutputStream,
     ) -> Result<(), Failure> {
+        if !self.near.is_given()
+            && self.report.path().is_none()
+            && let Some(left_out) =
+                LeftOutDocuments::of(&snapshot, &global.options())?.filter(LeftOutDocuments::has_keys)
+        {
+            self.results.print_header(out, &member_columns(true, true))?;
+            left_out.print_groups(self.results.format(), out)?;
+            return Ok(out.flush()?);
+        }
         if let Some(similar) = SimilarDocuments::of(&snapshot, self.near)? {
             if let Some(most) = self.source.max_output {
                 OutputEstimate::of_documents(&snapshot, &similar)?.check_clusters(most)?;
             }
-            return self.print_similar(&similar, global, out);
+            let count = self.print_similar(&similar, global, out)?;
+            if count == 0
+                && let Some(why) = why_none_is_near(&snapshot, &global.options())?
+            {
+                global.note(format_args!("{why}"));
+            }
+            return Ok(());
         }
         let k = self.near.k(snapshot.bands(), snapshot.width())?.unwrap_or(snapshot.default_k());
         self.print(&Source::Database(snapshot), k, out)
@@ -113,13 +132,13 @@ impl Args {
         Ok(self.report.write(|| self.head(near, &sizes), |page| source.write_groups(k, page))?)
     }
 
-    /// Prints the clusters of similar documents.
+    /// Prints the clusters of similar documents, and returns their number.
     fn print_similar(
         &self,
         similar: &SimilarDocuments,
         global: GlobalArgs,
         out: &mut OutputStream,
-    ) -> Result<(), Failure> {
+    ) -> Result<usize, Failure> {
         let mut sizes = Vec::new();
         self.results.print_header(out, &member_columns(true, true))?;
         similar.documents.clusters(similar.least)?.visit(|block| {
@@ -137,7 +156,8 @@ impl Args {
             let clusters = similar.documents.clusters(similar.least).map_err(io::Error::other)?;
             write_similar_groups(clusters, page).map_err(io::Error::other)
         };
-        Ok(self.report.write(|| self.head(exactly(similar.least), &sizes), groups)?)
+        self.report.write(|| self.head(exactly(similar.least), &sizes), groups)?;
+        Ok(sizes.len())
     }
 
     /// The page without its groups.

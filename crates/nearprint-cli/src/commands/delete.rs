@@ -7,6 +7,7 @@ use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyEnd, read_ids, read_keys};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, plural};
+use nearprint::LeftOutRows;
 use nearprint::any::AnyWriter;
 use nearprint_text::dedup::StoredJob;
 use serde_json::json;
@@ -68,7 +69,8 @@ struct Selection {
     #[arg(long, value_name = "A[..B]", value_parser = values::ids)]
     id: Vec<RangeInclusive<u64>>,
     /// Delete what this job of `dedup` or `trim` has stored, and forget that it has run: its number in `nearprint jobs`,
-    /// or the name of its output. What later jobs left out because of it stays left out
+    /// or the name of its output. What later jobs left out because of it stays left out; a database that `dedup
+    /// --remember` made tells how many
     #[arg(long, value_name = "NAME|NUMBER")]
     job: Option<String>,
 }
@@ -110,8 +112,13 @@ impl Args {
         };
         let jobs = StoredJob::all(&snapshot)?;
         let job = StoredJob::find(&jobs, name)?;
-        let later = jobs.iter().filter(|later| later.number > job.number);
-        let left_out: u64 = later.map(|later| later.counts.duplicates).sum();
+        let remembered = LeftOutRows::open(&self.database, &global.options())?;
+        let left_out: u64 = match &remembered {
+            Some(remembered) => job.left_out_by_others(&snapshot, remembered)?,
+            None => {
+                jobs.iter().filter(|later| later.number > job.number).map(|job| job.counts.duplicates).sum()
+            }
+        };
         let (number, output, at) = (job.number, job.output.display(), self.database.display());
         let of_job = format!("of job {number} ({output}, {})", job.completed);
         let rows = match &mut writer {
@@ -126,10 +133,15 @@ impl Args {
             false => global.note(format_args!("deleted {rows} {of_job} from {at}")),
         }
         if left_out > 0 {
-            global.note(format_args!(
-                "later jobs left out {}, some of them maybe because of these rows: they stay left out",
-                plural(left_out, "record")
-            ));
+            let records = plural(left_out, "record");
+            match remembered {
+                Some(_) => global.note(format_args!(
+                    "later jobs left out {records} because of these rows: they stay left out"
+                )),
+                None => global.note(format_args!(
+                    "later jobs left out {records}, some of them maybe because of these rows: they stay left out"
+                )),
+            }
         }
         Ok(self.summary.write(|| counts)?)
     }

@@ -102,6 +102,7 @@ const IN_LONG_HELP: &[&str] = &[
     "quality",
     "radix",
     "range",
+    "remember",
     "recipe",
     "runs_only",
     "sample",

@@ -6,6 +6,7 @@ use crate::args::values::DEFAULT_K;
 use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, ResultArgs, agree, note_open_kind};
 use crate::commands::snapshots::{check_one_width, snapshots};
 use crate::input::fingerprints::List;
+use crate::left_out::why_none_is_near;
 use crate::output_estimate::OutputEstimate;
 use crate::similar_documents::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
@@ -102,7 +103,7 @@ impl Args {
                 true => documents.cross_row_pairs(&others.documents, least)?,
                 false => documents.cross(&others.documents, least)?,
             };
-            return similar.print_pairs(pairs, self.results, global, out);
+            return similar.print_pairs(pairs, self.results, global, out).map(drop);
         }
         let k = self.near.k(first.bands(), first.width())?.unwrap_or(first.default_k());
         let has_keys = first.key_storage().has_keys() || second.key_storage().has_keys();
@@ -129,7 +130,13 @@ impl Args {
                 true => documents.row_pairs(similar.least)?,
                 false => documents.pairs(similar.least)?,
             };
-            return similar.print_pairs(pairs, self.results, global, out);
+            let count = similar.print_pairs(pairs, self.results, global, out)?;
+            if count == 0
+                && let Some(why) = why_none_is_near(snapshot, &global.options())?
+            {
+                global.note(format_args!("{why}"));
+            }
+            return Ok(());
         }
         let k = self.near.k(snapshot.bands(), snapshot.width())?.unwrap_or(snapshot.default_k());
         if let Some(most) = self.source.max_output {

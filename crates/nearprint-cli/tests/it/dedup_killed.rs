@@ -50,12 +50,12 @@ pub fn cut_off(at: &Path, line: &str, documents: &[Document]) {
 
 #[test]
 fn a_run_that_was_killed_goes_on_where_it_was() {
-    a_killed_run_goes_on("--width 64");
+    a_killed_run_goes_on("--recipe width=64");
 }
 
 #[test]
 fn a_run_with_256_bits_that_was_killed_goes_on_where_it_was() {
-    a_killed_run_goes_on("--width 256 --annotate");
+    a_killed_run_goes_on("--recipe width=256 --annotate");
 }
 
 fn a_killed_run_goes_on(width: &str) {
@@ -125,7 +125,7 @@ fn a_run_with_a_folder_of_outputs_that_was_killed_goes_on() {
         fs::create_dir_all(at.join(format!("crawl/day={day}"))).unwrap();
         fs::write(at.join(format!("crawl/day={day}/x.jsonl")), lines(&documents(3000, seed))).unwrap();
     }
-    let line = "dedup crawl -o NAME/ --key-field id --db NAME.np --width 64 -k 3";
+    let line = "dedup crawl -o NAME/ --key-field id --db NAME.np --recipe width=64 -k 3";
     succeeds(at, &line.replace("NAME", "whole"), b"");
     let content =
         |name: &str| (0..6).map(|day| read(at, &format!("{name}/day={day}/x.jsonl"))).collect::<Vec<_>>();

@@ -29,6 +29,7 @@ mod ingest;
 mod jobs;
 mod keys;
 mod kinds;
+mod left_out;
 mod living;
 mod minhash;
 mod other_programs;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Error;
 use crate::recipe::{Recipe, RecipeError};
-use nearprint::{BandLayout, Width};
+use nearprint::{BandLayout, Remember, Width};
 
 /// Why a database cannot serve a deduplication.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,13 @@ pub enum DatabaseProblem {
         found: Box<Recipe>,
         /// The recipe of the caller.
         expected: Box<Recipe>,
+    },
+    /// It remembers something else of documents that are left out.
+    RemembersOther {
+        /// The database.
+        path: PathBuf,
+        /// What it remembers.
+        found: Remember,
     },
     /// Its rows expire after another time, or never.
     OtherLifetime {
@@ -123,6 +130,17 @@ impl fmt::Display for DatabaseProblem {
                 "{}: its rows never expire; a lifetime of {wanted:?} has to be chosen for a new database",
                 path.display()
             ),
+            Self::RemembersOther { path, found: Remember::Nothing } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "{path}: was made without a memory of what is left out, which only a new database gets"
+                )
+            }
+            Self::RemembersOther { path, found } => {
+                let what = if *found == Remember::Keys { "keys" } else { "hashes" };
+                write!(f, "{}: remembers {what} of what is left out", path.display())
+            }
             Self::OtherWidth { path, width, recipe } => write!(
                 f,
                 "{}: holds fingerprints of {width} bits, but the recipe makes {}",

@@ -90,6 +90,10 @@ pub(super) struct Args {
     /// All but first read records twice. Documents of --against and of earlier runs always stay
     #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
     keep: Option<Keep>,
+    /// Remember in a new --db what is left out, for `query --left-out` and `delete --job`: hashes of keys (30 bytes for
+    /// each document), or keys, which `clusters` needs [with no value: hashes]
+    #[arg(long, value_name = "WHAT", requires = "database", num_args = 0..=1, require_equals = true, default_missing_value = "hashes", help_heading = "Database options")]
+    remember: Option<String>,
     /// Set shorter documents aside. Those with fewer tokens are neither kept nor duplicates, and are written
     /// to --rejects [default: 0]
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]

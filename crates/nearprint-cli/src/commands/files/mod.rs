@@ -124,7 +124,7 @@ impl FilesArgs {
         let is_more_than_bytes = [
             (near.is_given(), "a limit of nearness"),
             (db.is_some(), "--db"),
-            (recipe.is_anything_given(), "a recipe"),
+            (recipe.is_given(), "a recipe"),
         ];
         match is_more_than_bytes.into_iter().find(|(is_given, _)| *is_given) {
             None => Ok(Self { copies: true, ..self }),

@@ -1,6 +1,7 @@
 //! `nearprint query`
 
 mod documents;
+mod left_out;
 mod limits;
 mod pictures;
 mod texts;
@@ -51,6 +52,7 @@ Examples:
   nearprint query monday.np tuesday.np -f 255
   nearprint query pictures.np new.jpg
   nearprint query documents.np --key https://example.org/0
+  nearprint query documents.np --left-out https://example.org/1
   nearprint query documents.np today.jsonl --key-field url
   nearprint query documents.np today.jsonl -v
   nearprint query documents.np -t 'a text to look up'")]
@@ -74,6 +76,11 @@ pub(super) struct Args {
     /// Find rows near the row with this key, as with --id; may be repeated
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
+    /// Find the kept document of which the document with this key was a near-duplicate, in a database that `dedup
+    /// --remember` made; may be repeated. Prints `left_out kept similarity job`. Without its keys, a walk over all that
+    /// was left out
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["fingerprints", "given_texts", "id", "key", "k", "similarity"])]
+    left_out: Vec<String>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -106,6 +113,12 @@ impl Args {
             return Err(no_input(&folders[0], missing));
         }
         let snapshots = snapshots(&global.options(), &folders)?;
+        if !self.left_out.is_empty() {
+            if let Some(input) = inputs.first() {
+                return Err(Failure::Usage(format!("{}: an input, beside --left-out", input.display())));
+            }
+            return left_out::run((&folders, &snapshots), &self.left_out, self.results, global);
+        }
         for key in &self.key {
             self.id.extend(ids_with_key(&snapshots, key)?);
         }

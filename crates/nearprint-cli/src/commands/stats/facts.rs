@@ -13,6 +13,8 @@ pub(super) struct Facts {
     pub(super) recipe: Option<String>,
     pub(super) activity: Activity,
     pub(super) live_rows: Option<u64>,
+    /// Documents that the database remembers as left out.
+    pub(super) left_out: Option<u64>,
 }
 
 impl Facts {
@@ -27,7 +29,7 @@ impl Facts {
     }
 
     /// The numbers, which all formats share.
-    pub(super) fn numbers(&self) -> [(&'static str, Option<u64>); 18] {
+    pub(super) fn numbers(&self) -> [(&'static str, Option<u64>); 19] {
         let Self { stats, .. } = self;
         let seconds =
             |of: fn((Duration, Duration)) -> Duration| stats.lifetime.map(|both| of(both).as_secs());
@@ -37,6 +39,7 @@ impl Facts {
             ("dead_rows", self.dead_rows()),
             ("tombstones", Some(stats.tombstones)),
             ("fingerprints", Some(stats.fingerprints)),
+            ("left_out_rows", self.left_out),
             ("width", Some(stats.width.bits().into())),
             ("k", Some(stats.k.into())),
             ("largest_id", stats.largest_id),

@@ -11,6 +11,7 @@ use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use facts::Facts;
+use nearprint::LeftOutRows;
 
 /// Show counts, sizes and settings
 ///
@@ -54,7 +55,8 @@ impl Args {
             false => stats.live_rows,
         };
         let recipe = snapshot.recipe().map(str::to_string);
-        let facts = Facts { stats, recipe, activity: database.activity()?, live_rows };
+        let left_out = LeftOutRows::open(&self.database, &global.options())?.map(|rows| rows.rows());
+        let facts = Facts { stats, recipe, activity: database.activity()?, live_rows, left_out };
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
             StatsFormat::Tsv => facts.write_lines(out),

@@ -21,7 +21,7 @@ use tried::Tried;
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let confirms = self.confirms()?;
-        let given = if self.recipe.is_anything_given() { Some(self.recipe.recipe()?) } else { None };
+        let given = if self.recipe.is_given() { Some(self.recipe.recipe()?) } else { None };
         let candidates = candidates::candidates(given, &self.shingles(), &self.bands())?;
         let threads = global.options().get_threads();
         let exact = similarity_limit::recipes(&self, &candidates);
@@ -37,7 +37,7 @@ impl Args {
 
     /// The similarities of texts to try, and whether to compare none.
     fn confirms(&self) -> Result<Vec<Option<Similarity>>, Failure> {
-        let has_default = self.similarities().next().is_none() && !self.recipe.is_anything_given();
+        let has_default = self.similarities().next().is_none() && !self.recipe.is_given();
         if self.known.is_given() && self.similarity.is_some() && !has_default {
             let why = "--similarity: has no effect with labels and --try similarity= or a recipe";
             return Err(Failure::Usage(why.into()));

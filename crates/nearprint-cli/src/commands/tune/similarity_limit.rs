@@ -31,7 +31,7 @@ pub(super) fn recipes(args: &Args, candidates: &[Candidate]) -> Vec<Candidate> {
     }
     for candidate in candidates.iter().filter(|candidate| candidate.recipe.bands().is_some()) {
         // Bands follow the limit.
-        let recipe = match args.recipe.is_anything_given() {
+        let recipe = match args.recipe.is_given() {
             true => Ok(candidate.recipe.clone()),
             false => Recipe::DEFAULT
                 .parse::<Recipe>()

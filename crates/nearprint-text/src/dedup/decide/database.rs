@@ -21,6 +21,11 @@ pub(crate) fn open_database<F: Fingerprint>(
     if !writer.key_storage().has_keys() {
         return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
     }
+    if options.remember.is_some_and(|wanted| wanted != writer.remembers()) {
+        return Err(
+            DatabaseProblem::RemembersOther { path: path.to_path_buf(), found: writer.remembers() }.into()
+        );
+    }
     let recipe = allowed_recipe(options, writer.recipe(), path)?;
     check_bands(writer.bands(), &recipe, path)?;
     Ok((writer, recipe))
@@ -31,6 +36,7 @@ fn new_schema(options: &DedupOptions) -> Result<Schema> {
     let recipe = options.new_recipe();
     let k = options.k.unwrap_or(recipe.default_k());
     let schema = recipe.schema().k(k).keys(key_storage(options, &recipe));
+    let schema = schema.remember(options.remember.unwrap_or_default());
     Ok(match options.expire_after {
         Some(lifetime) => schema.expire_after(lifetime, None)?,
         None => schema,

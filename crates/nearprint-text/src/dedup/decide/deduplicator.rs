@@ -295,7 +295,7 @@ impl Deduplicator {
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) if the commit fails.
     pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
-        of_width!(&mut self.0, dedup => dedup.forget_with(sequences, None))
+        of_width!(&mut self.0, dedup => dedup.forget_with((sequences, &[]), None))
     }
 
     /// Makes all kept documents durable, removes the progress, waits for merges, and closes the

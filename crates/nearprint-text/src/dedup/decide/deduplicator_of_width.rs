@@ -49,6 +49,8 @@ pub(crate) struct DeduplicatorOf<F: Fingerprint> {
 
 /// A temporary database writes a run after this many documents, to bound its memory.
 const FLUSH_KEPT: u64 = 1 << 18;
+/// Stands for the job of documents that are decided one by one.
+const NO_JOB: u64 = 0;
 /// Documents of one block of work on a thread.
 const BLOCK: usize = 64;
 /// The most documents that are decided together. More cost less each.
@@ -205,9 +207,13 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
             true => Decision::TooShort,
             false => self.decide_with_key(document)?,
         };
-        if decision == Decision::Kept {
-            let stored = self.stored(document)?;
-            self.remember(document, &stored)?;
+        match &decision {
+            Decision::Kept => {
+                let stored = self.stored(document)?;
+                self.remember(document, &stored)?;
+            }
+            Decision::Duplicate { of, similarity, .. } => self.leave_out(key, of, *similarity, NO_JOB)?,
+            Decision::Known | Decision::KeyTaken | Decision::TooShort => {}
         }
         let fingerprint = words(fingerprinted.value).collect();
         Ok(Decided { fingerprint, num_features: fingerprinted.num_features, decision })
@@ -283,12 +289,17 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         self.writer.next_sequence()
     }
 
-    /// Forgets the documents with these [sequence numbers](Self::next_sequence), and the unfinished progress. Replaces
-    /// the records of finished jobs by the same commit.
-    pub(crate) fn forget_with(&mut self, sequences: &[Range<u64>], history: Option<&[u8]>) -> Result<()> {
+    /// Forgets the documents with these [sequence numbers](Self::next_sequence), those that these jobs have left out,
+    /// and the unfinished progress. Replaces the records of finished jobs by the same commit.
+    pub(crate) fn forget_with(
+        &mut self,
+        (sequences, jobs): (&[Range<u64>], &[u64]),
+        history: Option<&[u8]>,
+    ) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
+        self.writer.forget_left_out(jobs)?;
         // Before it deletes, it may write what is committed as a run. The history is set after that.
         self.writer.delete_keys_between(sequences)?;
         history.map_or(Ok(()), |history| self.writer.set_history(history))?;
@@ -465,6 +476,11 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
             self.writer.flush()?;
         }
         Ok(())
+    }
+
+    /// Remembers that a document is left out, where the database does.
+    pub(crate) fn leave_out(&mut self, key: &str, of: &str, similarity: f64, job: u64) -> Result<()> {
+        Ok(self.writer.remember_left_out(key, of, similarity, job)?)
     }
 
     /// The id of the document that keeps a window of words, if one does.

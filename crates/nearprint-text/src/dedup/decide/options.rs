@@ -10,7 +10,7 @@ use super::similarity::{ParseSimilarityError, Similarity};
 use crate::dedup::values::{self, Setter};
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Recipe};
-use nearprint::{AnyDatabase, Options, Stats};
+use nearprint::{AnyDatabase, Options, Remember, Stats};
 
 /// What decides whether two documents are near-duplicates, once their fingerprints are near enough, and
 /// is stored with the key of each kept document.
@@ -78,6 +78,9 @@ pub struct DedupOptions {
     /// How long the documents of a new database are remembered: see [`Schema::expire_after`](nearprint::Schema::expire_after). A database that exists
     /// has to have this lifetime. By default any: the documents of a new one do not expire.
     pub expire_after: Option<Duration>,
+    /// What a new database remembers of documents that are left out: see [`Schema::remember`](nearprint::Schema::remember). A database
+    /// that exists has to remember the same. By default what it does, and a new one nothing.
+    pub remember: Option<Remember>,
     /// Threads, memory and progress of the engine.
     pub engine: Options,
     /// Whether nobody has named the recipe.
@@ -99,6 +102,14 @@ const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
     ("min_words", |options, values| values::parsed(values).map(|least| options.min_words = least)),
     ("min_features", |options, values| values::parsed(values).map(|least| options.min_features = least)),
     ("expire_after", |options, values| values::time(values).map(|time| options.expire_after = Some(time))),
+    ("remember", |options, values| {
+        options.remember = Some(match values::text(values)? {
+            "hashes" => Remember::Hashes,
+            "keys" => Remember::Keys,
+            other => return Err(format!("{other}: not hashes or keys")),
+        });
+        Ok(())
+    }),
     ("cut_after", |options, values| values::parsed(values).map(|marker| options.cut_after = Some(marker))),
 ];
 
@@ -117,6 +128,7 @@ impl DedupOptions {
             cut_after: None,
             unique_keys: false,
             expire_after: None,
+            remember: None,
             engine: Options::new(),
             is_default_recipe: false,
             recipe_parts: Vec::new(),

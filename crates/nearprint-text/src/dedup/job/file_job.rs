@@ -244,7 +244,7 @@ impl FileJob {
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         // Units have a length instead.
         let others = match self.trim {
-            Some(_) => &["cut_after", "min_words"][..],
+            Some(_) => &["cut_after", "min_words", "remember"][..],
             None => &["cut_after"],
         };
         let own = self.options().map(|(name, _)| *name);
@@ -352,8 +352,14 @@ impl FileJob {
         if self.only_against && self.against.is_empty() {
             return Err(Error::setting("only_against", "needs against"));
         }
-        if self.dedup.expire_after.is_some() && self.database.is_none() {
-            return Err(Error::setting("expire_after", "needs a database"));
+        let of_databases = [
+            (self.dedup.expire_after.is_some(), "expire_after"),
+            (self.dedup.remember.is_some(), "remember"),
+        ];
+        if let Some((_, option)) = of_databases.into_iter().find(|(is_set, _)| *is_set)
+            && self.database.is_none()
+        {
+            return Err(Error::setting(option, "needs a database"));
         }
         if !self.against.is_empty() && self.group_size {
             return Err(OutputProblem::NotWithAgainst.into());
@@ -376,6 +382,7 @@ impl FileJob {
             (self.added.fingerprint.is_some(), "add fingerprint", whole),
             (!self.against.is_empty(), "against", whole),
             (self.dedup.min_words > 0, "min_words", whole),
+            (self.dedup.remember.is_some(), "remember", whole),
             (is_passage && self.dedup.min_features > 0, "min_features", "passages have no features"),
             (is_passage && compares.is_some(), compares.unwrap_or_default(), "passages have the same words"),
             (is_passage && rules.from > 2, "from", "passages are not counted, only paragraphs and lines are"),

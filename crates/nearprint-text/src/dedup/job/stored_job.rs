@@ -8,6 +8,7 @@ use super::history::{FinishedJob, History};
 use super::progress::Progress;
 use crate::error::{Error, Result, ResumeProblem};
 use crate::time::UtcTime;
+use nearprint::LeftOutRows;
 use nearprint::any::{AnySnapshot, AnyWriter};
 
 /// A job that a database has seen to its end.
@@ -60,8 +61,39 @@ impl StoredJob {
         }
     }
 
+    /// The number of documents that other jobs have left out because of what this one has stored. A walk over all that
+    /// is remembered.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with errors of the engine.
+    pub fn left_out_by_others(&self, snapshot: &AnySnapshot, remembered: &LeftOutRows) -> Result<u64> {
+        let is_own = |sequence: u64| self.rows.iter().any(|rows| rows.contains(&sequence));
+        let (mut count, mut last) = (0, None);
+        remembered.visit(|left_out| {
+            if left_out.job == self.number {
+                return Ok(());
+            }
+            let is_of_this = match last {
+                Some((kept, is_of_this)) if kept == left_out.kept => is_of_this,
+                _ => {
+                    let words = snapshot.fingerprints_of(left_out.kept)?;
+                    let mut rows = words.chunks_exact(snapshot.width().words());
+                    rows.try_fold(false, |found, words| {
+                        let keys = snapshot.keys_of(words, left_out.kept)?;
+                        Ok::<bool, Error>(found || keys.iter().any(|key| is_own(key.sequence)))
+                    })?
+                }
+            };
+            last = Some((left_out.kept, is_of_this));
+            count += u64::from(is_of_this);
+            Ok::<(), Error>(())
+        })?;
+        Ok(count)
+    }
+
     /// Deletes what this job has stored, and forgets that it has run, by one commit. What later jobs have left out
-    /// because of it stays left out. Returns the number of rows that are gone. A walk over all keys.
+    /// because of it stays left out. What the database remembers of documents that this job left out is forgotten. Returns
+    /// the number of rows that are gone. A walk over all keys.
     ///
     /// # Errors
     /// [`Error::Resume`] while a job is unfinished; [`Error::Database`] as [`all`](Self::all); [`Error::Engine`] with
@@ -73,6 +105,7 @@ impl StoredJob {
         }
         let mut history = History::of(writer.history(), path)?;
         history.jobs.retain(|job| job.number != self.number);
+        writer.forget_left_out(&[self.number])?;
         let rows = writer.delete_keys_between(&self.rows)?;
         writer.set_history(&history.encode(path)?)?;
         writer.commit()?;

@@ -42,8 +42,10 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
                 deduplicator.ignore(checkpoint.rows.0);
             }
         } else if job.restart {
-            restart =
-                Some(Restart { rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default() });
+            restart = Some(Restart {
+                rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default(),
+                jobs: Vec::new(),
+            });
         }
         let identity = job.identity(reader, deduplicator.measure());
         if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
@@ -51,6 +53,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
         }
         let history = History::decode(deduplicator.history(), job)?;
+        // The number of an unfinished job, which the next one gets.
+        restart.iter_mut().for_each(|restart: &mut Restart| restart.jobs.push(history.next_number()));
         let mut opened =
             Self { job, deduplicator, identity, history, unfinished: None, restart, is_completed: false };
         match progress {
@@ -107,6 +111,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     fn forget_later(&mut self, jobs: &[usize]) {
         let Some(restart) = &mut self.restart else { return };
         restart.rows.extend(jobs.iter().flat_map(|&place| self.history.jobs[place].rows.0.clone()));
+        restart.jobs.extend(jobs.iter().map(|&place| self.history.jobs[place].number));
         let mut place = 0..;
         self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
     }
@@ -127,10 +132,10 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             !self.deduplicator.is_temporary(),
         )?;
         let groups = WritingJob::<F>::groups(self.job)?;
-        if let Some((Restart { rows }, plan)) = self.restart.take().zip(plan.as_ref()) {
+        if let Some((Restart { rows, jobs }, plan)) = self.restart.take().zip(plan.as_ref()) {
             plan.check_files(self.job, &shape)?;
             let history = self.history.encode(self.job.database_path())?;
-            self.deduplicator.forget_with(&rows, Some(&history))?;
+            self.deduplicator.forget_with((&rows, &jobs), Some(&history))?;
         }
         let Self { job, mut deduplicator, identity, history, unfinished, .. } = self;
         deduplicator.compare_with(against.collections, !job.only_against);
@@ -148,6 +153,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
 struct Restart {
     /// The rows of its unfinished run, and of finished jobs.
     rows: Vec<Range<u64>>,
+    /// The numbers of these jobs.
+    jobs: Vec<u64>,
 }
 
 /// Opens the deduplicator of a job. A dry run does not create its database.

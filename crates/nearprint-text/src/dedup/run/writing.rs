@@ -291,6 +291,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             });
         }
         self.groups.push(&of.key, &of.key)?;
+        self.deduplicator.leave_out(&record.key, &of.key, of.similarity, self.state.history.next_number())?;
         if self.job.annotate {
             self.outputs.write(record, None, Some(fingerprint), Some(of), group_size)?;
         }

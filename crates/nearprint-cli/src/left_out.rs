@@ -1,0 +1,137 @@
+//! Documents that a database remembers as left out.
+
+use std::io::{self, Write};
+
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::{EMPTY_KEY, ResultFormat, escaped_key, json, percent};
+use nearprint::any::{AnyFingerprint, AnySnapshot};
+use nearprint::{Error, LeftOut, LeftOutRows, Options, Remember, Row};
+use nearprint_text::dedup::StoredJob;
+
+/// The documents that a database remembers as left out, and those that it keeps.
+pub(crate) struct LeftOutDocuments<'a> {
+    rows: LeftOutRows,
+    kept: &'a AnySnapshot,
+}
+
+impl<'a> LeftOutDocuments<'a> {
+    /// Those of the database of a snapshot. `None` if it remembers none.
+    pub(crate) fn of(kept: &'a AnySnapshot, options: &Options) -> Result<Option<Self>, Error> {
+        Ok(LeftOutRows::open(kept.folder(), options)?.map(|rows| Self { rows, kept }))
+    }
+
+    pub(crate) fn has_keys(&self) -> bool {
+        self.rows.remembers() == Remember::Keys
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Result<Option<LeftOut>, Error> {
+        self.rows.find(key)
+    }
+
+    /// The kept document of an id, and its key. `None` if it is not stored any more.
+    fn kept(&self, id: u64) -> Result<Option<(AnyFingerprint, String)>, Error> {
+        for words in self.kept.fingerprints_of(id)?.chunks_exact(self.kept.width().words()) {
+            if let Some(key) = self.kept.keys_of(words, id)?.into_iter().next() {
+                return Ok(Some((AnyFingerprint::from(words), key.key)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Prints a document that was left out, under the name by which it was asked for.
+    pub(crate) fn print(
+        &self,
+        (key, found): (&str, &LeftOut),
+        format: ResultFormat,
+        out: &mut OutputStream,
+    ) -> Result<(), Failure> {
+        let kept = self.kept(found.kept)?.map(|(_, key)| key);
+        let LeftOut { similarity, job, .. } = *found;
+        Ok(out.write(|out| match format {
+            ResultFormat::Tsv => {
+                let kept = kept.as_deref().map(escaped_key).unwrap_or_default();
+                let job = if job == 0 { String::new() } else { job.to_string() };
+                writeln!(out, "{}\t{kept}\t{}\t{job}", escaped_key(key), percent::<2>(similarity))
+            }
+            ResultFormat::Json => {
+                let kept = kept.as_deref().map_or("null".into(), json);
+                let job = if job == 0 { "null".into() } else { job.to_string() };
+                let key = json(key);
+                writeln!(
+                    out,
+                    r#"{{"left_out":{key},"kept":{kept},"similarity":{similarity:.4},"job":{job}}}"#
+                )
+            }
+        })?)
+    }
+
+    /// Prints each kept document with those that were left out because of it, as the members of clusters. Returns the
+    /// sizes of the groups.
+    pub(crate) fn print_groups(
+        &self,
+        format: ResultFormat,
+        out: &mut OutputStream,
+    ) -> Result<Vec<usize>, Failure> {
+        let (mut sizes, mut last) = (Vec::new(), None);
+        self.rows.visit(|LeftOut { id, key, kept, similarity, .. }| {
+            if last != Some(kept) {
+                last = Some(kept);
+                sizes.push(0);
+                if let Some((fingerprint, key)) = self.kept(kept)? {
+                    let row = (sizes.len() as u64 - 1, Row { fingerprint, id: kept });
+                    out.write(|out| format.cluster_member(out, row, Some(Some(&key)), Some(1.0)))?;
+                    sizes.iter_mut().next_back().into_iter().for_each(|size| *size += 1);
+                }
+            }
+            let group = sizes.len() - 1;
+            sizes[group] += 1;
+            let key = key.unwrap_or_default();
+            out.write(|out| left_out_member(out, format, (group, id), (&key, similarity)))?;
+            Ok::<(), Failure>(())
+        })?;
+        Ok(sizes)
+    }
+}
+
+/// A member of a group that has no row, and so no fingerprint.
+fn left_out_member(
+    out: &mut dyn Write,
+    format: ResultFormat,
+    (group, id): (usize, u64),
+    (key, similarity): (&str, f64),
+) -> io::Result<()> {
+    match format {
+        ResultFormat::Tsv => {
+            let key = if key.is_empty() { EMPTY_KEY.into() } else { escaped_key(key) };
+            writeln!(out, "{group}\t\t{id}\t{key}\t{}", percent::<2>(similarity))
+        }
+        ResultFormat::Json => {
+            let key = json(key);
+            writeln!(
+                out,
+                r#"{{"cluster":{group},"fingerprint":null,"id":"{id}","key":{key},"similarity":{similarity:.4}}}"#
+            )
+        }
+    }
+}
+
+/// Why a database of documents that `dedup` kept has no pairs. `None` if that is no such database.
+pub(crate) fn why_none_is_near(
+    snapshot: &AnySnapshot,
+    options: &Options,
+) -> Result<Option<&'static str>, Failure> {
+    if StoredJob::all(snapshot)?.is_empty() {
+        return Ok(None);
+    }
+    let has_keys = LeftOutDocuments::of(snapshot, options)?.is_some_and(|left_out| left_out.has_keys());
+    Ok(Some(match has_keys {
+        true => {
+            "no two rows are near: they are documents that `dedup` kept. `clusters` shows each with what was left out"
+        }
+        false => {
+            "no two rows are near: they are documents that `dedup` kept. With `dedup --remember=keys`, a new database \
+             also remembers what was left out, and `clusters` shows both"
+        }
+    }))
+}

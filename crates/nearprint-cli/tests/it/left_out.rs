@@ -1,0 +1,123 @@
+//! What a database remembers of documents that `dedup` left out.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cli::{Outcome, fails, nearprint, succeeds};
+
+/// Two days of records: some of each are near records of the first.
+fn write_days(at: &Path) {
+    let text = |number: usize| {
+        let words = (0..60).map(|place| format!("w{}", (number * 7919 + place * place * 31) % 1009));
+        words.collect::<Vec<_>>()
+    };
+    let near = |number: usize| {
+        let mut words = text(number);
+        words[30] = "changed".into();
+        words
+    };
+    let line =
+        |key: String, words: Vec<String>| format!("{{\"url\":\"{key}\",\"text\":\"{}\"}}\n", words.join(" "));
+    let first = (0..20).map(|number| line(format!("u{number}"), text(number)));
+    let again = (0..5).map(|number| line(format!("n{number}"), near(number)));
+    fs::write(at.join("mon.jsonl"), first.chain(again).collect::<String>()).unwrap();
+    let later = (10..13).map(|number| line(format!("t{number}"), near(number)));
+    fs::write(at.join("tue.jsonl"), later.collect::<String>()).unwrap();
+}
+
+fn dedup(at: &Path, day: &str, more: &str) -> Outcome {
+    nearprint(at, &format!("dedup {day}.jsonl -o {day}.out.jsonl --db seen.np --key-field url {more}"), b"")
+}
+
+#[test]
+fn what_a_document_was_a_copy_of_is_asked() {
+    for what in ["--remember", "--remember=keys"] {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        write_days(at);
+        assert_eq!(dedup(at, "mon", what).code, 0);
+        assert_eq!(dedup(at, "tue", "").code, 0);
+        let asked =
+            nearprint(at, "query seen.np --left-out n3 --left-out t11 --left-out u3 --left-out x", b"");
+        assert_eq!(asked.code, 0, "{}", asked.err);
+        let lines: Vec<Vec<&str>> = asked.out.lines().map(|line| line.split('\t').collect()).collect();
+        assert_eq!(
+            (lines.len(), &lines[0][..2], &lines[1][..2]),
+            (2, &["n3", "u3"][..], &["t11", "u11"][..])
+        );
+        assert_eq!((lines[0][3], lines[1][3]), ("1", "2"));
+        assert!(lines[0][2].ends_with('%'), "{lines:?}");
+        assert!(asked.err.contains("u3: is kept\nx: is unknown\n4 keys: 2 left out\n"), "{}", asked.err);
+        let json = succeeds(at, "query seen.np --left-out n3 --json", b"");
+        assert!(json.starts_with(r#"{"left_out":"n3","kept":"u3","similarity":0."#), "{json}");
+        assert!(succeeds(at, "stats seen.np", b"").contains("\nleft_out_rows\t8\n"));
+        // A copy answers, too.
+        succeeds(at, "backup seen.np copy.np", b"");
+        assert_eq!(succeeds(at, "query copy.np --left-out n3 --json", b""), json);
+        succeeds(at, "backup seen.np --follow second.np --once", b"");
+        assert_eq!(succeeds(at, "query second.np --left-out n3 --json", b""), json);
+        // It is forgotten by its key, and by its job.
+        assert!(nearprint(at, "delete seen.np --key n3", b"").err.starts_with("deleted 1 rows"));
+        assert_eq!(succeeds(at, "query seen.np --left-out n3", b""), "");
+        let gone = nearprint(at, "delete seen.np --job 1 --summary gone.json", b"");
+        assert!(gone.err.contains("later jobs left out 3 records because of these rows"), "{}", gone.err);
+        let counts = fs::read_to_string(at.join("gone.json")).unwrap();
+        assert!(counts.contains("\"left_out_later\":3"), "{counts}");
+        assert_eq!(succeeds(at, "query seen.np --left-out n4", b""), "");
+        // The kept one is gone.
+        assert!(succeeds(at, "query seen.np --left-out t11 --json", b"").contains(r#""kept":null"#));
+    }
+}
+
+#[test]
+fn groups_have_what_was_left_out_where_keys_are_remembered() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write_days(at);
+    assert_eq!(dedup(at, "mon", "--remember=keys").code, 0);
+    let clusters = succeeds(at, "clusters seen.np", b"");
+    let mut groups: Vec<Vec<&str>> = Vec::new();
+    for line in clusters.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        assert_eq!(columns.len(), 5, "{line}");
+        let group: usize = columns[0].parse().unwrap();
+        groups.resize(group + 1, Vec::new());
+        groups[group].push(columns[3]);
+    }
+    groups.sort_unstable();
+    assert_eq!(groups, [0, 1, 2, 3, 4].map(|number| [format!("u{number}"), format!("n{number}")]));
+    let json = succeeds(at, "clusters seen.np --json", b"");
+    assert_eq!(json.matches(r#""fingerprint":null"#).count(), 5, "{json}");
+    let pairs = nearprint(at, "pairs seen.np", b"");
+    assert!(pairs.out.is_empty() && pairs.err.contains("documents that `dedup` kept"), "{}", pairs.err);
+
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write_days(at);
+    assert_eq!(dedup(at, "mon", "").code, 0);
+    for line in ["clusters seen.np", "pairs seen.np"] {
+        let empty = nearprint(at, line, b"");
+        assert_eq!((empty.code, &*empty.out), (0, ""), "{line}");
+        assert!(empty.err.contains("`dedup --remember=keys`"), "{line}: {}", empty.err);
+    }
+    fails(at, "query seen.np --left-out n3", b"", 2, &["seen.np", "does not remember", "--remember"]);
+    // What a database remembers is chosen when it is made.
+    let other = dedup(at, "tue", "--remember");
+    assert!(other.code == 2 && other.err.contains("only a new database"), "{}", other.err);
+}
+
+#[test]
+fn a_job_that_starts_over_forgets_what_it_left_out() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write_days(at);
+    assert_eq!(dedup(at, "mon", "--remember=keys").code, 0);
+    let before = succeeds(at, "clusters seen.np", b"");
+    let again = dedup(at, "mon", "--restart --similarity 1");
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert_eq!(succeeds(at, "clusters seen.np", b""), "");
+    assert_eq!(dedup(at, "mon", "--restart").code, 0);
+    assert_eq!(succeeds(at, "clusters seen.np", b""), before);
+    fails(at, "dedup tue.jsonl -o x.jsonl --remember", b"", 2, &["--db"]);
+    fails(at, "trim tue.jsonl -o x.jsonl --db t.np --remember", b"", 2, &["--remember"]);
+}

@@ -1,0 +1,77 @@
+//! Remembering documents that are left out.
+
+use std::collections::BTreeSet;
+
+use super::Writer;
+use crate::database::left_out::{self, LeftOut};
+use crate::database::new_row::NewRow;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::keys::hash_key;
+use crate::format::schema::Remember;
+
+impl<F: Fingerprint> Writer<F> {
+    /// What the database remembers of documents that are left out.
+    #[must_use]
+    pub fn remembers(&self) -> Remember {
+        match &self.left_out {
+            None => Remember::Nothing,
+            Some(writer) if writer.key_storage().has_keys() => Remember::Keys,
+            Some(_) => Remember::Hashes,
+        }
+    }
+
+    /// Remembers that a document was left out as a near-duplicate of a kept one, if the database [remembers
+    /// such](crate::Schema::remember). It replaces what was remembered of its key. The job is a number below
+    /// 2^48. Durable with the next commit.
+    ///
+    /// # Errors
+    /// As [`insert`](Writer::insert).
+    pub fn remember_left_out(&mut self, key: &str, kept: &str, similarity: f64, job: u64) -> Result<()> {
+        let Some(writer) = &mut self.left_out else { return Ok(()) };
+        let fingerprint = LeftOut::packed(hash_key(kept.as_bytes()), similarity, job);
+        let row = match writer.key_storage().has_keys() {
+            true => NewRow::keyed(fingerprint, key),
+            false => NewRow { id: Some(hash_key(key.as_bytes())), ..NewRow::from(fingerprint) },
+        };
+        writer.replace(row).map(drop)
+    }
+
+    /// Forgets the documents that some jobs have left out, and returns their number. Costs a walk over all that
+    /// are remembered. Durable with the next commit.
+    ///
+    /// # Errors
+    /// As [`delete`](Writer::delete).
+    pub fn forget_left_out(&mut self, jobs: &[u64]) -> Result<u64> {
+        let Some(writer) = &mut self.left_out else { return Ok(0) };
+        let mut ids = Vec::new();
+        writer.snapshot_of_all()?.visit_rows(|row| {
+            ids.extend(jobs.contains(&left_out::job_of(row)).then_some(row.id));
+            Ok::<(), Error>(())
+        })?;
+        ids.iter().try_for_each(|&id| writer.delete_id(id))?;
+        Ok(ids.len() as u64)
+    }
+
+    /// Forgets documents that were left out, by their keys.
+    pub(super) fn forget_left_out_keys(&mut self, keys: &[&str]) -> Result<u64> {
+        let Some(writer) = &mut self.left_out else { return Ok(0) };
+        if writer.key_storage().has_keys() {
+            return writer.delete_some_keys(keys);
+        }
+        let mut ids = BTreeSet::new();
+        for id in keys.iter().map(|key| hash_key(key.as_bytes())) {
+            ids.extend(writer.may_hold(id)?.then_some(id));
+        }
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let mut forgotten = 0;
+        writer.snapshot_of_all()?.visit_rows(|row| {
+            forgotten += u64::from(ids.contains(&row.id));
+            Ok::<(), Error>(())
+        })?;
+        ids.into_iter().try_for_each(|id| writer.delete_id(id))?;
+        Ok(forgotten)
+    }
+}
