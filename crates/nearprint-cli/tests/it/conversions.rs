@@ -477,7 +477,7 @@ fn a_killed_run_with_an_output_in_another_format_goes_on() {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         let line = format!(
-            "dedup - -o {output} --nested json --key-field id -k 3 --width 64 --annotate --db seen.np"
+            "dedup - -o {output} --nested json --key-field id -k 3 --recipe width=64 --annotate --db seen.np"
         );
         succeeds(at, &line.replace("seen", "whole"), all.as_bytes());
         let whole = fs::read(at.join(output)).unwrap();

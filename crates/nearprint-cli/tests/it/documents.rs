@@ -41,7 +41,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     let mut fingerprinter =
         format!("simhash width={width}").parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
-    let printed = succeeds(at, &format!("fingerprint in.jsonl --key-field id --width {width}"), b"");
+    let printed = succeeds(at, &format!("fingerprint in.jsonl --key-field id --recipe width={width}"), b"");
     let expected: String =
         (0..).zip(&prints).map(|(key, print)| format!("{}\td{key}\n", Printed(*print))).collect();
     assert_eq!(printed, expected);
@@ -76,7 +76,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
         for db in ["", &format!("--db {keep}.np")] {
             let line =
                 format!("dedup in.jsonl -o out.jsonl --duplicates dup.tsv --key-field id --keep {keep}");
-            succeeds(at, &format!("{line} --recipe simhash --width {width} -k {k} {db}"), b"");
+            succeeds(at, &format!("{line} --recipe simhash␣width={width} -k {k} {db}"), b"");
             assert_eq!(listed(at, "dup.tsv"), duplicates, "{keep} {db}");
         }
     }
@@ -87,7 +87,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     let outcome = nearprint(at, &line, b"");
     assert!(outcome.err.contains("400 records read: 0 kept"), "{}", outcome.err);
     let others: &[&str] =
-        if width == 64 { &["--width 128"] } else { &["--width 64", "--recipe simhash", "--recipe cjk"] };
+        if width == 64 { &["--recipe width=128"] } else { &["--recipe width=64", "--recipe simhash", "--recipe cjk"] };
     for other in others {
         fails(at, &format!("{line} {other}"), b"", 2, &["first.np", &format!("{width} bits")]);
     }
@@ -112,7 +112,7 @@ fn the_distances_up_to_half_of_the_bits_are_tuned<F: Fingerprint>() {
     let table = succeeds(
         at,
         &format!(
-            "tune --all --input-format jsonl --group-field group --recipe simhash --width {} --report curves.html",
+            "tune --all --input-format jsonl --group-field group --recipe simhash␣width={} --report curves.html",
             F::BITS
         ),
         lines.as_bytes(),
@@ -151,13 +151,13 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let distance = |a: usize, b: usize| prints[a].distance(prints[b]);
     let table =
-        succeeds(at, &format!("compare {} --recipe simhash --width {}", names.join(" "), F::BITS), b"");
+        succeeds(at, &format!("compare {} --recipe simhash␣width={}", names.join(" "), F::BITS), b"");
     let expected: String = (0..6)
         .map(|a| (0..6).fold(names[a].clone(), |row, b| format!("{row}\t{}", distance(a, b))) + "\n")
         .collect();
     assert_eq!(table.split_once('\n').unwrap().1, expected);
     let outcome =
-        nearprint(at, &format!("compare t0.txt t1.txt --recipe simhash --width {} -k 30", F::BITS), b"");
+        nearprint(at, &format!("compare t0.txt t1.txt --recipe simhash␣width={} -k 30", F::BITS), b"");
     assert_eq!(
         (outcome.out, outcome.code),
         (format!("{}\n", distance(0, 1)), if distance(0, 1) <= 30 { 0 } else { 6 })
@@ -165,7 +165,7 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
 
     let k = distance(0, 1).max(distance(1, 2)).max(distance(3, 4)).max(distance(4, 5));
     assert!(k < distance(0, 3), "two groups");
-    let groups = succeeds(at, &format!("scan . --recipe simhash --width {} -k {k}", F::BITS), b"");
+    let groups = succeeds(at, &format!("scan . --recipe simhash␣width={} -k {k}", F::BITS), b"");
     let expected = [[0, 1, 2], [3, 4, 5]].map(|group| {
         // The file with the most words is the first one.
         let num_words = |at: &usize| texts[*at].split_whitespace().count();

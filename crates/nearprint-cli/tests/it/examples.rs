@@ -58,7 +58,7 @@ fn prepare(at: &Path) {
         "build spam.np prints.txt",
         "build monday.runs monday.u64 --runs-only --first-id 1000000",
         "build tuesday.runs tuesday.u64 --runs-only --first-id 2000000",
-        "dedup pages.jsonl -o documents.jsonl --db documents.np --key-field url",
+        "dedup pages.jsonl -o documents.jsonl --db documents.np --key-field url --remember=keys",
         "build keyed.np keyed.tsv --store keys --columns fingerprint,key",
     ] {
         succeeds(at, line, b"");

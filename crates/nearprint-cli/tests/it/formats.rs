@@ -451,7 +451,7 @@ fn lists_say_how_wide_they_are() {
     let at = home.path();
     let texts = b"one two three four\none two three five\n";
     let fingerprint = "fingerprint --input-format lines --header";
-    let wide = succeeds(at, &format!("{fingerprint} --width 128"), texts);
+    let wide = succeeds(at, &format!("{fingerprint} --recipe width=128"), texts);
     let minhash = succeeds(at, &format!("{fingerprint} --recipe minhash"), texts);
     for (command, num_lines) in [("pairs", 1), ("clusters", 2)] {
         let run = |options: &str, input: &str| {

@@ -123,7 +123,7 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     assert_eq!(succeeds(at, "scan d -k 3 --all --chains --limit 3 --recipe simhash", b""), largest);
     let wide = expected::<u128>(&files, "width=128", 6);
     assert!(wide.lines().count() > 20, "{wide}");
-    assert_eq!(succeeds(at, "scan d --all --chains --width 128 -k 6", b""), wide);
+    assert_eq!(succeeds(at, "scan d --all --chains --recipe width=128 -k 6", b""), wide);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
     let at = home.path();
     fails(at, "scan nowhere", b"", 1, &["cannot open", "nowhere"]);
     fails(at, "scan -", b"", 2, &["nearprint dedup -"]);
-    fails(at, "scan . --width 512", b"", 2, &["256"]);
+    fails(at, "scan . --recipe width=512", b"", 2, &["256"]);
     fails(at, "scan . --max-size x", b"", 2, &["512M"]);
     let text = words(1, 300);
     for name in ["a", "b"] {

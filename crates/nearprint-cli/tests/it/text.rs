@@ -42,7 +42,7 @@ fn files_become_fingerprints() {
         succeeds(at, &format!("fingerprint {odd} --format json"), b""),
         format!("{{\"fingerprint\":\"{fox}\",\"key\":\"{escaped}\"}}\n")
     );
-    let wide = succeeds(at, "fingerprint a.txt --width 128", b"");
+    let wide = succeeds(at, "fingerprint a.txt --recipe width=128", b"");
     assert!(wide.starts_with("0x") && wide.len() == "0x\ta.txt\n".len() + 32, "{wide}");
 }
 
@@ -175,8 +175,8 @@ fn what_cannot_be_done_is_refused() {
         ("dedup a.txt -o out --recipe shingle=2␣recipe=cjk", "recipe"),
         ("fingerprint a.txt --recipe hash=md5:200", "1 to 128"),
         ("fingerprint a.txt --recipe weights=tfidf:30", "jieba"),
-        ("fingerprint a.txt --recipe seomoz-cpp --width 128", "jenkins"),
-        ("fingerprint a.txt --width 512", "256"),
+        ("fingerprint a.txt --recipe seomoz-cpp␣width=128", "jenkins"),
+        ("fingerprint a.txt --recipe width=512", "256"),
         ("fingerprint a.txt --explain --format json", "--format"),
         ("compare a.txt", "<B>"),
         ("compare a.txt a.txt -k 65 --recipe simhash", "at most 64"),

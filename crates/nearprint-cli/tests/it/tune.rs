@@ -201,9 +201,9 @@ fn recipes_say_which_shingles_there_can_be() {
     let line = "tune pages.jsonl --all --group-field site --recipe chinese";
     assert_eq!(succeeds(at, line, b"").lines().count(), 33);
     fails(at, &format!("{line} --try shingle=2"), b"", 2, &["shingle=1"]);
-    fails(at, "tune pages.jsonl --group-field site --width 512", b"", 2, &["256"]);
+    fails(at, "tune pages.jsonl --group-field site --recipe width=512", b"", 2, &["256"]);
     assert_eq!(
-        succeeds(at, "tune pages.jsonl --all --group-field site --width 128 --try shingle=3", b"")
+        succeeds(at, "tune pages.jsonl --all --group-field site --recipe width=128 --try shingle=3", b"")
             .lines()
             .count(),
         65
@@ -417,7 +417,7 @@ fn the_recommended_options_are_those_of_dedup() {
         "",
         "--try similarity=none",
         "--try bands=8x16,3 --try similarity=contained:0.4",
-        "--recipe cjk --width 128",
+        "--recipe cjk␣width=128",
     ] {
         let outcome = nearprint(at, &format!("tune in.jsonl --try shingle=2,3 {options}"), b"");
         assert_eq!(outcome.code, 0, "{}", outcome.err);
