@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
+use crate::terminal::interrupt::survive_size_limit;
 use crate::terminal::print_message;
 use crate::terminal::stdout::Stdout;
 use exit::{BAD_BLOCKS, Exit, MAX_BLOCKS, NOT_A_NUMBER, UNREADABLE, UNWRITABLE};
@@ -39,6 +40,7 @@ pub fn find_clusters_main() -> ExitCode {
 }
 
 fn main(task: Task) -> ExitCode {
+    survive_size_limit();
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
     let program = program.to_string_lossy();

@@ -35,7 +35,14 @@ pub(crate) fn install_handler() {
     // Without a handler a signal still ends the program. Its folders are then removed by the next
     // command that makes such folders.
     system::install(note, end);
+    survive_size_limit();
     set_end_of_stdin(check_end_of_input);
+}
+
+/// From now on, a write beyond the limit of a file's size (`ulimit -f`) fails. The signal of that ended the program
+/// without a word.
+pub(crate) fn survive_size_limit() {
+    system::survive_size_limit();
 }
 
 /// Notes a signal, unless there was one before. A signal handler calls it.

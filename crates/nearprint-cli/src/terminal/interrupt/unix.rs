@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::ptr::null_mut;
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::low_level;
 
 /// What [`settle`] writes to the thread of signals. A handler writes another byte.
@@ -22,6 +22,15 @@ struct Questions {
     /// The questions that were asked, and those that were answered.
     counts: Mutex<(u64, u64)>,
     answered: Condvar,
+}
+
+/// Turns the signal of a file that reaches the limit of its size into an error of the write. Programs that this one
+/// starts do not inherit a handler, as they would inherit an ignored signal.
+pub(super) fn survive_size_limit() {
+    if !is_ignored(SIGXFSZ) {
+        // SAFETY: The handler does nothing. Where it cannot be installed, the signal ends the program as before.
+        let _ = unsafe { low_level::register(SIGXFSZ, || ()) };
+    }
 }
 
 /// Calls `note` with each signal that comes, and then `end` with the first one.
