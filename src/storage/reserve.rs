@@ -30,11 +30,21 @@ pub(crate) fn keep(storage: &dyn Storage, database_bytes: u64) {
         return;
     }
     release(storage);
-    // One that could not be created is somebody else's.
-    let Ok(file) = storage.create(names::RESERVE) else { return };
-    if fill(file, wanted).is_err() {
+    if !make(storage, wanted) && has > 0 {
+        // As much as there was has room again.
+        make(storage, has);
+    }
+}
+
+/// Makes a reserve of this length, or none. Says whether there is one now.
+fn make(storage: &dyn Storage, len_bytes: u64) -> bool {
+    // One that cannot be created is somebody else's.
+    let Ok(file) = storage.create(names::RESERVE) else { return false };
+    let is_made = fill(file, len_bytes).is_ok();
+    if !is_made {
         release(storage);
     }
+    is_made
 }
 
 /// Removes the reserve. Says whether there was one: a file of this name that does not begin with zeros is somebody
@@ -58,6 +68,23 @@ fn fill(mut file: Box<dyn WriteFile>, len_bytes: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::storage::Folder;
+    use crate::testing::simulated::SimulatedDisk;
+
+    #[test]
+    fn regression_a_reserve_that_cannot_grow_stays() {
+        let disk = SimulatedDisk::new();
+        let len_bytes = || disk.file_bytes(names::RESERVE).map_or(0, |bytes| bytes.len() as u64);
+        keep(&disk, LEAST_DATABASE_BYTES);
+        let before = disk.calls();
+        keep(&disk, LEAST_DATABASE_BYTES);
+        assert_eq!((disk.calls() - before, len_bytes()), (2, LEAST_BYTES));
+        // In the middle of the larger one.
+        disk.fail_at(disk.calls() + 30, io::ErrorKind::StorageFull);
+        keep(&disk, 4 * SHARE * LEAST_BYTES);
+        assert_eq!(len_bytes(), LEAST_BYTES);
+        keep(&disk, 4 * SHARE * LEAST_BYTES);
+        assert_eq!(len_bytes(), 4 * LEAST_BYTES);
+    }
 
     #[test]
     fn a_foreign_file_of_this_name_stays() {
