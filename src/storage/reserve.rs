@@ -1,7 +1,7 @@
 //! Space for deletions and merges on a full disk.
 //!
 //! A large database has a file `RESERVE`. Where the disk is full, a writer that makes room removes it, and so has
-//! room itself: for a log, a manifest, and small merges. The next writer that closes puts it back.
+//! room itself: for a log, a manifest, and small merges. The next writer that makes a run or closes puts it back.
 
 use std::io;
 

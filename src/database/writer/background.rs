@@ -77,6 +77,7 @@ impl<F: Fingerprint> Writer<F> {
         let (rows, bytes) = made.size();
         if bytes > 0 {
             self.options.listener.tell(&Event::Flush { rows, bytes, took: made.took });
+            self.keep_reserve();
         }
         Ok(())
     }

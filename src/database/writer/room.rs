@@ -150,6 +150,27 @@ mod tests {
         assert_eq!(writer.snapshot().unwrap().stats().rows, 400);
     }
 
+    /// Whoever kept a writer open had no reserve when the disk was full.
+    #[test]
+    fn regression_a_database_that_an_open_writer_grows_has_a_reserve() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("rows.np");
+        for merges in [false, true] {
+            let _ = std::fs::remove_dir_all(&path);
+            let options = Options::new().memtable_rows(1 << 17).merges(merges);
+            let mut writer = options.create::<u64>(&path, &Schema::new()).unwrap().writer().unwrap();
+            let has_reserve = || path.join(names::RESERVE).exists();
+            for id in 0..800_000 {
+                writer.insert(crate::fingerprint::mix64(id)).unwrap();
+                if id % 10_000 == 0 {
+                    writer.commit().unwrap();
+                    assert!(id > 100_000 || !has_reserve(), "a small database has one");
+                }
+            }
+            assert!(has_reserve(), "merges: {merges}");
+        }
+    }
+
     #[test]
     fn the_end_of_a_writer_waits_for_all_removals() {
         use std::sync::atomic::{AtomicUsize, Ordering};
