@@ -18,7 +18,7 @@ from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._follower import Follower
 from ._progress import Progress, check_progress, listener_of, listening
-from ._reports import Damage, Explanation, IfNew, IngestReport, Verification
+from ._reports import Damage, Explanation, IfNew, IngestReport, LeftOut, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
 from ._settings import Listener, check_count, check_similarity, distance_of, settings_of
@@ -494,6 +494,18 @@ class Database:
         rows with other ids, too. Empty if the database stores no keys.
         """
         return self._open().ids_of_key(key, everywhere)
+
+    def left_out(self, key: str) -> Optional[LeftOut]:
+        """Of which kept document the one with this key was a near-duplicate.
+
+        ``None`` if it was not left out, or the database was made without ``remember``: see :func:`dedup_files`. Where
+        hashes of keys are remembered, it costs a walk over all of them.
+        """
+        found = self._open().left_out(key)
+        if found is None:
+            return None
+        kept_id, keys, similarity, job = found
+        return LeftOut(keys[0] if keys else None, kept_id, similarity, job or None)
 
     # Changes.
 

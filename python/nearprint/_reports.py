@@ -29,6 +29,19 @@ class Explanation:
         return html_text(self.text)
 
 
+class LeftOut(NamedTuple):
+    """A document that a job left out, because it was near a kept one."""
+
+    #: The key of the kept document. ``None`` if it is not stored any more.
+    kept: Optional[str]
+    #: Its id.
+    kept_id: int
+    #: The similarity of the two, from 0 to 1.
+    similarity: float
+    #: The number of the job, as ``nearprint jobs`` lists it. ``None`` for documents that were decided one by one.
+    job: Optional[int]
+
+
 @dataclass(frozen=True)
 class Damage:
     """Damage in a file: where (``offset`` in bytes), and the expected and the found content."""

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use nearprint::any::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
-use nearprint::{Query, Result, RowKey, Width};
+use nearprint::{LeftOut, LeftOutRows, Options, Query, Result, RowKey, Width};
 use nearprint_text::dedup::{stored_text, with_texts_to_store};
 use nearprint_text::stored::StoredDocuments;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -23,6 +23,9 @@ use crate::stream::Stream;
 use crate::texts::text_at;
 use crate::watch::{Ticker, watch};
 use crate::words::Words;
+
+/// The id and the keys of a kept document, its similarity with one that was left out, and the job that did so.
+type KeptDocument = (u64, Vec<String>, f64, u64);
 
 /// Changes of fewer rows run on the calling thread: they end before a signal would be checked.
 const FEW_ROWS: usize = 256;
@@ -264,6 +267,20 @@ impl Core {
             if everywhere { snapshot.ids_of_key_scan(key) } else { snapshot.ids_of_key(key) }
         })?;
         Ok(ids.into_pyarray(py))
+    }
+
+    /// The kept document of which the one with this key was a near-duplicate.
+    fn left_out(&self, py: Python<'_>, key: &str) -> PyResult<Option<KeptDocument>> {
+        run(py, || {
+            let snapshot = self.handle.snapshot()?;
+            let Some(all) = LeftOutRows::open(snapshot.folder(), &Options::new())? else { return Ok(None) };
+            let Some(LeftOut { kept, similarity, job, .. }) = all.find(key)? else { return Ok(None) };
+            let mut keys = Vec::new();
+            for words in snapshot.fingerprints_of(kept)?.chunks_exact(snapshot.width().words()) {
+                keys.extend(snapshot.keys_of(words, kept)?.into_iter().map(|key| key.key));
+            }
+            Ok(Some((kept, keys, similarity, job)))
+        })
     }
 
     fn rows(&self, py: Python<'_>) -> PyResult<Stream> {

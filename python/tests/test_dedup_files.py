@@ -315,3 +315,20 @@ def test_the_name_of_the_output_decides_its_format(tmp_path: Path) -> None:
         nearprint.dedup_files(path, tmp_path / "nested.csv")
     nearprint.dedup_files(path, tmp_path / "nested.csv", nested="json")
     assert (tmp_path / "nested.csv").read_text() == 'text,tags\none,"[""a"", 1]"\n'
+
+
+@pytest.mark.parametrize("remember", ["hashes", "keys"])
+def test_a_database_remembers_what_was_left_out(tmp_path, remember):
+    pages = tmp_path / "pages.jsonl"
+    texts = {"first": "one two three four five", "again": "one, two, three, four, five", "other": "six seven eight nine"}
+    pages.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    seen = tmp_path / "seen.np"
+    nearprint.dedup_files(pages, tmp_path / "out.jsonl", database=seen, key="id", remember=remember)
+    with nearprint.open(seen) as database:
+        found = database.left_out("again")
+        assert found == nearprint.LeftOut("first", int(database.ids_of_key("first")[0]), 1.0, 1)
+        assert database.left_out("first") is None
+        assert database.left_out("unknown") is None
+    with pytest.raises(nearprint.Error, match="remembers"):
+        other = "keys" if remember == "hashes" else "hashes"
+        nearprint.dedup_files(pages, tmp_path / "more.jsonl", database=seen, key="id", remember=other)

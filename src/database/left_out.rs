@@ -156,6 +156,12 @@ fn schema_of_rows() -> Schema {
 /// Opens it for writing, together with its database.
 pub(super) fn writer(path: &Path, options: &Options) -> Result<Option<Box<Writer<u128>>>> {
     let Some(mut database) = open(path, options)? else { return Ok(None) };
+    let storage = database.storage()?;
+    if follow::follows(&*storage)? {
+        // Its database follows no more, or it could not be opened for writing.
+        let note = storage.path(names::FOLLOWER);
+        storage.remove(names::FOLLOWER).map_err(Error::io("remove", note))?;
+    }
     database.options.memory_bytes = (options.memory_bytes / MEMORY_SHARE).max(MIN_MEMORY_BYTES);
     Ok(Some(Box::new(database.begin_writing()?)))
 }

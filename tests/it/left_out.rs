@@ -167,6 +167,13 @@ fn copies_and_followers_have_the_memories() {
         drop(writer);
         let mut follower = database.follow(at("second.np")).unwrap();
         assert!(!follower.update().unwrap().changed);
+        drop(follower);
+        // It follows no more.
+        fs::remove_file(at("second.np/FOLLOWER")).unwrap();
+        let mut writer = Database::<u64>::open(at("second.np")).unwrap().writer().unwrap();
+        writer.remember_left_out("own", "kept", 0.8, 10).unwrap();
+        writer.close().unwrap();
+        assert_eq!(find(&at("second.np"), "own").map(|found| found.job), Some(10));
         // Each is whole, and the copy is a database of its own.
         for name in ["seen.np", "copy.np", "again.np", "second.np"] {
             assert_eq!(Database::<u64>::open(at(name)).unwrap().verify().unwrap().damage, [], "{name}");
@@ -182,8 +189,8 @@ fn damaged_memories_are_found_and_repaired() {
     let database = database(&path, Remember::Hashes);
     let expected = all(&path);
     let before = database.verify().unwrap();
-    let log_or_run = fs::read_dir(path.join("left-out")).unwrap().map(|entry| entry.unwrap().path());
-    let rows = log_or_run.filter(|file| file.extension().is_some_and(|end| end == "seg")).next().unwrap();
+    let mut files = fs::read_dir(path.join("left-out")).unwrap().map(|entry| entry.unwrap().path());
+    let rows = files.find(|file| file.extension().is_some_and(|end| end == "seg")).unwrap();
     let file = fs::OpenOptions::new().write(true).open(&rows).unwrap();
     write_all_at(&file, b"damage", 8192 + 100).unwrap();
     let after = database.verify().unwrap();

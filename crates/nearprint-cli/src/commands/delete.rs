@@ -98,7 +98,8 @@ impl Args {
         let what = deleted
             .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        let text = format_args!("deleted {done} {what} from {}", self.database.display());
+        let shown = plural(done, &what[..what.len() - 1]);
+        let text = format_args!("deleted {shown} from {}", self.database.display());
         Ok(self.summary.note(global, text, json!({ what: done }))?)
     }
 

@@ -50,7 +50,7 @@ pub(super) struct Args {
     #[arg(long, requires = "min_left")]
     keep_hollow: bool,
     /// List what was removed: key, number, first_seen_in, first_number. The numbers count the paragraphs or lines of a
-    /// record from 1; of a passage, number counts its first word, and first_number is empty
+    /// record from 1; of a passage, number counts its first word, and first_number is empty. A name that ends in .csv makes it CSV
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
     #[command(flatten)]

@@ -86,8 +86,11 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     let line = format!("dedup copy.jsonl -o again.jsonl --key-field id --db first.np -k {k}");
     let outcome = nearprint(at, &line, b"");
     assert!(outcome.err.contains("400 records read: 0 kept"), "{}", outcome.err);
-    let others: &[&str] =
-        if width == 64 { &["--recipe width=128"] } else { &["--recipe width=64", "--recipe simhash", "--recipe cjk"] };
+    let others: &[&str] = if width == 64 {
+        &["--recipe width=128"]
+    } else {
+        &["--recipe width=64", "--recipe simhash", "--recipe cjk"]
+    };
     for other in others {
         fails(at, &format!("{line} {other}"), b"", 2, &["first.np", &format!("{width} bits")]);
     }
@@ -150,8 +153,7 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
         format!("simhash width={}", F::BITS).parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let distance = |a: usize, b: usize| prints[a].distance(prints[b]);
-    let table =
-        succeeds(at, &format!("compare {} --recipe simhash␣width={}", names.join(" "), F::BITS), b"");
+    let table = succeeds(at, &format!("compare {} --recipe simhash␣width={}", names.join(" "), F::BITS), b"");
     let expected: String = (0..6)
         .map(|a| (0..6).fold(names[a].clone(), |row, b| format!("{row}\t{}", distance(a, b))) + "\n")
         .collect();

@@ -57,7 +57,7 @@ fn what_a_document_was_a_copy_of_is_asked() {
         succeeds(at, "backup seen.np --follow second.np --once", b"");
         assert_eq!(succeeds(at, "query second.np --left-out n3 --json", b""), json);
         // It is forgotten by its key, and by its job.
-        assert!(nearprint(at, "delete seen.np --key n3", b"").err.starts_with("deleted 1 rows"));
+        assert!(nearprint(at, "delete seen.np --key n3", b"").err.starts_with("deleted 1 row "));
         assert_eq!(succeeds(at, "query seen.np --left-out n3", b""), "");
         let gone = nearprint(at, "delete seen.np --job 1 --summary gone.json", b"");
         assert!(gone.err.contains("later jobs left out 3 records because of these rows"), "{}", gone.err);

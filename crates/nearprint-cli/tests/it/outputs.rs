@@ -446,7 +446,7 @@ fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
         "dedup d -o out.npy",
         "dedup d -o out.jsonl",
         "dedup in.jsonl -o out.jsonl --duplicates out2.parquet",
-        "dedup in.jsonl -o out.jsonl --duplicates out2.csv",
+        "dedup in.jsonl -o out.jsonl --duplicates out2.npy",
         "dedup in.jsonl -o out.jsonl --rejects out2.u64",
         "decontaminate in.jsonl --against d/a.txt -o out.npy",
         "decontaminate in.jsonl --against d/a.txt -o out.jsonl --found out2.jsonl",
@@ -475,4 +475,38 @@ fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
     ] {
         succeeds(at, fine, b"");
     }
+}
+
+#[test]
+fn duplicates_are_listed_as_csv_if_their_file_is_named_so() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let records =
+        [("a,\"1\"", "one two three four"), ("b\tc", "one two three four"), ("d", "one, two three four")];
+    let line = |(key, text): (&str, &str)| format!("{}\n", serde_json::json!({ "id": key, "text": text }));
+    fs::write(at.join("in.jsonl"), records.map(line).concat()).unwrap();
+    let dedup = "dedup in.jsonl -o out.jsonl --key-field id";
+    succeeds(at, &format!("{dedup} --duplicates d.csv --report d.html"), b"");
+    let csv = fs::read_to_string(at.join("d.csv")).unwrap();
+    let kept = "\"a,\"\"1\"\"\"";
+    assert_eq!(
+        csv,
+        format!(
+            "key,duplicate_of,distance,similarity,group,copy\nb\tc,{kept},0,1.0000,{kept},true\n\
+             d,{kept},0,1.0000,{kept},true\n"
+        )
+    );
+    let page = fs::read_to_string(at.join("d.html")).unwrap();
+    assert!(page.contains(r#"a,\"1\""#), "the page has no groups");
+    succeeds(at, &format!("{dedup} --duplicates d.tsv --group-size"), b"");
+    let tsv = fs::read_to_string(at.join("d.tsv")).unwrap();
+    assert!(tsv.contains("\nb\\tc\ta,\"1\"\t0\t1.0000\ta,\"1\"\ttrue\t3\n"), "{tsv}");
+    fs::write(
+        at.join("pages.jsonl"),
+        "{\"text\": \"one two three four five\\n\\none two three four five\"}\n",
+    )
+    .unwrap();
+    succeeds(at, "trim pages.jsonl -o left.jsonl --removed r.csv", b"");
+    let removed = fs::read_to_string(at.join("r.csv")).unwrap();
+    assert_eq!(removed, "key,number,first_seen_in,first_number\npages.jsonl:1,2,pages.jsonl:1,1\n");
 }

@@ -46,10 +46,10 @@ fn expected(at: &Path, recipe: &str) -> Vec<(String, String)> {
 
 #[test]
 fn what_fingerprint_prints_is_built_added_and_queried() {
-    for recipe in ["--recipe simhash", "--recipe simhash --width 128", "--recipe minhash"] {
+    for recipe in ["--recipe simhash", "--recipe simhash␣width=128", "--recipe minhash"] {
         let home = home();
         let at = home.path();
-        let created = recipe.replace("simhash --width 128", "width=128");
+        let created = recipe.replace("simhash␣width=128", "width=128");
         let expected = expected(at, recipe);
         assert_eq!(expected.len(), 4);
         for (number, options) in

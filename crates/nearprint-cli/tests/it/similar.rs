@@ -70,7 +70,9 @@ fn pairs_and_clusters_have_exact_similarities() {
             assert_eq!(found.err, "near: similarity 0.5 or more, exact\n");
         }
         let limit = nearprint(at, "pairs seen.np --ids", b"");
-        assert_eq!((&*limit.out, &*limit.err), ("", "near: similarity 0.9 or more, exact\n"));
+        assert!(
+            limit.out.is_empty() && limit.err.starts_with("near: similarity 0.9 or more, exact\nno two ")
+        );
         let prints = succeeds(at, "pairs seen.np --similarity 0.5", b"");
         assert!(prints.lines().all(|line| line.split('\t').count() == 4), "{prints}");
         assert_eq!(columns(&prints, &[3]), [[&*near], [&near]]);
@@ -275,5 +277,6 @@ fn bands_that_find_few_are_named() {
     let outcome = nearprint(at, "pairs seen.np --similarity 0.5", b"");
     let expected = "made for a similarity of 0.9; of pairs at 0.5 they find 76%";
     assert!(outcome.err.contains(expected), "{}", outcome.err);
-    assert_eq!(nearprint(at, "pairs seen.np", b"").err, "near: similarity 0.9 or more, exact\n");
+    let err = nearprint(at, "pairs seen.np", b"").err;
+    assert!(err.starts_with("near: similarity 0.9 or more, exact\nno two rows are near: "), "{err}");
 }

@@ -69,7 +69,7 @@ pub(super) struct Args {
     #[arg(long, requires = "against", conflicts_with = "database", help_heading = "Database options")]
     only_against: bool,
     /// List what was left out, and of what it is a duplicate. Writes `key duplicate_of distance similarity group copy`
-    /// for each duplicate, in input order, behind a line with these names. duplicate_of and group are the key of the
+    /// for each duplicate, in input order, behind a line with these names, as CSV if the name of FILE ends so. duplicate_of and group are the key of the
     /// kept document. copy says whether it is a copy: of files byte for byte, of records the same words in the same
     /// order. A key equal to the kept one is followed by # and the number of the record in its input
     #[arg(long, value_name = "FILE", help_heading = "Output options")]

@@ -19,7 +19,7 @@ use nearprint::Error;
 use nearprint_text::Result;
 use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, TrimRules, UtcTime};
 use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
-use nearprint_text::internal::open_decompressed;
+use nearprint_text::internal::{WrittenFormat, open_decompressed};
 
 /// The groups of a page, the largest ones, have at most this many documents together. What follows
 /// is counted, and named in the file of duplicates.
@@ -86,7 +86,7 @@ struct Sizes {
 
 impl DedupReport {
     /// The page of a job that has not run yet, for the file `path`. The job lists duplicates in a
-    /// [spool](FileJob::spool), unless it writes a file of them.
+    /// [spool](FileJob::spool), unless it writes a file of them with tabs.
     ///
     /// # Errors
     ///
@@ -95,7 +95,10 @@ impl DedupReport {
     /// does not exist.
     pub fn of(job: &mut FileJob, path: &Path) -> Result<Self> {
         check_beside_outputs(("report", path), job)?;
-        let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
+        let is_read = |file: &&PathBuf| {
+            !job.dry_run && file.as_os_str() != "-" && WrittenFormat::named(file) != Some(WrittenFormat::Csv)
+        };
+        let file = job.duplicates.as_ref().filter(is_read);
         let duplicates = match file {
             Some(file) => Duplicates::File(file.clone()),
             None => {

@@ -103,7 +103,7 @@ pub struct FileJob {
     /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
     pub nul_ended: bool,
     /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `group` and `copy` per
-    /// near-duplicate, with [escaped] keys. `copy` is whether both have the same tokens, of files of folders the same
+    /// near-duplicate, with [escaped] keys, or of CSV if its name ends so. `copy` is whether both have the same tokens, of files of folders the same
     /// bytes; empty if the database stores no text or hash. Of a job that [trims](Self::trim), the file for a line of
     /// `key`, `number`, `first_seen_in` and `first_number` per removed unit: the keys of its document and of
     /// the one that has it, each with the number of the unit there, from 1. A passage has the number of its first

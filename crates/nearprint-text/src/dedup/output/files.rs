@@ -9,6 +9,7 @@ use super::plan::OutputPlan;
 use super::sharded::ShardedOutput;
 use crate::dedup::decide::{DeduplicatorOf, Original};
 use crate::dedup::job::{Checkpoint, FileDigest, FileJob, GROUP_SIZE};
+use crate::documents::internal::{WrittenFormat, push_cell};
 use crate::documents::{
     DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
     WriterOptions, Written, escape, have_same_bytes, listed_path, path_of_line,
@@ -17,10 +18,10 @@ use crate::error::{Error, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
-/// The first line of the file of duplicates.
-const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tgroup\tcopy";
-/// That of the file of removed units.
-const HEADER_OF_REMOVED: &str = "key\tnumber\tfirst_seen_in\tfirst_number";
+/// The columns of the file of duplicates.
+const COLUMNS: &[&str] = &["key", "duplicate_of", "distance", "similarity", "group", "copy"];
+/// Those of the file of removed units.
+const COLUMNS_OF_REMOVED: &[&str] = &["key", "number", "first_seen_in", "first_number"];
 
 /// The name of the spool in messages.
 const SPOOL: &str = "a temporary file";
@@ -32,6 +33,8 @@ pub(crate) struct JobOutputs<'a, F: Fingerprint> {
     /// The documents of an output that is a folder.
     shards: Option<ShardedOutput>,
     duplicates: Option<LineFile>,
+    /// Whether its name denotes CSV.
+    lists_csv: bool,
     /// See [`FileJob::spool`].
     spool: Option<BufWriter<Arc<File>>>,
     rejects: Option<LineFile>,
@@ -57,6 +60,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             documents: None,
             shards: None,
             duplicates: None,
+            lists_csv: job.duplicates.as_deref().and_then(WrittenFormat::named) == Some(WrittenFormat::Csv),
             spool: job.spool.clone().map(BufWriter::new),
             rejects: None,
             lists_files: reader.format() == Format::Text,
@@ -64,9 +68,8 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
         };
-        let header = if job.trim.is_some() { HEADER_OF_REMOVED } else { HEADER };
-        let size = if job.group_size { format!("\t{GROUP_SIZE}") } else { String::new() };
-        let header = format!("{header}{size}\n");
+        let columns = if job.trim.is_some() { COLUMNS_OF_REMOVED } else { COLUMNS };
+        let header: Vec<&str> = columns.iter().copied().chain(job.group_size.then_some(GROUP_SIZE)).collect();
         outputs.append_to_spool(&header)?;
         let Some(OutputPlan { shards, options }) = plan else { return Ok(outputs) };
         let written =
@@ -86,7 +89,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() {
-            outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
+            outputs.append_to_duplicates(&header)?;
         }
         Ok(outputs)
     }
@@ -168,24 +171,30 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             false if self.counts_copies => of.is_copy.to_string(),
             false => String::new(),
         };
-        let (key, kept) = (escape(key), escape(&of.key));
-        let size = group_size.map(|size| format!("\t{size}")).unwrap_or_default();
-        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\t{copy}{size}\n", of.distance, of.similarity);
-        self.append_to_lists(&line)
+        let (distance, similarity) = (of.distance.to_string(), format!("{:.4}", of.similarity));
+        let size = group_size.map(|size| size.to_string());
+        let columns = [key, &of.key, &distance, &similarity, &of.key, &copy];
+        self.append_to_lists(&columns.into_iter().chain(size.as_deref()).collect::<Vec<_>>())
     }
 
     fn lists_duplicates(&self) -> bool {
         self.duplicates.is_some() || self.spool.is_some()
     }
 
-    fn append_to_lists(&mut self, line: &str) -> Result<()> {
-        self.append_to_spool(line)?;
-        self.duplicates.as_mut().map_or(Ok(()), |file| file.append(line.as_bytes()).map(drop))
+    fn append_to_lists(&mut self, columns: &[&str]) -> Result<()> {
+        self.append_to_spool(columns)?;
+        self.append_to_duplicates(columns)
     }
 
-    fn append_to_spool(&mut self, line: &str) -> Result<()> {
-        let written = self.spool.as_mut().map_or(Ok(()), |spool| spool.write_all(line.as_bytes()));
-        written.map_err(Error::io("write", SPOOL))
+    fn append_to_duplicates(&mut self, columns: &[&str]) -> Result<()> {
+        let lists_csv = self.lists_csv;
+        let Some(file) = &mut self.duplicates else { return Ok(()) };
+        file.append(&if lists_csv { csv_line(columns) } else { tsv_line(columns) }).map(drop)
+    }
+
+    fn append_to_spool(&mut self, columns: &[&str]) -> Result<()> {
+        let Some(spool) = &mut self.spool else { return Ok(()) };
+        spool.write_all(&tsv_line(columns)).map_err(Error::io("write", SPOOL))
     }
 
     /// Writes a line about a unit that is removed: the keys of its document and of the one that has it, each with a
@@ -198,7 +207,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         if !self.lists_duplicates() {
             return Ok(());
         }
-        self.append_to_lists(&format!("{}\t{number}\t{}\t{first_number}\n", escape(key), escape(first)))
+        self.append_to_lists(&[key, number, first, first_number])
     }
 
     /// Writes a record to the rejects.
@@ -288,4 +297,21 @@ fn added_values<'r, F: Fingerprint>(
 /// An output of an unfinished run cannot be opened.
 pub(crate) fn cannot_resume(error: Error) -> Error {
     ResumeProblem::Output(Box::new(error)).into()
+}
+
+/// A line of tab-separated columns, which are [escaped](escape).
+fn tsv_line(columns: &[&str]) -> Vec<u8> {
+    let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
+    (columns.join("\t") + "\n").into_bytes()
+}
+
+/// A line of CSV.
+fn csv_line(columns: &[&str]) -> Vec<u8> {
+    let mut line = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        line.extend((place > 0).then_some(b','));
+        push_cell(column, b',', &mut line);
+    }
+    line.push(b'\n');
+    line
 }

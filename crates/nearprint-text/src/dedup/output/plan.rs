@@ -80,7 +80,8 @@ pub(crate) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     }
     let is_other = |path: &&Path| !reader.reads(path) && *path != &*job.output;
     let duplicates = job.duplicates.as_deref().filter(is_other);
-    duplicates.map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
+    let is_csv = |path: &&Path| WrittenFormat::named(path) == Some(WrittenFormat::Csv);
+    duplicates.filter(|path| !is_csv(path)).map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
     job.rejects.as_deref().filter(is_other).map_or(Ok(()), check_rejects)
 }
 
