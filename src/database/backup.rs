@@ -13,7 +13,7 @@ use crate::format::manifest::{Expiry, Manifest, RunRecord};
 use crate::log::manifest;
 use crate::progress::Stage;
 use crate::run::{CopiedRun, Run};
-use crate::storage::{Folder, Staging, refuse_inside};
+use crate::storage::{Folder, Staging, names, refuse_inside};
 use crate::util::time::Time;
 
 impl<F: Fingerprint> Snapshot<F> {
@@ -83,7 +83,11 @@ impl<F: Fingerprint> Snapshot<F> {
             file.copy(staging.folder(), &manifest, record, &mut report)?;
         }
         let base = base.as_ref().map(|base| base.path.as_path());
-        shared += left_out::backup(&self.folder(), staging.path(), base, options)?;
+        if let Some(left_out) = left_out::open(&self.folder(), options)? {
+            let base = base.map(|base| base.join(names::LEFT_OUT)).filter(|base| base.exists());
+            let dest = staging.path().join(names::LEFT_OUT);
+            shared += left_out.take_snapshot()?.copy_to(&dest, base.as_deref())?;
+        }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
         Ok(shared)

@@ -17,12 +17,12 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::header::Owner;
 use crate::format::keys::KeyRecord;
 use crate::format::manifest::{IdRanges, Manifest, RunRecord};
-use crate::format::schema::{KeyStorage, Schema};
+use crate::format::schema::{KeyStorage, Remember, Schema};
 use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
 use crate::run::write_identities;
-use crate::storage::{Staging, Storage, reserve};
+use crate::storage::{Staging, Storage, names, reserve};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// How often progress is reported and the process is checked, in rows.
@@ -286,7 +286,7 @@ impl<F: Fingerprint> Builder<F> {
             manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
         }
         if !runs_only {
-            left_out::create(staging.path(), &schema, &options)?;
+            create_left_out(staging.path(), &schema, &options)?;
         }
         manifest::replace(staging.folder(), &manifest)?;
         if !runs_only {
@@ -295,6 +295,17 @@ impl<F: Fingerprint> Builder<F> {
         staging.publish()?;
         options.open(path)
     }
+}
+
+/// Makes the empty database of what will be left out.
+fn create_left_out(folder: &Path, schema: &Schema, options: &Options) -> Result<()> {
+    let keys = match schema.remember {
+        Remember::Nothing => return Ok(()),
+        Remember::Hashes => KeyStorage::None,
+        Remember::Keys => KeyStorage::Keys,
+    };
+    let schema = Schema { keys, lifetime: schema.lifetime, ..left_out::schema() };
+    Builder::<u128>::begin(&folder.join(names::LEFT_OUT), &schema, options.clone())?.publish().map(drop)
 }
 
 /// The identity of a run with a name, or of one whose ids were all given: a hash of its content.

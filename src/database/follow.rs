@@ -117,13 +117,15 @@ impl<F: Fingerprint> Database<F> {
         let mut follower =
             Follower::open(source, Arc::new(Folder::of_database(dest)?), (self.database_id, &self.options))?;
         follower.update()?;
-        follower.left_out = left_out::follow(self.path(), dest, &self.options)?;
+        if let Some(left_out) = left_out::open(self.path(), &self.options)? {
+            follower.left_out = Some(Box::new(left_out.follow_in(&dest.join(names::LEFT_OUT))?));
+        }
         Ok(follower)
     }
 }
 
 /// Makes a folder with the runs of a database, which is to follow it.
-pub(super) fn seed<F: Fingerprint>(
+fn seed<F: Fingerprint>(
     source: &dyn Storage,
     dest: &Path,
     (database_id, options): ([u8; 16], &Options),
@@ -143,7 +145,10 @@ pub(super) fn seed<F: Fingerprint>(
     let expiry = news.manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
     let generation = (news.manifest.generation - 1).max(1);
     let runs = Manifest { generation, live_wal: None, sealed_wal: None, expiry, ..news.manifest };
-    left_out::seed(&source.path(""), staging.path(), options)?;
+    if let Some(left_out) = left_out::open(&source.path(""), options)? {
+        let of = (left_out.database_id, &left_out.options);
+        seed::<u128>(&*left_out.storage()?, &staging.path().join(names::LEFT_OUT), of)?;
+    }
     manifest::replace(folder, &runs)?;
     staging.publish()
 }

@@ -5,19 +5,15 @@
 
 use std::path::Path;
 
-use crate::database::Database;
-use crate::database::follow::{self, Follower};
-use crate::database::repair::{self, RepairReport};
+use crate::database::handle::Database;
 use crate::database::snapshot::Snapshot;
-use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Row;
 use crate::format::keys::hash_key;
 use crate::format::schema::{KeyStorage, Remember, Schema};
 use crate::layout::LayoutChoice;
-use crate::options::{MIN_MEMORY_BYTES, Options};
-use crate::run::Verification;
-use crate::storage::{Folder, names};
+use crate::options::Options;
+use crate::storage::names;
 
 /// A document that was left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +35,6 @@ pub struct LeftOut {
 const WHOLE: u16 = u16::MAX;
 /// The bits of the number of a job.
 const JOB_BITS: u32 = 48;
-/// The part of the memory of a writer that the writer of what was left out gets.
-const MEMORY_SHARE: usize = 16;
 
 impl LeftOut {
     /// What stands beside the id.
@@ -131,97 +125,14 @@ fn remembers(keys: KeyStorage) -> Remember {
 }
 
 /// The database of what was left out, in the folder of another one.
-fn open(path: &Path, options: &Options) -> Result<Option<Database<u128>>> {
+pub(super) fn open(path: &Path, options: &Options) -> Result<Option<Database<u128>>> {
     match Database::open_with(&path.join(names::LEFT_OUT), &options.clone().without_progress()) {
         Err(Error::NotADatabase { .. }) => Ok(None),
         opened => opened.map(Some),
     }
 }
 
-/// Makes an empty one in the folder of a database that is being made.
-pub(super) fn create(folder: &Path, schema: &Schema, options: &Options) -> Result<()> {
-    let keys = match schema.remember {
-        Remember::Nothing => return Ok(()),
-        Remember::Hashes => KeyStorage::None,
-        Remember::Keys => KeyStorage::Keys,
-    };
-    let schema = Schema { keys, lifetime: schema.lifetime, ..schema_of_rows() };
-    options.create::<u128>(folder.join(names::LEFT_OUT), &schema).map(drop)
-}
-
-fn schema_of_rows() -> Schema {
+/// What it is, without its keys and its lifetime.
+pub(super) fn schema() -> Schema {
     Schema::new().k(0).layout(LayoutChoice::Rotations { tables: 1 })
-}
-
-/// Opens it for writing, together with its database.
-pub(super) fn writer(path: &Path, options: &Options) -> Result<Option<Box<Writer<u128>>>> {
-    let Some(mut database) = open(path, options)? else { return Ok(None) };
-    let storage = database.storage()?;
-    if follow::follows(&*storage)? {
-        // Its database follows no more, or it could not be opened for writing.
-        let note = storage.path(names::FOLLOWER);
-        storage.remove(names::FOLLOWER).map_err(Error::io("remove", note))?;
-    }
-    database.options.memory_bytes = (options.memory_bytes / MEMORY_SHARE).max(MIN_MEMORY_BYTES);
-    Ok(Some(Box::new(database.begin_writing()?)))
-}
-
-/// Copies it into the folder of a copy that is being made.
-pub(super) fn backup(path: &Path, folder: &Path, base: Option<&Path>, options: &Options) -> Result<u64> {
-    let Some(database) = open(path, options)? else { return Ok(0) };
-    let base = base.map(|base| base.join(names::LEFT_OUT)).filter(|base| base.exists());
-    database.take_snapshot()?.copy_to(&folder.join(names::LEFT_OUT), base.as_deref())
-}
-
-/// Makes a follower of it in the folder of a follower that is being made.
-pub(super) fn seed(path: &Path, folder: &Path, options: &Options) -> Result<()> {
-    let Some(database) = open(path, options)? else { return Ok(()) };
-    let (source, of) = (Folder::of_database(&database.path)?, (database.database_id, &database.options));
-    follow::seed::<u128>(&source, &folder.join(names::LEFT_OUT), of)
-}
-
-/// Follows it in the folder of a follower.
-pub(super) fn follow(path: &Path, dest: &Path, options: &Options) -> Result<Option<Box<Follower<u128>>>> {
-    let Some(database) = open(path, options)? else { return Ok(None) };
-    Ok(Some(Box::new(database.follow_in(&dest.join(names::LEFT_OUT))?)))
-}
-
-/// Adds what `work` finds in it to what was found in its database.
-pub(super) fn verify(
-    path: &Path,
-    options: &Options,
-    mut report: Verification,
-    work: impl FnOnce(&Database<u128>) -> Result<Verification>,
-) -> Result<Verification> {
-    let found = match open(path, options).and_then(|database| database.as_ref().map(work).transpose()) {
-        Ok(None) => return Ok(report),
-        Ok(Some(found)) => found,
-        Err(Error::Corrupt(damage)) => Verification { damage: vec![*damage], ..Verification::default() },
-        Err(error) => return Err(error),
-    };
-    report.files += found.files;
-    report.bytes += found.bytes;
-    report.damage.extend(found.damage);
-    report.ignored_log_bytes += found.ignored_log_bytes;
-    Ok(report)
-}
-
-/// Saves what can be read of it into the folder of a repaired database that is being made.
-pub(super) fn repair(path: &Path, folder: &Path, options: &Options, report: &mut RepairReport) -> Result<()> {
-    let path = path.join(names::LEFT_OUT);
-    if !path.is_dir() {
-        return Ok(());
-    }
-    let options = options.clone().without_progress();
-    let dest = folder.join(names::LEFT_OUT);
-    let found = match repair::repair::<u128>(&path, &dest, (&schema_of_rows(), &options), &mut |_| Ok(())) {
-        // It is no database of ours, and stays where it is.
-        Err(Error::NotADatabase { .. } | Error::Width { .. }) => return Ok(()),
-        found => found?,
-    };
-    for mut finding in found.findings {
-        finding.file = format!("{}/{}", names::LEFT_OUT, finding.file);
-        report.findings.push(finding);
-    }
-    Ok(())
 }

@@ -33,9 +33,9 @@ use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
 use crate::format::schema::Schema;
 use crate::log::manifest;
-use crate::options::Options;
+use crate::options::{MIN_MEMORY_BYTES, Options};
 use crate::run::{Verification, verify_part};
-use crate::storage::{Folder, Storage, wait_for_lock};
+use crate::storage::{Folder, Storage, names, wait_for_lock};
 pub use handle::Database;
 use repair::RepairReport;
 
@@ -122,6 +122,8 @@ impl Options {
     }
 }
 
+/// The part of the memory of a writer that goes to what was left out.
+const LEFT_OUT_SHARE: usize = 16;
 /// How long to wait for another process that makes an empty database.
 const MAKING: Duration = Duration::from_secs(1);
 
@@ -230,8 +232,21 @@ impl<F: Fingerprint> Database<F> {
 
     fn begin_writing(&self) -> Result<Writer<F>> {
         let mut writer = Writer::open_same(self.storage()?, self.options.clone(), Some(self.database_id))?;
-        writer.left_out = left_out::writer(&self.path, &self.options)?;
+        writer.left_out = self.begin_leaving_out()?.map(Box::new);
         Ok(writer)
+    }
+
+    /// Opens the database of what was left out for writing.
+    fn begin_leaving_out(&self) -> Result<Option<Writer<u128>>> {
+        let Some(mut left_out) = left_out::open(&self.path, &self.options)? else { return Ok(None) };
+        let storage = left_out.storage()?;
+        if follow::follows(&*storage)? {
+            // Its database follows no more, or it could not be opened for writing.
+            let note = storage.path(names::FOLLOWER);
+            storage.remove(names::FOLLOWER).map_err(Error::io("remove", note))?;
+        }
+        left_out.options.memory_bytes = (self.options.memory_bytes / LEFT_OUT_SHARE).max(MIN_MEMORY_BYTES);
+        Writer::open_same(storage, left_out.options, Some(left_out.database_id)).map(Some)
     }
 
     /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents
@@ -258,7 +273,7 @@ impl<F: Fingerprint> Database<F> {
 impl<F: Fingerprint> Database<F> {
     fn verify_whole(&self) -> Result<Verification> {
         let own = self.verify_by(|storage, manifest| verify_all::<F>(storage, manifest, &self.options))?;
-        left_out::verify(&self.path, &self.options, own, Database::verify_whole)
+        self.with_left_out(own, Database::verify_whole)
     }
 
     fn verify_one_of(&self, part: u64, parts: u64) -> Result<Verification> {
@@ -268,7 +283,27 @@ impl<F: Fingerprint> Database<F> {
         let of = (part, parts);
         let own =
             self.verify_by(|storage, manifest| verify_part::<F>(storage, manifest, of, &self.options))?;
-        left_out::verify(&self.path, &self.options, own, |left_out| left_out.verify_one_of(part, parts))
+        self.with_left_out(own, |left_out| left_out.verify_one_of(part, parts))
+    }
+
+    /// Adds what `work` finds in the database of what was left out to what was found in this one.
+    fn with_left_out(
+        &self,
+        mut report: Verification,
+        work: impl FnOnce(&Database<u128>) -> Result<Verification>,
+    ) -> Result<Verification> {
+        let opened = left_out::open(&self.path, &self.options);
+        let found = match opened.and_then(|left_out| left_out.as_ref().map(work).transpose()) {
+            Ok(None) => return Ok(report),
+            Ok(Some(found)) => found,
+            Err(Error::Corrupt(damage)) => Verification { damage: vec![*damage], ..Verification::default() },
+            Err(error) => return Err(error),
+        };
+        report.files += found.files;
+        report.bytes += found.bytes;
+        report.damage.extend(found.damage);
+        report.ignored_log_bytes += found.ignored_log_bytes;
+        Ok(report)
     }
 
     /// Does the work again if a writer has replaced the manifest, and something is damaged.

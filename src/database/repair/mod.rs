@@ -84,8 +84,27 @@ pub(crate) fn repair<F: Fingerprint>(
     report_other_damage::<F>(&storage, &manifest, builder.options(), &mut report)?;
     changes.note_in(&mut manifest);
     let ingested = recover_identities(&storage, &manifest, &mut report);
-    left_out::repair(path, builder.folder(), options, &mut report)?;
+    repair_left_out(path, builder.folder(), options, &mut report)?;
     finish(builder, &manifest, ingested, report)
+}
+
+/// Saves what can be read of the documents that were left out.
+fn repair_left_out(path: &Path, folder: &Path, options: &Options, report: &mut RepairReport) -> Result<()> {
+    let [path, dest] = [path, folder].map(|folder| folder.join(names::LEFT_OUT));
+    if !path.is_dir() {
+        return Ok(());
+    }
+    let options = options.clone().without_progress();
+    let found = match repair::<u128>(&path, &dest, (&left_out::schema(), &options), &mut |_| Ok(())) {
+        // It is no database of ours, and stays where it is.
+        Err(Error::NotADatabase { .. } | Error::Width { .. }) => return Ok(()),
+        found => found?,
+    };
+    for mut finding in found.findings {
+        finding.file = format!("{}/{}", names::LEFT_OUT, finding.file);
+        report.findings.push(finding);
+    }
+    Ok(())
 }
 
 /// The identities of ingested runs. A damaged file of them is lost as a whole.
