@@ -16,6 +16,7 @@ PROGRAMS = [
 ]
 #: What a line says that it prints, behind it or in the lines after it.
 SAID = re.compile(r"(?:^|  )# ([\[{].*)$", re.MULTILINE)
+COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
@@ -34,3 +35,4 @@ def test_programs_print_what_they_say(
     printed = capsys.readouterr().out.splitlines()
     for said in SAID.findall(program):
         assert said in printed
+    assert set(printed) <= set(COMMENT.findall(program)), "the page says all that is printed"
