@@ -58,12 +58,18 @@ fn a_run_with_256_bits_that_was_killed_goes_on_where_it_was() {
     a_killed_run_goes_on("--recipe width=256 --annotate");
 }
 
-fn a_killed_run_goes_on(width: &str) {
+#[test]
+fn a_run_that_was_killed_remembers_what_was_left_out_as_a_whole_one() {
+    a_killed_run_goes_on("--recipe width=64 --remember=keys");
+}
+
+fn a_killed_run_goes_on(options: &str) {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let documents = documents(26_000, 7);
     let all = lines(&documents);
-    let line = format!("dedup - -o out.jsonl --duplicates out.tsv --key-field id -k 3 --db seen.np {width}");
+    let line =
+        format!("dedup - -o out.jsonl --duplicates out.tsv --key-field id -k 3 --db seen.np {options}");
     let line = line.as_str();
     succeeds(at, &line.replace("seen", "whole"), all.as_bytes());
     let (output, duplicates) = (read(at, "out.jsonl"), read(at, "out.tsv"));
@@ -75,7 +81,11 @@ fn a_killed_run_goes_on(width: &str) {
     assert!(again.err.contains("an interrupted run processed"), "{}", again.err);
     assert_eq!(read(at, "out.jsonl"), output);
     assert_eq!(read(at, "out.tsv"), duplicates);
-    let rows = |name: &str| succeeds(at, &format!("export {name}.np"), b"");
+    let rows = |name: &str| {
+        let left_out =
+            if options.contains("remember") { &format!("clusters {name}.np") } else { "--version" };
+        [succeeds(at, &format!("export {name}.np"), b""), succeeds(at, left_out, b"")]
+    };
     assert_eq!(rows("seen"), rows("whole"));
     // And nothing is unfinished any more.
     succeeds(at, "dedup - -o other.jsonl --db seen.np", b"");
