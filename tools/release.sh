@@ -199,7 +199,7 @@ round_trip() {
   prints "nearprint $version" "$@" "$bin/nearprint$suffix" --version
   printf '0x1f3a\t10\n0xffff0000\t11\n' | "${nearprint[@]}" build "$folder/seen.np"
   printf '0x1f3b\t12\n' | "${nearprint[@]}" add "$folder/seen.np"
-  prints $'7995\t0\t7995\t12\n7995\t1\t7994\t10' "${nearprint[@]}" query "$folder/seen.np" -f 0x1f3b -k 1
+  prints $'7995\t0\t7995\t12\n7995\t1\t7994\t10' "${nearprint[@]}" query "$folder/seen.np" -f 7995 -k 1
   "${nearprint[@]}" verify "$folder/seen.np" > /dev/null
   prints '{"text":"one two three four five"}' "${nearprint[@]}" dedup - -o - \
     < <(printf '{"text":"one two three four five"}\n%.0s' 1 2)

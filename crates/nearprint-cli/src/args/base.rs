@@ -31,7 +31,7 @@ impl BaseArgs {
 
 /// Prints a fingerprint in a base.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InBase(AnyFingerprint, Option<Radix>);
+pub(crate) struct InBase(pub(crate) AnyFingerprint, pub(crate) Option<Radix>);
 
 impl fmt::Display for InBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -126,6 +126,17 @@ impl FingerprintArgs {
         )
     }
 
+    /// The base in which the answers to fingerprints of options are printed: that in which all of these are written.
+    pub(crate) fn base_of(&self, given: &[String]) -> Option<Radix> {
+        let base = |text: &String| match text.trim_start().get(..2) {
+            Some("0x" | "0X") => Some(Radix::Hexadecimal),
+            Some("0b" | "0B") => Some(Radix::Binary),
+            _ => None,
+        };
+        let first = given.first().and_then(base);
+        self.radix.or_else(|| first.filter(|first| given.iter().all(|text| base(text) == Some(*first))))
+    }
+
     /// Parses the value of `-f`.
     pub(crate) fn parse_option(&self, width: Width, text: &str) -> Result<AnyFingerprint, Failure> {
         self.parse(width, text).map_err(|why| Failure::Usage(format!("-f {text:?}: {why}")))

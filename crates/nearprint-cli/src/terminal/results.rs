@@ -110,15 +110,17 @@ impl ResultFormat {
     pub(crate) fn query_match(
         self,
         out: &mut dyn Write,
-        query: AnyFingerprint,
-        found: Match<AnyFingerprint>,
+        (query, fingerprint): (impl Display, impl Display),
+        (distance, id): (u32, u64),
         (key, query_key): (KeyColumn<'_>, KeyColumn<'_>),
     ) -> io::Result<()> {
         match self {
-            Self::Tsv => write!(out, "{query}")?,
-            Self::Json => write!(out, r#"{{"query":"{query}""#)?,
+            Self::Tsv => write!(out, "{query}\t{distance}\t{fingerprint}\t{id}")?,
+            Self::Json => write!(
+                out,
+                r#"{{"query":"{query}","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#
+            )?,
         }
-        self.match_columns(out, found)?;
         self.key(out, "key", key)?;
         self.key(out, "query_key", query_key)?;
         self.end_line(out, None, None)

@@ -24,7 +24,14 @@ fn a_database_is_built_and_queried() {
         .map(|found| format!("{query}\t{}\t{}\t{}\n", found.distance, found.fingerprint, found.id))
         .collect();
     assert_eq!(succeeds(at, &format!("query db -f {query} -k 4"), b""), expected);
-    assert_eq!(succeeds(at, &format!("query db -f {query:#x} -k 4 --threads 3"), b""), expected);
+    let asked = succeeds(at, &format!("query db -f {query:#x} -k 4 --threads 3"), b"");
+    let in_sixteen: String = matches(&rows, query, 4)
+        .iter()
+        .map(|found| {
+            format!("{query:#018x}\t{}\t{:#018x}\t{}\n", found.distance, found.fingerprint, found.id)
+        })
+        .collect();
+    assert_eq!(asked, in_sixteen);
     assert_eq!(succeeds(at, "query db -k 4", format!("{query}\n").as_bytes()), expected);
     assert_eq!(succeeds(at, "query db - -k 4", format!("{query},9\r\n").as_bytes()), expected);
     let first_two: String = expected.lines().take(2).map(|line| format!("{line}\n")).collect();

@@ -22,7 +22,7 @@ fn bits_are_printed_and_read() {
     for database in ["a.np", "b.np"] {
         let near = value ^ 5;
         let found = succeeds(at, &format!("query {database} -f 0b{near:b}"), b"");
-        assert_eq!(found, format!("{near}\t2\t{value}\t7\n"));
+        assert_eq!(found, format!("0b{near:064b}\t2\t0b{value:064b}\t7\n"));
         let exported = succeeds(at, &format!("export {database} --radix 2"), b"");
         assert_eq!(exported, format!("0b{value:064b}\t7\n"));
     }
@@ -31,7 +31,7 @@ fn bits_are_printed_and_read() {
     // So many digits are no hexadecimal ones of 256 bits.
     let whole = 0xf0f0_1234_5678_9abc_u64;
     succeeds(at, "build whole.np --radix 2", format!("{whole:064b}\t7\n").as_bytes());
-    let found = format!("{whole}\t0\t{whole}\t7\n");
+    let found = format!("0b{whole:064b}\t0\t0b{whole:064b}\t7\n");
     for query in [format!("-f {whole:064b} --radix 2"), format!("-f 0b{whole:064b}")] {
         assert_eq!(succeeds(at, &format!("query whole.np {query}"), b""), found);
     }

@@ -16,7 +16,9 @@ fn the_base_can_be_given() {
     assert_eq!(exported("decimal"), format!("{}\t0\n", Printed(value)));
     succeeds(at, "build short --radix 16 --input-format csv", b"ff,1\n0x10,2\n");
     assert_eq!(exported("short"), "16\t2\n255\t1\n");
-    assert_eq!(succeeds(at, "query short -f ff --radix 16 -k 0", b""), "255\t0\t255\t1\n");
+    let in_sixteen = format!("0x{:016x}\t0\t0x{:016x}\t1\n", 255, 255);
+    assert_eq!(succeeds(at, "query short -f ff --radix 16 -k 0", b""), in_sixteen);
+    assert_eq!(succeeds(at, "query short -f 255 -f 0xff -k 0", b""), "255\t0\t255\t1\n".repeat(2));
     assert_eq!(succeeds(at, &format!("query hex -f {ones} -k 0"), b"").lines().count(), 1);
     assert_eq!(succeeds(at, &format!("query hex -f {ones} -k 0 --radix 10"), b""), "");
     fails(at, "query short -f ff", b"", 2, &["\"ff\"", "not a fingerprint"]);

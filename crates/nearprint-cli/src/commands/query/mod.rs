@@ -9,7 +9,7 @@ mod texts;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::args::{FingerprintArgs, GlobalArgs, NearArgs, ResultArgs};
+use crate::args::{FingerprintArgs, GlobalArgs, InBase, NearArgs, ResultArgs};
 use crate::commands::snapshots::{check_one_width, ids_of_key, snapshots};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, holds_fingerprints, read_all};
 use crate::pictures::is_picture;
@@ -19,7 +19,7 @@ use crate::terminal::results::{each_key, match_of};
 use documents::DocumentLookUp;
 use limits::{Answered, LimitArgs, match_columns};
 use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
-use nearprint::{BandLayout, Error, Match, Row, Width};
+use nearprint::{BandLayout, Error, Match, Radix, Row, Width};
 use nearprint_text::recipe::Recipe;
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
@@ -28,7 +28,7 @@ use texts::{TextArgs, TextLookUp};
 ///
 /// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
 /// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
-/// input order, sorted by (distance, fingerprint, id). Results are exact. Databases with keys add a
+/// input order, sorted by (distance, fingerprint, id), in the base of -f. Results are exact. Databases with keys add a
 /// column, the key, and print one line for each key of a row. Several databases must have
 /// fingerprints of one width. What `fingerprint` prints is read as it is; the key of each query is then a last
 /// column, `query_key`.
@@ -190,6 +190,7 @@ impl Args {
         let mut runner = QueryRunner {
             args: self,
             k,
+            base: self.input.base_of(&self.fingerprints),
             width,
             snapshots,
             pending: Vec::new(),
@@ -278,6 +279,8 @@ struct QueryRunner<'a> {
     args: &'a Args,
     /// The distance that an option sets.
     k: Option<u32>,
+    /// The base of printed fingerprints, if it is not that of the width.
+    base: Option<Radix>,
     width: Width,
     snapshots: Vec<AnySnapshot>,
     /// The words of fingerprints.
@@ -329,6 +332,7 @@ impl QueryRunner<'_> {
         let words = std::mem::take(&mut self.pending);
         let keys = self.keys.as_mut().map(std::mem::take);
         let (limits, format, k, width) = (self.args.limits, self.args.results.format(), self.k, self.width);
+        let base = self.base;
         let queries = words.chunks_exact(width.words());
         let key_of = |index: usize| keys.as_ref().map(|keys| keys[index].as_deref());
         let run = |snapshot: &AnySnapshot, visit: MatchVisitor<'_>| {
@@ -344,7 +348,7 @@ impl QueryRunner<'_> {
             }
             let far = queries.enumerate().filter(|(index, _)| !is_near[*index]);
             return Ok(far.into_iter().try_for_each(|(index, query)| {
-                let query = AnyFingerprint::from(query).to_string();
+                let query = InBase(query.into(), base).to_string();
                 self.out.write(|out| format.unmatched(out, &query, key_of(index)))
             })?);
         }
@@ -355,7 +359,9 @@ impl QueryRunner<'_> {
             let row = Row { fingerprint: found.fingerprint, id: found.id };
             *rows += 1;
             each_key(snapshots, row, |key| {
-                out.write(|out| format.query_match(out, query, found, (key, key_of(index))))
+                let shown = (InBase(query, base), InBase(found.fingerprint, base));
+                let (distance, id) = (found.distance, found.id);
+                out.write(|out| format.query_match(out, shown, (distance, id), (key, key_of(index))))
             })
         };
         if let [only] = &snapshots[..] {
