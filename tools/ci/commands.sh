@@ -25,6 +25,10 @@ cp docs/images/report.png "$work/images/photos/a.png"
 for block in tour dedup recipes explain reports images folder; do
   tools/readme.sh "$block" "$work/$block" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 done
+# They go on in the folder of the guide.
+for block in dedup-lookup dedup-detail; do
+  tools/readme.sh "$block" "$work/dedup" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+done
 # The last command of the walk has undone the others.
 sums | diff "$work/before" -
 grep -q "articles/b.md" "$work/folder/gone/nearprint-undo.tsv"
