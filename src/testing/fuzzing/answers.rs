@@ -60,7 +60,9 @@ fn golden() -> Vec<Bytes> {
     };
     let later = ["future/needed-to-write", "future/skippable-record"].map(|name| folder.join(name));
     let folders = entries(&folder.join("v1")).into_iter().chain(later);
-    folders.map(|path| files_of(&path)).collect()
+    // A database may have another one in its folder.
+    let inner = |path: &Path| entries(path).into_iter().filter(|inner| inner.is_dir()).collect::<Vec<_>>();
+    folders.flat_map(|path| inner(&path).into_iter().chain([path])).map(|path| files_of(&path)).collect()
 }
 
 /// The files of a folder.
@@ -70,7 +72,8 @@ fn files_of(folder: &Path) -> Bytes {
         (name, std::fs::read(path).expect("a file"))
     };
     let entries = std::fs::read_dir(folder).expect("a golden database");
-    entries.map(|entry| read(&entry.expect("an entry").path())).collect()
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.is_file()).map(|path| read(&path)).collect()
 }
 
 /// Two runs with keys, tombstones in the younger one, a log, and identities of ingested runs.
