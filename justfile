@@ -72,7 +72,7 @@ release:
 
 # The site of the documentation
 site:
-    tools/anchors.py && tools/setup.sh site && properdocs build --strict --quiet --site-dir "${NEARPRINT_WORK:-target}/site"
+    tools/anchors.py && tools/setup.sh site && properdocs build --strict --site-dir "${NEARPRINT_WORK:-target}/site"
 
 # What dedup finds
 yardstick:
