@@ -320,7 +320,11 @@ def test_the_name_of_the_output_decides_its_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize("remember", ["hashes", "keys"])
 def test_a_database_remembers_what_was_left_out(tmp_path, remember):
     pages = tmp_path / "pages.jsonl"
-    texts = {"first": "one two three four five", "again": "one, two, three, four, five", "other": "six seven eight nine"}
+    texts = {
+        "first": "one two three four five",
+        "again": "one, two, three, four, five",
+        "other": "six seven eight nine",
+    }
     pages.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
     seen = tmp_path / "seen.np"
     nearprint.dedup_files(pages, tmp_path / "out.jsonl", database=seen, key="id", remember=remember)
