@@ -318,7 +318,7 @@ def test_the_name_of_the_output_decides_its_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("remember", ["hashes", "keys"])
-def test_a_database_remembers_what_was_left_out(tmp_path, remember):
+def test_a_database_remembers_what_was_left_out(tmp_path: Path, remember: Literal["hashes", "keys"]) -> None:
     pages = tmp_path / "pages.jsonl"
     texts = {
         "first": "one two three four five",
@@ -334,5 +334,5 @@ def test_a_database_remembers_what_was_left_out(tmp_path, remember):
         assert database.left_out("first") is None
         assert database.left_out("unknown") is None
     with pytest.raises(nearprint.Error, match="remembers"):
-        other = "keys" if remember == "hashes" else "hashes"
+        other: Literal["hashes", "keys"] = "keys" if remember == "hashes" else "hashes"
         nearprint.dedup_files(pages, tmp_path / "more.jsonl", database=seen, key="id", remember=other)

@@ -200,6 +200,17 @@ engine! {
     fn delete_key_prefix(writer: &mut Writer<Self>, prefix: &str) -> Result<u64> {
         writer.delete_keys_with(prefix)
     }
+    fn remember_left_out(
+        writer: &mut Writer<Self>,
+        keys: (&str, &str),
+        similarity: f64,
+        job: u64
+    ) -> Result<()> {
+        writer.leave_out_document(keys, similarity, job)
+    }
+    fn forget_left_out(writer: &mut Writer<Self>, jobs: &[u64]) -> Result<u64> {
+        writer.forget_left_out_by(jobs)
+    }
     fn delete_keys_between(writer: &mut Writer<Self>, ranges: &[Range<u64>]) -> Result<u64> {
         writer.delete_sequences(ranges)
     }

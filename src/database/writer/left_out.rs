@@ -28,6 +28,15 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`insert`](Writer::insert).
     pub fn remember_left_out(&mut self, key: &str, kept: &str, similarity: f64, job: u64) -> Result<()> {
+        F::remember_left_out(self, (key, kept), similarity, job)
+    }
+
+    pub(in crate::database) fn leave_out_document(
+        &mut self,
+        (key, kept): (&str, &str),
+        similarity: f64,
+        job: u64,
+    ) -> Result<()> {
         let Some(writer) = &mut self.left_out else { return Ok(()) };
         let fingerprint = LeftOut::packed(hash_key(kept.as_bytes()), similarity, job);
         let row = match writer.key_storage().has_keys() {
@@ -43,6 +52,10 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`delete`](Writer::delete).
     pub fn forget_left_out(&mut self, jobs: &[u64]) -> Result<u64> {
+        F::forget_left_out(self, jobs)
+    }
+
+    pub(in crate::database) fn forget_left_out_by(&mut self, jobs: &[u64]) -> Result<u64> {
         let Some(writer) = &mut self.left_out else { return Ok(0) };
         let mut ids = Vec::new();
         writer.snapshot_of_all()?.visit_rows(|row| {
