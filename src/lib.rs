@@ -120,6 +120,7 @@ pub mod internal {
     pub use crate::fingerprint::{Bits, OfWords, fingerprints, mix64, words, words_of};
     pub use crate::kernel::use_kernel;
     pub use crate::query::union_find::UnionFind;
+    pub use crate::storage::names::is_ours as is_file_of_database;
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
     pub use crate::util::file;
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};

@@ -240,6 +240,8 @@ impl<F: Fingerprint> Database<F> {
     fn begin_leaving_out(&self) -> Result<Option<Writer<u128>>> {
         let Some(mut left_out) = left_out::open(&self.path, &self.options)? else { return Ok(None) };
         let storage = left_out.storage()?;
+        // Another database may have come to the path since this one was opened.
+        manifest::of::<F>(&*self.storage()?)?.check_id(Some(self.database_id), &self.path)?;
         if follow::follows(&*storage)? {
             // Its database follows no more, or it could not be opened for writing.
             let note = storage.path(names::FOLLOWER);

@@ -69,8 +69,8 @@ pub(crate) fn is_wal(name: &str) -> bool {
         .is_some_and(|number| is_number(number, 8))
 }
 
-/// Whether this module builds names of this form.
-pub(crate) fn is_ours(name: &str) -> bool {
+/// Whether this module builds names of this form: those of the files of databases.
+pub fn is_ours(name: &str) -> bool {
     if [LOCK, MANIFEST, MANIFEST_NEW, RESERVE].contains(&name) {
         return true;
     }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::{STDOUT, interrupt, plural, print_message};
+use nearprint::internal::is_file_of_database;
 use nearprint::{Error, ErrorKind};
 use nearprint_text::documents::{Kind, look_at, reader_of};
 use nearprint_text::recipe::{Recipe, RecipeError};
@@ -159,7 +160,10 @@ impl From<Error> for Failure {
 /// What a path is that stands where a database should, if it is another input.
 fn no_database(path: &Path) -> Option<Failure> {
     let found = look_at(path).ok()?;
-    let is_filled = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    let mut names = path.read_dir().into_iter().flatten().flatten().map(|entry| entry.file_name()).peekable();
+    // What is left of a database is no folder of files: it may be removed just now.
+    let is_filled =
+        names.peek().is_some() && !names.any(|name| name.to_str().is_some_and(is_file_of_database));
     let path = path.display();
     let (what, hint) = match found.map(|found| found.kind) {
         None if is_filled => (

@@ -512,3 +512,14 @@ fn each_kind_is_read_refused_or_counted_by_each_command() {
         }
     }
 }
+
+/// While `rm -rf` removes a database, it is neither one nor a folder of files to compare.
+#[test]
+fn regression_what_is_left_of_a_database_is_no_folder_of_files() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("half.np")).unwrap();
+    fs::write(at.join("half.np/LOCK"), b"").unwrap();
+    let (half, missing) = (nearprint(at, "stats half.np", b""), nearprint(at, "stats missing.np", b""));
+    assert!(half.code == missing.code && half.err.contains("no database there"), "{}", half.err);
+}
