@@ -71,7 +71,12 @@ impl LeftOutRows {
     /// # Errors
     /// As [`Database::open`] and [`Database::snapshot`].
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Option<Self>> {
-        open(path.as_ref(), options)?.map(|database| Ok(Self(database.take_snapshot()?))).transpose()
+        Self::open_in(path.as_ref(), options)
+    }
+
+    /// Not generic, so that callers do not compile the engine again.
+    fn open_in(path: &Path, options: &Options) -> Result<Option<Self>> {
+        open(path, options)?.map(|database| Ok(Self(database.take_snapshot()?))).transpose()
     }
 
     /// Their number, with those that were deleted since the last merge.
