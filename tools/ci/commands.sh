@@ -3,6 +3,10 @@
 source "$(dirname "$0")/common.sh"
 programs
 export PATH="$work/programs:$PATH"
+# The table of docs/commands.md is what `nearprint help` prints.
+nearprint help | sed -n '/^Options/q; /^Files/,$ { s/^  \([a-z]*\)  *\(.*\)/| `\1` | \2 |/p; t
+  s/^[A-Z].*/| **&** | |/p; }' > "$work/help"
+sed -n '/^<!-- commands -->/,/^<!-- end of commands -->/ { /^| [`*]/p; }' docs/commands.md | diff "$work/help" -
 # The folder of README.md.
 folder folder
 cp -r docs "$work/folder/articles"
