@@ -23,6 +23,9 @@ use crate::run::{CopiedRun, Identities, Run};
 use crate::storage::{Folder, Guarded, Lock, Staging, Storage, WriteFile, names, refuse_inside, take_lock};
 use crate::util::time::Time;
 
+/// Begins the content of `FOLLOWER`.
+const NOTE: &str = "follows ";
+
 /// What [`Follower::update`] has brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -135,7 +138,7 @@ fn seed<F: Fingerprint>(
     let folder = staging.folder();
     let path = folder.path(names::FOLLOWER);
     let mut note = folder.create(names::FOLLOWER).map_err(Error::io("create", &path))?;
-    let text = format!("follows {}\n", source.path("").display());
+    let text = format!("{NOTE}{}\n", source.path("").display());
     note.write_all_at(text.as_bytes(), 0).and_then(|()| note.sync()).map_err(Error::io("write", &path))?;
     // Windows renames no folder with an open file.
     drop(note);
@@ -376,4 +379,19 @@ pub(crate) fn follows(storage: &dyn Storage) -> Result<bool> {
         }
         _ => Ok(true),
     }
+}
+
+/// Removes the file that says that a folder follows a database, if a follower has written it.
+pub(super) fn follow_no_more(storage: &dyn Storage) -> Result<()> {
+    if !follows(storage)? {
+        return Ok(());
+    }
+    let path = storage.path(names::FOLLOWER);
+    let mut begin = [0; NOTE.len()];
+    let read = storage.open(names::FOLLOWER).and_then(|file| file.read_exact_at(&mut begin, 0));
+    read.map_err(Error::io("read", &path))?;
+    if begin != NOTE.as_bytes() {
+        return Err(Error::Follower { path: storage.path("") });
+    }
+    storage.remove(names::FOLLOWER).map_err(Error::io("remove", path))
 }

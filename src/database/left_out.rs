@@ -12,8 +12,9 @@ use crate::fingerprint::Row;
 use crate::format::keys::hash_key;
 use crate::format::schema::{KeyStorage, Remember, Schema};
 use crate::layout::LayoutChoice;
+use crate::log::manifest;
 use crate::options::Options;
-use crate::storage::names;
+use crate::storage::{Folder, names};
 
 /// A document that was left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub struct LeftOut {
     pub job: u64,
 }
 
+/// Marks the database of what was left out.
+const RECIPE: &str = "left-out";
 /// 1 as a similarity is stored.
 const WHOLE: u16 = u16::MAX;
 /// The bits of the number of a job.
@@ -125,19 +128,27 @@ impl LeftOutRows {
     }
 }
 
-fn remembers(keys: KeyStorage) -> Remember {
+pub(super) fn remembers(keys: KeyStorage) -> Remember {
     if keys.has_keys() { Remember::Keys } else { Remember::Hashes }
 }
 
-/// The database of what was left out, in the folder of another one.
+/// The database of what was left out, in the folder of another one. `None` for anything else of its name, such as a
+/// link, or another database that somebody has put there.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Option<Database<u128>>> {
-    match Database::open_with(&path.join(names::LEFT_OUT), &options.clone().without_progress()) {
-        Err(Error::NotADatabase { .. }) => Ok(None),
-        opened => opened.map(Some),
+    let path = path.join(names::LEFT_OUT);
+    if !path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return Ok(None);
     }
+    let manifest = match Folder::of_database(&path).and_then(|folder| manifest::of_any_width(&folder)) {
+        Err(Error::NotADatabase { .. }) => return Ok(None),
+        found => found?,
+    };
+    let is_ours = manifest.width == u128::BITS && manifest.recipe.as_deref() == Some(RECIPE);
+    let options = options.clone().without_progress();
+    Ok(is_ours.then(|| Database::new(&path, &options, manifest.database_id)))
 }
 
 /// What it is, without its keys and its lifetime.
 pub(super) fn schema() -> Schema {
-    Schema::new().k(0).layout(LayoutChoice::Rotations { tables: 1 })
+    Schema::new().k(0).layout(LayoutChoice::Rotations { tables: 1 }).recipe(RECIPE)
 }

@@ -35,7 +35,7 @@ use crate::format::schema::Schema;
 use crate::log::manifest;
 use crate::options::{MIN_MEMORY_BYTES, Options};
 use crate::run::{Verification, verify_part};
-use crate::storage::{Folder, Storage, names, wait_for_lock};
+use crate::storage::{Folder, Storage, wait_for_lock};
 pub use handle::Database;
 use repair::RepairReport;
 
@@ -242,11 +242,8 @@ impl<F: Fingerprint> Database<F> {
         let storage = left_out.storage()?;
         // Another database may have come to the path since this one was opened.
         manifest::of::<F>(&*self.storage()?)?.check_id(Some(self.database_id), &self.path)?;
-        if follow::follows(&*storage)? {
-            // Its database follows no more, or it could not be opened for writing.
-            let note = storage.path(names::FOLLOWER);
-            storage.remove(names::FOLLOWER).map_err(Error::io("remove", note))?;
-        }
+        // Its database follows no more, or it could not be opened for writing.
+        follow::follow_no_more(&*storage)?;
         left_out.options.memory_bytes = (self.options.memory_bytes / LEFT_OUT_SHARE).max(MIN_MEMORY_BYTES);
         Writer::open_same(storage, left_out.options, Some(left_out.database_id)).map(Some)
     }

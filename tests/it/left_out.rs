@@ -123,7 +123,8 @@ fn memories_are_forgotten_by_job_by_key_and_by_prefix() {
         assert_eq!(all(&path).len() as u64, 4 - of_prefix);
         if remember == Remember::Keys {
             let bytes = files(&path.join("left-out")).into_values().flatten().collect::<Vec<u8>>();
-            assert!(!bytes.windows(3).any(|three| three == b"out"), "a key is still there");
+            let is_key = |part: &[u8]| part.starts_with(b"out") && part[3].is_ascii_digit();
+            assert!(!bytes.windows(4).any(is_key), "a key is still there");
         }
     }
 }
@@ -169,7 +170,13 @@ fn copies_and_followers_have_the_memories() {
         assert!(!follower.update().unwrap().changed);
         drop(follower);
         // It follows no more.
+        let inner = at("second.np/left-out/FOLLOWER");
         fs::remove_file(at("second.np/FOLLOWER")).unwrap();
+        // Another file of that name is not removed.
+        let note = fs::read(&inner).unwrap();
+        fs::write(&inner, b"a list of followers").unwrap();
+        assert!(Database::<u64>::open(at("second.np")).unwrap().writer().is_err() && inner.exists());
+        fs::write(&inner, note).unwrap();
         let mut writer = Database::<u64>::open(at("second.np")).unwrap().writer().unwrap();
         writer.remember_left_out("own", "kept", 0.8, 10).unwrap();
         writer.close().unwrap();
@@ -219,6 +226,41 @@ fn repair_saves_all_of_sound_memories() {
         database(&path, remember);
         Options::new().repair::<u64>(&path, &saved, &Schema::new()).unwrap();
         assert_eq!(all(&saved), all(&path));
+    }
+}
+
+/// A folder can be moved to any place. What somebody has moved there is not what was left out.
+#[test]
+fn another_database_of_that_name_is_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, inner) = (home.path().join("seen.np"), home.path().join("seen.np/left-out"));
+    let database: Database<u64> = Database::create(&path, &schema(Remember::Nothing)).unwrap();
+    let own =
+        Database::<u128>::create(home.path().join("own.np"), &Schema::new().keys(KeyStorage::Keys)).unwrap();
+    let mut writer = own.writer().unwrap();
+    writer.insert(NewRow::keyed(7, "mine")).unwrap();
+    writer.close().unwrap();
+    let leave = |writer: &mut Writer<u64>| {
+        assert_eq!(writer.remembers(), Remember::Nothing);
+        writer.remember_left_out("mine", "kept", 0.8, 0).unwrap();
+        assert_eq!(writer.forget_left_out(&[7]).unwrap(), 0);
+        assert_eq!(writer.delete_keys(&["mine"]).unwrap(), 0);
+        writer.compact().unwrap();
+    };
+    fs::rename(home.path().join("own.np"), &inner).unwrap();
+    let before = files(&inner);
+    leave(&mut database.writer().unwrap());
+    assert!(files(&inner) == before);
+    assert!(LeftOutRows::open(&path, &Options::new()).unwrap().is_none());
+    let saved = home.path().join("saved.np");
+    Options::new().repair::<u64>(&path, &saved, &Schema::new()).unwrap();
+    assert!(!saved.join("left-out").exists());
+    #[cfg(unix)]
+    {
+        fs::rename(&inner, home.path().join("own.np")).unwrap();
+        std::os::unix::fs::symlink("../own.np", &inner).unwrap();
+        leave(&mut database.writer().unwrap());
+        assert!(files(&home.path().join("own.np")) == before);
     }
 }
 

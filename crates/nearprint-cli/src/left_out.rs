@@ -66,31 +66,21 @@ impl<'a> LeftOutDocuments<'a> {
         })?)
     }
 
-    /// Prints each kept document with those that were left out because of it, as the members of clusters. Returns the
-    /// sizes of the groups.
-    pub(crate) fn print_groups(
-        &self,
-        format: ResultFormat,
-        out: &mut OutputStream,
-    ) -> Result<Vec<usize>, Failure> {
-        let (mut sizes, mut last) = (Vec::new(), None);
+    /// Prints each kept document with those that were left out because of it, as the members of clusters.
+    pub(crate) fn print_groups(&self, format: ResultFormat, out: &mut OutputStream) -> Result<(), Failure> {
+        let (mut groups, mut last) = (0, None);
         self.rows.visit(|LeftOut { id, key, kept, similarity, .. }| {
             if last != Some(kept) {
                 last = Some(kept);
-                sizes.push(0);
+                groups += 1;
                 if let Some((fingerprint, key)) = self.kept(kept)? {
-                    let row = (sizes.len() as u64 - 1, Row { fingerprint, id: kept });
+                    let row = (groups - 1, Row { fingerprint, id: kept });
                     out.write(|out| format.cluster_member(out, row, Some(Some(&key)), Some(1.0)))?;
-                    sizes.iter_mut().next_back().into_iter().for_each(|size| *size += 1);
                 }
             }
-            let group = sizes.len() - 1;
-            sizes[group] += 1;
             let key = key.unwrap_or_default();
-            out.write(|out| left_out_member(out, format, (group, id), (&key, similarity)))?;
-            Ok::<(), Failure>(())
-        })?;
-        Ok(sizes)
+            Ok(out.write(|out| left_out_member(out, format, (groups - 1, id), (&key, similarity)))?)
+        })
     }
 }
 
@@ -98,7 +88,7 @@ impl<'a> LeftOutDocuments<'a> {
 fn left_out_member(
     out: &mut dyn Write,
     format: ResultFormat,
-    (group, id): (usize, u64),
+    (group, id): (u64, u64),
     (key, similarity): (&str, f64),
 ) -> io::Result<()> {
     match format {

@@ -90,16 +90,14 @@ pub(crate) fn repair<F: Fingerprint>(
 
 /// Saves what can be read of the documents that were left out.
 fn repair_left_out(path: &Path, folder: &Path, options: &Options, report: &mut RepairReport) -> Result<()> {
-    let [path, dest] = [path, folder].map(|folder| folder.join(names::LEFT_OUT));
-    if !path.is_dir() {
-        return Ok(());
+    match left_out::open(path, options) {
+        Ok(None) => return Ok(()),
+        Ok(Some(_)) | Err(Error::Corrupt(_)) => {}
+        Err(error) => return Err(error),
     }
+    let [path, dest] = [path, folder].map(|folder| folder.join(names::LEFT_OUT));
     let options = options.clone().without_progress();
-    let found = match repair::<u128>(&path, &dest, (&left_out::schema(), &options), &mut |_| Ok(())) {
-        // It is no database of ours, and stays where it is.
-        Err(Error::NotADatabase { .. } | Error::Width { .. }) => return Ok(()),
-        found => found?,
-    };
+    let found = repair::<u128>(&path, &dest, (&left_out::schema(), &options), &mut |_| Ok(()))?;
     for mut finding in found.findings {
         finding.file = format!("{}/{}", names::LEFT_OUT, finding.file);
         report.findings.push(finding);

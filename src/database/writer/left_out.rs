@@ -14,11 +14,8 @@ impl<F: Fingerprint> Writer<F> {
     /// What the database remembers of documents that are left out.
     #[must_use]
     pub fn remembers(&self) -> Remember {
-        match &self.left_out {
-            None => Remember::Nothing,
-            Some(writer) if writer.key_storage().has_keys() => Remember::Keys,
-            Some(_) => Remember::Hashes,
-        }
+        let remembers = |writer: &Writer<u128>| left_out::remembers(writer.key_storage());
+        self.left_out.as_deref().map_or(Remember::Nothing, remembers)
     }
 
     /// Remembers that a document was left out as a near-duplicate of a kept one, if the database [remembers
@@ -64,6 +61,11 @@ impl<F: Fingerprint> Writer<F> {
         })?;
         ids.iter().try_for_each(|&id| writer.delete_id(id))?;
         Ok(ids.len() as u64)
+    }
+
+    /// Does something to the documents that are remembered as left out, too.
+    pub(super) fn with_left_out(&mut self, work: impl FnOnce(&mut Writer<u128>) -> Result<()>) -> Result<()> {
+        self.left_out.as_deref_mut().map_or(Ok(()), work)
     }
 
     /// Forgets documents that were left out, by their keys.

@@ -561,11 +561,6 @@ impl<F: Fingerprint> Writer<F> {
         self.finish_merges()
     }
 
-    /// Does something to the documents that are remembered as left out, too.
-    fn with_left_out(&mut self, work: impl FnOnce(&mut Writer<u128>) -> Result<()>) -> Result<()> {
-        self.left_out.as_deref_mut().map_or(Ok(()), work)
-    }
-
     /// Commits, unless the writer has changed nothing: then a log that it has found stays as it is.
     fn commit_changes(&mut self) -> Result<()> {
         if self.pending.is_empty() { self.begin_commit() } else { self.commit_all() }

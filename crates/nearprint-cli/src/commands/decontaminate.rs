@@ -134,14 +134,13 @@ impl Args {
         let (num_documents, num_found, unusual) = (job.num_documents, job.num_found, job.unusual);
         let num_evaluations = job.was_found.iter().filter(|found| **found).count();
         let rejected = job.finish()?;
-        let all = evaluation.keys.len();
         let left_out = if self.annotate { 0 } else { num_found };
         let skipped = if reader.format() == Format::Text { num_skipped(reader.left_out()) } else { 0 };
         let kept = num_documents - left_out;
         let read = num_documents + skipped + rejected;
         let mut verdict = format!("{} read: {kept} kept, ", plural(read, "record"));
         verdict += &containing(num_found, self.annotate);
-        verdict += &format!(" {num_evaluations} of {all} evaluation texts");
+        verdict += &format!(" {num_evaluations} of {} evaluation texts", evaluation.keys.len());
         for (count, what) in [(skipped, "skipped"), (rejected, "rejected")] {
             if count > 0 {
                 verdict += &format!(", {count} {what}");
@@ -164,7 +163,7 @@ impl Args {
                 "rejected": rejected,
                 "rule": rule,
                 "containing": num_found,
-                "evaluation_texts": all,
+                "evaluation_texts": evaluation.keys.len(),
                 "evaluation_texts_found": num_evaluations,
                 "evaluation_texts_too_short": evaluation.num_short,
                 "notes": reader.left_out().notes,

@@ -98,9 +98,8 @@ impl Args {
         let what = deleted
             .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        let shown = plural(done, &what[..what.len() - 1]);
-        let text = format_args!("deleted {shown} from {}", self.database.display());
-        Ok(self.summary.note(global, text, json!({ what: done }))?)
+        let text = format_args!("deleted {} from {}", plural(done, what), self.database.display());
+        Ok(self.summary.note(global, text, json!({ format!("{what}s"): done }))?)
     }
 
     /// Deletes what a job has stored.
@@ -165,9 +164,9 @@ impl Args {
             deletion.delete_keys(key)?;
         } else {
             read_ids(&self.input, &mut |id| deletion.delete_id(id))?;
-            return Ok("ids");
+            return Ok("id");
         }
-        Ok("rows")
+        Ok("row")
     }
 
     /// Deletes the keys in a file.

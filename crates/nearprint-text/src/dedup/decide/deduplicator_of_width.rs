@@ -17,8 +17,7 @@ use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::any::AnyFingerprint;
 use nearprint::internal::{ordered, words};
-use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Query, Row, Writer};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
 
 /// A [`Deduplicator`](super::Deduplicator) of one width.
 pub(crate) struct DeduplicatorOf<F: Fingerprint> {
@@ -26,9 +25,9 @@ pub(crate) struct DeduplicatorOf<F: Fingerprint> {
     measure: Measure,
     fingerprinter: Fingerprinter<F>,
     /// The documents of a database that is only read.
-    known: Option<KnownDocuments<F>>,
-    writer: Writer<F>,
-    is_temporary: bool,
+    pub(super) known: Option<KnownDocuments<F>>,
+    pub(super) writer: Writer<F>,
+    pub(super) is_temporary: bool,
     /// What is stored of kept documents.
     stores: KeyStorage,
     kept_keys: KeptKeys<F>,
@@ -37,7 +36,7 @@ pub(crate) struct DeduplicatorOf<F: Fingerprint> {
     /// Of the documents that the writer has.
     outlines: Outlines<F>,
     /// Documents kept since the last flush of a temporary database.
-    since_flush: u64,
+    pub(super) since_flush: u64,
     /// Whether documents have too many near ones to look them up together.
     is_crowded: bool,
     /// Collections that documents are compared with, too, and whether they are compared with those of this one.
@@ -48,7 +47,7 @@ pub(crate) struct DeduplicatorOf<F: Fingerprint> {
 }
 
 /// A temporary database writes a run after this many documents, to bound its memory.
-const FLUSH_KEPT: u64 = 1 << 18;
+pub(super) const FLUSH_KEPT: u64 = 1 << 18;
 /// Stands for the job of documents that are decided one by one.
 const NO_JOB: u64 = 0;
 /// Documents of one block of work on a thread.
@@ -483,43 +482,6 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         Ok(self.writer.remember_left_out(key, of, similarity, job)?)
     }
 
-    /// The id of the document that keeps a window of words, if one does.
-    pub(crate) fn id_with_passage(&mut self, window: u128) -> Result<Option<u64>> {
-        let (window, query) = (window_fingerprint(window), Query::within(0).limit(1));
-        if let Some(known) = &self.known
-            && let Some(found) = known.snapshot.query(window, query)?.first()
-        {
-            return Ok(Some(found.id));
-        }
-        Ok(self.writer.query(window, query)?.first().map(|found| found.id))
-    }
-
-    /// The key of a document that keeps windows.
-    pub(crate) fn key_with_passages(&self, id: u64) -> Result<Option<String>> {
-        let row = Row { fingerprint: passages_of(id), id };
-        let known = self.known.as_ref().map(|known| known.snapshot.keys_of(row)).transpose()?;
-        let keys = known.unwrap_or_default().into_iter().chain(self.writer.keys_of(row)?);
-        Ok(keys.map(|key| key.key).next())
-    }
-
-    /// Remembers the windows that a document keeps: a row for each, and one for its key.
-    pub(crate) fn remember_passages(&mut self, key: &str, windows: &[u128]) -> Result<()> {
-        if windows.is_empty() {
-            return Ok(());
-        }
-        let id = xxh3_64(key.as_bytes());
-        self.writer.insert(NewRow { id: Some(id), ..NewRow::keyed(passages_of(id), key) })?;
-        for &window in windows {
-            self.writer.insert(Row { fingerprint: window_fingerprint(window), id })?;
-        }
-        self.since_flush += windows.len() as u64;
-        if self.is_temporary && self.since_flush >= FLUSH_KEPT {
-            self.since_flush = 0;
-            self.writer.flush()?;
-        }
-        Ok(())
-    }
-
     /// Whose values stand beside the keys of kept documents.
     fn origin(&self) -> Origin {
         match self.is_temporary {
@@ -587,19 +549,6 @@ pub(crate) fn nearest_of<F: Fingerprint>(
     collections.iter_mut().try_fold(Verdict::New, |verdict, collection| {
         Ok(verdict.or_nearer(collection.nearest(document, read)?, measure))
     })
-}
-
-/// The fingerprint of a window of words.
-fn window_fingerprint<F: Fingerprint>(hash: u128) -> F {
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
-    let words = [hash as u64, (hash >> 64) as u64, 0, 0];
-    F::from_le_words(&words[..F::WIDTH.words()])
-}
-
-/// The fingerprint of the row that has the key of a document with passages.
-fn passages_of<F: Fingerprint>(id: u64) -> F {
-    let words = [0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&id.to_le_bytes(), seed));
-    F::from_le_words(&words[..F::WIDTH.words()])
 }
 
 /// Makes what a measure compares.

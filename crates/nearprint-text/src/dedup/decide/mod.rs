@@ -10,6 +10,7 @@ mod deduplicator;
 mod deduplicator_of_width;
 mod kept_fingerprints;
 mod kept_keys;
+mod kept_passages;
 mod measure;
 mod options;
 mod pair_judge;
