@@ -11,7 +11,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// The page may use its own style sheet, script and pictures, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-gM5MBJGtIXqmvn8eSJhTg22iS2HaeKTM4U2pg4rKAVo='; \
+    style-src 'sha256-DH38Dmjy8SL/6z4fkxJANkCi3Bil/cS+M/LyO9XG6as='; \
     script-src 'sha256-fToZZ6a7ppjB9EGH+jrxif5R/bAbuAvbXqQwHYPvit4='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
