@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What dedup finds: the commands of docs/recipes.md, whose program fails below a bound.
+# What dedup finds: the commands of docs/measurements.md, whose program fails below a bound.
 source "$(dirname "$0")/common.sh"
 folder yardstick
 sources="'$PWD/Cargo.toml'"
