@@ -25,8 +25,6 @@ pip install --quiet "nearprint[test]"
 ruff format --no-cache --check python
 ruff check --no-cache python
 python crates/nearprint-text/dictionary/make.py --check
-sed -n '/^```python$/,/^```$/p' README.md | sed '/^```/d' > "$work/readme.py"
-(cd "$work" && python readme.py)
 # Away from the sources, so that it is the installed package that is imported.
 folder python
 cp -r python/{tests,benchmarks,examples,README.md,FRAMES.md,pyproject.toml} "$work/python"
