@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a writer has done besides what it was called for.
+/// What a writer has done by itself, or has waited for.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};

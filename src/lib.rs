@@ -1,8 +1,7 @@
 //! An embedded, persistent database of fingerprints (simhashes, perceptual hashes).
 //!
-//! It answers one question exactly: *which stored fingerprints differ from this one by at most k
-//! bits?* The files are immutable, sorted and memory-mapped, so a database opens in milliseconds
-//! whatever its size.
+//! It answers one question exactly: *which stored fingerprints differ from this one by at most k bits?* The
+//! files are immutable, sorted and memory-mapped, so a database of any size opens in milliseconds.
 //!
 //! ```
 //! use nearprint::{Database, Row, Schema};
@@ -35,13 +34,13 @@
 //! | copy, merge, check and save | [`Follower`], [`IngestReport`], [`Verification`], [`RepairReport`] |
 //! | handle errors | [`Error`], [`ErrorKind`], [`Limit`], [`Corruption`], [`Holder`] |
 //!
-//! The module [`guide`] is the guide to them. Fingerprints of texts are made by `nearprint-text`, those of pictures by
-//! `nearprint-image`.
+//! The module [`guide`] is the guide to them. `nearprint-text` makes fingerprints of texts, `nearprint-image`
+//! those of pictures.
 //!
 //! # Features and versions
 //!
 //! The crate has no features to choose. It needs Rust 1.89 or later; only a new minor version raises that. A debug
-//build ! is about 24 times slower than a release build: the guide shows how to optimize this crate alone.
+//! build is about 24 times slower than a release build: the guide shows how to optimize this crate alone.
 
 #![warn(missing_debug_implementations)]
 

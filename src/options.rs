@@ -93,9 +93,9 @@ impl Options {
         self
     }
 
-    /// The number of operations that a writer gathers in memory and in its log before it writes a
-    /// run; at least 1. A larger commit goes into a run at once. By default 65,536, and 262,144 in a database
-    /// with a [recipe](crate::Schema::recipe), whose runs take longer to make and to search.
+    /// The number of operations that a writer gathers in memory and in its log before it writes a run; at
+    /// least 1. A larger commit becomes a run at once. The default is 65,536, and 262,144 in a database with
+    /// a [recipe](crate::Schema::recipe), whose runs take longer to make and to search.
     #[must_use]
     pub fn memtable_rows(mut self, rows: usize) -> Self {
         self.memtable_rows = Some(rows.max(1));
@@ -125,10 +125,10 @@ impl Options {
         self
     }
 
-    /// The longest log, in bytes, that a writer leaves when it [closes](crate::Writer::close), and goes on
-    /// with when it opens a database. A longer one becomes a run; 0, the default, leaves none. For small
-    /// databases and small additions: a run takes some files of 24 KiB and more, a log 16 bytes a row of
-    /// 64 bits. Whoever opens the database reads the log and sorts its rows, and queries scan them.
+    /// The longest log, in bytes, that a writer leaves when it [closes](crate::Writer::close), and continues
+    /// when it opens a database. A longer log becomes a run; 0, the default, leaves none. Use it for small
+    /// databases and small additions: a run takes several files of at least 24 KiB, and a log 16 bytes a row
+    /// of 64 bits. Opening the database reads the log and sorts its rows, and queries scan them.
     #[must_use]
     pub fn keep_log(mut self, bytes: u64) -> Self {
         self.keep_log_bytes = bytes;
@@ -160,8 +160,8 @@ impl Options {
         self
     }
 
-    /// What is called when a writer has flushed, merged or dropped runs, or had to wait: by the thread
-    /// that calls the writer, before its call returns.
+    /// A callback for when a writer has flushed, merged or dropped runs, or had to wait. The thread that
+    /// calls the writer calls it, before its own call returns.
     #[must_use]
     pub fn on_event(mut self, listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.listener = Listener::new(listen);

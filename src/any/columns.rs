@@ -3,7 +3,7 @@
 use super::fingerprint::{AnyFingerprint, words};
 use crate::fingerprint::{Fingerprint, Row, Width, words_of};
 
-/// One row of a result. What the result does not have is 0, empty or `None`.
+/// One row of a result. Fields that the result does not have are 0, empty or `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnyRow<'a> {
     /// The number of the query, of the cluster or of the block that the row belongs to.

@@ -312,7 +312,7 @@ impl AnyBuilder {
         rebuilt!(self, builder => builder.identity(name))
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and what is stored beside keys.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         typed!(PerWidth: &self.0, builder => builder.key_storage())

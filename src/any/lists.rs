@@ -57,8 +57,8 @@ pub fn find_clusters(
     })
 }
 
-/// All pairs of rows of a list that are near: first pairs with equal fingerprints. `values` have an id each, and
-/// equal rows count once.
+/// All pairs of rows of a list that are near, first the pairs with equal fingerprints. Each of `values` has
+/// an id, and equal rows count once.
 ///
 /// # Errors
 /// As [`find_all`].
@@ -149,8 +149,7 @@ pub fn block_keys(width: Width, values: &[u64], near: Near, split: &HashMap<u64,
     Ok(keys)
 }
 
-/// The keys that take the place of keys which are [split](Blocks::split) into some number of parts,
-/// each with its fingerprint.
+/// The keys that replace keys which are [split](Blocks::split) into parts, each with its fingerprint.
 ///
 /// # Errors
 /// As [`Blocks::new`].

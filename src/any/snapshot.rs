@@ -38,16 +38,16 @@ impl AnySnapshot {
         Self { inner, has_keys: false, block_rows: BLOCK_ROWS }
     }
 
-    /// The same view whose results have the keys of rows, if the database stores keys. A row with
-    /// several keys is then several rows of the result.
+    /// The same view, with the keys of rows in its results, if the database stores keys. A row with several
+    /// keys is then several rows of the result.
     #[must_use]
     pub fn with_keys(self) -> Self {
         let has_keys = self.key_storage().has_keys();
         Self { has_keys, ..self }
     }
 
-    /// The same view whose streams have blocks of this number of rows; 4,096 by default. The last
-    /// block may have fewer, and a cluster is not split.
+    /// The same view, with this number of rows in the blocks of its streams; 4,096 by default. The last block
+    /// may be shorter, and a cluster is not split.
     #[must_use]
     pub fn with_block_rows(self, block_rows: usize) -> Self {
         Self { block_rows, ..self }
@@ -109,7 +109,7 @@ impl AnySnapshot {
         self.bands().map(|bands| bands.distance_of(self.width(), similarity))
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and what is stored beside keys.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         typed!(PerWidth: &self.inner, snapshot => snapshot.key_storage())
@@ -372,8 +372,8 @@ impl AnySnapshot {
         typed!(PerWidth: &self.inner, snapshot => snapshot.ids_of_key_scan(key))
     }
 
-    /// The words of the fingerprints of an id, ascending. Where all rows have keys, a look-up; otherwise reads all
-    /// rows, and reports how many.
+    /// The words of the fingerprints of an id, ascending. Costs a look-up if all rows have keys; otherwise
+    /// reads all rows, and reports how many.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Interrupted`].
@@ -392,8 +392,8 @@ impl AnySnapshot {
         })
     }
 
-    /// The number of distinct rows that are not deleted. Reads all rows where there are several
-    /// runs, and reports how many.
+    /// The number of distinct rows that are not deleted. Reads all rows if there are several runs, and
+    /// reports how many.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Interrupted`].

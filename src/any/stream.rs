@@ -15,9 +15,9 @@ use crate::query::Pair;
 use crate::util::process::Process;
 use crate::util::visitor::visiting;
 
-/// Rows, pairs or clusters in blocks of columns. As an iterator, they are computed by a thread, from the first
-/// item on, while they are consumed; [`visit`](Self::visit) needs none. The rows before an error come first; an error
-/// is the last item.
+/// Rows, pairs or clusters in blocks of columns. As an iterator, it starts a thread with the first item,
+/// which computes blocks while they are consumed; [`visit`](Self::visit) needs no thread. The rows before an
+/// error come first; an error is the last item.
 ///
 /// It owns what it reads. Dropping it cancels the thread. In the child of a fork, where the thread is
 /// missing, items fail with [`Error::Forked`](crate::Error::Forked). A panic of the thread is passed

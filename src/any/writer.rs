@@ -67,10 +67,10 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.upsert(row)))
     }
 
-    /// Inserts each row that has no stored row within `k` bits, rows of this call included: see
-    /// [`Writer::insert_if_new`]. `met` receives the nearest stored row of each other one, repeated for
-    /// each of its keys; the group is the index of the row that met it. `stored` receives the id of each
-    /// row, or the id of the row that it met.
+    /// Inserts each row unless a row within `k` bits is stored, rows of this call included: see
+    /// [`Writer::insert_if_new`]. For each row that is not inserted, `met` receives the nearest stored row,
+    /// once for each of its keys; the group is the index of the row that was not inserted. `stored` receives
+    /// the id of each inserted row, and of the nearest row for each other one.
     ///
     /// # Errors
     /// As [`Writer::insert_if_new`], and whatever `stored` returns.
@@ -214,7 +214,7 @@ impl AnyWriter {
         typed!(PerWidth: &self.0, writer => writer.recipe())
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and what is stored beside keys.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         typed!(PerWidth: &self.0, writer => writer.key_storage())

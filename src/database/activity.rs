@@ -14,15 +14,15 @@ use crate::storage::{Folder, LockState, names};
 pub struct Activity {
     /// Whether a writer has the database.
     pub is_locked: bool,
-    /// That writer, where its lock file could be read.
+    /// That writer, if its lock file could be read.
     pub writer: Option<Holder>,
-    /// When the manifest or the log was written last. A copy has the time of the copy, unless the
+    /// When the manifest or the log was written last. In a copy it is the time of the copy, unless the
     /// program that made it kept the times.
     pub last_commit: SystemTime,
 }
 
 impl<F: Fingerprint> Database<F> {
-    /// Who writes to the database just now, and when it was written to last.
+    /// Who is writing to the database now, and when it was written to last.
     ///
     /// # Errors
     /// As [`open`](Database::open).

@@ -131,7 +131,7 @@ impl<F: Fingerprint> Snapshot<F> {
         batch::query(self.view(), workers, fingerprints, wanted, visit)
     }
 
-    /// The keys of a row, ascending; empty where the row has no key, or does not exist.
+    /// The keys of a row, ascending; empty if the row has no key or does not exist.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -141,9 +141,8 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// The ids of the rows that have a key, ascending: a look-up by the hash of the key.
     ///
-    /// Finds the rows whose ids were made from their keys, which is all rows that were inserted
-    /// with a key and without an id. For others there is
-    /// [`ids_of_key_scan`](Snapshot::ids_of_key_scan).
+    /// Finds the rows whose ids were made from their keys: all rows that were inserted with a key and without
+    /// an id. For others use [`ids_of_key_scan`](Snapshot::ids_of_key_scan).
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -151,7 +150,7 @@ impl<F: Fingerprint> Snapshot<F> {
         F::ids_of_key(self, key)
     }
 
-    /// The ids of the rows that have a key, ascending, whatever their ids: one walk over all keys.
+    /// The ids of all rows that have a key, ascending: one walk over all keys.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -164,8 +163,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().fingerprints_by_keys(id)
     }
 
-    /// The fingerprints stored under an id, ascending. Where all rows have keys, a look-up; otherwise there is no
-    /// index by id, and it costs one walk over all rows.
+    /// The fingerprints stored under an id, ascending. Costs a look-up if all rows have keys, and otherwise
+    /// one walk over all rows, because there is no index by id.
     ///
     /// # Errors
     /// [`Error::Corrupt`].

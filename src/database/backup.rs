@@ -20,9 +20,9 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Writes a copy of this snapshot. `dest` must not exist, or be an empty folder; it appears
     /// when the copy is complete and synced.
     ///
-    /// Verifies the checksum of each page. The copy is as accessible to other users as the database.
-    /// It has the same database id, assigned ids and
-    /// ingested runs; it is a separate database from then on.
+    /// Verifies the checksum of each page. Other users have the same access to the copy as to the database.
+    /// The copy keeps the database id, the assigned ids and the list of ingested runs. From then on it is a
+    /// separate database.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`](crate::Error::AlreadyExists);
@@ -36,8 +36,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.backup_with(dest, None::<&Path>).map(drop)
     }
 
-    /// Does the same, and shares unchanged files with `base`, an earlier copy: they become hard links
-    /// where the file system has them. Returns the number of bytes that are shared.
+    /// Does what [`backup`](Snapshot::backup) does, and shares unchanged files with `base`, an earlier copy:
+    /// they become hard links if the file system has them. Returns the number of bytes that are shared.
     ///
     /// Every page of a shared file is verified. Files are copied if they are damaged in `base`, if it
     /// has other permissions, or if it is a copy of another database.

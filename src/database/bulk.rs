@@ -143,7 +143,7 @@ impl<F: Fingerprint> Builder<F> {
         self.rows == 0
     }
 
-    /// The id of the first row that comes without one; 0 by default.
+    /// The id of the first row that is pushed without one; 0 by default.
     ///
     /// ```
     /// use nearprint::{Database, Schema};
@@ -161,9 +161,9 @@ impl<F: Fingerprint> Builder<F> {
     /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be
     /// read like a database, but not written to.
     ///
-    /// A database ingests a run once. If all rows come with ids or keys, runs with equal rows are
-    /// the same run, wherever they were built; texts do not count. A run with automatic ids differs
-    /// from every other.
+    /// A database ingests a run once. If all rows are pushed with ids or keys, runs with equal rows are the
+    /// same run, wherever they were built; texts do not count. A run with automatic ids differs from every
+    /// other run.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
@@ -172,9 +172,9 @@ impl<F: Fingerprint> Builder<F> {
         self
     }
 
-    /// Makes a [run](Self::runs_only) that counts as the same as every other one with this name,
-    /// even with other rows: of several attempts at a task, a database ingests one. With a new
-    /// name, a database ingests rows again that were deleted since.
+    /// Makes a [run](Self::runs_only) that counts as the same run as all others with this name, even with
+    /// other rows. So a database ingests only one of several attempts at a task. Choose a new name to ingest
+    /// rows again that were deleted since.
     #[must_use]
     pub fn identity(mut self, name: &str) -> Self {
         self.identity = Some(name.to_string());

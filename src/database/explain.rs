@@ -19,8 +19,8 @@ pub struct Explanation {
     pub k: u32,
     /// Oldest run first.
     pub runs: Vec<RunExplanation>,
-    /// What one run with all the fingerprints would cost with the layouts `small`, `auto` and
-    /// `fast`. Empty for bands, which have one layout, and where there are no fingerprints.
+    /// What one run with all the fingerprints would cost with the layouts `small`, `auto` and `fast`. Empty
+    /// for bands, which have one layout, and if there are no fingerprints.
     pub choices: Vec<RunExplanation>,
 }
 

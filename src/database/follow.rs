@@ -26,7 +26,7 @@ use crate::util::time::Time;
 /// Begins the content of `FOLLOWER`.
 const NOTE: &str = "follows ";
 
-/// What [`Follower::update`] has brought.
+/// What [`Follower::update`] has copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Update {
@@ -36,7 +36,7 @@ pub struct Update {
     pub changed: bool,
 }
 
-/// A folder that is kept as a database is: made by [`Database::follow`]. It locks the folder, not the
+/// A folder that is kept up to date with a database: see [`Database::follow`]. It locks the folder, not the
 /// database.
 #[derive(Debug)]
 pub struct Follower<F> {
@@ -78,12 +78,12 @@ struct LogNews {
 }
 
 impl<F: Fingerprint> Database<F> {
-    /// Makes a folder that [follows](Follower::update) this database, or goes on with one. `dest` must not
-    /// exist, be an empty folder, or follow this database already. Brings it up to date; costs the copy of what
-    /// it lacks.
+    /// Makes a folder that [follows](Follower::update) this database, or continues one. `dest` must not
+    /// exist, be an empty folder, or follow this database already. Brings it up to date, which costs a copy
+    /// of what it lacks.
     ///
-    /// Snapshots of the folder are as of any database. No writer opens it, until somebody removes its file
-    /// `FOLLOWER`: then it is a database of its own, and follows no more.
+    /// Snapshots of the folder are like those of any database. No writer opens it. If somebody removes its
+    /// file `FOLLOWER`, it becomes a database of its own, and follows no more.
     ///
     /// ```
     /// use nearprint::{Database, Schema};
@@ -226,11 +226,11 @@ impl<F: Fingerprint> Follower<F> {
         Ok(Self { source, storage, options, manifest, logs, lock, left_out: None, width })
     }
 
-    /// Brings the folder up to what the database has committed. Costs a copy of the runs and frames that
-    /// are new; where there are none, a read of `MANIFEST` and a look at the log.
+    /// Brings the folder up to what the database has committed. Costs a copy of the new runs and frames. If
+    /// there are none, it reads `MANIFEST` and looks at the log.
     ///
-    /// A reader of the folder sees a state that the database had, at every moment and after a crash. A
-    /// commit that the database loses in a power cut may stand in the folder until the next update.
+    /// At every moment and after a crash, a reader of the folder sees a state that the database had. The
+    /// folder may contain a commit that the database loses in a power cut, until the next update.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for damage in the database: the folder keeps what it has. [`Error::Diverged`] if the

@@ -16,9 +16,9 @@ use crate::storage::{Folder, Storage};
 /// Opening reads a few pages per file, whatever the size. Reading goes through a
 /// [`Snapshot`](crate::Snapshot).
 ///
-/// A handle is one database. If another one takes its path, the methods of the handle fail with
-/// [`Error::Replaced`](crate::Error::Replaced). A backup has the id of its database: put in its place, it
-/// is the same one.
+/// A handle is one database. If another database takes its path, the methods of the handle fail with
+/// [`Error::Replaced`](crate::Error::Replaced). A backup has the id of its database: if it takes its place,
+/// it counts as the same database.
 ///
 /// ```
 /// use nearprint::{Database, Row, Schema};

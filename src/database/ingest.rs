@@ -45,11 +45,11 @@ impl<F: Fingerprint> Writer<F> {
     /// newest runs, in the given order, all or none. They are durable on return, as is everything
     /// inserted before.
     ///
-    /// Reads and checks the folders completely, and does not change them. Skips a run that was
-    /// ingested before, even if its rows were merged or deleted since, and even if the run was
-    /// copied to another folder. Two folders, or a folder and the database, must not have assigned
-    /// the same automatic ids. Keys get [sequence numbers](Writer::next_sequence) after those of the
-    /// database, for which their files are written again.
+    /// Reads and checks the folders completely, and does not change them. Skips a run that was ingested
+    /// before, even if its rows were merged or deleted since, and even if the run was copied to another
+    /// folder. Two folders, or a folder and the database, must not have assigned the same automatic ids. Keys
+    /// get [sequence numbers](Writer::next_sequence) after those of the database, so their files are written
+    /// again.
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::Width`], [`Error::Mismatch`] for another layout or k,

@@ -20,7 +20,7 @@ use crate::storage::{Folder, names};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// The hash of its key, as rows with keys have it for an id.
+    /// The hash of its key, which is also the id of a row with this key.
     pub id: u64,
     /// Its key, if the database [remembers keys](Remember::Keys).
     pub key: Option<String>,
@@ -28,7 +28,7 @@ pub struct LeftOut {
     pub kept: u64,
     /// The similarity of the two, from 0 to 1, in steps of 1/65,535. It is 1 only if it was exactly 1.
     pub similarity: f64,
-    /// The number of the job that left it out; 0 for none.
+    /// The number of the job that left it out; 0 if there was no job.
     pub job: u64,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn job_of(row: Row<u128>) -> u64 {
 pub struct LeftOutRows(Snapshot<u128>);
 
 impl LeftOutRows {
-    /// Those of a database. `None` if it does not remember any.
+    /// The documents that a database has left out. `None` if it does not remember any.
     ///
     /// # Errors
     /// As [`Database::open`] and [`Database::snapshot`].
@@ -82,7 +82,7 @@ impl LeftOutRows {
         open(path, options)?.map(|database| Ok(Self(database.take_snapshot()?))).transpose()
     }
 
-    /// Their number, with those that were deleted since the last merge.
+    /// The number of rows, including those that were deleted since the last merge.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.0.stats().rows
@@ -112,7 +112,8 @@ impl LeftOutRows {
         Ok(None)
     }
 
-    /// Passes all of them on, those of one kept document together, by ascending ids of these.
+    /// Visits all documents by ascending id of their kept document, so that those of one kept document come
+    /// together.
     ///
     /// # Errors
     /// [`Error::Corrupt`], and what `visit` returns.

@@ -52,9 +52,10 @@ impl Options {
         self.build(path, schema)?.finish()
     }
 
-    /// Opens a database, or makes an empty one if there is none at the path. A database that exists keeps its own
-    /// settings: `schema` is only for a new one. Of several processes that begin together one makes it, and the others
-    /// open it: they wait for as long as [`lock_wait`](Options::lock_wait) says, and for at least a second.
+    /// Opens a database, or makes an empty one if there is none at the path. A database that exists keeps its
+    /// own settings: `schema` is only for a new one. If several processes begin together, one makes the
+    /// database, and the others open it. They wait for [`lock_wait`](Options::lock_wait), and for at least a
+    /// second.
     ///
     /// # Errors
     /// As [`open`](Options::open) and [`create`](Options::create). [`Error::NotADatabase`] if there is something else
@@ -80,12 +81,12 @@ impl Options {
     /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist,
     /// or be an empty folder. The damaged database is not changed; no writer may have it open.
     ///
-    /// Every row of the new database was in the old one. Rows that cannot be proved are left out
-    /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
-    /// cannot be read, runs are found by their files. The new database has the schema of the old
-    /// one. Without a manifest, k, layout and keys come from the headers of the other files, the
-    /// recipe from `fallback`, and all of them from there if no header is left. It is as accessible
-    /// to other users, and does not reuse the automatic ids of the old one.
+    /// Every row of the new database was in the old one. Rows that cannot be proved are left out and counted.
+    /// Fingerprints lost from one table are restored from the others. If the manifest cannot be read, runs
+    /// are found by their files. The new database has the schema of the old one. If the manifest is lost, k,
+    /// layout and keys come from the headers of the other files, and the recipe from `fallback`; if no header
+    /// is left, all of them come from `fallback`. Other users have the same access to it, and it does not
+    /// reuse the automatic ids of the old one.
     ///
     /// Memory, in addition to the options': 16 bytes for every fingerprint that table 0 has lost, 8
     /// for every deleted id, twice the log, 1/2048 of the largest file.
@@ -145,7 +146,7 @@ fn open_or_create<T>(
 
 /// Options have no width: one function serves all.
 impl Database<u64> {
-    /// The default [`Options`], to be changed: how databases of any width are made and opened.
+    /// The default [`Options`], which you can change, to make and open databases of any width.
     ///
     /// ```
     /// use nearprint::{Database, Schema};
@@ -258,9 +259,9 @@ impl<F: Fingerprint> Database<F> {
         F::verify_all(self)
     }
 
-    /// Checks the checksums of one of `parts` parts of the pages, the one with the number `part` from 1 on. A job
-    /// that checks the next part each hour has read everything within a day, for a 24th of the cost.
-    /// [`verify`](Self::verify) also checks order and sums.
+    /// Checks the checksums of part number `part`, counted from 1, of `parts` parts of the pages. A job that
+    /// checks one of 24 parts each hour has read everything within a day. [`verify`](Self::verify) also
+    /// checks order and sums.
     ///
     /// # Errors
     /// As [`verify`](Self::verify); [`Error::Limit`] if `part` is 0 or more than `parts`.
@@ -340,8 +341,8 @@ pub(crate) fn identity_of(path: &Path) -> Result<(Width, [u8; 16])> {
     Ok((manifest.width.try_into()?, manifest.database_id))
 }
 
-/// The width of a database that may be damaged: if the manifest cannot be read, the width of its
-/// other files.
+/// The width of a database that may be damaged. If the manifest cannot be read, it is the width of the other
+/// files.
 ///
 /// # Errors
 /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`];

@@ -28,7 +28,7 @@ use crate::format::manifest::{BesideKeys, KeysKept};
 pub struct NewRow<'a, F> {
     /// The fingerprint.
     pub fingerprint: F,
-    /// The id. `None` is the 64-bit xxh3 of the key, or an automatic id where there is no key.
+    /// The id. `None` stands for the 64-bit xxh3 of the key, or for an automatic id if there is no key.
     pub id: Option<u64>,
     /// The key, of at most [`MAX_KEY_BYTES`] bytes, if the database stores keys.
     pub key: Option<&'a str>,

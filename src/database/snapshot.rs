@@ -132,7 +132,7 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Whether rows of this snapshot have [expired](crate::Schema::expire_after) since it was taken. A
-    /// [refreshed](Self::refresh) one does not have them.
+    /// [refreshed](Self::refresh) snapshot leaves them out.
     #[must_use]
     pub fn has_expired(&self) -> bool {
         // The oldest rows expire first.
@@ -233,9 +233,9 @@ impl<F: Fingerprint> Snapshot<F> {
         Explanation::of_runs((F::BITS, self.bands().is_some()), k, prepared)
     }
 
-    /// Reads every byte of every file and checks everything that the format guarantees. Finds files
-    /// by name: those that a writer has merged away since count as missing.
-    /// [`Database::verify`](crate::Database::verify) checks the current state instead.
+    /// Reads every byte of every file and checks everything that the format guarantees. Files that a writer
+    /// has merged and removed since count as missing. [`Database::verify`](crate::Database::verify) checks
+    /// the current state instead.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is not an error; the

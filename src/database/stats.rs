@@ -22,10 +22,9 @@ pub struct Stats {
     pub k: u32,
     /// The layout of the schema.
     pub layout: LayoutChoice,
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and what is stored beside keys.
     pub keys: KeyStorage,
-    /// How long rows live, and the length of a period, where rows
-    /// [expire](crate::Schema::expire_after).
+    /// How long rows live, and the length of a period, if rows [expire](crate::Schema::expire_after).
     pub lifetime: Option<(Duration, Duration)>,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
@@ -81,7 +80,7 @@ pub struct RunStats {
     pub largest_id: u64,
     /// Bytes of the run's files.
     pub bytes: u64,
-    /// When the rows expire, where rows do.
+    /// When the rows expire, if they do.
     pub expires: Option<SystemTime>,
 }
 

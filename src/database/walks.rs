@@ -33,8 +33,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// order that depends only on the database and k. An error of `visit` ends the search and is
     /// returned.
     ///
-    /// Memory does not grow with the number of pairs. Where the plan for `k` is a scan, or runs
-    /// have different layouts, all distinct fingerprints are held in memory, twice.
+    /// Memory does not grow with the number of pairs. If the plan for `k` is a scan, or runs have different
+    /// layouts, all distinct fingerprints are held in memory twice.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Interrupted`], and errors of `visit`.

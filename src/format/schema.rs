@@ -8,7 +8,7 @@ use crate::layout::LayoutChoice;
 use std::fmt;
 use std::time::Duration;
 
-/// What a database is: fixed when it is created, and stored in it. The width comes from the type.
+/// The settings that are fixed when a database is created, and stored in it. The width comes from the type.
 ///
 /// Settings of a handle, such as threads and memory, are in [`Options`](crate::Options).
 ///
@@ -146,14 +146,14 @@ impl Schema {
         self
     }
 
-    /// Whether rows have keys, and what keys have with them.
+    /// Whether rows have keys, and what is stored beside keys.
     #[must_use]
     pub fn keys(mut self, keys: KeyStorage) -> Self {
         self.keys = keys;
         self
     }
 
-    /// Whether rows have keys, and what keys have with them.
+    /// Whether rows have keys, and what is stored beside keys.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         self.keys

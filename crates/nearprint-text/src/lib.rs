@@ -3,16 +3,16 @@
 //! - [`recipe`] makes fingerprints of texts.
 //! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them
 //!   unchanged.
-//! - [`acts`] moves, links and deletes files that go, and undoes that.
+//! - [`acts`] moves, links and deletes duplicate files, and undoes that.
 //! - [`dedup`] decides document by document what is new, and deduplicates files.
 //! - [`stored`] finds the similar documents of a database, and their exact similarities.
 //! - [`jaccard`] computes the exact similarity of texts, and finds all similar pairs.
 //! - [`passages`] finds documents that contain given texts.
 //! - [`tune`] measures precision and recall, and chooses what is best.
 //!
-//! `recipe` and `documents` are independent of each other and of databases. `jaccard` and `passages`
-//! have the words of `recipe`. `dedup` uses them and a database, `stored` what `dedup` has stored; `tune`
-//! uses fingerprints.
+//! `recipe` and `documents` are independent of each other and of databases. `jaccard` and `passages` use the
+//! words of `recipe`. `dedup` uses all of these and a database, `stored` reads what `dedup` has stored, and
+//! `tune` uses fingerprints.
 //!
 //! ```
 //! use nearprint_text::Recipe;

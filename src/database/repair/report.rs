@@ -52,10 +52,10 @@ pub struct RepairReport {
     /// may also be in another run, or may have been deleted. Rows of lost commits in the log are
     /// unknown and not counted.
     pub lost_rows: u64,
-    /// Fingerprints of lost rows whose ids alone are lost. Where all ids of a run are lost, each
+    /// Fingerprints of lost rows of which only the ids are lost. If all ids of a run are lost, each
     /// fingerprint counts once. [`repair_with`](crate::Options::repair_with) passes them on.
     pub without_id: u64,
-    /// Distinct fingerprints of runs that are in no table any more.
+    /// Distinct fingerprints of runs that no table contains any more.
     pub lost_fingerprints: u64,
     /// Distinct fingerprints of runs that were missing from table 0 and recovered from other
     /// tables.

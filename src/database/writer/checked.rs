@@ -6,12 +6,12 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::{Match, Query};
 
-/// What became of a row that is inserted only if it is new.
+/// What happened to a row that is inserted only if it is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion<F> {
     /// Nothing was near. The row has this id.
     Inserted(u64),
-    /// The nearest stored row: of several at one distance, the one with the smallest fingerprint, and
+    /// The nearest stored row. Of several at one distance, it is the one with the smallest fingerprint, and
     /// then the smallest id. Nothing was inserted.
     Met(Match<F>),
 }

@@ -117,9 +117,9 @@ impl<F: Fingerprint> Writer<F> {
         })
     }
 
-    /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
-    /// the log: everything that was committed and is in no run yet. In a call of a
-    /// [`SharedWriter`](crate::SharedWriter), it takes back the operations of that call only.
+    /// Takes back all operations since the last commit, or since the writer was opened. It reads the log,
+    /// which contains everything that was committed and is in no run yet. In a call of a
+    /// [`SharedWriter`](crate::SharedWriter), it takes back only the operations of that call.
     ///
     /// ```
     /// use nearprint::{Database, Schema};

@@ -19,8 +19,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Remembers that a document was left out as a near-duplicate of a kept one, if the database [remembers
-    /// such](crate::Schema::remember). It replaces what was remembered of its key. The job is a number below
-    /// 2^48. Durable with the next commit.
+    /// such documents](crate::Schema::remember). It replaces what was remembered under this key. The job is a
+    /// number below 2^48. Durable with the next commit.
     ///
     /// # Errors
     /// As [`insert`](Writer::insert).

@@ -53,10 +53,9 @@ use crate::util::time::Time;
 /// Inserts into and deletes from a database. There is one writer at a time over all processes. It
 /// does not block readers.
 ///
-/// Operations are durable when [`commit`](Writer::commit) returns, and visible to every
-/// [`Snapshot`] taken afterwards. After a crash the database holds the effect of a prefix of the
-/// operations that includes everything committed. Dropping a writer
-/// discards uncommitted operations, and so does [`discard`](Writer::discard).
+/// Operations are durable when [`commit`](Writer::commit) returns, and visible to every [`Snapshot`] taken
+/// afterwards. After a crash the database contains the operations up to some moment, with everything that was
+/// committed. Dropping a writer discards uncommitted operations, and so does [`discard`](Writer::discard).
 ///
 /// In the child of a fork, its parent's writer fails with [`Error::Forked`]: at the first operation
 /// after a commit, and whenever something is to be made durable. Dropping it there changes nothing.
@@ -220,8 +219,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Replaces all rows of an id by one row, and returns the id: the given one, or the hash of the
     /// key. A row without both is inserted.
     ///
-    /// Without a given id, rows of other keys with the same hash stay. Where there are some, it costs and commits
-    /// what [`delete_keys`](Writer::delete_keys) does.
+    /// If no id is given, rows of other keys with the same hash stay. If there are such rows, the call costs
+    /// and commits as much as [`delete_keys`](Writer::delete_keys).
     ///
     /// # Errors
     /// As [`insert`](Writer::insert), and then nothing is deleted; where another key has the same hash, as
@@ -366,8 +365,9 @@ impl<F: Fingerprint> Writer<F> {
         Ok(RowKey::distinct(keys))
     }
 
-    /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync; writes a run
-    /// if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
+    /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync, and
+    /// writes a run if there are more operations than the memtable takes. Includes the rows of a [kept
+    /// log](Options::keep_log).
     ///
     /// Deletions alone have room on a full disk, too, if the database has a reserve: a file that databases of 16 MiB
     /// or more keep for them. It takes a 64th of the database, and 1 to 64 MiB.

@@ -34,9 +34,9 @@ impl<F: Fingerprint> Writer<F> {
         })
     }
 
-    /// The rows near a fingerprint by their equal bands, including uncommitted ones, by (distance, fingerprint, id):
-    /// what [`query`](Self::query) finds within the largest distance and `distances`
-    /// [contain](BandDistances::contain). Costs less where that is little and the database has these bands.
+    /// The rows near a fingerprint by their equal bands, including uncommitted ones, by (distance,
+    /// fingerprint, id): what [`query`](Self::query) finds within the largest distance and `distances`
+    /// [contain](BandDistances::contain). Costs less if these are few and the database has these bands.
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -71,9 +71,9 @@ impl<F: Fingerprint> Writer<F> {
     /// Looks fingerprints up together, on all threads of the options, for calls of [`query`](Self::query) with
     /// the same `k` that follow. Their answers stay the same, and cost less from some thousand fingerprints on.
     ///
-    /// What is found in the runs of the database is held until the next call. A flush that deletes rows ends that,
-    /// and in a database whose rows expire, any flush or merge. Memory: up to 12 MiB. Returns false if there was
-    /// more, in which case the last fingerprints are looked up when they are asked for.
+    /// The rows that are found in runs are held until the next call. A flush that deletes rows drops them; if
+    /// rows expire, any flush or merge does. Memory: up to 12 MiB. Returns false if that was not enough: then
+    /// the last fingerprints are looked up when they are queried.
     ///
     /// # Errors
     /// As [`query`](Self::query).

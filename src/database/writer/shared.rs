@@ -71,8 +71,8 @@ impl<F: Fingerprint> Commit for Writer<F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A call that fails or panics takes its own operations back, and no others. So does
-/// [`Writer::discard`] in a call. What a call has itself committed or flushed stays.
+/// A call that fails or panics takes back its own operations, and no others. [`Writer::discard`] in a call
+/// does the same. Operations that a call has committed or flushed itself stay.
 #[derive(Debug)]
 pub struct SharedWriter<W> {
     /// Calls that have arrived.
@@ -172,9 +172,9 @@ impl<W: Commit> SharedWriter<W> {
 }
 
 impl<W: Commit + Send + 'static> SharedWriter<W> {
-    /// Commits what others do by [`with`](Self::with), once in each `interval`, on a thread of its own. So an end of
-    /// the machine loses at most what an interval has brought, and no call waits for a sync of its own. `failed`
-    /// receives the errors of commits; the next interval tries again.
+    /// Commits the operations of [`with`](Self::with) once in each `interval`, on a thread of its own. So a
+    /// crash of the machine loses at most the operations of one interval, and no call waits for a sync of its
+    /// own. `failed` receives the errors of commits; the next interval tries again.
     ///
     /// The thread ends when the returned value is dropped, or when nobody else has the writer. It does not commit then.
     ///
@@ -223,7 +223,8 @@ impl<W: Commit + Send + 'static> SharedWriter<W> {
     }
 }
 
-/// Commits of a [`SharedWriter`] in intervals: see [`SharedWriter::commit_every`]. They end with this value.
+/// Commits of a [`SharedWriter`] in intervals: see [`SharedWriter::commit_every`]. They end when this value
+/// is dropped.
 #[derive(Debug)]
 #[must_use = "dropping it ends the commits"]
 pub struct Commits {

@@ -1,4 +1,4 @@
-//! What becomes of a document.
+//! Whether a document is kept, and why not.
 
 use super::candidates::{Candidate, Document, Verdict};
 use crate::error::Result;
@@ -9,10 +9,10 @@ use nearprint::Fingerprint;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// Nothing near it was kept before. It is kept, and remembered.
+    /// No near document was kept before. It is kept, and remembered.
     Kept,
-    /// It is a near-duplicate of a kept document: the nearest one, the earliest of equally near
-    /// ones.
+    /// It is a near-duplicate of a kept document: of the nearest one, and of equally near ones of the
+    /// earliest.
     Duplicate {
         /// The key of the kept document.
         of: String,
@@ -27,8 +27,8 @@ pub enum Decision {
     /// It is near a kept document with the same key. Occurs only with
     /// [unique keys](crate::dedup::DedupOptions::unique_keys).
     Known,
-    /// Nothing near it was kept before, but another document was, under the same key. It is not
-    /// kept. Occurs only with [unique keys](crate::dedup::DedupOptions::unique_keys).
+    /// No near document was kept before, but another document with the same key was. It is not kept. Occurs
+    /// only with [unique keys](crate::dedup::DedupOptions::unique_keys).
     KeyTaken,
     /// It has fewer [tokens](crate::dedup::DedupOptions::min_words) or
     /// [features](crate::dedup::DedupOptions::min_features) than required. It is not kept.
@@ -43,7 +43,7 @@ pub struct Decided {
     pub fingerprint: Vec<u64>,
     /// The number of its features: shingles, or keywords.
     pub num_features: usize,
-    /// What becomes of it.
+    /// Whether it is kept.
     pub decision: Decision,
 }
 

@@ -13,14 +13,15 @@ use crate::recipe::{AnyFingerprinter, Fingerprinted, Recipe};
 use nearprint::any::AnyFingerprint;
 use nearprint::{Commit, U256, Width};
 
-/// Decides document by document what is new, and remembers what is kept.
+/// Decides for each document whether it is new, and remembers the documents that it keeps.
 ///
-/// A document is kept if no kept document is near it. For MinHash, near means that the Jaccard similarity of the sets
-/// of features is at least [the limit](DedupOptions::similarity): the fingerprints find candidates, and the sets
-/// decide. For simhash, and where a database keeps no sets, fingerprints within [k](Self::k) bits are near, which
-/// estimates the similarity. A similarity that [reads texts](super::Similarity::reads_texts) is decided by the texts
-/// of candidates. The result depends on the order of documents. A text [without features](crate::recipe::Comparable) is near a kept one only if
-/// their tokens are the same, and nothing is near a text without tokens.
+/// A document is kept if no kept document is near it. For MinHash, near means that the Jaccard similarity of
+/// the sets of features is at least [the limit](DedupOptions::similarity): the fingerprints find candidates,
+/// and the sets decide. For simhash, and if a database keeps no sets, near means that fingerprints are within
+/// [k](Self::k) bits, which estimates the similarity. A similarity that [reads
+/// texts](super::Similarity::reads_texts) is decided by the texts of candidates. The result depends on the
+/// order of documents. A text [without features](crate::recipe::Comparable) is near a kept one only if their
+/// tokens are the same, and a text without tokens is near no other.
 ///
 /// Kept documents are remembered in a database, which makes them known to later runs, or
 /// temporarily. [`checkpoint`](Self::checkpoint) makes them durable, together with the caller's
@@ -54,8 +55,8 @@ use nearprint::{Commit, U256, Width};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Several threads share one by [`SharedWriter`](nearprint::SharedWriter): each call returns when what it
-/// has decided is durable, and one sync serves all calls that arrived in the meantime.
+/// Several threads share one by [`SharedWriter`](nearprint::SharedWriter): each call returns when its
+/// decisions are durable, and one sync serves all calls that arrived in the meantime.
 ///
 /// ```
 /// use nearprint::SharedWriter;
@@ -127,9 +128,9 @@ impl Deduplicator {
     /// | simhash, a [`k`](DedupOptions::k), or [`Evidence::Hashes`] | a hash of the text, which identifies copies | estimated |
     /// | [`Evidence::Keys`] | nothing | estimated |
     ///
-    /// To make the database beforehand, use [`Recipe::schema`]. A database that exists decides by what it keeps: see
-    /// [`near`](Self::near). To be sure of exact decisions, set [`evidence`](DedupOptions::evidence) or
-    /// [`similarity`](DedupOptions::similarity).
+    /// To make the database beforehand, use [`Recipe::schema`]. With an existing database, the evidence that
+    /// it keeps decides: see [`near`](Self::near). To be sure of exact decisions, set
+    /// [`evidence`](DedupOptions::evidence) or [`similarity`](DedupOptions::similarity).
     ///
     /// [`Evidence::Texts`]: crate::dedup::Evidence::Texts
     /// [`Evidence::Hashes`]: crate::dedup::Evidence::Hashes
@@ -161,7 +162,7 @@ impl Deduplicator {
         Ok(Self(open_of_width!(options, temporary())))
     }
 
-    /// Compares with the documents of a database without changing it. Kept documents are remembered
+    /// Compares with the documents of a database, and does not change it. Kept documents are remembered
     /// temporarily.
     ///
     /// # Errors
@@ -180,7 +181,7 @@ impl Deduplicator {
         of_width!(&self.0, dedup => dedup.recipe())
     }
 
-    /// The largest distance, in bits, of fingerprints of near-duplicates. Where [sets of
+    /// The largest distance, in bits, of fingerprints of near-duplicates. If [sets of
     /// features](DedupOptions::evidence) decide, candidates are looked up within it.
     #[must_use]
     pub fn k(&self) -> u32 {
@@ -270,9 +271,9 @@ impl Deduplicator {
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
     ///
-    /// Data that is derived from decisions, such as output files, has to be durable before this
-    /// call, so that it is never behind the database. The progress is at most a million bytes, and
-    /// an empty one counts as none. Does nothing if kept documents are remembered temporarily.
+    /// Make data that is derived from decisions, such as output files, durable before this call, so that they
+    /// are never behind the database. The progress is at most a million bytes; an empty progress counts as
+    /// none. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) if the commit fails.

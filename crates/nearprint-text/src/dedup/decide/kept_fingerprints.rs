@@ -8,7 +8,7 @@ use nearprint::{LayoutChoice, Match, Near, Options, Row, Schema, Width};
 /// A run is written after this many fingerprints, to bound the memory.
 const FLUSH_KEPT: u64 = 1 << 18;
 
-/// The fingerprints of a stream that are near none that was kept before.
+/// The fingerprints of a stream that are near no earlier kept one.
 ///
 /// They are remembered in a temporary folder until the value is dropped. [`FileJob`](crate::dedup::FileJob)
 /// with [`Keep::Max`](crate::dedup::Keep::Max) keeps the same documents if their fingerprints come by

@@ -117,8 +117,8 @@ pub struct FileJob {
     /// Collects the near-duplicates among files of folders in the [report](crate::dedup::FileReport::files), to act on
     /// them.
     pub collects_files: bool,
-    /// The file for malformed records and documents with too few words or features. Without it the first
-    /// malformed record ends the job.
+    /// The file for malformed records and documents with too few words or features. If there is none, the
+    /// first malformed record ends the job.
     pub rejects: Option<PathBuf>,
     /// The database that remembers kept documents; created if it does not exist. It also makes the
     /// job resumable: a job that was interrupted resumes when an equal one is run.
@@ -132,11 +132,11 @@ pub struct FileJob {
     pub only_against: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
-    /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
-    /// over. What others have stored stays.
+    /// Forgets the documents that an interrupted job, or an earlier run of this one, has kept in the
+    /// database, and starts over. Documents of other jobs stay.
     pub restart: bool,
-    /// Which of several near-duplicates is kept. Without it the [best](Keep::Best) one, if documents are files, and
-    /// otherwise the [first](Keep::First).
+    /// Which of several near-duplicates is kept. `None` stands for the [best](Keep::Best) one if documents
+    /// are files, and otherwise for the [first](Keep::First).
     pub keep: Option<Keep>,
     /// Compares units of texts in the place of whole documents, and writes documents without the
     /// units that were there before. A document that loses all its units is not written; one

@@ -1,15 +1,15 @@
 //! What became of everything that was read: one vocabulary for all who read.
 
-/// The numbers of records or files by what became of them.
+/// The numbers of records or files by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Written, or left where they are.
     pub kept: u64,
-    /// Not kept because of another one.
+    /// Not kept because a near one was kept.
     pub duplicates: u64,
-    /// Copies among the duplicates; the others are near. `None` where nobody knows.
+    /// Copies among the duplicates; the others are near. `None` if they were not counted.
     pub copies: Option<u64>,
-    /// Kept ones with their duplicates. `None` where nobody knows.
+    /// Kept ones that have duplicates. `None` if they were not counted.
     pub groups: Option<u64>,
     /// Not compared.
     pub skipped: u64,
@@ -24,7 +24,7 @@ impl Outcome {
         self.kept + self.duplicates + self.skipped + self.rejected
     }
 
-    /// Near-duplicates that are no copies.
+    /// Near-duplicates that are not copies.
     #[must_use]
     pub fn near(&self) -> Option<u64> {
         self.copies.map(|copies| self.duplicates.saturating_sub(copies))

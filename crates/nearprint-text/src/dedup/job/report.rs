@@ -66,7 +66,7 @@ pub struct FileReport {
     pub recipe: Recipe,
     /// Whether [`copies`](DocumentCounts::copies) are counted.
     pub counts_copies: bool,
-    /// What was found in folders, and is no document.
+    /// Files of folders that are not documents.
     pub left_out: LeftOut,
     /// Whether each document is a file, as those which were left out.
     pub are_files: bool,
@@ -80,8 +80,8 @@ pub struct FileReport {
 }
 
 impl FileReport {
-    /// What became of all that was read: records, and the files of folders which were skipped where each record is a
-    /// file. Of units, which a [trimming](super::FileJob::trim) job compares, copies and groups are no records.
+    /// The outcome of everything that was read: records, and the skipped files of folders if each record is a
+    /// file. A [trimming](super::FileJob::trim) job compares units, so its copies and groups are not records.
     #[must_use]
     pub fn outcome(&self, trims: bool) -> Outcome {
         let DocumentCounts { kept, duplicates, copies, bad, aside, .. } = self.counts;

@@ -11,25 +11,25 @@ use crate::time::UtcTime;
 use nearprint::LeftOutRows;
 use nearprint::any::{AnySnapshot, AnyWriter};
 
-/// A job that a database has seen to its end.
+/// A finished job of a database.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredJob {
-    /// The place among the jobs of the database: 1 for the first one. It is one more than that of the job before.
+    /// The number among the jobs of the database: 1 for the first one, and one more for each next job.
     pub number: u64,
     /// When it was finished.
     pub completed: UtcTime,
     /// Its output, as it was named.
     pub output: PathBuf,
-    /// What became of its records.
+    /// Its records by outcome.
     pub counts: DocumentCounts,
     /// The sequence numbers of the keys that it has stored.
     rows: Vec<Range<u64>>,
 }
 
 impl StoredJob {
-    /// The jobs of a database, the earliest first: of all that have run, those for whose records there is room
-    /// ([`MAX_HISTORY_BYTES`](nearprint::MAX_HISTORY_BYTES)).
+    /// The jobs of a database, the earliest first. The oldest jobs are missing if there was no room for their
+    /// records ([`MAX_HISTORY_BYTES`](nearprint::MAX_HISTORY_BYTES)).
     ///
     /// # Errors
     /// [`Error::Database`] if another program has written these records.
@@ -61,8 +61,8 @@ impl StoredJob {
         }
     }
 
-    /// The number of documents that other jobs have left out because of what this one has stored. A walk over all that
-    /// is remembered.
+    /// The number of documents that other jobs have left out because of rows of this job. Costs a walk over
+    /// all documents that are remembered as left out.
     ///
     /// # Errors
     /// [`Error::Engine`] with errors of the engine.
@@ -91,9 +91,9 @@ impl StoredJob {
         Ok(count)
     }
 
-    /// Deletes what this job has stored, and forgets that it has run, by one commit. What later jobs have left out
-    /// because of it stays left out. What the database remembers of documents that this job left out is forgotten. Returns
-    /// the number of rows that are gone. A walk over all keys.
+    /// Deletes the rows that this job has stored, and forgets that it has run, by one commit. Documents that
+    /// later jobs left out because of these rows stay left out. The database forgets the documents that this
+    /// job left out. Returns the number of deleted rows. Costs a walk over all keys.
     ///
     /// # Errors
     /// [`Error::Resume`] while a job is unfinished; [`Error::Database`] as [`all`](Self::all); [`Error::Engine`] with

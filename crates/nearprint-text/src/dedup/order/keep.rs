@@ -61,7 +61,7 @@ pub enum Keep {
 const WORD_BITS: u32 = 40;
 const PATH_BITS: u32 = 24;
 
-/// Text that is no [`Keep`].
+/// The text is not a [`Keep`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseKeepError;
 

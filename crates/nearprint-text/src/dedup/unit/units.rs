@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What is compared in the place of whole documents.
+/// What is compared instead of whole documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Unit {
-    /// Lines between blank ones. A blank line has nothing but white space.
+    /// Lines between blank lines. A blank line contains only white space.
     Paragraph,
     /// Each line that is not blank.
     Line,
@@ -18,7 +18,7 @@ pub enum Unit {
     Passage,
 }
 
-/// Which units are removed, and what becomes of documents that lose most of their text.
+/// Which units are removed, and whether documents that lose most of their text are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TrimRules {
