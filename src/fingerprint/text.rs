@@ -37,7 +37,7 @@ impl<F: Fingerprint> fmt::Display for Printed<F> {
 pub enum ParseFingerprintError {
     /// Nothing there.
     Empty,
-    /// A character that is no digit of the number's base.
+    /// A character that is not a digit of the number's base.
     Digit {
         /// The width in bits.
         bits: u32,

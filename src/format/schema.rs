@@ -178,11 +178,10 @@ impl Schema {
     /// Rows expire after this time, to the millisecond. No snapshot that is taken later has them, and a
     /// writer drops them.
     ///
-    /// Time is cut into periods. All rows that are inserted in one expire together, a lifetime after
-    /// the period *began*: a row lives at least the lifetime less a period. Their runs are never merged
-    /// with the runs of other periods, so expired runs are dropped as they are, at no cost. A query
-    /// searches the runs of all periods: 1 to 1,024 of them fit a lifetime. Without `period`, it is a
-    /// tenth of the lifetime.
+    /// Time is cut into periods. All rows that are inserted in one expire together, a lifetime after the
+    /// period *began*: a row lives at least the lifetime less a period. Their runs are never merged with the
+    /// runs of other periods, so expired runs are dropped as they are, at no cost. A query searches the runs
+    /// of all periods: 1 to 1,024 of them fit a lifetime. `None` stands for a tenth of the lifetime.
     ///
     /// # Errors
     /// [`Error::Lifetime`] for another number of periods.

@@ -61,8 +61,8 @@ impl<F: Fingerprint> Writer<F> {
         Ok(Rows { view, ahead: ahead.as_ref(), searcher, unflushed, is_expired, kernel: *kernel })
     }
 
-    /// Whether rows were flushed to runs. Without runs, [`look_ahead`](Self::look_ahead) has
-    /// nothing to do: all rows are in memory.
+    /// Whether rows were flushed to runs. If there are no runs, [`look_ahead`](Self::look_ahead) has nothing
+    /// to do: all rows are in memory.
     #[must_use]
     pub fn has_runs(&self) -> bool {
         !self.view.searchables().is_empty()

@@ -96,23 +96,24 @@ pub struct FileJob {
     /// same key for all of them; `similarity`, from 0 to 1, and `copy`, whether both have the same tokens, none for
     /// the kept document.
     pub annotate: bool,
-    /// Adds a last field `group_size` to each written document: the number of documents that have the
-    /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
-    /// twice. Not with a database, since later jobs add to the groups.
+    /// Adds a last field `group_size` to each written document: the number of documents with the same kept
+    /// one, including that one. The file of duplicates has it as a last column. Reads the inputs twice. Not
+    /// allowed with a database, since later jobs add to the groups.
     pub group_size: bool,
-    /// Ends each path in the lists of files of folders with a zero byte in place of a line feed.
+    /// Ends each path in the lists of files of folders with a zero byte instead of a line feed.
     pub nul_ended: bool,
-    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity`, `group` and `copy` per
-    /// near-duplicate, with [escaped] keys, or of CSV if its name ends so. `copy` is whether both have the same tokens, of files of folders the same
-    /// bytes; empty if the database stores no text or hash. Of a job that [trims](Self::trim), the file for a line of
-    /// `key`, `number`, `first_seen_in` and `first_number` per removed unit: the keys of its document and of
-    /// the one that has it, each with the number of the unit there, from 1. A passage has the number of its first
-    /// word, and no `first_number`.
+    /// The file for a line per near-duplicate: `key`, `duplicate_of`, `distance`, `similarity`, `group` and
+    /// `copy`, separated by tabs and with [escaped] keys, or as CSV if its name ends so. `copy` says whether
+    /// both have the same tokens, for files of folders the same bytes; it is empty if the database stores no
+    /// text or hash. A job that [trims](Self::trim) writes a line per removed unit: `key`, `number`,
+    /// `first_seen_in` and `first_number`, which are the keys of its document and of the earlier one, each
+    /// with the number of the unit there, from 1. A passage has the number of its first word, and no
+    /// `first_number`.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
-    /// An open file for the same lines about what is read since the job was begun or resumed, also in a dry run: a
-    /// caller wants to read them once, and keeps no file of them.
+    /// An open file for the same lines about records that are read since the job was begun or resumed, also
+    /// in a dry run: for a caller that reads them once, and keeps no file of them.
     pub spool: Option<Arc<File>>,
     /// Collects the near-duplicates among files of folders in the [report](crate::dedup::FileReport::files), to act on
     /// them.

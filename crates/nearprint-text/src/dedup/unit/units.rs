@@ -24,14 +24,14 @@ pub enum Unit {
 pub struct TrimRules {
     /// What is compared, and removed.
     pub by: Unit,
-    /// The words of the shortest unit that is removed: a few words recur by chance. Of passages 2 to 10,000, by
-    /// default 50; of others by default 5.
+    /// The words of the shortest unit that is removed: a few words recur by chance. For passages 2 to 10,000,
+    /// by default 50; for other units by default 5.
     pub length: Option<usize>,
     /// A unit is removed from this document on, counted among the documents that have it; at least 2. With 2, it
     /// is also removed where its own document repeats it. More are counted only by the distance of fingerprints, as
     /// with the recipe `exact`.
     pub from: u64,
-    /// The least share of its text, from 0 to 1, that earlier documents may leave of a document. With less it is
+    /// The least share of its text, from 0 to 1, that a document must keep. A document that keeps less is
     /// *hollow*.
     pub min_left: f64,
     /// Whether a hollow document is written whole. Otherwise it is not written, and none of its units is
