@@ -24,7 +24,7 @@ pub enum Evidence {
     /// Hashes of their texts, which identify copies: the distance of the fingerprints decides, which estimates the
     /// similarity.
     Hashes,
-    /// Nothing but keys: as hashes, and copies are not known.
+    /// Only keys: decisions are as with hashes, and copies are not recognized.
     Keys,
 }
 
@@ -51,18 +51,19 @@ pub struct DedupOptions {
     pub recipe: Recipe,
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
-    /// The least similarity of near-duplicates. By default the limit of the [recipe](Recipe::near_similarity), for
-    /// MinHash. A database has to keep texts for one that [reads them](Similarity::reads_texts).
+    /// The least similarity of near-duplicates. By default the limit of the
+    /// [recipe](Recipe::near_similarity), for MinHash. A similarity that [reads
+    /// texts](Similarity::reads_texts) needs a database that keeps texts.
     pub similarity: Option<Similarity>,
-    /// What decides. By default what the database keeps; without a database, and for a new one, the
-    /// features for MinHash. Recipes for simhash have none. With [`Features`](Evidence::Features) or a
+    /// What decides. The default is what the database keeps; for a new database or none, it is the features
+    /// for MinHash, and nothing for simhash. With [`Features`](Evidence::Features) or a
     /// [`similarity`](Self::similarity), a database that keeps neither features nor texts is refused.
     pub evidence: Option<Evidence>,
-    /// The largest distance of near-duplicates, in bits: the distance of the fingerprints decides. By
-    /// default this is so only for simhash, and for databases without [evidence](Self::evidence); then
-    /// it is the distance that the database was created for, or the [distance of the
-    /// recipe](Recipe::default_k). Beside a similarity that [reads texts](Similarity::reads_texts), the distance of the
-    /// fingerprints whose texts are compared.
+    /// The largest distance of near-duplicates, in bits: the distance of the fingerprints decides. By default
+    /// this is so only for simhash, and for databases without [evidence](Self::evidence); then it is the
+    /// distance that the database was created for, or the [distance of the recipe](Recipe::default_k). With a
+    /// similarity that [reads texts](Similarity::reads_texts), it is the distance of the fingerprints whose
+    /// texts are compared.
     pub k: Option<u32>,
     /// Documents with fewer tokens are [too short](crate::dedup::Decision::TooShort). By default 0.
     pub min_words: usize,
@@ -75,11 +76,13 @@ pub struct DedupOptions {
     /// Keeps at most one document per key, and distinguishes
     /// [known](crate::dedup::Decision::Known) documents from duplicates. Off by default: a key may recur.
     pub unique_keys: bool,
-    /// How long the documents of a new database are remembered: see [`Schema::expire_after`](nearprint::Schema::expire_after). A database that exists
-    /// has to have this lifetime. By default any: the documents of a new one do not expire.
+    /// How long the documents of a new database are remembered: see
+    /// [`Schema::expire_after`](nearprint::Schema::expire_after). An existing database must have this
+    /// lifetime. `None` accepts any lifetime, and documents of a new database do not expire.
     pub expire_after: Option<Duration>,
-    /// What a new database remembers of documents that are left out: see [`Schema::remember`](nearprint::Schema::remember). A database
-    /// that exists has to remember the same. By default what it does, and a new one nothing.
+    /// What a new database remembers of documents that are left out: see
+    /// [`Schema::remember`](nearprint::Schema::remember). An existing database must remember the same. `None`
+    /// accepts what it remembers, and a new database remembers nothing.
     pub remember: Option<Remember>,
     /// Threads, memory and progress of the engine.
     pub engine: Options,

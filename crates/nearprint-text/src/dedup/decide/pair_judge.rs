@@ -38,17 +38,17 @@ impl fmt::Debug for PairJudge {
     }
 }
 
-/// What pairs of a document are decided by.
+/// What decides about pairs of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairDocument {
     /// The fingerprint under which a deduplication stores it.
     pub fingerprint: AnyFingerprint,
-    /// What decides beside fingerprints; nothing where these decide alone.
+    /// What decides beside fingerprints; empty if fingerprints alone decide.
     pub evidence: Vec<u8>,
 }
 
 impl PairDocument {
-    /// A hash of both. Documents with equal ones are duplicates, and near the same others.
+    /// A hash of both. Documents with equal hashes are duplicates, and are near the same others.
     #[must_use]
     pub fn digest(&self) -> u128 {
         let words = self.fingerprint.words().iter().flat_map(|word| word.to_le_bytes());
@@ -88,13 +88,14 @@ impl PairJudge {
         self.measure.judge != Judge::Distance
     }
 
-    /// Whether of two kept documents the more similar one is nearer, and not the one with the nearer fingerprint.
+    /// Whether the nearer of two kept documents is the more similar one, and not the one with the nearer
+    /// fingerprint.
     #[must_use]
     pub fn prefers_similar(&self) -> bool {
         self.measure.compares_features()
     }
 
-    /// What pairs of a text are decided by. `None` for a text without tokens, which nothing is near.
+    /// What decides about pairs of a text. `None` for a text without tokens, which is near no other.
     pub fn document(&mut self, text: &str) -> Option<PairDocument> {
         let made = self.fingerprinter.fingerprint(text);
         let evidence = match (self.measure.judge, made.comparable()) {
