@@ -289,7 +289,7 @@ impl Core {
 
     fn pairs(&self, py: Python<'_>, k: u32, ids: bool, listener: Option<Py<PyAny>>) -> PyResult<Stream> {
         stream(py, "", listener, |ticker| {
-            let snapshot = self.handle.watched_snapshot(ticker)?;
+            let snapshot = self.handle.watched_snapshot(ticker)?.without_keys();
             if ids { snapshot.row_pairs(k) } else { snapshot.pairs(k) }
         })
     }
@@ -308,6 +308,7 @@ impl Core {
     ) -> PyResult<Stream> {
         stream(py, "", listener, |ticker| {
             let (one, other) = (self.handle.watched_snapshot(ticker)?, other.handle.snapshot()?);
+            let (one, other) = (one.without_keys(), other.without_keys());
             if ids { one.cross_row_pairs(&other, k) } else { one.cross(&other, k) }
         })
     }

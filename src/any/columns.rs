@@ -228,9 +228,13 @@ pub(super) fn push_fingerprint<F: Fingerprint>(sink: &mut Columns, group: u64, f
     push_row(sink, (group, Row { fingerprint, id: 0 }, 0), None);
 }
 
-/// Passes on a pair of rows.
+/// Passes on a pair of rows at a distance, with their keys.
 #[inline]
-pub(super) fn push_pair<F: Fingerprint>(sink: &mut Columns, a: Row<F>, b: Row<F>, distance: u32) {
+pub(super) fn push_pair<F: Fingerprint>(
+    sink: &mut Columns,
+    (a, b, distance): (Row<F>, Row<F>, u32),
+    [key, other_key]: [Option<&str>; 2],
+) {
     let (one, other) = (words(a.fingerprint), words(b.fingerprint));
     sink.push(&AnyRow {
         fingerprint: &one[..words_of::<F>()],
@@ -238,6 +242,8 @@ pub(super) fn push_pair<F: Fingerprint>(sink: &mut Columns, a: Row<F>, b: Row<F>
         distance,
         other_fingerprint: &other[..words_of::<F>()],
         other_id: b.id,
+        key,
+        other_key,
         ..AnyRow::default()
     });
 }

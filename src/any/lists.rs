@@ -74,7 +74,7 @@ pub fn find_row_pairs(
         start((width, Shape::ROW_PAIRS), options, block_rows, move |options, out| {
             for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
                 for (index, &later) in equal.iter().enumerate() {
-                    equal[..index].iter().try_for_each(|&earlier| out.push_pair(earlier, later, 0))?;
+                    equal[..index].iter().try_for_each(|&earlier| out.push_pair((earlier, later, 0), [None; 2]))?;
                 }
             }
             let values = rows.iter().map(|row| row.fingerprint).collect();
@@ -82,7 +82,7 @@ pub fn find_row_pairs(
                 pairs.iter().try_for_each(|pair| {
                     let (ones, others) = (rows_of(&rows, pair.a), rows_of(&rows, pair.b));
                     let mut each = ones.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
-                    each.try_for_each(|(a, b)| out.push_pair(a, b, pair.distance))
+                    each.try_for_each(|(a, b)| out.push_pair((a, b, pair.distance), [None; 2]))
                 })
             })
         })

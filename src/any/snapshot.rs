@@ -39,11 +39,17 @@ impl AnySnapshot {
     }
 
     /// The same view, with the keys of rows in its results, if the database stores keys. A row with several
-    /// keys is then several rows of the result.
+    /// keys is then several rows of the result, and a pair of rows is repeated for each two of their keys.
     #[must_use]
     pub fn with_keys(self) -> Self {
         let has_keys = self.key_storage().has_keys();
         Self { has_keys, ..self }
+    }
+
+    /// The same view, with each row once in its results, and without keys.
+    #[must_use]
+    pub fn without_keys(self) -> Self {
+        Self { has_keys: false, ..self }
     }
 
     /// The same view, with this number of rows in the blocks of its streams; 4,096 by default. The last block
@@ -262,8 +268,8 @@ impl AnySnapshot {
     /// As [`pairs`](Self::pairs).
     pub fn row_pairs(&self, k: u32) -> Result<AnyStream> {
         typed!(PerWidth: &self.inner, snapshot => {
-            self.stream(snapshot, Shape::ROW_PAIRS, move |rows, out| {
-                rows.snapshot.visit_row_pairs(k, |a, b, distance| out.push_pair(a, b, distance))
+            self.stream(snapshot, self.shape(Shape::ROW_PAIRS), move |rows, out| {
+                rows.snapshot.visit_row_pairs(k, |a, b, distance| rows.push_pair(rows, (a, b, distance), out))
             })
         })
     }
@@ -293,19 +299,21 @@ impl AnySnapshot {
         self.cross_stream(other, Shape::PAIRS, k)
     }
 
-    /// All pairs of rows between two databases within `k` bits: see [`Snapshot::visit_cross_rows`].
+    /// All pairs of rows between two databases within `k` bits: see [`Snapshot::visit_cross_rows`]. Each row has keys
+    /// if its view has.
     ///
     /// # Errors
     /// As [`cross`](Self::cross).
     pub fn cross_row_pairs(&self, other: &Self, k: u32) -> Result<AnyStream> {
-        self.cross_stream(other, Shape::ROW_PAIRS, k)
+        let keys = self.has_keys || other.has_keys;
+        self.cross_stream(other, Shape { keys, ..Shape::ROW_PAIRS }, k)
     }
 
     fn cross_stream(&self, other: &Self, shape: Shape, k: u32) -> Result<AnyStream> {
         match (&self.inner, &other.inner) {
-            (PerWidth::W64(one), PerWidth::W64(other)) => self.cross_of(one, other.clone(), shape, k),
-            (PerWidth::W128(one), PerWidth::W128(other)) => self.cross_of(one, other.clone(), shape, k),
-            (PerWidth::W256(one), PerWidth::W256(other)) => self.cross_of(one, other.clone(), shape, k),
+            (PerWidth::W64(one), PerWidth::W64(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
+            (PerWidth::W128(one), PerWidth::W128(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
+            (PerWidth::W256(one), PerWidth::W256(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
             _ => Err(Error::Width {
                 path: other.folder(),
                 database: other.width().bits(),
@@ -317,13 +325,19 @@ impl AnySnapshot {
     fn cross_of<F: Fingerprint>(
         &self,
         one: &Snapshot<F>,
-        other: Snapshot<F>,
+        (other, has_keys): (&Snapshot<F>, bool),
         shape: Shape,
         k: u32,
     ) -> Result<AnyStream> {
-        self.stream(one, shape, move |rows, out| match shape.ids {
-            true => rows.snapshot.visit_cross_rows(&other, k, |a, b, distance| out.push_pair(a, b, distance)),
-            false => rows.snapshot.visit_cross(&other, k, |pairs| out.push_pairs(pairs)),
+        let other = other.clone();
+        self.stream(one, shape, move |rows, out| {
+            let others = RowSource { snapshot: &other, has_keys };
+            match shape.ids {
+                true => rows.snapshot.visit_cross_rows(&other, k, |a, b, distance| {
+                    rows.push_pair(&others, (a, b, distance), out)
+                }),
+                false => rows.snapshot.visit_cross(&other, k, |pairs| out.push_pairs(pairs)),
+            }
         })
     }
 
@@ -451,16 +465,27 @@ impl<F: Fingerprint> RowSource<'_, F> {
         (group, row, distance): (u64, Row<F>, u32),
         sink: &mut (impl Sink + ?Sized),
     ) -> Result<()> {
-        if !self.has_keys {
-            push_row(sink, (group, row, distance), None);
-            return Ok(());
-        }
-        let keys = self.snapshot.keys_of(row)?;
+        self.visit_keys(row, |key| {
+            push_row(sink, (group, row, distance), key);
+            Ok(())
+        })
+    }
+
+    /// Passes on a row of this source and one of another source.
+    fn push_pair(&self, others: &Self, pair: (Row<F>, Row<F>, u32), out: &mut Collector<'_>) -> Result<()> {
+        self.visit_keys(pair.0, |key| {
+            others.visit_keys(pair.1, |other_key| out.push_pair(pair, [key, other_key]))
+        })
+    }
+
+    /// Visits each key of a row: `None` once if it has none, or if results have no keys.
+    #[inline]
+    fn visit_keys(&self, row: Row<F>, mut visit: impl FnMut(Option<&str>) -> Result<()>) -> Result<()> {
+        let keys = if self.has_keys { self.snapshot.keys_of(row)? } else { Vec::new() };
         if keys.is_empty() {
-            push_row(sink, (group, row, distance), None);
+            return visit(None);
         }
-        keys.iter().for_each(|key| push_row(sink, (group, row, distance), Some(&key.key)));
-        Ok(())
+        keys.iter().try_for_each(|key| visit(Some(&key.key)))
     }
 
     fn push_matches(

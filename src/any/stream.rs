@@ -187,15 +187,19 @@ impl Collector<'_> {
     pub(super) fn push_pairs<F: Fingerprint>(&mut self, pairs: &[Pair<F>]) -> Result<()> {
         for pair in pairs {
             let row = |fingerprint| Row { fingerprint, id: 0 };
-            self.push_pair(row(pair.a), row(pair.b), pair.distance)?;
+            self.push_pair((row(pair.a), row(pair.b), pair.distance), [None; 2])?;
         }
         Ok(())
     }
 
-    /// Collects a pair of rows.
+    /// Collects a pair of rows at a distance, with their keys.
     #[inline]
-    pub(super) fn push_pair<F: Fingerprint>(&mut self, a: Row<F>, b: Row<F>, distance: u32) -> Result<()> {
-        push_pair(&mut self.block, a, b, distance);
+    pub(super) fn push_pair<F: Fingerprint>(
+        &mut self,
+        pair: (Row<F>, Row<F>, u32),
+        keys: [Option<&str>; 2],
+    ) -> Result<()> {
+        push_pair(&mut self.block, pair, keys);
         self.send_full()
     }
 }

@@ -20,6 +20,7 @@ for_each_width!(
     answers_are_those_of_the_typed_database,
     streams_have_the_rows_of_the_typed_visitors,
     a_row_comes_with_each_of_its_keys,
+    regression_pairs_of_rows_have_each_two_of_their_keys,
     lists_have_the_pairs_and_clusters_of_the_typed_functions,
     rows_of_lists_have_the_pairs_and_clusters_of_brute_force
 );
@@ -222,12 +223,46 @@ fn a_row_comes_with_each_of_its_keys<F: Fingerprint>() {
     assert_eq!(found(&keyed).ids, [9, 9, 40]);
     assert_eq!(found(&keyed).keys, keys(&[Some("one"), Some("two"), None]));
     assert_eq!(collected(keyed.rows(), None).keys, keys(&[None, Some("one"), Some("two")]));
+    assert_eq!(found(&keyed.without_keys()).ids, [9, 40]);
     let texts = snapshot.keys_of(&words_of([low::<F>(7)]), 9).unwrap();
     assert_eq!(texts.iter().map(|key| &*key.text).collect::<Vec<_>>(), [&b"text"[..], b""]);
     assert_eq!(
         (snapshot.ids_of_key("two").unwrap(), snapshot.ids_of_key_scan("two").unwrap()),
         (vec![], vec![9])
     );
+}
+
+/// Pairs of rows came without keys.
+fn regression_pairs_of_rows_have_each_two_of_their_keys<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let schema = Schema::new().keys(KeyStorage::Keys);
+    let mut builder = Options::new().build_any(home.path().join("db"), F::WIDTH, &schema).unwrap();
+    for (fingerprint, id, key) in [(6, 40, None), (7, 9, Some("one")), (7, 9, Some("two"))] {
+        let (words, ids) = (words_of([low::<F>(fingerprint)]), [id]);
+        let keys = key.as_ref().map(std::slice::from_ref);
+        let row = NewRows { fingerprints: &words, ids: Some(&ids), keys, texts: None };
+        builder.push(&row, &mut |_| Ok(())).unwrap();
+    }
+    let plain = builder.finish().unwrap().snapshot().unwrap();
+    let keyed = plain.clone().with_keys();
+    let pairs_of = |pairs| {
+        let found = collected(pairs, None);
+        let rows = found.rows().map(|pair| (pair.id, pair.key, pair.other_id, pair.other_key));
+        (format!("{:?}", rows.collect::<Vec<_>>()), found.keys.len(), found.other_keys.len())
+    };
+    let expected =
+        |pairs: &[(u64, Option<&str>, u64, Option<&str>)], keys| (format!("{pairs:?}"), keys, keys);
+    let (one, two) = (Some("one"), Some("two"));
+    assert_eq!(pairs_of(plain.row_pairs(1)), expected(&[(40, None, 9, None)], 0));
+    assert_eq!(pairs_of(keyed.row_pairs(1)), expected(&[(40, None, 9, one), (40, None, 9, two)], 2));
+    let bare = (40, None, 40, None);
+    let all = [bare, (9, one, 9, one), (9, one, 9, two), (9, two, 9, one), (9, two, 9, two)];
+    assert_eq!(pairs_of(keyed.cross_row_pairs(&keyed, 0)), expected(&all, 5));
+    let all = [bare, (9, one, 9, None), (9, two, 9, None)];
+    assert_eq!(pairs_of(keyed.cross_row_pairs(&plain, 0)), expected(&all, 3));
+    let all = [bare, (9, None, 9, one), (9, None, 9, two)];
+    assert_eq!(pairs_of(plain.cross_row_pairs(&keyed, 0)), expected(&all, 3));
+    assert_eq!(pairs_of(plain.cross_row_pairs(&plain, 0)), expected(&[bare, (9, None, 9, None)], 0));
 }
 
 fn lists_have_the_pairs_and_clusters_of_the_typed_functions<F: Fingerprint>() {

@@ -1006,7 +1006,7 @@ nearprint_status nearprint_snapshot_fingerprints_of(const nearprint_snapshot *sn
 
 // All rows, by fingerprint and id. `stream` receives the handle.
 //
-// Columns: fingerprints, ids.
+// Columns: fingerprints, ids; of a nearprint_snapshot_with_keys() also keys.
 nearprint_status nearprint_snapshot_rows(const nearprint_snapshot *snapshot,
                                          nearprint_stream **stream,
                                          nearprint_error *error);
@@ -1023,7 +1023,8 @@ nearprint_status nearprint_snapshot_pairs(const nearprint_snapshot *snapshot,
 // All pairs of rows within `k` bits, equal fingerprints included. Otherwise as
 // nearprint_snapshot_pairs().
 //
-// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
+// Columns: fingerprints, ids, other_fingerprints, other_ids, distances; of a nearprint_snapshot_with_keys()
+// also keys, other_keys.
 nearprint_status nearprint_snapshot_row_pairs(const nearprint_snapshot *snapshot,
                                               uint32_t k,
                                               nearprint_stream **stream,
@@ -1033,7 +1034,7 @@ nearprint_status nearprint_snapshot_row_pairs(const nearprint_snapshot *snapshot
 // numbered from 0 by their smallest fingerprint; the rows of one follow each other. `stream`
 // receives the handle.
 //
-// Columns: groups (the number of the cluster), fingerprints, ids.
+// Columns: groups (the number of the cluster), fingerprints, ids; of a nearprint_snapshot_with_keys() also keys.
 nearprint_status nearprint_snapshot_clusters(const nearprint_snapshot *snapshot,
                                              uint32_t k,
                                              nearprint_stream **stream,
@@ -1052,7 +1053,8 @@ nearprint_status nearprint_snapshot_cross(const nearprint_snapshot *snapshot,
 // All pairs of rows within `k` bits between two databases. Otherwise as
 // nearprint_snapshot_cross().
 //
-// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
+// Columns: fingerprints, ids, other_fingerprints, other_ids, distances; also keys, other_keys if one of the
+// snapshots is a nearprint_snapshot_with_keys(). Rows of the other one are then without a key.
 nearprint_status nearprint_snapshot_cross_rows(const nearprint_snapshot *snapshot,
                                                const nearprint_snapshot *other,
                                                uint32_t k,
@@ -1081,9 +1083,14 @@ void nearprint_stream_free(nearprint_stream *stream);
 // What the database stores beside each row, and with each key. Returns NEARPRINT_NO_KEYS for null.
 nearprint_keys nearprint_snapshot_key_storage(const nearprint_snapshot *snapshot);
 
-// The same snapshot, whose rows, clusters and matches also have keys where the database stores some: the
-// columns keys and key_lens. A row with several keys is then several rows of the result. Pairs by distance
-// have no keys: nearprint_snapshot_visit_keys() has those of a row. `view` receives a handle of its own.
+// The same snapshot, whose streams of rows have keys where the database stores some: nearprint_snapshot_rows(),
+// nearprint_snapshot_row_pairs(), nearprint_snapshot_clusters(), nearprint_snapshot_cross_rows() and
+// nearprint_snapshot_matches(). `view` receives a handle of its own.
+//
+// The columns keys and key_lens receive the keys, and other_keys and other_key_lens those of the second rows of
+// pairs. A row with several keys is then several rows of the result, and a pair is repeated for each two keys. A
+// newer snapshot that nearprint_snapshot_refresh() takes of the view has keys, too. Other functions answer for the
+// view as for the snapshot.
 nearprint_status nearprint_snapshot_with_keys(const nearprint_snapshot *snapshot,
                                               nearprint_snapshot **view,
                                               nearprint_error *error);
@@ -1157,7 +1164,7 @@ void nearprint_follower_free(nearprint_follower *follower);
 // decide, so that the similarity is exact. A row without a text is similar to nothing. A pair of rows with
 // several keys follows once for each two similar documents.
 //
-// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+// Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snapshot,
                                                   double similarity,
                                                   nearprint_stream **stream,
@@ -1167,7 +1174,7 @@ nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snap
 // fingerprint; the rows of one follow each other. `similarities` are those with the first row of the
 // cluster, which may be smaller than `similarity`. Otherwise as nearprint_snapshot_similar_pairs().
 //
-// Columns: groups (the number of the cluster), fingerprints, ids, similarities.
+// Columns: groups (the number of the cluster), fingerprints, ids, keys, similarities.
 nearprint_status nearprint_snapshot_similar_clusters(const nearprint_snapshot *snapshot,
                                                      double similarity,
                                                      nearprint_stream **stream,
@@ -1176,7 +1183,7 @@ nearprint_status nearprint_snapshot_similar_clusters(const nearprint_snapshot *s
 // All pairs of a row of `snapshot` and a row of `other` with similar documents. Otherwise as
 // nearprint_snapshot_similar_pairs(), of both databases; NEARPRINT_MISMATCH for another recipe.
 //
-// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+// Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 nearprint_status nearprint_snapshot_similar_cross(const nearprint_snapshot *snapshot,
                                                   const nearprint_snapshot *other,
                                                   double similarity,

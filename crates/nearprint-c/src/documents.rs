@@ -20,7 +20,7 @@ use crate::stream::{begin, nearprint_stream};
 /// decide, so that the similarity is exact. A row without a text is similar to nothing. A pair of rows with
 /// several keys follows once for each two similar documents.
 ///
-/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+/// Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similar_pairs(
     snapshot: *const nearprint_snapshot,
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_pairs(
 /// fingerprint; the rows of one follow each other. `similarities` are those with the first row of the
 /// cluster, which may be smaller than `similarity`. Otherwise as nearprint_snapshot_similar_pairs().
 ///
-/// Columns: groups (the number of the cluster), fingerprints, ids, similarities.
+/// Columns: groups (the number of the cluster), fingerprints, ids, keys, similarities.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similar_clusters(
     snapshot: *const nearprint_snapshot,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn nearprint_snapshot_similar_clusters(
 /// All pairs of a row of `snapshot` and a row of `other` with similar documents. Otherwise as
 /// nearprint_snapshot_similar_pairs(), of both databases; NEARPRINT_MISMATCH for another recipe.
 ///
-/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+/// Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_similar_cross(
     snapshot: *const nearprint_snapshot,
@@ -146,7 +146,7 @@ mod tests {
         writer.insert(NewRow { text: &evidence, ..NewRow::keyed(fingerprint.typed(), "a key") }).unwrap();
         writer.commit().unwrap();
         let inner = AnyDatabase::open(&path).unwrap().snapshot().unwrap();
-        let snapshot = crate::handle::give(nearprint_snapshot { inner });
+        let snapshot = crate::handle::give(nearprint_snapshot::new(inner, false));
         let (mut id, mut key, mut key_len, mut count) = (0, std::ptr::null(), 0, 0);
         let mut columns = nearprint_columns { capacity: 1, ids: &raw mut id, ..nearprint_columns::DEFAULT };
         let mut find = |columns: &nearprint_columns| {

@@ -15,10 +15,23 @@ use crate::status::{NEARPRINT_MISMATCH, nearprint_status};
 
 /// A database as it stood at one moment. Any number of threads may use it at once.
 pub struct nearprint_snapshot {
+    /// Without keys: the columns of a single query outlive them.
     pub(crate) inner: AnySnapshot,
+    has_keys: bool,
 }
 
 impl nearprint_snapshot {
+    /// A snapshot whose streams have keys or not.
+    pub(crate) fn new(inner: AnySnapshot, has_keys: bool) -> Self {
+        Self { inner, has_keys }
+    }
+
+    /// What streams are made of.
+    pub(crate) fn streamed(&self) -> AnySnapshot {
+        let inner = self.inner.clone();
+        if self.has_keys { inner.with_keys() } else { inner }
+    }
+
     /// The number of words of a fingerprint.
     pub(crate) fn words(&self) -> usize {
         self.inner.width().words()
@@ -96,7 +109,7 @@ pub unsafe extern "C" fn nearprint_snapshot_take(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let snapshot = call.new_handle(snapshot, "snapshot")?;
-        snapshot.give(nearprint_snapshot { inner: call.handle(database, "database")?.inner.snapshot()? });
+        snapshot.give(nearprint_snapshot::new(call.handle(database, "database")?.inner.snapshot()?, false));
         Ok(())
     })
 }
@@ -112,7 +125,8 @@ pub unsafe extern "C" fn nearprint_snapshot_refresh(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let newer = call.new_handle(newer, "newer")?;
-        newer.give(nearprint_snapshot { inner: call.handle(snapshot, "snapshot")?.inner.refresh()? });
+        let snapshot = call.handle(snapshot, "snapshot")?;
+        newer.give(nearprint_snapshot::new(snapshot.inner.refresh()?, snapshot.has_keys));
         Ok(())
     })
 }

@@ -23,7 +23,7 @@ impl Handle for nearprint_stream {
 
 /// All rows, by fingerprint and id. `stream` receives the handle.
 ///
-/// Columns: fingerprints, ids.
+/// Columns: fingerprints, ids; of a nearprint_snapshot_with_keys() also keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_rows(
     snapshot: *const nearprint_snapshot,
@@ -52,7 +52,8 @@ pub unsafe extern "C" fn nearprint_snapshot_pairs(
 /// All pairs of rows within `k` bits, equal fingerprints included. Otherwise as
 /// nearprint_snapshot_pairs().
 ///
-/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
+/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances; of a nearprint_snapshot_with_keys()
+/// also keys, other_keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_row_pairs(
     snapshot: *const nearprint_snapshot,
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn nearprint_snapshot_row_pairs(
 /// numbered from 0 by their smallest fingerprint; the rows of one follow each other. `stream`
 /// receives the handle.
 ///
-/// Columns: groups (the number of the cluster), fingerprints, ids.
+/// Columns: groups (the number of the cluster), fingerprints, ids; of a nearprint_snapshot_with_keys() also keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_clusters(
     snapshot: *const nearprint_snapshot,
@@ -101,7 +102,8 @@ pub unsafe extern "C" fn nearprint_snapshot_cross(
 /// All pairs of rows within `k` bits between two databases. Otherwise as
 /// nearprint_snapshot_cross().
 ///
-/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
+/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances; also keys, other_keys if one of the
+/// snapshots is a nearprint_snapshot_with_keys(). Rows of the other one are then without a key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_cross_rows(
     snapshot: *const nearprint_snapshot,
@@ -113,7 +115,7 @@ pub unsafe extern "C" fn nearprint_snapshot_cross_rows(
     // SAFETY: The contract of the header.
     unsafe {
         begin(snapshot, stream, error, |call, one| {
-            Ok(one.cross_row_pairs(&call.handle(other, "other")?.inner, k)?)
+            Ok(one.cross_row_pairs(&call.handle(other, "other")?.streamed(), k)?)
         })
     }
 }
@@ -165,7 +167,7 @@ pub(crate) unsafe fn begin(
     // SAFETY: As this function demands.
     unsafe { Call::of(error) }.run(|call| {
         let stream = call.new_handle(stream, "stream")?;
-        stream.give(open(call, &call.handle(snapshot, "snapshot")?.inner)?.into());
+        stream.give(open(call, &call.handle(snapshot, "snapshot")?.streamed())?.into());
         Ok(())
     })
 }

@@ -24,9 +24,14 @@ pub unsafe extern "C" fn nearprint_snapshot_key_storage(
         .map_or(NEARPRINT_NO_KEYS, |snapshot| settings::keys_of(snapshot.inner.key_storage()))
 }
 
-/// The same snapshot, whose rows, clusters and matches also have keys where the database stores some: the
-/// columns keys and key_lens. A row with several keys is then several rows of the result. Pairs by distance
-/// have no keys: nearprint_snapshot_visit_keys() has those of a row. `view` receives a handle of its own.
+/// The same snapshot, whose streams of rows have keys where the database stores some: nearprint_snapshot_rows(),
+/// nearprint_snapshot_row_pairs(), nearprint_snapshot_clusters(), nearprint_snapshot_cross_rows() and
+/// nearprint_snapshot_matches(). `view` receives a handle of its own.
+///
+/// The columns keys and key_lens receive the keys, and other_keys and other_key_lens those of the second rows of
+/// pairs. A row with several keys is then several rows of the result, and a pair is repeated for each two keys. A
+/// newer snapshot that nearprint_snapshot_refresh() takes of the view has keys, too. Other functions answer for the
+/// view as for the snapshot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_with_keys(
     snapshot: *const nearprint_snapshot,
@@ -36,8 +41,8 @@ pub unsafe extern "C" fn nearprint_snapshot_with_keys(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let view = call.new_handle(view, "view")?;
-        let snapshot = &call.handle(snapshot, "snapshot")?.inner;
-        view.give(nearprint_snapshot { inner: snapshot.clone().with_keys() });
+        let snapshot = call.handle(snapshot, "snapshot")?;
+        view.give(nearprint_snapshot::new(snapshot.inner.clone(), true));
         Ok(())
     })
 }
@@ -62,7 +67,7 @@ pub unsafe extern "C" fn nearprint_snapshot_matches(
         let stream = call.new_handle(stream, "stream")?;
         let snapshot = call.handle(snapshot, "snapshot")?;
         let queries = call.words(fingerprints, snapshot.words(), queries, "fingerprints")?.to_vec();
-        let snapshot = &snapshot.inner;
+        let snapshot = snapshot.streamed();
         let matches = snapshot.stream_of(snapshot.match_shape(), move |snapshot, out| {
             snapshot.query_batch(&queries, Query::within(k).limit(limit), |_, matches| {
                 matches.rows().for_each(|row| out.push(&row));

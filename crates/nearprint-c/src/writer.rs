@@ -197,8 +197,8 @@ pub unsafe extern "C" fn nearprint_writer_snapshot(
     unsafe { Call::of(error) }.run(|call| {
         let snapshot = call.new_handle(snapshot, "snapshot")?;
         let writer = call.handle(writer, "writer")?;
-        snapshot
-            .give(nearprint_snapshot { inner: writer.inner.with("writer", |inner| Ok(inner.snapshot()?))? });
+        let inner = writer.inner.with("writer", |inner| Ok(inner.snapshot()?))?;
+        snapshot.give(nearprint_snapshot::new(inner, false));
         Ok(())
     })
 }

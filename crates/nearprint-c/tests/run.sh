@@ -144,6 +144,8 @@ cpp_programs() {
   done
   compile "$compiler" c++17 wrapper-sanitized "${sanitizers[@]}" "$here/tests/wrapper.cpp" "${static[@]}"
   run "$work/wrapper-sanitized"
+  compile "$compiler" c++17 keys "${sanitizers[@]}" "$here/tests/keys.cpp" "${static[@]}"
+  run "$work/keys"
   compile "$compiler" c++17 fork "$here/tests/fork.cpp" "${static[@]}"
   run "$work/fork"
   compile "$compiler" c++11 exceptions "$here/tests/exceptions.cpp" "${shared[@]}"

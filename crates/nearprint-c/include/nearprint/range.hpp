@@ -27,8 +27,7 @@ struct keyed_match {
   std::optional<std::string> key;
 };
 
-/// A stored row, with one of its keys where the result has some: from a snapshot with_keys(), and in pairs of similar
-/// documents.
+/// A stored row, with one of its keys where the result has some: of a snapshot with_keys(), and of similar documents.
 template <typename F>
 struct row {
   F fingerprint;
@@ -229,11 +228,9 @@ class range {
         const match<F> found{rows_.fingerprints[at], rows_.ids[at], rows_.distances[at]};
         return T{rows_.groups[at], found, key(at)};
       } else if constexpr (std::is_same_v<T, similar_pair<F>>) {
-        auto other_key = key_of(rows_.other_keys, rows_.other_key_lens, at);
-        row<F> other{rows_.other_fingerprints[at], rows_.other_ids[at], std::move(other_key)};
-        return T{member(at), std::move(other), rows_.distances[at], rows_.similarities[at]};
+        return T{member(at), other(at), rows_.distances[at], rows_.similarities[at]};
       } else if constexpr (std::is_same_v<T, row_pair<F>>) {
-        return T{member(at), {rows_.other_fingerprints[at], rows_.other_ids[at]}, rows_.distances[at]};
+        return T{member(at), other(at), rows_.distances[at]};
       } else if constexpr (is_paired) {
         return T{member(at), rows_.other_fingerprints[at], rows_.distances[at]};
       } else {
@@ -269,6 +266,11 @@ class range {
     } else {
       return rows_.fingerprints[at];
     }
+  }
+
+  /// The second row of a pair.
+  row<F> other(std::size_t at) const {
+    return {rows_.other_fingerprints[at], rows_.other_ids[at], key_of(rows_.other_keys, rows_.other_key_lens, at)};
   }
 
   /// Whether there is a row at `at_`.

@@ -19,15 +19,17 @@ struct stored_key {
 template <typename F = std::uint64_t>
 class snapshot {
  public:
-  explicit snapshot(nearprint_snapshot* taken, detail::callbacks_owner callbacks = nullptr)
-      : callbacks_(std::move(callbacks)), handle_(taken) {}
+  /// Takes over a snapshot of nearprint.h. `with_keys` is true for one of nearprint_snapshot_with_keys() whose database
+  /// stores keys.
+  explicit snapshot(nearprint_snapshot* taken, detail::callbacks_owner callbacks = nullptr, bool with_keys = false)
+      : callbacks_(std::move(callbacks)), handle_(taken), has_keys_(with_keys) {}
   nearprint_snapshot* get() const noexcept { return handle_.get(); }
 
-  /// A newer snapshot of the same database.
+  /// A newer snapshot of the same database, with_keys() if this one is.
   snapshot refresh() const {
     nearprint_snapshot* newer = nullptr;
     detail::call(nearprint_snapshot_refresh, get(), &newer);
-    return snapshot(newer, callbacks_);
+    return snapshot(newer, callbacks_, has_keys_);
   }
 
   /// Every row within k bits, by distance, fingerprint and id.
@@ -132,9 +134,11 @@ class snapshot {
     return stream<pair<F>>(nearprint_snapshot_cross, static_cast<const nearprint_snapshot*>(other.get()), k);
   }
 
-  /// All pairs of rows within k bits between two databases.
+  /// All pairs of rows within k bits between two databases. Each row has a key if its snapshot is with_keys().
   range<F, row_pair<F>> cross_rows(const snapshot& other, std::uint32_t k) const {
-    return stream<row_pair<F>>(nearprint_snapshot_cross_rows, static_cast<const nearprint_snapshot*>(other.get()), k);
+    nearprint_stream* opened = nullptr;
+    detail::call(nearprint_snapshot_cross_rows, get(), static_cast<const nearprint_snapshot*>(other.get()), k, &opened);
+    return range<F, row_pair<F>>(opened, callbacks_, has_keys_ || other.has_keys_);
   }
 
 #ifndef NEARPRINT_NO_TEXTS
@@ -250,14 +254,12 @@ class snapshot {
   /// What is stored beside rows, and with keys.
   nearprint_keys key_storage() const { return nearprint_snapshot_key_storage(get()); }
 
-  /// The same snapshot, whose matches(), rows() and clusters() have keys. A row with several keys is there once with
-  /// each.
+  /// The same snapshot, whose rows(), row_pairs(), clusters(), cross_rows() and matches() have keys. A row with several
+  /// keys is there once with each, and a pair once with each two keys.
   snapshot with_keys() const {
     nearprint_snapshot* view = nullptr;
     detail::call(nearprint_snapshot_with_keys, get(), &view);
-    snapshot made(view, callbacks_);
-    made.has_keys_ = key_storage() != NEARPRINT_NO_KEYS;
-    return made;
+    return snapshot(view, callbacks_, key_storage() != NEARPRINT_NO_KEYS);
   }
 
   /// The first `limit` matches of each query, in the order of the queries; of with_keys() once with each key.
@@ -296,13 +298,13 @@ class snapshot {
     nearprint_stream* opened = nullptr;
     detail::call(function, get(), arguments..., &opened);
     constexpr bool is_similar = std::is_same_v<T, similar_pair<F>> || std::is_same_v<T, similar_cluster<F>>;
-    constexpr bool may_have_keys = std::is_same_v<T, row<F>> || std::is_same_v<T, cluster<F>>;
-    return range<F, T>(opened, callbacks_, is_similar || (may_have_keys && has_keys_));
+    constexpr bool has_rows = !std::is_same_v<T, pair<F>>;
+    return range<F, T>(opened, callbacks_, is_similar || (has_rows && has_keys_));
   }
 
   detail::callbacks_owner callbacks_;
   detail::handle<nearprint_snapshot, nearprint_snapshot_free> handle_;
-  bool has_keys_ = false;
+  bool has_keys_;
 };
 
 }  // namespace nearprint

@@ -11,7 +11,7 @@ use crate::output_estimate::OutputEstimate;
 use crate::similar_documents::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{ResultFormat, each_key};
+use crate::terminal::results::ResultFormat;
 use nearprint::any::{AnySnapshot, AnyStream, find_all, find_row_pairs};
 use nearprint::{Error, Options};
 
@@ -112,7 +112,8 @@ impl Args {
         if !self.ids {
             return Ok(print_pairs(first.cross(second, k)?, format, out)?);
         }
-        Ok(print_row_pairs(first.cross_row_pairs(second, k)?, Some([first, second]), format, out)?)
+        let [first, second] = [first, second].map(|snapshot| snapshot.clone().with_keys());
+        Ok(print_row_pairs(first.cross_row_pairs(&second, k)?, format, out)?)
     }
 
     fn print_pairs_of_database(
@@ -147,7 +148,7 @@ impl Args {
         if !self.ids {
             return Ok(print_pairs(snapshot.pairs(k)?, self.results.format(), out)?);
         }
-        Ok(print_row_pairs(snapshot.row_pairs(k)?, Some([snapshot; 2]), self.results.format(), out)?)
+        Ok(print_row_pairs(snapshot.clone().with_keys().row_pairs(k)?, self.results.format(), out)?)
     }
 
     fn print_pairs_of_list(
@@ -176,7 +177,7 @@ impl Args {
         self.results.print_header(out, &columns)?;
         let pairs = find_row_pairs(width, (&words, &ids), k.into(), options, BLOCK_ROWS)?;
         drop((words, ids));
-        Ok(print_row_pairs(pairs, None, format, out)?)
+        Ok(print_row_pairs(pairs, format, out)?)
     }
 }
 
@@ -199,24 +200,14 @@ fn print_pairs(pairs: AnyStream, format: ResultFormat, out: &mut OutputStream) -
     pairs.visit(|block| out.write(|out| block.rows().try_for_each(|pair| format.pair(out, &pair, None))))
 }
 
-/// Prints pairs of rows: of databases once for each key of one row with each key of the other. If only one of the
-/// databases has keys, the other column is empty.
-fn print_row_pairs(
-    pairs: AnyStream,
-    databases: Option<[&AnySnapshot; 2]>,
-    format: ResultFormat,
-    out: &mut OutputStream,
-) -> Result<(), Error> {
-    let [first, second] = [0, 1].map(|at| databases.map(|both| both[at].clone()));
+/// Prints pairs of rows. If only one of two databases has keys, the other column is empty.
+fn print_row_pairs(pairs: AnyStream, format: ResultFormat, out: &mut OutputStream) -> Result<(), Error> {
+    let has_keys = pairs.shape().keys;
     pairs.visit(|block| {
-        block.rows().try_for_each(|pair| {
-            each_key(first.as_slice(), pair.row(), |key_a| {
-                each_key(second.as_slice(), pair.other_row(), |key_b| {
-                    let has_none = key_a.is_none() && key_b.is_none();
-                    let keys = [key_a, key_b].map(|key| key.or((!has_none).then_some(None)));
-                    let ids = (pair.id, pair.other_id);
-                    out.write(|out| format.id_pair(out, ids, pair.distance, keys.into(), None))
-                })
+        out.write(|out| {
+            block.rows().try_for_each(|pair| {
+                let keys = [pair.key, pair.other_key].map(|key| has_keys.then_some(key));
+                format.id_pair(out, (pair.id, pair.other_id), pair.distance, keys.into(), None)
             })
         })
     })

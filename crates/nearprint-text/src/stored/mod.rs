@@ -77,6 +77,8 @@ impl StoredDocuments {
         }
         let recipe = stored_recipe(snapshot.recipe(), &snapshot.folder())?;
         check_bands(snapshot.bands(), &recipe, &snapshot.folder())?;
+        // A candidate is compared once, not once for each key.
+        let snapshot = snapshot.without_keys();
         Ok(Some(Self { snapshot, recipe, undecided: Arc::default() }))
     }
 
