@@ -70,6 +70,7 @@ lines expected(std::uint32_t k, bool a_has_keys, const std::vector<stored_row>* 
                bool b_has_keys = true) {
   lines found;
   const auto& second = other == nullptr ? rows : *other;
+  if (other == nullptr) b_has_keys = a_has_keys;
   for (std::size_t one = 0; one < rows.size(); one++) {
     for (std::size_t two = other == nullptr ? one + 1 : 0; two < second.size(); two++) {
       const stored_row &a = rows[one], &b = second[two];
