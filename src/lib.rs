@@ -28,7 +28,7 @@
 //! | read | [`Snapshot`], [`Query`], [`Match`], [`Row`], [`RowKey`], [`Pair`], [`RowPair`], [`Stream`] |
 //! | write | [`Writer`], [`NewRow`], [`Insertion`]; for several threads [`SharedWriter`], [`Commits`] |
 //! | work on lists in memory | [`list`], [`Near`] |
-//! | know fingerprints | [`Fingerprint`], [`U256`], [`Width`], [`Radix`] |
+//! | know fingerprints | [`Fingerprint`], [`U256`], [`U320`], [`Width`], [`Radix`] |
 //! | choose a layout | [`LayoutChoice`], [`BandLayout`], [`BandDistances`], [`Explanation`] |
 //! | watch and cancel | [`Progress`], [`Stage`], [`Event`], [`Activity`], [`Stats`] |
 //! | copy, merge, check and save | [`Follower`], [`IngestReport`], [`Verification`], [`RepairReport`] |
@@ -83,7 +83,9 @@ pub use database::writer::shared::{Commit, Commits, SharedWriter};
 pub use database::{Database, width_of, width_of_damaged};
 pub use error::{Corruption, Error, ErrorKind, Holder, HolderPlace, Limit, Result};
 pub use event::Event;
-pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};
+pub use fingerprint::{
+    Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, U320, Wide, Width, WidthVisitor,
+};
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Remember, Schema};

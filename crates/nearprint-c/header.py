@@ -18,7 +18,7 @@ TOP = """\
 /*
  * nearprint: an embedded, persistent, exact database of fingerprints.
  *
- * Fingerprints. A fingerprint has 64, 128 or 256 bits: 1, 2 or 4 words of 64 bits, the least
+ * Fingerprints. A fingerprint has 64, 128, 256 or 320 bits: 1, 2, 4 or 5 words of 64 bits, the least
  * significant word first. An array of fingerprints is the words of all of them, one after the other.
  *
  * Codes and errors. A function that can fail returns a nearprint_status: NEARPRINT_OK, which is 0,

@@ -24,7 +24,7 @@ Words = npt.NDArray[np.uint64]
 #: NumPy number, or one row of an array of wide fingerprints.
 Fingerprint = Union[int, str, bytes, bytearray, memoryview, np.generic, npt.NDArray[Any]]
 
-WIDTHS = (64, 128, 256)
+WIDTHS = (64, 128, 256, 320)
 
 #: The types of pandas' values for missing ones.
 _MISSING = ("NAType", "NaTType")
@@ -177,7 +177,7 @@ def listed_of(values: Any, what: str) -> list[Any]:
 def check_width(width: int) -> int:
     """Refuses an invalid width."""
     if width not in WIDTHS:
-        raise InputError(f"width {width}: fingerprints have 64, 128 or 256 bits")
+        raise InputError(f"width {width}: fingerprints have 64, 128, 256 or 320 bits")
     return width
 
 
@@ -267,7 +267,7 @@ def _primitive(column: Any, what: str) -> Optional[npt.NDArray[Any]]:
 
 
 def _rows(array: npt.NDArray[Any], signed: bool) -> Words:
-    """Rows of words: shape (n,), (n, 2) or (n, 4), contiguous."""
+    """Rows of words: shape (n,), (n, 2), (n, 4) or (n, 5), contiguous."""
     if array.ndim == 0:
         raise InputError("fingerprints: shape (), where a list or an array of them is wanted")
     if array.dtype == np.uint8:
@@ -275,18 +275,19 @@ def _rows(array: npt.NDArray[Any], signed: bool) -> Words:
     array = _unsigned(array, "fingerprints", signed)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.reshape(-1)
-    if array.ndim != 1 and not (array.ndim == 2 and array.shape[1] in (2, 4)):
+    if array.ndim != 1 and not (array.ndim == 2 and array.shape[1] in (2, 4, 5)):
         raise InputError(
-            f"fingerprints: shape {array.shape}, where uint64 has (n,) for 64 bits, (n, 2) for 128 and (n, 4) for 256"
+            f"fingerprints: shape {array.shape}, where uint64 has (n,) for 64 bits, (n, 2) for 128, "
+            "(n, 4) for 256 and (n, 5) for 320"
         )
     return array
 
 
 def _rows_of_bytes(array: npt.NDArray[np.uint8]) -> Words:
-    if array.ndim != 2 or array.shape[1] not in (8, 16, 32):
+    if array.ndim != 2 or array.shape[1] not in (8, 16, 32, 40):
         raise InputError(
             f"fingerprints: shape {array.shape}, where uint8 has the bytes of fingerprints, the most significant one "
-            "first: (n, 8), (n, 16) or (n, 32)"
+            "first: (n, 8), (n, 16), (n, 32) or (n, 40)"
         )
     words = np.ascontiguousarray(array).view(">u8")[:, ::-1].astype(np.uint64)
     return words.reshape(-1) if words.shape[1] == 1 else words

@@ -143,7 +143,7 @@ class Database:
 
     @property
     def width(self) -> int:
-        """The width of the fingerprints in bits: 64, 128 or 256."""
+        """The width of the fingerprints in bits: 64, 128, 256 or 320."""
         return self._width
 
     @property

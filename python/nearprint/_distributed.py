@@ -15,7 +15,7 @@ from ._errors import InputError
 from ._kept import settings_of
 from ._order import Keep, Order
 from ._result import Result
-from ._settings import Similarity, near_of
+from ._settings import Similarity, near_of, wide_width
 from ._tables import check_new
 
 #: The columns of words of fingerprints, and the number of the task of a row.
@@ -55,7 +55,7 @@ class Near(NamedTuple):
         """Without bands, a similarity takes the bands of the recipe ``minhash``."""
         if bands is None and similarity is not None:
             bands = _nearprint.recipe_line("minhash")[2]
-        bits = width or (64 if bands is None else 256)
+        bits = width or (64 if bands is None else wide_width(bands))
         return cls(*near_of(None, bits, k, similarity, bands), bits)
 
     @property

@@ -49,8 +49,8 @@ def create(
     ``kind`` defines near: ``hamming``, the distance of fingerprints, or ``bands``, an equal
     band and near sketches, for MinHash fingerprints; by default the kind of the recipe. ``k`` is the
     distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
-    the distance of sketches, or follows from a ``similarity`` of texts (0.7). ``width`` is 64, 128 or 256
-    bits; the default is the width of the recipe, 256 for bands, or 64; 256 bits without a ``kind`` or a ``recipe``
+    the distance of sketches, or follows from a ``similarity`` of texts (0.7). ``width`` is 64, 128, 256
+    or 320 bits; the default is the width of the recipe or the bands, or 64; 256 bits without a ``kind`` or a ``recipe``
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
     ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts; with
@@ -264,7 +264,7 @@ def repair(
 
     Damage is not an error: the result lists it. Raises ``NotFoundError`` if there is no file of a database.
     """
-    settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
+    settings = settings_of(check_count(k, "k", 0, 320), 320, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
         made, complete, counts, findings, found = _nearprint.repair(
             path_of(path), path_of(dest), settings, fingerprints, listener

@@ -36,7 +36,7 @@ class Result:
     ``query``, ``cluster``             int64: the index of the query, the number of the cluster (a fingerprint for
                                        ``partition.components``)
     ``id``, ``id_a``, ``id_b``         uint64
-    ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, the least
+    ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, (n, 5) for 320, the least
                                        significant word first
     ``distance``                       uint32: bits that differ
     ``key``                            object: ``str``, or ``None`` for a row without a key; only if the

@@ -62,6 +62,11 @@ def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optiona
     return line, of_recipe
 
 
+def wide_width(bands: Optional[str]) -> int:
+    """The width of fingerprints that are bytes, unless another one is given: with bands, the one that they need."""
+    return 256 if bands is None else _nearprint.recipe_line(f"hash=minhash:{bands},1")[1]
+
+
 def kind_of(kind: Optional[str], layout: str, recipe: Optional[str]) -> tuple[str, Optional[int]]:
     """The layout of a new database, and its width if the kind determines it."""
     if kind not in (None, *KINDS):
@@ -73,7 +78,7 @@ def kind_of(kind: Optional[str], layout: str, recipe: Optional[str]) -> tuple[st
     if of_layout is not None or layout != "auto":
         if recipe is not None and bands != of_layout:
             raise InputError(f"layout {layout!r}: the recipe makes {f'bands:{bands}' if bands else 'no bands'}")
-        bands, width = of_layout, 256
+        bands, width = of_layout, wide_width(of_layout)
     if kind is not None and (bands is not None) != (kind == "bands"):
         raise InputError(f"kind = {kind!r}: the layout or the recipe has another kind")
     return (layout, None) if bands is None else (f"bands:{bands}", width)

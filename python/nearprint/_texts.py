@@ -38,7 +38,7 @@ def fingerprint(
     ``recipe`` is a name (``minhash``, ``simhash``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``,
     ``notebook``, ``exact``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``.
 
-    Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least
+    Returns uint64 of shape (n,), or (n, 2), (n, 4) and (n, 5) for recipes of 128, 256 and 320 bits, the least
     significant word first. The array carries its recipe: :func:`build`, :func:`find_all` and others compare the
     fingerprints as the recipe wants. ``None``, NaN, NA and nulls are missing texts: with ``missing="keep"`` (or
     ``"mask"``) returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"skip"`` leaves them out.

@@ -1,6 +1,6 @@
 """The functions of nearprint over data frames of Dask, with the results of one machine.
 
-Fingerprints are integers of 64 bits, or bytes of 128 and 256 bits, the most significant one first. The number of
+Fingerprints are integers of 64 bits, or bytes of 128, 256 and 320 bits, the most significant one first. The number of
 partitions changes no result. The pairs that connect clusters are united on the driver: for a fingerprint that is
 near others, up to k + 1 pairs, or one for each band. So are those from which deduplication decides.
 """
@@ -58,7 +58,7 @@ def pairs(
     """The pairs of :func:`nearprint.find_all`, each once: columns ``a``, ``b``, ``distance``, with a below b.
 
     ``similarity`` is for MinHash fingerprints, whose ``bands`` are by default the bands of the recipe ``minhash``.
-    Fingerprints have 64 bits, with bands 256, unless ``width`` says otherwise. ``partitions`` is the number of tasks.
+    Fingerprints have 64 bits, with bands 256 or 320, as they need, unless ``width`` says otherwise. ``partitions`` is the number of tasks.
 
     Raises ``InputError`` for invalid arguments and columns.
     """

@@ -143,7 +143,7 @@ def dedup_collection(
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
     if similarity is None and k is None:
         k = 2
-    job |= {"k": None if k is None else check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
+    job |= {"k": None if k is None else check_count(k, "k", 0, 320), "clean_html": bool(clean_html)}
     if similarity is not None:
         job["similarity"] = similarity
     job["cut_after"] = _checked_marker(cut_after)

@@ -177,10 +177,10 @@ fn words_of_bytes(py: Python<'_>, array: &ArrowArrays) -> PyResult<(Width, Vec<u
             _ => chunk.as_binary::<i32>().iter().flatten().collect(),
         };
         for bytes in values {
-            if *len.get_or_insert(bytes.len()) != bytes.len() || !matches!(bytes.len(), 8 | 16 | 32) {
+            if *len.get_or_insert(bytes.len()) != bytes.len() || !matches!(bytes.len(), 8 | 16 | 32 | 40) {
                 return Err(input_error(
                     py,
-                    &format!("fingerprints: {} bytes, where all have 8, or 16, or 32", bytes.len()),
+                    &format!("fingerprints: {} bytes, where all have 8, or 16, or 32, or 40", bytes.len()),
                 ));
             }
             words.extend(bytes.as_chunks().0.iter().rev().map(|&word| u64::from_be_bytes(word)));
@@ -191,6 +191,7 @@ fn words_of_bytes(py: Python<'_>, array: &ArrowArrays) -> PyResult<(Width, Vec<u
         _ => len,
     };
     let width = match len {
+        Some(40) => Width::W320,
         Some(32) => Width::W256,
         Some(16) => Width::W128,
         _ => Width::W64,

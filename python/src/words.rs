@@ -27,7 +27,7 @@ impl Words {
         self.width.words()
     }
 
-    /// A NumPy array of shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256.
+    /// A NumPy array of shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256, (n, 5) for 320.
     pub(crate) fn into_array(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let (columns, num_words) = (self.num_words(), self.words.len());
         let array = self.words.into_pyarray(py);

@@ -14,7 +14,7 @@ import pytest
 
 import nearprint
 
-WIDTHS = (64, 128, 256)
+WIDTHS = (64, 128, 256, 320)
 
 
 def needs(library: str, name: str) -> None:
@@ -57,7 +57,7 @@ def near_duplicates(width: int, count: int, seed: int = 7) -> list[int]:
 
 
 def rows_of(numbers: list[int], width: int) -> Any:
-    """The array that stands for the numbers: (n,), (n, 2) or (n, 4)."""
+    """The array that stands for the numbers: (n,), (n, 2), (n, 4) or (n, 5)."""
     words = width // 64
     rows = [[number >> (64 * place) & (2**64 - 1) for place in range(words)] for number in numbers]
     array = np.array(rows, dtype=np.uint64).reshape(len(numbers), words)

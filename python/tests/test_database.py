@@ -96,7 +96,7 @@ def test_two_databases_are_crossed(filled: Filled, width: int, tmp_path: Path) -
 
 @settings(max_examples=25, deadline=None)
 @given(
-    width=st.sampled_from((64, 128, 256)),
+    width=st.sampled_from((64, 128, 256, 320)),
     steps=st.lists(st.tuples(st.sampled_from("aaaduc"), st.integers(0, 40), st.integers(0, 15)), max_size=40),
     k=st.integers(0, 6),
 )

@@ -100,7 +100,7 @@ def test_every_form_is_read(width: int, tmp_path: Path) -> None:
 
 
 def test_widths_are_found_out() -> None:
-    for width in (64, 128, 256):
+    for width in (64, 128, 256, 320):
         numbers = [2 ** (width - 1), 2 ** (width - 1) + 1]
         for form, given in forms(numbers, width).items():
             found = nearprint.find_all(given, 1)

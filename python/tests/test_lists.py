@@ -16,7 +16,7 @@ from .conftest import distance, near_duplicates, numbers_of, pairs_by_force, pai
 
 
 @settings(max_examples=60, deadline=None)
-@given(data=st.data(), width=st.sampled_from((64, 128, 256)), k=st.integers(0, 12), threads=st.integers(1, 3))
+@given(data=st.data(), width=st.sampled_from((64, 128, 256, 320)), k=st.integers(0, 12), threads=st.integers(1, 3))
 def test_pairs_of_any_list(data: st.DataObject, width: int, k: int, threads: int) -> None:
     numbers = data.draw(st.lists(st.integers(0, 2**width - 1) | st.integers(0, 40), max_size=30))
     flipped = [number ^ (1 << data.draw(st.integers(0, width - 1))) for number in numbers[:5]]
@@ -96,7 +96,7 @@ def test_numpy_numbers_have_distances() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(data=st.data(), width=st.sampled_from((64, 128, 256)))
+@given(data=st.data(), width=st.sampled_from((64, 128, 256, 320)))
 def test_simhash_is_what_the_weights_say(data: st.DataObject, width: int) -> None:
     hashes = data.draw(st.lists(st.integers(0, 2**width - 1), max_size=8))
     weights = data.draw(st.lists(st.integers(-9, 9), min_size=len(hashes), max_size=len(hashes)))

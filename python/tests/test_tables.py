@@ -34,7 +34,7 @@ def database(path: Path) -> Iterator[nearprint.Database]:
 
 
 def test_results_are_tables_of_other_libraries() -> None:
-    for width in (64, 128, 256):
+    for width in (64, 128, 256, 320):
         found = nearprint.find_all(rows_of(near_duplicates(width, 500), width), 3)
         assert len(found) > 20
         values = [row["distance"] for row in found]

@@ -13,7 +13,7 @@ use crate::database::repair::RepairReport;
 use crate::database::stats::Stats;
 use crate::database::{Database, identity_of, width_of_damaged};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, U256, Width};
+use crate::fingerprint::{Fingerprint, U256, U320, Width};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::options::Options;
 use crate::progress::Progress;
@@ -45,6 +45,8 @@ pub enum AnyDatabase {
     W128(Database<u128>),
     /// 256-bit fingerprints.
     W256(Database<U256>),
+    /// 320-bit fingerprints.
+    W320(Database<U320>),
 }
 
 impl Options {
@@ -70,6 +72,7 @@ impl Options {
             Width::W64 => AnyDatabase::W64(self.open_or_create(path, schema)?),
             Width::W128 => AnyDatabase::W128(self.open_or_create(path, schema)?),
             Width::W256 => AnyDatabase::W256(self.open_or_create(path, schema)?),
+            Width::W320 => AnyDatabase::W320(self.open_or_create(path, schema)?),
         })
     }
 
@@ -145,6 +148,7 @@ impl AnyDatabase {
             Width::W64 => Self::W64(Database::new(path, options, database_id)),
             Width::W128 => Self::W128(Database::new(path, options, database_id)),
             Width::W256 => Self::W256(Database::new(path, options, database_id)),
+            Width::W320 => Self::W320(Database::new(path, options, database_id)),
         })
     }
 
@@ -155,6 +159,7 @@ impl AnyDatabase {
             Self::W64(_) => Width::W64,
             Self::W128(_) => Width::W128,
             Self::W256(_) => Width::W256,
+            Self::W320(_) => Width::W320,
         }
     }
 
@@ -171,6 +176,7 @@ impl AnyDatabase {
             Self::W64(database) => Self::W64(database.with_progress(progress)),
             Self::W128(database) => Self::W128(database.with_progress(progress)),
             Self::W256(database) => Self::W256(database.with_progress(progress)),
+            Self::W320(database) => Self::W320(database.with_progress(progress)),
         }
     }
 
@@ -272,7 +278,7 @@ impl AnyDatabase {
 
 /// A [`Builder`] of any width.
 #[derive(Debug)]
-pub struct AnyBuilder(pub(super) PerWidth<Builder<u64>, Builder<u128>, Builder<U256>>);
+pub struct AnyBuilder(pub(super) PerWidth<Builder<u64>, Builder<u128>, Builder<U256>, Builder<U320>>);
 
 /// Evaluates an expression on a builder, and makes a builder of the result.
 macro_rules! rebuilt {
@@ -281,6 +287,7 @@ macro_rules! rebuilt {
             PerWidth::W64($builder) => PerWidth::W64($result),
             PerWidth::W128($builder) => PerWidth::W128($result),
             PerWidth::W256($builder) => PerWidth::W256($result),
+            PerWidth::W320($builder) => PerWidth::W320($result),
         })
     };
 }
@@ -291,6 +298,7 @@ impl AnyBuilder {
             Width::W64 => PerWidth::W64(options.build(path, schema)?),
             Width::W128 => PerWidth::W128(options.build(path, schema)?),
             Width::W256 => PerWidth::W256(options.build(path, schema)?),
+            Width::W320 => PerWidth::W320(options.build(path, schema)?),
         }))
     }
 

@@ -5,6 +5,10 @@ use std::fmt;
 
 use crate::fingerprint::{Fingerprint, OfWords, ParseFingerprintError, Radix, Width};
 use crate::layout::BandLayout;
+use crate::util::cast::to_u32;
+
+/// The words of the widest fingerprints.
+const WORDS: usize = Width::W320.words();
 
 /// A fingerprint of any width. Ordered by the width, then as numbers are.
 ///
@@ -22,7 +26,7 @@ use crate::layout::BandLayout;
 pub struct AnyFingerprint {
     width: Width,
     /// The least significant word first; 0 beyond the width.
-    words: [u64; 4],
+    words: [u64; WORDS],
 }
 
 impl AnyFingerprint {
@@ -31,7 +35,7 @@ impl AnyFingerprint {
     #[must_use]
     #[inline]
     pub fn new(width: Width, words: &[u64]) -> Self {
-        let mut own = [0; 4];
+        let mut own = [0; WORDS];
         own[..width.words()].iter_mut().zip(words).for_each(|(own, word)| *own = *word);
         Self { width, words: own }
     }
@@ -60,7 +64,7 @@ impl AnyFingerprint {
     /// Whether all bits are 0: the fingerprint of a text without content.
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        self.words == [0; 4]
+        self.words == [0; WORDS]
     }
 
     /// The fingerprint as a type of its width.
@@ -111,7 +115,7 @@ impl<F: Fingerprint> From<F> for AnyFingerprint {
 impl From<&[u64]> for AnyFingerprint {
     #[inline]
     fn from(words: &[u64]) -> Self {
-        let width = Width::ALL.into_iter().find(|width| width.words() >= words.len()).unwrap_or(Width::W256);
+        let width = Width::ALL.into_iter().find(|width| width.words() >= words.len()).unwrap_or(Width::W320);
         Self::new(width, words)
     }
 }
@@ -143,8 +147,8 @@ impl fmt::Display for AnyFingerprint {
 
 /// The words of a fingerprint.
 #[inline]
-pub(super) fn words<F: Fingerprint>(fingerprint: F) -> [u64; 4] {
-    [0, 1, 2, 3].map(|index| fingerprint.le_word(index))
+pub(super) fn words<F: Fingerprint>(fingerprint: F) -> [u64; WORDS] {
+    std::array::from_fn(|index| fingerprint.le_word(to_u32(index)))
 }
 
 #[cfg(test)]

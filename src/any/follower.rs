@@ -5,11 +5,11 @@ use std::path::Path;
 use super::{AnyDatabase, PerWidth};
 use crate::database::follow::{Follower, Update};
 use crate::error::Result;
-use crate::fingerprint::U256;
+use crate::fingerprint::{U256, U320};
 
 /// A [`Follower`] of any width.
 #[derive(Debug)]
-pub struct AnyFollower(PerWidth<Follower<u64>, Follower<u128>, Follower<U256>>);
+pub struct AnyFollower(PerWidth<Follower<u64>, Follower<u128>, Follower<U256>, Follower<U320>>);
 
 impl AnyDatabase {
     /// Makes a folder that follows the database, or goes on with one: see

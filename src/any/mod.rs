@@ -29,6 +29,7 @@ macro_rules! typed {
             $of::W64($value) => $result,
             $of::W128($value) => $result,
             $of::W256($value) => $result,
+            $of::W320($value) => $result,
         }
     };
 }
@@ -40,6 +41,7 @@ macro_rules! try_map {
             $from::W64($value) => $to::W64($result?),
             $from::W128($value) => $to::W128($result?),
             $from::W256($value) => $to::W256($result?),
+            $from::W320($value) => $to::W320($result?),
         }
     };
 }
@@ -58,6 +60,10 @@ macro_rules! with_width {
             }
             $crate::Width::W256 => {
                 type $fingerprint = $crate::U256;
+                $result
+            }
+            $crate::Width::W320 => {
+                type $fingerprint = $crate::U320;
                 $result
             }
         }
@@ -87,8 +93,9 @@ pub use writer::{AnyWriter, NewRows};
 
 /// A value for one of the widths.
 #[derive(Clone, Debug)]
-enum PerWidth<A, B, C> {
+enum PerWidth<A, B, C, D> {
     W64(A),
     W128(B),
     W256(C),
+    W320(D),
 }

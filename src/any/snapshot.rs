@@ -10,7 +10,7 @@ use crate::database::explain::Explanation;
 use crate::database::snapshot::Snapshot;
 use crate::database::stats::Stats;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, Row, U256, Width, fingerprints, words};
+use crate::fingerprint::{Fingerprint, Row, U256, U320, Width, fingerprints, words};
 use crate::format::schema::KeyStorage;
 use crate::layout::BandLayout;
 use crate::progress::{Progress, Stage};
@@ -31,7 +31,7 @@ pub struct AnySnapshot {
     block_rows: usize,
 }
 
-type Inner = PerWidth<Snapshot<u64>, Snapshot<u128>, Snapshot<U256>>;
+type Inner = PerWidth<Snapshot<u64>, Snapshot<u128>, Snapshot<U256>, Snapshot<U320>>;
 
 impl AnySnapshot {
     pub(super) fn new(inner: Inner) -> Self {
@@ -66,6 +66,7 @@ impl AnySnapshot {
             PerWidth::W64(snapshot) => PerWidth::W64(snapshot.with_progress(progress)),
             PerWidth::W128(snapshot) => PerWidth::W128(snapshot.with_progress(progress)),
             PerWidth::W256(snapshot) => PerWidth::W256(snapshot.with_progress(progress)),
+            PerWidth::W320(snapshot) => PerWidth::W320(snapshot.with_progress(progress)),
         };
         Self { inner, ..*self }
     }
@@ -86,6 +87,7 @@ impl AnySnapshot {
             PerWidth::W64(_) => Width::W64,
             PerWidth::W128(_) => Width::W128,
             PerWidth::W256(_) => Width::W256,
+            PerWidth::W320(_) => Width::W320,
         }
     }
 
@@ -314,6 +316,7 @@ impl AnySnapshot {
             (PerWidth::W64(one), PerWidth::W64(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
             (PerWidth::W128(one), PerWidth::W128(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
             (PerWidth::W256(one), PerWidth::W256(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
+            (PerWidth::W320(one), PerWidth::W320(two)) => self.cross_of(one, (two, other.has_keys), shape, k),
             _ => Err(Error::Width {
                 path: other.folder(),
                 database: other.width().bits(),

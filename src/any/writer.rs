@@ -11,7 +11,7 @@ use crate::database::writer::Writer;
 use crate::database::writer::checked::Insertion;
 use crate::database::writer::shared::Commit;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row, U256, fingerprints};
+use crate::fingerprint::{Fingerprint, Row, U256, U320, fingerprints};
 use crate::format::schema::KeyStorage;
 use crate::query::{Match, Query};
 
@@ -46,7 +46,7 @@ impl NewRows<'_> {
 
 /// A [`Writer`] of any width.
 #[derive(Debug)]
-pub struct AnyWriter(pub(super) PerWidth<Writer<u64>, Writer<u128>, Writer<U256>>);
+pub struct AnyWriter(pub(super) PerWidth<Writer<u64>, Writer<u128>, Writer<U256>, Writer<U320>>);
 
 impl AnyWriter {
     /// Inserts rows: see [`Writer::insert`]. `stored` receives the id of each row; an error of it ends

@@ -21,7 +21,7 @@ use super::streams::{self, RowPair, Stream};
 use super::writer::Writer;
 use super::writer::checked::Insertion;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row, U256};
+use crate::fingerprint::{Fingerprint, Row, U256, U320};
 use crate::format::schema::Schema;
 use crate::layout::BandDistances;
 use crate::options::Options;
@@ -52,6 +52,7 @@ macro_rules! engine {
         engine!(@define u64, $($functions)*);
         engine!(@define u128, $($functions)*);
         engine!(@define U256, $($functions)*);
+        engine!(@define U320, $($functions)*);
     };
 }
 

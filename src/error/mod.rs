@@ -462,7 +462,7 @@ impl fmt::Display for Error {
                 write!(f, "k = {k}: fingerprints of {width} bits differ by at most {width}")
             }
             Self::UnknownWidth { width } => {
-                write!(f, "width {width}: fingerprints have 64, 128 or 256 bits")
+                write!(f, "width {width}: fingerprints have 64, 128, 256 or 320 bits")
             }
             Self::TooLittleMemory { bytes, least } => {
                 write!(f, "memory budget {bytes} is below the minimum {least}")

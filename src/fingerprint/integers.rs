@@ -1,10 +1,9 @@
-//! The integers as fingerprints of 64, 128 and 256 bits.
+//! The integers as fingerprints of 64 and 128 bits.
 
 use std::fmt;
 
 use super::bits::{Bits, mix64};
 use super::text::{ParseFingerprintError, Radix, digits_of};
-use super::u256::U256;
 use super::{Fingerprint, Width};
 
 impl Fingerprint for u64 {
@@ -112,23 +111,5 @@ impl Bits for u128 {
 
     fn print(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "0x{self:032x}")
-    }
-}
-
-impl Fingerprint for U256 {
-    const BITS: u32 = 256;
-    const WIDTH: Width = Width::W256;
-
-    fn parse_radix(text: &str, radix: Option<Radix>) -> Result<Self, ParseFingerprintError> {
-        let (digits, radix) = digits_of(text, 256, radix)?;
-        let digit = |c: char| u64::from(c.to_digit(radix).unwrap_or_default());
-        let (len, shift) = if radix == 2 { (64, 1) } else { (16, 4) };
-        let words = (0..4).map(|word| {
-            let end = digits.len().saturating_sub(len * word);
-            digits[end.saturating_sub(len)..end].chars().fold(0, |value, c| value << shift | digit(c))
-        });
-        let mut found = [0; 4];
-        found.iter_mut().zip(words).for_each(|(word, value)| *word = value);
-        Ok(Self::from_words(found))
     }
 }

@@ -1,4 +1,4 @@
-//! The fingerprint: a value of 64, 128 or 256 bits, compared by Hamming distance.
+//! The fingerprint: a value of 64, 128, 256 or 320 bits, compared by Hamming distance.
 //!
 //! All code above this room is generic over [`Fingerprint`].
 
@@ -7,7 +7,7 @@ mod distance;
 mod integers;
 mod payload;
 mod text;
-mod u256;
+mod wide;
 mod widths;
 mod words;
 
@@ -20,11 +20,11 @@ pub use bits::{Bits, mix64};
 pub(crate) use distance::Distance;
 pub(crate) use payload::{HI_BITS, Payload, Stored};
 pub use text::{ParseFingerprintError, Printed, Radix};
-pub use u256::U256;
+pub use wide::{U256, U320, Wide};
 pub use widths::{Width, WidthVisitor};
 pub use words::{OfWords, fingerprints, words, words_of};
 
-/// A fingerprint: `u64`, `u128` or [`U256`].
+/// A fingerprint: `u64`, `u128`, [`U256`] or [`U320`].
 ///
 /// Sealed: the file format defines the widths. Code that learns the width at run time starts from a
 /// [`Width`].
@@ -62,8 +62,9 @@ pub trait Fingerprint: Engine + Bits + Ord + Hash + fmt::Debug + Send + Sync + '
     /// | 64 | decimal, hexadecimal behind `0x`, or binary behind `0b` |
     /// | 128 | exactly 32 hexadecimal digits, an even number up to 32 behind `0x`, or decimal; so 32 decimal digits count as hexadecimal |
     /// | 256 | exactly 64 hexadecimal digits, or an even number up to 64 behind `0x` |
+    /// | 320 | exactly 80 hexadecimal digits, or an even number up to 80 behind `0x` |
     ///
-    /// Fingerprints of 128 and 256 bits are also read from all their bits behind `0b`.
+    /// Fingerprints of 128 bits and more are also read from all their bits behind `0b`.
     ///
     /// # Errors
     /// [`ParseFingerprintError`] for an empty text, a character that is no digit, too few digits,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::distance::Distance;
-use super::{Fingerprint, U256};
+use super::{Fingerprint, U256, U320};
 use crate::error::{Error, Result};
 
 /// The width of fingerprints.
@@ -33,6 +33,8 @@ pub enum Width {
     W128,
     /// 256 bits: [`U256`].
     W256,
+    /// 320 bits: [`U320`].
+    W320,
 }
 
 /// Code that is generic over the fingerprint, for a width that is known only at run time.
@@ -45,7 +47,7 @@ pub trait WidthVisitor {
 
 impl Width {
     /// All widths, ascending.
-    pub const ALL: [Self; 3] = [Self::W64, Self::W128, Self::W256];
+    pub const ALL: [Self; 4] = [Self::W64, Self::W128, Self::W256, Self::W320];
 
     /// The width in bits.
     #[must_use]
@@ -54,6 +56,7 @@ impl Width {
             Self::W64 => 64,
             Self::W128 => 128,
             Self::W256 => 256,
+            Self::W320 => 320,
         }
     }
 
@@ -69,6 +72,7 @@ impl Width {
             Self::W64 => visitor.visit::<u64>(),
             Self::W128 => visitor.visit::<u128>(),
             Self::W256 => visitor.visit::<U256>(),
+            Self::W320 => visitor.visit::<U320>(),
         }
     }
 

@@ -72,7 +72,7 @@ impl BandLayout {
     /// band, which must be sketch bits.
     ///
     /// # Errors
-    /// [`Error::InvalidLayout`] for a sketch of less than 32 bits, at 256 bits of less than 96.
+    /// [`Error::InvalidLayout`] for a sketch of less than 32 bits, at 256 and 320 bits of less than 96.
     pub fn check(self, width: Width) -> Result<()> {
         self.check_width(width.bits())
     }

@@ -32,6 +32,13 @@ impl<F: Fingerprint> Table<F> {
         self.permutation.apply(natural)
     }
 
+    /// The first 128 bits of [`permute`](Table::permute), which determine bucket and `hi` words. The bits behind them
+    /// are undefined.
+    #[inline]
+    pub(crate) fn leading(&self, natural: F) -> F {
+        self.permutation.leading(natural)
+    }
+
     /// Converts from this table's order back to natural order.
     #[inline]
     pub(crate) fn restore(&self, permuted: F) -> F {

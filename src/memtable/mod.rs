@@ -416,7 +416,7 @@ impl<F: Fingerprint> Memtable<F> {
 /// width has `hi` words.
 #[inline]
 fn place<F: Fingerprint>(table: &Table<F>, shape: &TableShape, fingerprint: F) -> (usize, [u32; MAX_WORDS]) {
-    let permuted = table.permute(fingerprint);
+    let permuted = table.leading(fingerprint);
     let mut words = [0; MAX_WORDS];
     let starts = (shape.directory_bits..).step_by(HI_BITS as usize);
     for (word, start) in words.iter_mut().take(F::PAYLOAD.hi_words()).zip(starts) {

@@ -11,6 +11,7 @@ mod lists;
 pub(crate) mod locate;
 pub(crate) mod merged;
 pub(crate) mod nearness;
+mod occurring;
 mod order;
 pub(crate) mod prepare;
 mod request;

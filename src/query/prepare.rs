@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::occurring::OccurringBits;
 use crate::fingerprint::{Distance, Fingerprint};
 use crate::layout::cost::{Choice, Model, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
@@ -13,6 +14,8 @@ use crate::run::Run;
 pub(crate) struct Searchable<F> {
     pub(crate) run: Run<F>,
     pub(crate) metric: Metric<F>,
+    /// For sweeps.
+    pub(super) occurring: OccurringBits,
     by_k: Box<[OnceLock<Prepared>]>,
 }
 
@@ -46,7 +49,8 @@ const SKEW: f64 = 3.0;
 impl<F: Fingerprint> Searchable<F> {
     pub(crate) fn new(run: Run<F>) -> Self {
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-        Self { metric: run.record.layout.metric(), run, by_k }
+        let occurring = OccurringBits::new(run.segments.len());
+        Self { metric: run.record.layout.metric(), run, occurring, by_k }
     }
 
     /// Whether both runs have the same tables.

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::occurring::OccurringBits;
 use super::prepare::{Prepared, Searchable};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Stored};
@@ -13,7 +14,7 @@ use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
-use crate::layout::{Metric, Table};
+use crate::layout::{Layout, Metric, Table};
 use crate::progress::ProgressFn;
 use crate::run::{Run, Segment};
 use crate::util::cast::{low_half, to_u32};
@@ -131,10 +132,6 @@ pub(crate) struct Searcher<'a> {
     probes: Vec<Probe>,
     passed: Vec<u32>,
     survivors: Vec<Survivor>,
-    /// The queries of a sweep, roughly in the order of a table.
-    order: Vec<u64>,
-    /// Scratch space for the order.
-    unordered: Vec<u64>,
     /// Plans of single queries, by query; empty if no query was re-planned.
     own_plans: Vec<Option<Plan>>,
 }
@@ -166,25 +163,17 @@ impl std::fmt::Debug for CancelCheck<'_> {
 impl<'a> Searcher<'a> {
     pub(crate) fn new(kernel: Kernel, progress: ProgressFn<'a>) -> Self {
         let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
-        let (order, unordered, own_plans) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            kernel,
-            progress: CancelCheck { progress, looked_up: 0 },
-            probes,
-            passed,
-            survivors,
-            order,
-            unordered,
-            own_plans,
-        }
+        let (progress, own_plans) = (CancelCheck { progress, looked_up: 0 }, Vec::new());
+        Self { kernel, progress, probes, passed, survivors, own_plans }
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
-    /// particular order. At most 2^32 queries. Gives up where `hits` becomes longer than `most`.
+    /// particular order. At most 2^32 queries. `orders` are of these queries. Gives up where `hits` becomes longer
+    /// than `most`.
     pub(crate) fn search<F: Fingerprint>(
         &mut self,
         searchable: &Searchable<F>,
-        queries: &[F],
+        (queries, orders): (&[F], &mut Orders),
         k: Distance,
         most: usize,
         hits: &mut Vec<Hit<F>>,
@@ -202,7 +191,7 @@ impl<'a> Searcher<'a> {
                     }
                 }
                 if queries.len() >= SWEEP_FROM {
-                    return self.sweep(&group, most, hits);
+                    return self.sweep(&group, (&searchable.occurring, orders), most, hits);
                 }
                 for (number, some) in (0u32..).zip(queries.chunks(GROUP)) {
                     if hits.len() > most {
@@ -225,20 +214,28 @@ impl<'a> Searcher<'a> {
     fn sweep<F: Fingerprint>(
         &mut self,
         group: &Group<'_, F>,
+        (occurring, orders): (&OccurringBits, &mut Orders),
         most: usize,
         hits: &mut Vec<Hit<F>>,
     ) -> Result<Completion> {
+        occurring.count(group.queries.len());
+        orders.prepare(&group.run.record.layout, group.run.segments.len());
+        let mut left = Vec::new();
         for (table, segment) in group.run.segments.iter().enumerate() {
-            // The bucket in the upper half, the index of the query in the lower one.
-            let mut order = std::mem::take(&mut self.order);
-            order.clear();
-            for (index, &query) in (0u32..).zip(group.queries) {
-                if group.plan_of(index, &self.own_plans).radius(table).is_some() {
-                    let bucket = bucket_number(segment, segment.table.permute(query));
-                    order.push(u64::from(bucket) << 32 | u64::from(index));
-                }
+            if self.own_plans.is_empty() && group.plan.radius(table).is_none() {
+                continue;
             }
-            sort_roughly(&mut order, &mut self.unordered, segment.directory_bits());
+            let all = orders.of_table(table, group.queries, &segment.table);
+            let looks_up_equal = self.own_plans.is_empty() && group.plan.radius(table) == Some(0);
+            let bits = if looks_up_equal { occurring.of_table(table, segment)? } else { None };
+            let order = match bits {
+                Some(bits) => {
+                    left.clear();
+                    left.extend(all.iter().filter(|&entry| bits.may_hold(low_half(entry >> 32))));
+                    &left
+                }
+                None => all,
+            };
             let mut ahead = order.chunks(SWEPT_TOGETHER);
             ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some))?;
             for some in order.chunks(SWEPT_TOGETHER) {
@@ -248,7 +245,7 @@ impl<'a> Searcher<'a> {
                     let index = low_half(entry);
                     // The next stages read it.
                     prefetch(group.queries, index as usize);
-                    self.probe_table(group, index, table, low_half(entry >> 32));
+                    self.probe_table(group, index, table, bucket_of_entry(segment, entry));
                 }
                 self.search_probes(group, hits)?;
                 self.progress.count(some.len())?;
@@ -256,7 +253,6 @@ impl<'a> Searcher<'a> {
                     return Ok(Completion::GaveUp);
                 }
             }
-            self.order = order;
         }
         Ok(Completion::Complete)
     }
@@ -271,7 +267,7 @@ impl<'a> Searcher<'a> {
     /// Stage 1 for one query.
     fn probe_tables<F: Fingerprint>(&mut self, group: &Group<'_, F>, index: u32, query: F) {
         for (table, segment) in group.run.segments.iter().enumerate() {
-            self.probe_table(group, index, table, bucket_number(segment, segment.table.permute(query)));
+            self.probe_table(group, index, table, bucket_number(segment, segment.table.leading(query)));
         }
     }
 
@@ -293,13 +289,13 @@ impl<'a> Searcher<'a> {
         for segment in &run.segments {
             queries
                 .iter()
-                .for_each(|&query| segment.prefetch_bucket(segment.bucket_of(segment.table.permute(query))));
+                .for_each(|&query| segment.prefetch_bucket(segment.bucket_of(segment.table.leading(query))));
         }
         let expected = REPLAN_ABOVE * prepared.choice.estimate.nanoseconds;
         for &query in queries {
             let mut own = 0;
             for segment in &run.segments {
-                own += prefix_entries(segment, segment.table.permute(query), 0)?.len();
+                own += prefix_entries(segment, segment.table.leading(query), 0)?.len();
             }
             let expensive = prepared.model.probes(0.0, own as f64) > expected;
             self.own_plans.push(if expensive { replan(run, prepared, query)? } else { None });
@@ -330,7 +326,7 @@ impl<'a> Searcher<'a> {
                 continue;
             }
             let segment = &group.run.segments[probe.table as usize];
-            let permuted = segment.table.permute(group.queries[probe.query as usize]);
+            let permuted = segment.table.leading(group.queries[probe.query as usize]);
             let mut range = probe.start as usize..probe.end as usize;
             if range.len() > NARROW_ABOVE && probe.flips == probe.radius {
                 range = narrow(segment, permuted, range)?;
@@ -438,19 +434,53 @@ impl<'a> Searcher<'a> {
 
 /// Requests the buckets of a group of a sweep from the system, if few others lie between them.
 fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
-    let bucket = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
+    let bucket = |entry: Option<&u64>| entry.map_or(0, |&entry| bucket_of_entry(segment, entry)) as usize;
     let buckets = bucket(some.iter().min())..bucket(some.iter().max()) + 1;
     if buckets.len() <= some.len() { segment.will_need_hi(buckets) } else { Ok(()) }
 }
 
-/// Sorts entries whose upper halves are bucket numbers of `directory_bits` bits by the leading bits
-/// of these. The buckets of neighbouring entries then fit the cache together, and a whole order would
-/// take longer than it saves.
-fn sort_roughly(order: &mut Vec<u64>, scratch: &mut Vec<u64>, directory_bits: u32) {
-    let bits = order.len().max(1).ilog2().min(directory_bits).min(MAX_BITS);
-    scratch.resize(order.len(), 0);
-    let _ = distribute(order, scratch, u32::BITS - directory_bits, bits);
-    std::mem::swap(order, scratch);
+/// The bucket of a query in an order: leading bits of its upper half.
+#[inline]
+fn bucket_of_entry<F: Fingerprint>(segment: &Segment<F>, entry: u64) -> u32 {
+    let bits = segment.directory_bits();
+    if bits == 0 { 0 } else { low_half(entry >> (u64::BITS - bits)) }
+}
+
+/// The queries of a sweep, roughly in the order of each table: the leading bits of a query in the upper half, and its
+/// index in the lower one. Runs of one layout share them.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    layout: Option<Layout>,
+    /// Empty where no table has asked for it.
+    of_tables: Vec<Vec<u64>>,
+    scratch: Vec<u64>,
+}
+
+impl Orders {
+    /// Forgets the orders of another layout.
+    fn prepare(&mut self, layout: &Layout, tables: usize) {
+        if self.layout.as_ref() != Some(layout) {
+            self.layout = Some(layout.clone());
+            self.of_tables = vec![Vec::new(); tables];
+        }
+    }
+
+    /// The order of a table of the layout.
+    ///
+    /// Only some leading bits are sorted by. The buckets of neighbouring entries then fit the cache together, and a
+    /// whole order would take longer than it saves.
+    fn of_table<F: Fingerprint>(&mut self, table: usize, queries: &[F], of: &Table<F>) -> &[u64] {
+        let order = &mut self.of_tables[table];
+        if order.is_empty() {
+            let leading = |query| of.leading(query).bits(0, u32::BITS) << u32::BITS;
+            let unordered = &mut self.scratch;
+            unordered.clear();
+            unordered.extend((0..).zip(queries).map(|(index, &query): (u64, _)| leading(query) | index));
+            order.resize(queries.len(), 0);
+            let _ = distribute(unordered, order, 0, queries.len().max(1).ilog2().min(MAX_BITS));
+        }
+        order
+    }
 }
 
 /// The bucket of a permuted value; a directory has at most 2^28.
@@ -485,7 +515,7 @@ fn prefix_entries<F: Fingerprint>(segment: &Segment<F>, permuted: F, flips: u32)
 fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result<Option<Plan>> {
     let mut near = Vec::with_capacity(run.segments.len());
     for (segment, shape) in run.segments.iter().zip(&prepared.shapes) {
-        let permuted = segment.table.permute(query);
+        let permuted = segment.table.leading(query);
         let own = prefix_entries(segment, permuted, 0)?.len();
         let mut around = own;
         for bit in 0..shape.probe_bits() {
@@ -537,7 +567,9 @@ mod tests {
             for hot in [&rows[0], &rows[10], &rows[40]] {
                 let (k, mut hits) = (Distance::saturating::<u64>(3), Vec::new());
                 let run = &snapshot.searchables()[0];
-                let done = searcher.search(run, &[hot.fingerprint], k, usize::MAX, &mut hits).unwrap();
+                let done = searcher
+                    .search(run, (&[hot.fingerprint], &mut Orders::default()), k, usize::MAX, &mut hits)
+                    .unwrap();
                 assert_eq!(done, Completion::Complete);
                 assert!(hits.iter().any(|hit| hit.fingerprint == hot.fingerprint));
                 let candidates: u32 = searcher.probes.iter().map(|probe| probe.end - probe.start).sum();
@@ -547,19 +579,24 @@ mod tests {
     }
 
     #[test]
-    fn a_rough_order_keeps_all_entries_and_orders_leading_bits() {
-        for (len, directory_bits, ordered_bits) in
-            [(0, 8, 0), (1, 8, 0), (5000, 0, 0), (5000, 8, 8), (70_000, 28, 12)]
-        {
-            let bucket = |i: u64| if directory_bits == 0 { 0 } else { mix64(i) >> (64 - directory_bits) };
-            let mut order: Vec<u64> = (0..len).map(|i| bucket(i) << 32 | i).collect();
-            let mut expected = order.clone();
-            sort_roughly(&mut order, &mut vec![7], directory_bits);
-            let leading = |entry: &u64| (entry >> 32) >> (directory_bits - ordered_bits);
-            assert!(order.is_sorted_by_key(leading), "{len} of {directory_bits} bits");
-            order.sort_unstable();
-            expected.sort_unstable();
-            assert_eq!(order, expected);
+    fn a_rough_order_keeps_all_queries_and_orders_leading_bits() {
+        let layouts = [3, 5].map(|tables| Layout::rotations(64, tables).unwrap());
+        for (len, ordered_bits) in [(1, 0), (5000, 12), (70_000, 12)] {
+            let queries: Vec<u64> = (0..len).map(mix64).collect();
+            let mut orders = Orders::default();
+            for layout in layouts.iter().chain(&layouts) {
+                let tables = layout.tables::<u64>();
+                orders.prepare(layout, tables.len());
+                for (number, table) in tables.iter().enumerate() {
+                    let order = orders.of_table(number, &queries, table).to_vec();
+                    assert!(order.is_sorted_by_key(|entry| entry >> 32 >> (32 - ordered_bits)), "{len}");
+                    let expected = |entry: &u64| table.permute(queries[low_half(*entry) as usize]) >> 32;
+                    assert!(order.iter().all(|entry| entry >> 32 == expected(entry)), "{layout:?}");
+                    let indexes: std::collections::BTreeSet<u32> =
+                        order.iter().map(|&entry| low_half(entry)).collect();
+                    assert_eq!(indexes.len() as u64, len);
+                }
+            }
         }
     }
 

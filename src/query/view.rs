@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::locate::{Match, entry_of, rows_of};
 use super::prepare::Searchable;
-use super::search::{Completion, Hit, Searcher};
+use super::search::{Completion, Hit, Orders, Searcher};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
@@ -109,13 +109,13 @@ impl<F: Fingerprint> View<F> {
         most: usize,
         found: &mut Vec<(u32, Match<F>)>,
     ) -> Result<Completion> {
-        let mut hits = Vec::new();
+        let (mut hits, mut orders) = (Vec::new(), Orders::default());
         for (index, searchable) in self.runs.iter().enumerate().skip(first) {
             if searchable.run.record.entries == 0 {
                 continue;
             }
             hits.clear();
-            if searcher.search(searchable, group, k, most, &mut hits)? == Completion::GaveUp {
+            if searcher.search(searchable, (group, &mut orders), k, most, &mut hits)? == Completion::GaveUp {
                 return Ok(Completion::GaveUp);
             }
             let before = found.len();
@@ -137,12 +137,14 @@ impl<F: Fingerprint> View<F> {
         most: usize,
         found: &mut Vec<(u32, Match<F>)>,
     ) -> Result<Completion> {
-        let (mut hits, mut of_run) = (Vec::new(), Vec::new());
+        let (mut hits, mut of_run, mut orders) = (Vec::new(), Vec::new(), Orders::default());
         for (index, searchable) in self.runs.iter().enumerate() {
             if searchable.run.record.entries > 0 {
                 of_run.clear();
                 let room = most.saturating_sub(hits.len());
-                if searcher.search(searchable, group, k, room, &mut of_run)? == Completion::GaveUp {
+                if searcher.search(searchable, (group, &mut orders), k, room, &mut of_run)?
+                    == Completion::GaveUp
+                {
                     return Ok(Completion::GaveUp);
                 }
                 hits.extend(of_run.drain(..).map(|hit| (index, hit)));

@@ -15,7 +15,7 @@ use crate::testing::simulated::SimulatedDisk;
 use crate::util::time::Time;
 use crate::{
     Database, Error, Fingerprint, KeyStorage, LeftOutRows, NewRow, Options, Remember, Row, Schema, U256,
-    Writer,
+    U320, Writer,
 };
 
 /// A golden database: name, layout, rows.
@@ -50,6 +50,10 @@ fn golden_256() -> Vec<Golden<U256>> {
         ("bands-256", "bands:6x20", widened()),
         ("one-wide-row", "rotations:2", vec![Row { fingerprint: one, id: 42 }]),
     ]
+}
+
+fn golden_320() -> Vec<Golden<U320>> {
+    vec![("bands-320", "bands:10x22", widened())]
 }
 
 fn golden() -> Vec<Golden<u64>> {
@@ -500,6 +504,7 @@ fn golden_databases_are_read_and_rewritten_byte_by_byte() {
     read_and_rewrite(golden());
     read_and_rewrite(golden_128());
     read_and_rewrite(golden_256());
+    read_and_rewrite(golden_320());
 }
 
 fn read_and_rewrite<F: Fingerprint>(golden: Vec<Golden<F>>) {

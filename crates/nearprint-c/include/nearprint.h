@@ -1,7 +1,7 @@
 /*
  * nearprint: an embedded, persistent, exact database of fingerprints.
  *
- * Fingerprints. A fingerprint has 64, 128 or 256 bits: 1, 2 or 4 words of 64 bits, the least
+ * Fingerprints. A fingerprint has 64, 128, 256 or 320 bits: 1, 2, 4 or 5 words of 64 bits, the least
  * significant word first. An array of fingerprints is the words of all of them, one after the other.
  *
  * Codes and errors. A function that can fail returns a nearprint_status: NEARPRINT_OK, which is 0,
@@ -375,7 +375,7 @@ typedef int32_t nearprint_keys;
 typedef struct {
   // The size of this structure in the header of the program: nearprint_schema_init() sets it.
   size_t struct_size;
-  // The width of fingerprints in bits: 64, 128 or 256. Default: 64.
+  // The width of fingerprints in bits: 64, 128, 256 or 320. Default: 64.
   uint32_t width;
   // The distance in bits that the layout is tuned for. Queries may use any other. Default: 3.
   uint32_t k;
@@ -558,7 +558,7 @@ uint32_t nearprint_version_number(void);
 const char *nearprint_version(void);
 
 // Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
-// or an even number of them behind `0x`, for 128 and 256 bits. `fingerprint` receives width / 64
+// or an even number of them behind `0x`, for more than 64 bits. `fingerprint` receives width / 64
 // words.
 nearprint_status nearprint_parse(uint32_t width,
                                  const char *text,
@@ -631,7 +631,7 @@ nearprint_status nearprint_database_open(const char *path,
                                          nearprint_database **database,
                                          nearprint_error *error);
 
-// The width of the fingerprints in bits: 64, 128 or 256. A fingerprint has width / 64 words.
+// The width of the fingerprints in bits: 64, 128, 256 or 320. A fingerprint has width / 64 words.
 // Returns 0 for null.
 uint32_t nearprint_database_width(const nearprint_database *database);
 

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn nearprint_database_open(
     })
 }
 
-/// The width of the fingerprints in bits: 64, 128 or 256. A fingerprint has width / 64 words.
+/// The width of the fingerprints in bits: 64, 128, 256 or 320. A fingerprint has width / 64 words.
 /// Returns 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_width(database: *const nearprint_database) -> u32 {

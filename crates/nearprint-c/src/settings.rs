@@ -36,7 +36,7 @@ pub const NEARPRINT_KEYS_AND_FEATURES: nearprint_keys = 4;
 pub struct nearprint_schema {
     /// The size of this structure in the header of the program: nearprint_schema_init() sets it.
     pub struct_size: usize,
-    /// The width of fingerprints in bits: 64, 128 or 256. Default: 64.
+    /// The width of fingerprints in bits: 64, 128, 256 or 320. Default: 64.
     pub width: u32,
     /// The distance in bits that the layout is tuned for. Queries may use any other. Default: 3.
     pub k: u32,

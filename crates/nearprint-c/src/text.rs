@@ -30,7 +30,7 @@ pub extern "C" fn nearprint_version() -> *const c_char {
 }
 
 /// Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
-/// or an even number of them behind `0x`, for 128 and 256 bits. `fingerprint` receives width / 64
+/// or an even number of them behind `0x`, for more than 64 bits. `fingerprint` receives width / 64
 /// words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_parse(

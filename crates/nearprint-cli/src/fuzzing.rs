@@ -28,9 +28,10 @@ fn import_text(bytes: &[u8]) {
     let format = input.pick(&[0, 1, 2, 3, 4, 5]);
     let style = input.byte();
     match style >> 3 & 3 {
+        0 => import(Width::W64, input, format, formats(FingerprintFormat::U64), style),
         1 => import(Width::W128, input, format, formats(FingerprintFormat::U128), style),
         2 => import(Width::W256, input, format, formats(FingerprintFormat::U256), style),
-        _ => import(Width::W64, input, format, formats(FingerprintFormat::U64), style),
+        _ => import(Width::W320, input, format, formats(FingerprintFormat::U320), style),
     }
 }
 
@@ -106,7 +107,10 @@ fn encode(width: Width, format: FingerprintFormat, style: u8, rows: &[RowRead]) 
         words.flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
     };
     match format {
-        FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256 => raw(),
+        FingerprintFormat::U64
+        | FingerprintFormat::U128
+        | FingerprintFormat::U256
+        | FingerprintFormat::U320 => raw(),
         FingerprintFormat::Npy => [npy_header(width, rows.len() as u64), raw()].concat(),
         FingerprintFormat::Parquet | FingerprintFormat::Lines => unreachable!("not among the formats"),
         FingerprintFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),

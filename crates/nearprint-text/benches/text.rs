@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use nearprint::{Fingerprint, U256};
+use nearprint::{Fingerprint, U256, U320};
 use nearprint_text::recipe::Recipe;
 use testkit::Random;
 
@@ -43,6 +43,7 @@ fn measure(recipe: &str, what: &str, documents: &[String]) {
         nearprint::Width::W64 => all::<u64>(&parsed, &some),
         nearprint::Width::W128 => all::<u128>(&parsed, &some),
         nearprint::Width::W256 => all::<U256>(&parsed, &some),
+        nearprint::Width::W320 => all::<U320>(&parsed, &some),
     });
 }
 

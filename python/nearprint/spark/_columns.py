@@ -16,7 +16,7 @@ from .. import _nearprint
 from .._arrays import Words, check_k, check_width, words_of
 from .._errors import InputError
 from .._result import Result
-from .._settings import DEFAULT_SIMILARITY, distance_of
+from .._settings import DEFAULT_SIMILARITY, distance_of, wide_width
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -60,7 +60,7 @@ def near_of(
         raise InputError("k, or similarity for MinHash fingerprints, is needed")
     if bands is None and similarity is not None:
         bands = _nearprint.recipe_line("minhash")[2]
-    found = 64 if isinstance(kind, LongType) else check_width(width or 256)
+    found = 64 if isinstance(kind, LongType) else check_width(width or wide_width(bands))
     if width not in (None, found):
         raise InputError(f"width {width}: {fingerprint} is {kind.simpleString()}")
     if bands is not None and k is None and similarity is None:

@@ -52,7 +52,7 @@ def pairs(
 
     Numbers are compared as unsigned. ``similarity`` is for MinHash fingerprints, whose ``bands`` are by default
     the bands of the recipe ``minhash``; a ``k`` without bands is the distance of whole fingerprints. ``binary`` columns
-    have 256 bits unless ``width`` says 128.
+    have 256 bits, or 320 if the bands need them, unless ``width`` says otherwise.
 
     The rows are shuffled by their groups: k + 1 of them a fingerprint, or one for each band. A task holds one
     partition in memory, several times over; ``partitions`` is their number, by default Spark's choice.

@@ -25,7 +25,7 @@ from .._database import Path
 from .._errors import ExistsError, InputError, NotFoundError
 from .._progress import Progress
 from .._reports import IngestReport
-from .._settings import check_count, k_of_layout, line_and_width, settings_of
+from .._settings import check_count, k_of_layout, line_and_width, settings_of, wide_width
 from ._columns import named
 
 #: The list of the runs that are finished. It is written last.
@@ -78,7 +78,7 @@ def build_runs(
     kind = df.schema[fingerprint].dataType if fingerprint in df.columns else None
     if not isinstance(kind, (LongType, BinaryType)):
         raise InputError(f"{fingerprint}: bigint or binary is wanted")
-    bits = 64 if isinstance(kind, LongType) else check_width(of_recipe or 256)
+    bits = 64 if isinstance(kind, LongType) else check_width(of_recipe or wide_width(bands))
     if of_recipe not in (None, bits):
         raise InputError(f"width {of_recipe}: {fingerprint} is {kind.simpleString()}")
     layout = "auto" if bands is None else f"bands:{bands}"

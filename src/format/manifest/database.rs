@@ -3,6 +3,7 @@
 use super::identities::IdentitiesRecord;
 use super::ids::IdRanges;
 use super::runs::RunRecord;
+use crate::fingerprint::Width;
 use crate::format::expiry::Lifetime;
 use crate::format::{Decoder, Encoder, Flaw, Problem};
 use crate::layout::{BandLayout, LayoutChoice};
@@ -243,8 +244,8 @@ impl Manifest {
 /// The width, and k.
 pub(in crate::format) fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
     let width = body.u32()?;
-    if ![64, 128, 256].contains(&width) {
-        return Err(body.flaw("a width of 64, 128 or 256", width));
+    if Width::try_from(width).is_err() {
+        return Err(body.flaw("a width of 64, 128, 256 or 320", width));
     }
     Ok((width, body.u32()?))
 }

@@ -25,7 +25,7 @@
 
 namespace nearprint {
 
-/// A fingerprint of 128 or 256 bits.
+/// A fingerprint of 128, 256 or 320 bits.
 template <unsigned Width>
 using fingerprint = std::array<std::uint64_t, Width / 64>;
 

@@ -142,7 +142,7 @@ class database {
   detail::handle<nearprint_database, nearprint_database_free> handle_;
 };
 
-/// The width of the fingerprints of a database in bits: 64, 128 or 256.
+/// The width of the fingerprints of a database in bits: 64, 128, 256 or 320.
 inline std::uint32_t width_of(const path& path) {
   nearprint_database* opened = nullptr;
   detail::call(nearprint_database_open, path.data(), path.size(), nullptr, &opened);

@@ -136,7 +136,7 @@ impl World {
             nearprint_schema_init_sized(schema.as_mut_ptr(), size_of::<nearprint_schema>());
             schema.assume_init()
         };
-        schema.width = input.pick(&[64, 64, 64, 128, 256, 64, 65, u32::MAX]);
+        schema.width = input.pick(&[64, 64, 320, 128, 256, 64, 65, u32::MAX]);
         schema.k = input.pick(&[3, 3, 3, 0, 6, 3, 5, 257]);
         schema.keys = input.pick(&[0, 0, 1, 2, 2, 2, -1, 3]);
         if input.flag() {

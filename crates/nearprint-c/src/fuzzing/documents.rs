@@ -140,7 +140,7 @@ impl World {
         // SAFETY: The handle is alive, null, or, with debug assertions, freed, which they refuse.
         let (width, k) =
             unsafe { (nearprint_fingerprinter_width(maker), nearprint_fingerprinter_default_k(maker)) };
-        assert!([0, 64, 128, 256].contains(&width) && k <= width, "width {width}, k {k}");
+        assert!([0, 64, 128, 256, 320].contains(&width) && k <= width, "width {width}, k {k}");
         let (mut distance, mut similarity) = (0, 0.0);
         let (distance_at, similarity_at) = (output(input, &mut distance), output(input, &mut similarity));
         match input.below(3) {

@@ -287,7 +287,7 @@ impl World {
     fn find(&mut self, input: &mut Input<'_>) {
         let (rows, k) = (Rows::new(input), input.k());
         let (fingerprints, count) = (rows.words(input), input.below(ROWS + 1));
-        let (width, count) = (input.pick(&[64, 64, 128, 256, 0, 63]), length(input, count));
+        let (width, count) = (input.pick(&[64, 64, 128, 256, 320, 63]), length(input, count));
         let (bands, bands_len) = match input.below(4) {
             3 => text(input, b"6x16"),
             2 => text(input, b"0x0"),
@@ -327,7 +327,7 @@ impl World {
 
     /// Fingerprints to text and back.
     fn convert(&mut self, input: &mut Input<'_>) {
-        let width = input.pick(&[64, 128, 256, 0, 100]);
+        let width = input.pick(&[64, 128, 256, 320, 100]);
         let (rows, content) = (Rows::new(input), input.pick(&TEXTS));
         let (mut buffer, mut len, mut words) = ([0u8; 66], 0, [0; 4]);
         let (at, fingerprint) = (buffer.as_mut_ptr().cast(), rows.words(input));

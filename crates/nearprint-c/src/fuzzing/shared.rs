@@ -144,7 +144,7 @@ impl World {
                 nearprint_error_damage(self.error, damage_at),
             )
         };
-        assert!([0, 64, 128, 256].contains(&width) && (0..=4).contains(&keys), "{width} and {keys}");
+        assert!([0, 64, 128, 256, 320].contains(&width) && (0..=4).contains(&keys), "{width} and {keys}");
         assert_eq!(is_damage, 0, "nothing has damaged a database");
         let status = i32::from(input.byte()) - 100;
         for at in [nearprint_status_name(status), nearprint_version()] {

@@ -8,6 +8,9 @@ use nearprint::any::AnyFingerprint;
 use nearprint::{Radix, Width};
 use nearprint_text::documents::Format;
 
+/// The widths whose fingerprints are written with all their digits.
+const WIDE: [Width; 3] = [Width::W128, Width::W256, Width::W320];
+
 /// The format of a file of fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FingerprintFormat {
@@ -20,6 +23,8 @@ pub(crate) enum FingerprintFormat {
     U128,
     /// Raw 256-bit fingerprints, the least significant byte first
     U256,
+    /// Raw 320-bit fingerprints, the least significant byte first
+    U320,
     /// Comma-separated. The first line is a header unless it starts with a fingerprint. Without a
     /// header, the columns are fingerprint, id and key, or the names in --columns
     Csv,
@@ -28,8 +33,8 @@ pub(crate) enum FingerprintFormat {
     Tsv,
     /// One JSON object a line
     Jsonl,
-    /// A NumPy array: uint64 of shape (n,), (n, 2) or (n, 4), the least significant word of a
-    /// fingerprint first; or uint8 of shape (n, 8), (n, 16) or (n, 32), the most significant byte
+    /// A NumPy array: uint64 of shape (n,), (n, 2), (n, 4) or (n, 5), the least significant word of a
+    /// fingerprint first; or uint8 of shape (n, 8), (n, 16), (n, 32) or (n, 40), the most significant byte
     /// first
     Npy,
     /// Parquet: strings, 64-bit numbers, or bytes, the most significant one first
@@ -48,7 +53,7 @@ impl FingerprintFormat {
             Self::Jsonl => Some(Format::Jsonl),
             Self::Parquet => Some(Format::Parquet),
             Self::Lines => Some(Format::Lines),
-            Self::U64 | Self::U128 | Self::U256 | Self::Npy => None,
+            Self::U64 | Self::U128 | Self::U256 | Self::U320 | Self::Npy => None,
         }
     }
 }
@@ -67,13 +72,13 @@ pub(crate) enum Column {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct FingerprintArgs {
-    /// Format of the inputs [default: by extension: .u64 .u128 .u256 .csv .tsv .jsonl .npy
+    /// Format of the inputs [default: by extension: .u64 .u128 .u256 .u320 .csv .tsv .jsonl .npy
     /// .parquet; anything else, and standard input, is text, or by its first line TSV or JSON lines as
     /// `fingerprint` and `export` print them; any of them but .parquet may be compressed with gzip,
     /// Zstandard, bzip2 or xz, raw numbers only if their names say so]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<FingerprintFormat>,
-    /// Base of fingerprints in texts [default: 16 after 0x, 2 after 0b, else 10 for 64 bits and 16 for 256;
+    /// Base of fingerprints in texts [default: 16 after 0x, 2 after 0b, else 10 for 64 bits and 16 for 256 and 320;
     /// for 128 bits, 32 digits are hexadecimal, other numbers decimal]
     #[arg(long, value_name = "BASE", value_parser = values::radix())]
     radix: Option<Radix>,
@@ -115,7 +120,7 @@ impl FingerprintArgs {
         let digits = text.strip_prefix("0b").unwrap_or(text);
         let are_bits = digits.bytes().all(|digit| matches!(digit, b'0' | b'1'));
         let has_width = |width: &Width| are_bits && digits.len() == width.bits() as usize;
-        [Width::W128, Width::W256].into_iter().find(has_width)
+        WIDE.into_iter().find(has_width)
     }
 
     /// What to say of a first fingerprint whose base is doubtful.
@@ -162,7 +167,7 @@ fn width_by_digits(text: &str) -> Option<Width> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let has_width = |width: &Width| is_hexadecimal && digits.len() == width.bits() as usize / 4;
-    [Width::W128, Width::W256].into_iter().find(has_width)
+    WIDE.into_iter().find(has_width)
 }
 
 #[cfg(any(test, feature = "fuzzing"))]

@@ -21,7 +21,7 @@ pub(crate) struct RecipeArgs {
     /// joined, space, nothing or cyclic. short=: one, none or tokens, the features of a text with fewer tokens than
     /// shingle. weights=: frequency, one, or tfidf:K (the K best words of jieba). hash=: xxh3, md5-be64, md5:B (its
     /// lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R MinHash values each, and a sketch). width=:
-    /// 64, 128 or 256 bits
+    /// 64, 128, 256 or 320 bits
     /// [default: minhash; simhash for `fingerprint`, or with parts that only simhashes have]
     #[arg(long, value_name = "RECIPE", value_parser = values::recipe)]
     recipe: Option<String>,

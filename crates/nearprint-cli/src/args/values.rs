@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use nearprint::{Fingerprint, LayoutChoice, Radix, U256, Width};
+use nearprint::{LayoutChoice, Radix, Width};
 
 /// The distance of joins and cost estimates without a database, unless `-k` sets it.
 pub(crate) const DEFAULT_K: u32 = 3;
@@ -116,7 +116,7 @@ pub(crate) fn leading_bytes(text: &str) -> Result<RangeInclusive<u8>, String> {
 /// Parses a distance in bits that is possible at some width.
 pub(crate) fn distance(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
-        Ok(k) if k <= U256::BITS => Ok(k),
+        Ok(k) if k <= Width::W320.bits() => Ok(k),
         _ => Err("expected a number of bits from 0 to the width of the fingerprints".into()),
     }
 }

@@ -35,7 +35,7 @@ fn the_base_can_be_given() {
 fn widths_that_contradict_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    for width in [64, 128, 256] {
+    for width in [64, 128, 256, 320] {
         succeeds(at, &format!("create d{width} --width {width}"), b"");
         assert!(succeeds(at, &format!("stats d{width}"), b"").contains(&format!("width\t{width}\n")));
         let explained = succeeds(at, &format!("explain --rows 1000000 -k 6 --width {width}"), b"");
@@ -47,7 +47,7 @@ fn widths_that_contradict_are_refused() {
     fails(at, "query d128 -f 0x00 -k 129", b"", 2, &["128 bits differ by at most 128"]);
     fails(at, "query d64 d128 -f 0", b"", 2, &["d128", "128 bits", "one width"]);
     fails(at, "pairs d256 d64", b"", 2, &["d64", "64 bits", "hint:"]);
-    fails(at, "create other --width 96", b"", 2, &["64, 128, 256"]);
+    fails(at, "create other --width 96", b"", 2, &["64, 128, 256, 320"]);
     fails(at, "pairs d128 --width 128", b"", 2, &["--width"]);
     fails(at, "clusters d128 --width 128", b"", 2, &["--width"]);
     fails(at, "explain d128 --width 128", b"", 2, &["--width"]);

@@ -8,7 +8,7 @@ use super::reader::Reader;
 use crate::error::{OutputProblem, Result};
 
 /// The endings of names that denote a format, and the name of the format in messages.
-const ENDINGS: [(&str, Written); 13] = [
+const ENDINGS: [(&str, Written); 14] = [
     ("jsonl", Written::Jsonl),
     ("ndjson", Written::Jsonl),
     ("jl", Written::Jsonl),
@@ -22,6 +22,7 @@ const ENDINGS: [(&str, Written); 13] = [
     ("u64", Written::Raw(64)),
     ("u128", Written::Raw(128)),
     ("u256", Written::Raw(256)),
+    ("u320", Written::Raw(320)),
 ];
 
 /// What is written to an output.
@@ -64,7 +65,8 @@ impl Written {
             Self::Npy => "a NumPy array",
             Self::Raw(64) => "raw 64-bit numbers",
             Self::Raw(128) => "raw 128-bit numbers",
-            Self::Raw(_) => "raw 256-bit numbers",
+            Self::Raw(256) => "raw 256-bit numbers",
+            Self::Raw(_) => "raw 320-bit numbers",
             Self::Lines => "lines of text",
         }
     }
@@ -79,7 +81,8 @@ impl Written {
             Self::Npy => ".npy",
             Self::Raw(64) => ".u64",
             Self::Raw(128) => ".u128",
-            Self::Raw(_) => ".u256",
+            Self::Raw(256) => ".u256",
+            Self::Raw(_) => ".u320",
             Self::Lines => ".txt",
         }
     }

@@ -1,7 +1,7 @@
 //! Which pairs of documents an exact search compares.
 
 use super::parts::HashFunction;
-use nearprint::{BandDistances, Fingerprint, U256, Width};
+use nearprint::{BandDistances, Fingerprint, U256, U320, Width};
 
 /// A pair is not compared if among pairs of the least similarity fewer than this share have as few equal bands, and
 /// sketches as distant.
@@ -87,7 +87,8 @@ impl Candidates {
         match a.len() {
             1 => self.contain(u64::from_le_words(a), u64::from_le_words(b)),
             2 => self.contain(u128::from_le_words(a), u128::from_le_words(b)),
-            _ => self.contain(U256::from_le_words(a), U256::from_le_words(b)),
+            3..=4 => self.contain(U256::from_le_words(a), U256::from_le_words(b)),
+            _ => self.contain(U320::from_le_words(a), U320::from_le_words(b)),
         }
     }
 

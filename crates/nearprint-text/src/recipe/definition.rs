@@ -45,8 +45,8 @@ const PARTS: [&str; 10] =
 /// | `short` | a text with fewer tokens than any shingle is `one` feature, has `none`, or its `tokens` are the features |
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 1 to 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
-/// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
-/// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Without a `hash`, it chooses the bands of fingerprints of 256 bits |
+/// | `width` | the bits of a fingerprint: 64, 128, 256 or 320, as far as the hash supports them |
+/// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Without a `hash`, it chooses the bands |
 ///
 /// A text without features has the fingerprint 0; [`Fingerprinted`](super::Fingerprinted) says what it
 /// can be compared with.
@@ -168,15 +168,23 @@ impl Recipe {
         if recipe.bands().is_none() && values[PARTS.len() - 1].is_none() {
             recipe.near = DEFAULT_NEAR;
         }
-        if follows && recipe.width == Width::W256 {
-            recipe.hash = HashFunction::for_similarity(recipe.near_similarity());
+        let chosen = HashFunction::for_similarity(recipe.near_similarity());
+        if follows && (values[PARTS.len() - 2].is_none() || recipe.width == chosen.default_width()) {
+            recipe.follow_similarity();
         }
         recipe.checked()
     }
 
     /// Whether its least similarity chooses these bands.
     fn bands_follow_similarity(&self) -> bool {
-        self.width == Width::W256 && self.hash == HashFunction::for_similarity(self.near_similarity())
+        self.hash == HashFunction::for_similarity(self.near_similarity())
+            && self.width == self.hash.default_width()
+    }
+
+    /// Lets its least similarity choose the bands, and these the width.
+    fn follow_similarity(&mut self) {
+        self.hash = HashFunction::for_similarity(self.near_similarity());
+        self.width = self.hash.default_width();
     }
 
     /// The width of the fingerprints.
@@ -209,7 +217,7 @@ impl Recipe {
         let near = (similarity.clamp(0.0, 1.0) * 1e6).round() as u32;
         let mut recipe = Self { near, ..self.clone() };
         if self.bands_follow_similarity() {
-            recipe.hash = HashFunction::for_similarity(recipe.near_similarity());
+            recipe.follow_similarity();
         }
         recipe
     }
@@ -329,9 +337,10 @@ impl Recipe {
             "short" => self.window.short = choice(&SHORT, value)?,
             "weights" => self.weights = parse_weights(value)?,
             "hash" => {
+                let is_default = self.width == self.hash.default_width();
                 self.hash = parse_hash(value)?;
-                if !self.hash.makes(self.width) {
-                    self.width = self.hash.widths()[0];
+                if is_default || !self.hash.makes(self.width) {
+                    self.width = self.hash.default_width();
                 }
             }
             "width" => self.width = choice(&WIDTHS, value)?,

@@ -286,7 +286,7 @@ impl AnyFingerprinter {
         match (self.recipe.hash, self.recipe.width()) {
             (HashFunction::Xxh3, Width::W64) => of_words(hash::xxh3_64(bytes)),
             (HashFunction::Xxh3, Width::W128) => of_words(hash::xxh3_128(bytes)),
-            (HashFunction::Xxh3, Width::W256) => of_words(hash::xxh3_256(bytes)),
+            (HashFunction::Xxh3, _) => of_words(hash::xxh3_256(bytes)),
             (HashFunction::Md5Be64, _) => of_words(hash::md5_be64(bytes)),
             (HashFunction::Md5 { bits }, Width::W64) => of_words(low_bits(hash::md5_low64(bytes), bits)),
             (HashFunction::Md5 { bits }, _) => of_words(low_bits(hash::md5_128(bytes), bits)),
@@ -329,7 +329,7 @@ impl AnyFingerprinter {
         match (self.recipe.hash, self.recipe.width()) {
             (HashFunction::Xxh3, Width::W64) => of_words(self.majority(hash::xxh3_64)),
             (HashFunction::Xxh3, Width::W128) => of_words(self.majority(hash::xxh3_128)),
-            (HashFunction::Xxh3, Width::W256) => of_words(self.majority(hash::xxh3_256)),
+            (HashFunction::Xxh3, _) => of_words(self.majority(hash::xxh3_256)),
             (HashFunction::Md5Be64, _) => of_words(self.majority(hash::md5_be64)),
             (HashFunction::Md5 { bits }, Width::W64) => {
                 of_words(low_bits(self.majority(hash::md5_low64), bits))

@@ -4,7 +4,7 @@
 
 use nearprint::any::AnyFingerprint;
 use nearprint::internal::mix64;
-use nearprint::{BandLayout, Fingerprint, U256, Width};
+use nearprint::{BandLayout, Fingerprint, U256, U320, Width};
 
 /// The value of an empty bin. No feature has it.
 const EMPTY: u64 = u64::MAX;
@@ -47,6 +47,7 @@ impl MinHash {
             Width::W64 => self.assembled::<u64>().into(),
             Width::W128 => self.assembled::<u128>().into(),
             Width::W256 => self.assembled::<U256>().into(),
+            Width::W320 => self.assembled::<U320>().into(),
         }
     }
 

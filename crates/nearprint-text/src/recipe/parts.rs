@@ -48,18 +48,24 @@ pub(super) enum HashFunction {
 }
 
 impl HashFunction {
-    /// The supported widths of fingerprints, in bits. The first is the default.
+    /// The supported widths of fingerprints, in bits. The first that has room for the bands is the default.
     pub(super) fn widths(self) -> &'static [Width] {
         match self {
             Self::Xxh3 => &[Width::W64, Width::W128, Width::W256],
             Self::Md5 { bits: 65.. } => &[Width::W128],
             Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[Width::W64],
-            Self::MinHash { .. } => &[Width::W256, Width::W128, Width::W64],
+            Self::MinHash { .. } => &[Width::W256, Width::W320, Width::W128, Width::W64],
         }
     }
 
-    /// The fewest bands that find pairs of a similarity, for fingerprints of 256 bits: of two values each,
-    /// which hardly any unrelated texts share; where these find too few, of one.
+    /// The width of fingerprints, unless another one is given.
+    pub(super) fn default_width(self) -> Width {
+        let widths = self.widths();
+        widths.iter().copied().find(|&width| self.makes(width)).unwrap_or(widths[0])
+    }
+
+    /// The fewest bands that find pairs of a similarity: of two values each, which hardly any unrelated texts share;
+    /// where these find too few, of one.
     pub(super) fn for_similarity(similarity: f64) -> Self {
         let all = [2u32, 1]
             .into_iter()
@@ -100,7 +106,8 @@ pub(super) const JOINS: Choices<Join, 3> =
     [("space", Join::Space), ("nothing", Join::Nothing), ("cyclic", Join::Cyclic)];
 pub(super) const SHORT: Choices<Short, 3> =
     [("one", Short::One), ("none", Short::None), ("tokens", Short::Tokens)];
-pub(super) const WIDTHS: Choices<Width, 3> = [("64", Width::W64), ("128", Width::W128), ("256", Width::W256)];
+pub(super) const WIDTHS: Choices<Width, 4> =
+    [("64", Width::W64), ("128", Width::W128), ("256", Width::W256), ("320", Width::W320)];
 
 /// The value with a name.
 pub(super) fn choice<T: Copy, const N: usize>(choices: &Choices<T, N>, name: &str) -> Result<T, String> {

@@ -44,6 +44,7 @@ pub(super) fn compute_any(width: Width, hashes: impl Iterator<Item = AnyFingerpr
         Width::W64 => majority::<1>(width, hashes),
         Width::W128 => majority::<2>(width, hashes),
         Width::W256 => majority::<4>(width, hashes),
+        Width::W320 => majority::<5>(width, hashes),
     }
 }
 

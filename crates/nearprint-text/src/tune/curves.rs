@@ -6,7 +6,7 @@ use super::neighbours::{Banded, Counts, Hamming, Listed, Neighbours};
 use super::point::{Point, PointSums, Positives};
 use super::study::Study;
 use nearprint::internal as parallel;
-use nearprint::{Fingerprint, Near, U256, Width};
+use nearprint::{Fingerprint, Near, U256, U320, Width};
 
 /// Whether two documents, the smaller index first, are near-duplicates by their texts.
 pub type Confirms<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
@@ -82,6 +82,9 @@ impl Study {
             }
             Width::W256 => {
                 self.curves(&prints().map(U256::from_le_words).collect::<Vec<_>>(), near, confirms, threads)
+            }
+            Width::W320 => {
+                self.curves(&prints().map(U320::from_le_words).collect::<Vec<_>>(), near, confirms, threads)
             }
         }
     }

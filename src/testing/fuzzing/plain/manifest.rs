@@ -122,7 +122,7 @@ impl Manifest {
         let generation = data.u64()?;
         ensure((1..=MOST_NUMBER).contains(&generation), "generation")?;
         let (database_id, width, k) = (data.array()?, data.u32()?, data.u32()?);
-        ensure([64, 128, 256].contains(&width) && k <= width, "width or k")?;
+        ensure([64, 128, 256, 320].contains(&width) && k <= width, "width or k")?;
         let layout = [data.u32()?, data.u32()?, data.u32()?];
         let bands = check_layout(layout, width, k)?;
         let flags = data.u32()?;

@@ -77,8 +77,10 @@ enum ExportFormat {
     U128,
     /// The same for 256 bits
     U256,
-    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128 and (n, 4) for 256 bits,
-    /// the least significant word of a fingerprint first
+    /// The same for 320 bits
+    U320,
+    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128, (n, 4) for 256 and (n, 5) for
+    /// 320 bits, the least significant word of a fingerprint first
     Npy,
     /// Columns fingerprint (a 64-bit number, or a string for wider ones) and id, and a column key
     /// if there are keys
@@ -102,7 +104,8 @@ impl ExportFormat {
             WrittenFormat::Parquet => Some(Self::Parquet),
             WrittenFormat::Raw(64) => Some(Self::U64),
             WrittenFormat::Raw(128) => Some(Self::U128),
-            WrittenFormat::Raw(_) => Some(Self::U256),
+            WrittenFormat::Raw(256) => Some(Self::U256),
+            WrittenFormat::Raw(_) => Some(Self::U320),
             _ => None,
         }
     }
@@ -116,6 +119,7 @@ impl ExportFormat {
             Self::U64 => WrittenFormat::Raw(64),
             Self::U128 => WrittenFormat::Raw(128),
             Self::U256 => WrittenFormat::Raw(256),
+            Self::U320 => WrittenFormat::Raw(320),
             Self::Npy => WrittenFormat::Npy,
             Self::Parquet => WrittenFormat::Parquet,
         }
@@ -127,6 +131,7 @@ impl ExportFormat {
             Self::U64 => Width::W64,
             Self::U128 => Width::W128,
             Self::U256 => Width::W256,
+            Self::U320 => Width::W320,
             _ => return Ok(()),
         };
         if written == width {
@@ -213,9 +218,11 @@ impl Args {
             ExportFormat::Tsv => self.write_lines(snapshot, path, ResultFormat::Tsv),
             ExportFormat::Csv => self.write_csv(snapshot, path),
             ExportFormat::Jsonl => self.write_lines(snapshot, path, ResultFormat::Json),
-            ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
-                self.write_raw(snapshot, path)
-            }
+            ExportFormat::U64
+            | ExportFormat::U128
+            | ExportFormat::U256
+            | ExportFormat::U320
+            | ExportFormat::Npy => self.write_raw(snapshot, path),
             #[cfg(feature = "parquet")]
             ExportFormat::Parquet => self.write_parquet(snapshot, path),
             #[cfg(not(feature = "parquet"))]

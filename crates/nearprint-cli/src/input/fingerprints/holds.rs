@@ -30,6 +30,7 @@ pub(crate) fn holds_fingerprints(
             FingerprintFormat::U64
             | FingerprintFormat::U128
             | FingerprintFormat::U256
+            | FingerprintFormat::U320
             | FingerprintFormat::Npy,
         ) => true,
         Some(FingerprintFormat::Lines | FingerprintFormat::Text) => false,

@@ -36,7 +36,12 @@ impl OpenedInput {
         let by_name = args.input_format.or_else(|| by_extension(path));
         let is_raw = matches!(
             by_name,
-            Some(FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256)
+            Some(
+                FingerprintFormat::U64
+                    | FingerprintFormat::U128
+                    | FingerprintFormat::U256
+                    | FingerprintFormat::U320
+            )
         );
         let input = if is_raw { InputStream::open_raw(path)? } else { InputStream::open(path)? };
         Self::of_stream(args, by_name, input)
@@ -55,6 +60,7 @@ impl OpenedInput {
             FingerprintFormat::U64 => opened.description.width = Some(Width::W64),
             FingerprintFormat::U128 => opened.description.width = Some(Width::W128),
             FingerprintFormat::U256 => opened.description.width = Some(Width::W256),
+            FingerprintFormat::U320 => opened.description.width = Some(Width::W320),
             FingerprintFormat::Npy | FingerprintFormat::Parquet => {}
             FingerprintFormat::Lines => return Err(no_fingerprints(&opened.input)),
             FingerprintFormat::Text
@@ -147,6 +153,7 @@ impl OpenedInput {
             FingerprintFormat::U64 => raw::read(how.1, &mut self.input, Width::W64, sink),
             FingerprintFormat::U128 => raw::read(how.1, &mut self.input, Width::W128, sink),
             FingerprintFormat::U256 => raw::read(how.1, &mut self.input, Width::W256, sink),
+            FingerprintFormat::U320 => raw::read(how.1, &mut self.input, Width::W320, sink),
             FingerprintFormat::Csv => csv::read(how, self.input, (',', &self.columns), sink),
             FingerprintFormat::Tsv => csv::read(how, self.input, ('\t', &self.columns), sink),
             FingerprintFormat::Jsonl => jsonl::read(how, self.input, sink),
@@ -176,6 +183,7 @@ pub(super) fn by_extension(path: &Path) -> Option<FingerprintFormat> {
         Some("u64") => Some(FingerprintFormat::U64),
         Some("u128") => Some(FingerprintFormat::U128),
         Some("u256") => Some(FingerprintFormat::U256),
+        Some("u320") => Some(FingerprintFormat::U320),
         Some("csv") => Some(FingerprintFormat::Csv),
         Some("tsv") => Some(FingerprintFormat::Tsv),
         Some("jsonl") => Some(FingerprintFormat::Jsonl),

@@ -11,7 +11,7 @@ use super::options::DedupOptions;
 use crate::error::{Error, Result};
 use crate::recipe::{AnyFingerprinter, Fingerprinted, Recipe};
 use nearprint::any::AnyFingerprint;
-use nearprint::{Commit, U256, Width};
+use nearprint::{Commit, U256, U320, Width};
 
 /// Decides for each document whether it is new, and remembers the documents that it keeps.
 ///
@@ -93,6 +93,7 @@ enum OfWidth {
     W64(DeduplicatorOf<u64>),
     W128(DeduplicatorOf<u128>),
     W256(DeduplicatorOf<U256>),
+    W320(DeduplicatorOf<U320>),
 }
 
 /// Evaluates an expression on the deduplicator.
@@ -102,6 +103,7 @@ macro_rules! of_width {
             OfWidth::W64($value) => $result,
             OfWidth::W128($value) => $result,
             OfWidth::W256($value) => $result,
+            OfWidth::W320($value) => $result,
         }
     };
 }
@@ -113,6 +115,7 @@ macro_rules! open_of_width {
             Width::W64 => OfWidth::W64(DeduplicatorOf::$open($($path,)? $options)?),
             Width::W128 => OfWidth::W128(DeduplicatorOf::$open($($path,)? $options)?),
             Width::W256 => OfWidth::W256(DeduplicatorOf::$open($($path,)? $options)?),
+            Width::W320 => OfWidth::W320(DeduplicatorOf::$open($($path,)? $options)?),
         }
     };
 }
