@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// What a writer has done by itself, or has waited for.
 ///
@@ -54,6 +54,15 @@ pub enum Event {
     Stall {
         /// How long.
         took: Duration,
+    },
+    /// The last commit to the database lies more than five minutes in the future: the clock was ahead, or it is
+    /// behind now. Rows that were inserted under a clock that was ahead [expire](crate::Schema::expire_after) later,
+    /// and so do those that are inserted until then.
+    Clock {
+        /// When the manifest or the log was written last.
+        last_commit: SystemTime,
+        /// The time of the clock.
+        now: SystemTime,
     },
 }
 

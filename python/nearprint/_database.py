@@ -57,7 +57,8 @@ def open(
     MiB). :meth:`Database.close` leaves rows in a log of at most ``keep_log`` bytes (0) instead of files of their
     own, which suits small databases. ``on_event`` is called with a dictionary for each ``flush``, ``merge``,
     ``expiry`` and ``stall`` (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in
-    which it was noticed. The first write waits at most ``wait`` seconds while another process writes. ``progress``
+    which it was noticed; and for a ``clock`` that is five minutes behind the last commit (``event``,
+    ``last_commit``, ``now``). The first write waits at most ``wait`` seconds while another process writes. ``progress``
     is for all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An
     exception of the callable cancels the operation.
 

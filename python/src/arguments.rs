@@ -88,6 +88,7 @@ fn tell(py: Python<'_>, listener: &Py<PyAny>, event: &Event) {
         }
         Event::Expiry { runs, rows } => ("expiry", Some(runs), Some((rows, None)), None),
         Event::Stall { took } => ("stall", None, None, Some(took)),
+        Event::Clock { .. } => ("clock", None, None, None),
         _ => return,
     };
     let called = || {
@@ -99,6 +100,10 @@ fn tell(py: Python<'_>, listener: &Py<PyAny>, event: &Event) {
             bytes.map_or(Ok(()), |bytes| fields.set_item("bytes", bytes))?;
         }
         took.map_or(Ok(()), |took| fields.set_item("seconds", took.as_secs_f64()))?;
+        if let Event::Clock { last_commit, now } = *event {
+            fields.set_item("last_commit", last_commit)?;
+            fields.set_item("now", now)?;
+        }
         listener.call1(py, (fields,)).map(drop)
     };
     if let Err(error) = called() {

@@ -672,6 +672,20 @@ def test_events_add_up_to_what_is_stored(tmp_path: Path) -> None:
     assert merges and all(event["runs"] > 1 for event in merges)
 
 
+def test_a_last_commit_in_the_future_is_told(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    nearprint.create(tmp_path / "db").close()
+    before = datetime.now(timezone.utc)
+    ahead = before + timedelta(hours=1)
+    os.utime(tmp_path / "db" / "MANIFEST", (ahead.timestamp(), ahead.timestamp()))
+    with nearprint.open(tmp_path / "db", on_event=seen.append) as db:
+        db.add([1])
+    clock, *_ = seen
+    assert clock["event"] == "clock"
+    assert abs(clock["last_commit"] - ahead) < timedelta(seconds=1)
+    assert before < clock["now"] < before + timedelta(minutes=50)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_exception_of_a_listener_loses_nothing(tmp_path: Path) -> None:
     def listen(event: dict[str, Any]) -> None:

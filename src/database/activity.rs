@@ -1,12 +1,11 @@
 //! Who writes to a database, and when it was written to last.
 
-use std::io;
 use std::time::SystemTime;
 
 use super::Database;
 use crate::error::{Error, Holder, Result};
 use crate::fingerprint::Fingerprint;
-use crate::storage::{Folder, LockState, names};
+use crate::storage::{Folder, LockState, Storage};
 
 /// Who writes to a database, and when it was written to last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,22 +33,6 @@ impl<F: Fingerprint> Database<F> {
 fn activity_of(folder: &Folder) -> Result<Activity> {
     let LockState { is_locked, holder } = LockState::of(folder)?;
     let path = folder.path_of("");
-    let last_commit = last_commit(folder).map_err(Error::io("look at", &path))?;
+    let last_commit = folder.last_written().map_err(Error::io("look at", &path))?;
     Ok(Activity { is_locked, writer: holder, last_commit: last_commit.ok_or(Error::NotADatabase { path })? })
-}
-
-/// The time of the newest manifest or log.
-fn last_commit(folder: &Folder) -> io::Result<Option<SystemTime>> {
-    let mut newest = None;
-    for name in folder.names()? {
-        let Some(name) = name.to_str().filter(|name| *name == names::MANIFEST || names::is_wal(name)) else {
-            continue;
-        };
-        match folder.look_at_path(name).and_then(|metadata| metadata.modified()) {
-            // The writer has just removed a log.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            time => newest = newest.max(Some(time?)),
-        }
-    }
-    Ok(newest)
 }

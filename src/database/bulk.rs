@@ -290,7 +290,7 @@ impl<F: Fingerprint> Builder<F> {
         }
         manifest::replace(staging.folder(), &manifest)?;
         if !runs_only {
-            reserve::keep(staging.folder(), manifest.runs.iter().map(RunRecord::len_bytes).sum());
+            reserve::keep(staging.folder(), reserve::wanted(&manifest));
         }
         staging.publish()?;
         options.open(path)

@@ -29,6 +29,7 @@ use crate::database::bulk::Builder;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
 use crate::error::{Error, Limit, Result};
+use crate::event::Event;
 use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
 use crate::format::schema::Schema;
@@ -123,6 +124,8 @@ impl Options {
     }
 }
 
+/// How far the last commit may lie in the future: so much do the clocks of several machines differ.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
 /// The part of the memory of a writer that goes to what was left out.
 const LEFT_OUT_SHARE: usize = 16;
 /// How long to wait for another process that makes an empty database.
@@ -232,8 +235,14 @@ impl<F: Fingerprint> Database<F> {
     }
 
     fn begin_writing(&self) -> Result<Writer<F>> {
-        let mut writer = Writer::open_same(self.storage()?, self.options.clone(), Some(self.database_id))?;
+        let storage = self.storage()?;
+        let last_commit = storage.last_written().map_err(Error::io("look at", &self.path))?;
+        let now = storage.now().into();
+        let mut writer = Writer::open_same(storage, self.options.clone(), Some(self.database_id))?;
         writer.left_out = self.begin_leaving_out()?.map(Box::new);
+        if let Some(last_commit) = last_commit.filter(|&last_commit| last_commit > now + CLOCK_TOLERANCE) {
+            self.options.listener.tell(&Event::Clock { last_commit, now });
+        }
         Ok(writer)
     }
 

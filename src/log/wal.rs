@@ -130,6 +130,11 @@ impl Log {
         self.header.start()
     }
 
+    /// Whether nothing is appended to it any more.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.sealed_at.is_some()
+    }
+
     /// The current length of the file.
     pub(crate) fn len_bytes(&self) -> Result<u64> {
         self.file.len_bytes().map_err(Error::io("read", &self.path))
@@ -180,6 +185,11 @@ impl LogFrames<'_> {
     /// Where the sound frames end.
     pub(crate) fn end(&self) -> LogPlace {
         self.frames.end
+    }
+
+    /// The contents of the frames.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        self.frames.contents.iter().filter_map(|content| self.bytes.get(content.clone()))
     }
 
     /// The bytes of the frames.

@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::bytes::{Access, Bytes};
 use super::folder::Permissions;
@@ -47,6 +48,11 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// The time of the clock by which rows expire.
     fn now(&self) -> Time {
         Time::now()
+    }
+
+    /// When the manifest or a log was written last. `None` if files have no times.
+    fn last_written(&self) -> io::Result<Option<SystemTime>> {
+        Ok(None)
     }
 
     /// The permissions of the folder and of its files. `None` if it has none.

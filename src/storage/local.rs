@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::bytes::{Access, Bytes};
 use super::folder::{Folder, Permissions, data_from};
 use super::interface::{Lock, ReadFile, Storage, WriteFile};
 use super::lock::LockFile;
+use super::names;
 use crate::error::{Error, Result};
 use crate::util::file;
 
@@ -56,6 +58,22 @@ impl Storage for Folder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.path_of(name)
+    }
+
+    fn last_written(&self) -> io::Result<Option<SystemTime>> {
+        let mut newest = None;
+        for name in self.names()? {
+            let Some(name) = name.to_str().filter(|name| *name == names::MANIFEST || names::is_wal(name))
+            else {
+                continue;
+            };
+            match self.look_at_path(name).and_then(|metadata| metadata.modified()) {
+                // The writer has just removed a log.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                time => newest = newest.max(Some(time?)),
+            }
+        }
+        Ok(newest)
     }
 
     fn permissions(&self) -> io::Result<Option<Permissions>> {

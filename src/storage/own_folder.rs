@@ -35,6 +35,9 @@ const UNFINISHED: &str = "This folder was made by nearprint, which also removes 
 /// That of a folder that is about to get its final name, or has just got it.
 const COMPLETE: &str = "This folder was made by nearprint, and is complete under its final name.";
 
+/// What is found where only another user can tell whether the process that made a folder has ended.
+pub(super) const OF_ANOTHER_USER: &str = "belongs to another user";
+
 /// What a made folder may hold beside its marker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contents {
@@ -287,10 +290,12 @@ pub(super) fn look_at(
     let folder = match parent.open_own(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => return foreign("not a folder"),
+        // A made folder can be opened by its owner.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return foreign(OF_ANOTHER_USER),
         other => other.map_err(Error::io("open", &path))?,
     };
     if !folder.is_own().map_err(Error::io("look at", &path))? {
-        return foreign("belongs to another user");
+        return foreign(OF_ANOTHER_USER);
     }
     let (marker, pid, _) = match read_marker(&folder, name, contents) {
         Ok(Some(found)) => found,

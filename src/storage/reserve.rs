@@ -1,36 +1,56 @@
 //! Space for deletions and merges on a full disk.
 //!
 //! A large database has a file `RESERVE`. Where the disk is full, a writer that makes room removes it, and so has
-//! room itself: for a log, a manifest, and small merges. The next writer that makes a run or closes puts it back.
+//! room itself: for a manifest, a new log with what the old one held, the deletion of all rows, and small merges. The
+//! next writer that makes a run or closes puts it back.
 
 use std::io;
 
 use super::interface::{Storage, WriteFile};
 use super::names;
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::util::cast::to_usize;
 
 /// Smaller databases have no reserve.
 const LEAST_DATABASE_BYTES: u64 = 16 << 20;
-/// The part of a database that its reserve takes, in bytes at least and at most.
+/// The part of a database that is kept for a new log and a manifest, in bytes at least and at most.
 const SHARE: u64 = 64;
-const LEAST_BYTES: u64 = 1 << 20;
+const LEAST_BYTES: u64 = 2 << 20;
 const MOST_BYTES: u64 = 64 << 20;
+/// The rows that a commit deletes at least. The distances between fewer ids of one batch are larger.
+const COMMIT_ROWS: u64 = 50_000;
 /// What shows that a file is a reserve.
 const HEAD_BYTES: u64 = 4096;
 static PIECE: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Makes the reserve of a database of so many bytes, or a larger one in its place, if the disk has room.
-pub(crate) fn keep(storage: &dyn Storage, database_bytes: u64) {
+/// How many bytes a writer may need to delete all rows of a database, in commits of many rows.
+pub(crate) fn wanted(manifest: &Manifest) -> u64 {
+    let database_bytes = manifest.runs.iter().map(RunRecord::len_bytes).sum::<u64>();
     if database_bytes < LEAST_DATABASE_BYTES {
-        return;
+        return 0;
     }
-    let wanted = (database_bytes / SHARE).clamp(LEAST_BYTES, MOST_BYTES);
+    let rows = manifest.runs.iter().map(|run| run.rows).sum();
+    (database_bytes / SHARE).clamp(LEAST_BYTES, MOST_BYTES)
+        + deletions(rows, manifest.largest_id.unwrap_or(0))
+}
+
+/// The most that so many ids take in sorted batches of a log. Seven bits of a distance take a byte, and equal
+/// distances take the most.
+fn deletions(rows: u64, largest_id: u64) -> u64 {
+    let mean_distance = largest_id / rows.clamp(1, COMMIT_ROWS);
+    let bits = u64::from(mean_distance.max(1).ilog2()) + 1;
+    rows.saturating_mul(7 + bits) / 7
+}
+
+/// Makes a reserve of so many bytes or more, or a larger one in place of a smaller one, if the disk has room.
+pub(crate) fn keep(storage: &dyn Storage, wanted: u64) {
     let has = storage.open(names::RESERVE).and_then(|file| file.len_bytes()).unwrap_or(0);
-    if has >= wanted / 2 {
+    if has >= wanted {
         return;
     }
     release(storage);
-    if !make(storage, wanted) && has > 0 {
+    // A database that grows does not need another one at once.
+    if !make(storage, wanted + wanted / 4) && has > 0 {
         // As much as there was has room again.
         make(storage, has);
     }
@@ -67,6 +87,7 @@ fn fill(mut file: Box<dyn WriteFile>, len_bytes: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::wal::{Content, Operation};
     use crate::storage::Folder;
     use crate::testing::simulated::SimulatedDisk;
 
@@ -74,28 +95,49 @@ mod tests {
     fn regression_a_reserve_that_cannot_grow_stays() {
         let disk = SimulatedDisk::new();
         let len_bytes = || disk.file_bytes(names::RESERVE).map_or(0, |bytes| bytes.len() as u64);
-        keep(&disk, LEAST_DATABASE_BYTES);
+        keep(&disk, LEAST_BYTES);
         let before = disk.calls();
-        keep(&disk, LEAST_DATABASE_BYTES);
-        assert_eq!((disk.calls() - before, len_bytes()), (2, LEAST_BYTES));
+        let made = LEAST_BYTES + LEAST_BYTES / 4;
+        keep(&disk, made);
+        assert_eq!((disk.calls() - before, len_bytes()), (2, made));
         // In the middle of the larger one.
-        disk.fail_at(disk.calls() + 30, io::ErrorKind::StorageFull);
-        keep(&disk, 4 * SHARE * LEAST_BYTES);
-        assert_eq!(len_bytes(), LEAST_BYTES);
-        keep(&disk, 4 * SHARE * LEAST_BYTES);
-        assert_eq!(len_bytes(), 4 * LEAST_BYTES);
+        disk.fail_at(disk.calls() + 60, io::ErrorKind::StorageFull);
+        keep(&disk, 4 * LEAST_BYTES);
+        assert_eq!(len_bytes(), made);
+        keep(&disk, 4 * LEAST_BYTES);
+        assert_eq!(len_bytes(), 5 * LEAST_BYTES);
+    }
+
+    /// Rows of any ids, deleted at once, take no more than what is kept for them.
+    #[test]
+    fn what_is_kept_holds_the_deletion_of_all_rows() {
+        let ids: [Vec<u64>; 5] = [
+            (0..100_000).collect(),
+            (0..100_000).map(crate::fingerprint::mix64).collect(),
+            (0..100_000).map(|id| id * 127).collect(),
+            (0..100_000).map(|id| id * 128).collect(),
+            (0..50_000).chain((0..50_000).map(|id| u64::MAX - id)).collect(),
+        ];
+        for ids in ids {
+            let largest = ids.iter().copied().max().unwrap_or(0);
+            let mut content = Content::default();
+            ids.iter().for_each(|&id| content.push(Operation::<u64>::Delete(id)));
+            let packed = content.packed::<u64>().unwrap().unwrap();
+            let (len, most) = (packed.frame_len_bytes(), deletions(ids.len() as u64, largest));
+            assert!(len <= most + 64 && 10 * len > most, "{len} bytes, {most} for ids up to {largest}");
+        }
     }
 
     #[test]
     fn a_foreign_file_of_this_name_stays() {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::open(home.path()).unwrap();
-        keep(&folder, LEAST_DATABASE_BYTES);
-        assert_eq!(folder.open(names::RESERVE).unwrap().len_bytes().unwrap(), LEAST_BYTES);
+        keep(&folder, LEAST_BYTES);
+        assert!(folder.open(names::RESERVE).unwrap().len_bytes().unwrap() >= LEAST_BYTES);
         assert!(release(&folder) && !release(&folder));
         folder.create(names::RESERVE).unwrap().write_all_at(b"mine", 0).unwrap();
         assert!(!release(&folder));
-        keep(&folder, LEAST_DATABASE_BYTES);
+        keep(&folder, LEAST_BYTES);
         assert_eq!(folder.open(names::RESERVE).unwrap().len_bytes().unwrap(), 4);
     }
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, Permissions};
+use super::folder::{Folder, Permissions, user};
 use super::interface::Storage;
 use super::names;
-use super::own_folder::{Contents, OwnFolder};
+use super::own_folder::{Contents, OF_ANOTHER_USER, OwnFolder};
 use crate::error::{Error, Result};
 use crate::format::manifest;
 use crate::util::file;
@@ -59,7 +59,8 @@ const MAX_NAME_BYTES: usize = 255;
 /// The folder is marked and locked while in use, removed when dropped, and renamed as a whole when
 /// published. The destination therefore never holds an incomplete database. The next build of the
 /// same name removes the files of a killed process. Until it is published, only the owner can read
-/// it.
+/// it. So a folder of another user may be in use or not, and stays: the own one gets the user's
+/// number, and of several complete ones the first gets the name.
 #[derive(Debug)]
 pub(crate) struct Staging {
     target: PathBuf,
@@ -78,9 +79,14 @@ impl Staging {
         refuse_existing(target)?;
         refuse_inside_any(target)?;
         let name = target.file_name().ok_or_else(|| Error::Unnamed { path: target.clone() })?;
-        let name = staging_name(name);
         let parent = Folder::open(parent(target)).map_err(Error::io("open", parent(target)))?;
-        let folder = OwnFolder::make(&parent, &name, CONTENTS, target.file_name())?;
+        let make = |end: &str| OwnFolder::make(&parent, &staging_name(name, end), CONTENTS, Some(name));
+        let folder = match (make(names::BUILDING), user()) {
+            (Err(Error::NotStaging { found: OF_ANOTHER_USER, .. }), Some(user)) => {
+                make(&format!("{}-{user}", names::BUILDING))?
+            }
+            (made, _) => made?,
+        };
         Ok(Self { target: target.clone(), folder, permissions: None })
     }
 
@@ -132,14 +138,14 @@ impl Staging {
     }
 }
 
-/// The name of the staging folder for a database of this name. If that would be too long, the end of
+/// The name of the staging folder for a database of this name, with this end. If that would be too long, the end of
 /// the name gives way to a hash of the whole name.
-fn staging_name(name: &OsStr) -> OsString {
+fn staging_name(name: &OsStr, end: &str) -> OsString {
     let bytes = name.as_encoded_bytes();
-    if bytes.len() + names::BUILDING.len() <= MAX_NAME_BYTES {
-        return [name, names::BUILDING.as_ref()].into_iter().collect();
+    if bytes.len() + end.len() <= MAX_NAME_BYTES {
+        return [name, end.as_ref()].into_iter().collect();
     }
-    let end = format!("-{:016x}{}", xxh3_64(bytes), names::BUILDING);
+    let end = format!("-{:016x}{end}", xxh3_64(bytes));
     let mut start = start_of(name, MAX_NAME_BYTES - end.len());
     start.push(end);
     start
@@ -200,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_long_name_begins_the_name_of_its_staging_folder() {
-        let name_of = |name: &str| staging_name(name.as_ref()).into_string().unwrap();
+        let name_of = |name: &str| staging_name(name.as_ref(), names::BUILDING).into_string().unwrap();
         assert_eq!(name_of("db"), "db.building");
         let longest = "x".repeat(MAX_NAME_BYTES - names::BUILDING.len());
         assert_eq!(name_of(&longest), format!("{longest}.building"));
@@ -218,7 +224,7 @@ mod tests {
     #[test]
     fn a_long_name_that_is_no_text_does_too() {
         use std::os::unix::ffi::OsStrExt;
-        let made = staging_name(OsStr::from_bytes(&[255; MAX_NAME_BYTES]));
+        let made = staging_name(OsStr::from_bytes(&[255; MAX_NAME_BYTES]), names::BUILDING);
         assert_eq!(made.as_bytes().iter().filter(|byte| **byte == 255).count(), 229);
         assert_eq!(made.len(), MAX_NAME_BYTES);
     }

@@ -100,7 +100,7 @@ fn write_log(folder: &Path) {
     // The kind of the batch, under a correct hash.
     let path = folder.join(names::wal(log.live.number));
     let mut bytes = fs::read(&path).unwrap();
-    bytes[88] = 7;
+    bytes[88] = 8;
     crate::testing::fuzzing::log::seal_frames(&mut bytes);
     fs::write(path, bytes).unwrap();
 }

@@ -1,13 +1,40 @@
 //! What a writer reports of its flushes and merges.
 
+use std::fs::File;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use nearprint::{Event, Options, Row, Schema};
+use nearprint::{Event, Options, Remember, Row, Schema};
 
 /// A random-looking fingerprint.
 fn mixed(id: u64) -> u64 {
     (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+/// A clock that was ahead gave rows a longer life, and nobody was told.
+#[test]
+fn regression_a_writer_tells_of_a_last_commit_in_the_future() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = told.clone();
+    let options = Options::new().on_event(move |event| log.lock().unwrap().push(event.clone()));
+    let database = options.create::<u64>(&path, &Schema::new().remember(Remember::Hashes)).unwrap();
+    for (ahead, times) in [(0, 0), (240, 0), (3600, 1)] {
+        let now = SystemTime::now();
+        let ahead = now + Duration::from_secs(ahead);
+        for folder in [path.clone(), path.join("left-out")] {
+            File::options().append(true).open(folder.join("MANIFEST")).unwrap().set_modified(ahead).unwrap();
+        }
+        let writer = database.writer().unwrap();
+        let told = std::mem::take(&mut *told.lock().unwrap());
+        assert_eq!(told.len(), times, "{told:?}");
+        for event in told {
+            let Event::Clock { last_commit, now: read } = event else { panic!("{event:?}") };
+            assert!(last_commit == ahead && now <= read, "{event:?}");
+        }
+        drop(writer);
+    }
 }
 
 #[test]

@@ -316,20 +316,27 @@ typedef int32_t nearprint_event_kind;
 // A call has waited for a flush or a merge that was not finished.
 #define NEARPRINT_EVENT_STALL 4
 
+// The last commit lies more than five minutes in the future: the clock was ahead, or it is behind now.
+#define NEARPRINT_EVENT_CLOCK 5
+
 // What a writer has done besides what it was called for.
 typedef struct {
   // The size of this structure in the library, which may be larger than in the header of the program.
   size_t struct_size;
   // What was done.
   nearprint_event_kind kind;
-  // The number of runs that were made, merged or dropped; 0 of a stall.
+  // The number of runs that were made, merged or dropped; 0 of a stall and of a clock.
   uint64_t runs;
-  // The rows of the new run, or of those that were dropped; 0 of a stall.
+  // The rows of the new run, or of those that were dropped; 0 of a stall and of a clock.
   uint64_t rows;
-  // The bytes of the new files; 0 of an expiry and of a stall.
+  // The bytes of the new files; 0 of an expiry, of a stall and of a clock.
   uint64_t bytes;
-  // How long it took, in microseconds; 0 of an expiry.
+  // How long it took, in microseconds; 0 of an expiry and of a clock.
   uint64_t microseconds;
+  // Of a clock, when the last commit was, in seconds since 1970; else 0.
+  uint64_t last_commit;
+  // Of a clock, its time in seconds since 1970; else 0.
+  uint64_t now;
 } nearprint_event;
 
 // Receives what writers do besides what they are called for. The event lives until the function

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nearprint::Event;
 
@@ -21,6 +21,8 @@ pub const NEARPRINT_EVENT_MERGE: nearprint_event_kind = 2;
 pub const NEARPRINT_EVENT_EXPIRY: nearprint_event_kind = 3;
 /// A call has waited for a flush or a merge that was not finished.
 pub const NEARPRINT_EVENT_STALL: nearprint_event_kind = 4;
+/// The last commit lies more than five minutes in the future: the clock was ahead, or it is behind now.
+pub const NEARPRINT_EVENT_CLOCK: nearprint_event_kind = 5;
 
 /// What a writer has done besides what it was called for.
 #[repr(C)]
@@ -30,20 +32,24 @@ pub struct nearprint_event {
     pub struct_size: usize,
     /// What was done.
     pub kind: nearprint_event_kind,
-    /// The number of runs that were made, merged or dropped; 0 of a stall.
+    /// The number of runs that were made, merged or dropped; 0 of a stall and of a clock.
     pub runs: u64,
-    /// The rows of the new run, or of those that were dropped; 0 of a stall.
+    /// The rows of the new run, or of those that were dropped; 0 of a stall and of a clock.
     pub rows: u64,
-    /// The bytes of the new files; 0 of an expiry and of a stall.
+    /// The bytes of the new files; 0 of an expiry, of a stall and of a clock.
     pub bytes: u64,
-    /// How long it took, in microseconds; 0 of an expiry.
+    /// How long it took, in microseconds; 0 of an expiry and of a clock.
     pub microseconds: u64,
+    /// Of a clock, when the last commit was, in seconds since 1970; else 0.
+    pub last_commit: u64,
+    /// Of a clock, its time in seconds since 1970; else 0.
+    pub now: u64,
 }
 
 // SAFETY: The size is the first field; the others are numbers.
 unsafe impl Growing for nearprint_event {
     const NAME: &'static str = "nearprint_event";
-    const FIRST_SIZE: usize = offset_of!(Self, microseconds) + size_of::<u64>();
+    const FIRST_SIZE: usize = offset_of!(Self, now) + size_of::<u64>();
     const DEFAULT: Self = Self {
         struct_size: size_of::<Self>(),
         kind: NEARPRINT_EVENT_OTHER,
@@ -51,6 +57,8 @@ unsafe impl Growing for nearprint_event {
         rows: 0,
         bytes: 0,
         microseconds: 0,
+        last_commit: 0,
+        now: 0,
     };
 }
 
@@ -77,9 +85,19 @@ impl From<&Event> for nearprint_event {
             Event::Merge { runs, rows, bytes, took } => of(NEARPRINT_EVENT_MERGE, runs, rows, bytes, took),
             Event::Expiry { runs, rows } => of(NEARPRINT_EVENT_EXPIRY, runs, rows, 0, Duration::ZERO),
             Event::Stall { took } => of(NEARPRINT_EVENT_STALL, 0, 0, 0, took),
+            Event::Clock { last_commit, now } => Self {
+                kind: NEARPRINT_EVENT_CLOCK,
+                last_commit: seconds(last_commit),
+                now: seconds(now),
+                ..Self::DEFAULT
+            },
             _ => Self::DEFAULT,
         }
     }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The caller's function for events.
@@ -125,5 +143,10 @@ mod tests {
         assert_eq!(fields(&Event::Merge { runs: 2, rows: 3, bytes: 4, took }), [2, 2, 3, 4, 5]);
         assert_eq!(fields(&Event::Expiry { runs: 2, rows: 3 }), [3, 2, 3, 0, 0]);
         assert_eq!(fields(&Event::Stall { took: Duration::MAX }), [4, 0, 0, 0, u64::MAX]);
+        let [last_commit, now] = [70, 7].map(|time| UNIX_EPOCH + Duration::from_secs(time));
+        let clock = Event::Clock { last_commit, now };
+        assert_eq!(fields(&clock), [5, 0, 0, 0, 0]);
+        let it = nearprint_event::from(&clock);
+        assert_eq!((it.last_commit, it.now), (70, 7));
     }
 }

@@ -461,14 +461,24 @@ void events(const std::string& path) {
   }
   writer.close();
   std::uint64_t flushed = 0, runs = 0;
+  const auto calls = seen.size();
   for (const auto& event : seen) {
     CHECK(event.kind == NEARPRINT_EVENT_FLUSH || event.kind == NEARPRINT_EVENT_MERGE);
     CHECK(event.bytes > 0 && event.took.count() > 0);
     if (event.kind == NEARPRINT_EVENT_FLUSH) flushed += event.rows;
     runs += 1 - (event.kind == NEARPRINT_EVENT_MERGE ? event.runs : 0);
   }
+  /* The last commit is an hour ahead of the clock. */
+  seen.clear();
+  namespace fs = std::filesystem;
+  fs::last_write_time(fs::path(path) / "MANIFEST", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  nearprint::options listening;
+  listening.on_event = [&](const nearprint::event& event) { seen.push_back(event); };
+  nearprint::database<>(path, listening).writer().close();
+  CHECK(seen.size() == 1 && seen[0].kind == NEARPRINT_EVENT_CLOCK);
+  CHECK(seen[0].last_commit > seen[0].now + std::chrono::minutes(50));
   const auto stats = nearprint::database<>(path).snapshot().stats();
-  CHECK(flushed == rows && stats.rows == rows && stats.runs == runs && runs < seen.size());
+  CHECK(flushed == rows && stats.rows == rows && stats.runs == runs && runs < calls);
 }
 
 int main(int argc, char** argv) {

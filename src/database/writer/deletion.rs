@@ -11,6 +11,7 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::wal::Operation;
 use crate::memtable::Memtable;
+use crate::query::view::View;
 use crate::run::{Keys, NewerTombstones, Run};
 
 /// Selects records of keys.
@@ -65,7 +66,6 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Deletes the rows of an id that have a key, and leaves those of other keys.
     pub(super) fn delete_key_of(&mut self, id: u64, key: &[u8]) -> Result<()> {
-        self.flush_insertions()?;
         self.delete_records(&BTreeSet::from([id]), &|record| record.key == key).map(drop)
     }
 
@@ -73,9 +73,8 @@ impl<F: Fingerprint> Writer<F> {
     /// those and is not deleted; neither are other rows of the same id. Documents that are remembered as [left
     /// out](Writer::remember_left_out) under these keys are forgotten. Returns the number of deleted rows, with those.
     ///
-    /// Costs a look-up for each key and, if there are uncommitted insertions or some in the log, a
-    /// [flush](Writer::flush). A run in which rows have other ids than the hash of their key costs a
-    /// walk over its keys. Rows without a key cost a walk over all rows, if there is something to
+    /// Costs a look-up for each key and a sort of the unflushed rows. A run in which rows have other ids than the hash
+    /// of their key costs a walk over its keys. Rows without a key cost a walk over all rows, if there is something to
     /// delete. Both walks serve all keys of the call.
     ///
     /// Where rows [expire](crate::Schema::expire_after), the rows that stay under the ids of deleted ones expire as
@@ -89,20 +88,19 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn delete_some_keys(&mut self, keys: &[&str]) -> Result<u64> {
         let forgotten = self.forget_left_out_keys(keys)?;
-        self.flush_insertions()?;
         let doomed: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-        let view = self.view.clone();
+        let view = self.view_of_all()?;
         let mut ids = BTreeSet::new();
         for (index, run) in view.runs().enumerate() {
             let Some(keys) = &run.keys else { continue };
             let newer = view.newer(index);
             if keys.info.other_ids > 0 {
-                self.ids_of_doomed(keys, &newer, &|record| doomed.contains(record.key), &mut ids)?;
+                ids_of_doomed::<F>(keys, &newer, &|record| doomed.contains(record.key), &mut ids)?;
                 continue;
             }
             for &key in &doomed {
                 let id = hash_key(key);
-                if !keys.of_id(id)?.is_empty() && self.is_live(id, &newer)? {
+                if !keys.of_id(id)?.is_empty() && !newer.hide(id)? {
                     ids.insert(id);
                 }
             }
@@ -170,44 +168,21 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Deletes the keys that `doomed` selects: a walk over all keys.
     fn delete_keys_where(&mut self, doomed: &Doomed<'_, F>) -> Result<u64> {
-        self.flush_insertions()?;
-        let view = self.view.clone();
+        let view = self.view_of_all()?;
         let mut ids = BTreeSet::new();
         for (index, run) in view.runs().enumerate() {
             if let Some(keys) = &run.keys {
-                self.ids_of_doomed(keys, &view.newer(index), doomed, &mut ids)?;
+                ids_of_doomed(keys, &view.newer(index), doomed, &mut ids)?;
             }
         }
         self.delete_records(&ids, doomed)
     }
 
-    /// Makes runs of everything but deletions: what is deleted is searched in runs.
-    fn flush_insertions(&mut self) -> Result<()> {
+    /// All runs, and runs in memory with what is in none yet: what is deleted by its keys is searched in runs. A flush
+    /// would find no room on a full disk.
+    fn view_of_all(&self) -> Result<View<F>> {
         self.check_poison()?;
-        let is_flushed = self.sealed.is_none() && self.memtable.changes.inserted().is_empty();
-        if is_flushed { Ok(()) } else { self.flush() }
-    }
-
-    /// Whether rows of a run with an id are live. `newer` are the tombstones that apply to the run.
-    fn is_live(&self, id: u64, newer: &NewerTombstones<'_>) -> Result<bool> {
-        Ok(!self.memtable.changes.deletes(id) && !newer.hide(id)?)
-    }
-
-    /// Adds the ids of live records that `doomed` selects: one walk over all keys of a run.
-    fn ids_of_doomed(
-        &self,
-        keys: &Keys,
-        newer: &NewerTombstones<'_>,
-        doomed: &Doomed<'_, F>,
-        ids: &mut BTreeSet<u64>,
-    ) -> Result<()> {
-        let mut cursor = keys.cursor::<F>();
-        while let Some(record) = cursor.next()? {
-            if doomed(&record) && self.is_live(record.row.id, newer)? {
-                ids.insert(record.row.id);
-            }
-        }
-        Ok(())
+        Ok(self.snapshot_of_all()?.view().clone())
     }
 
     /// Of the keys of `ids`, deletes those that `doomed` selects, and the rows that have no others.
@@ -217,12 +192,12 @@ impl<F: Fingerprint> Writer<F> {
         if ids.is_empty() {
             return Ok(0);
         }
-        let view = self.view.clone();
+        let view = self.view_of_all()?;
         let (mut keyed, mut kept, mut is_any_doomed) = (BTreeSet::new(), Vec::new(), false);
         for (index, run) in view.runs().enumerate() {
             let (Some(keys), newer) = (&run.keys, view.newer(index)) else { continue };
             for &id in ids {
-                if !self.is_live(id, &newer)? {
+                if newer.hide(id)? {
                     continue;
                 }
                 for at in keys.of_id(id)? {
@@ -236,18 +211,23 @@ impl<F: Fingerprint> Writer<F> {
         if !is_any_doomed {
             return Ok(0);
         }
-        let others = self.rows_without_keys(ids, &keyed)?;
+        let others = self.rows_without_keys(&view, ids, &keyed)?;
         kept.iter().for_each(|record| _ = keyed.remove(&record.row));
         if self.manifest.expiry.is_some() {
             let staying = kept.iter().map(|record| record.row.id).chain(others.iter().map(|row| row.id));
             let staying: BTreeSet<u64> = staying.collect();
-            self.leave_out(&staying, doomed, &keyed)?;
+            if !staying.is_empty() {
+                self.leave_out(&staying, doomed, &keyed)?;
+            }
             ids.difference(&staying).try_for_each(|&id| self.delete(id))?;
             return Ok(keyed.len() as u64);
         }
         ids.iter().try_for_each(|&id| self.delete(id))?;
+        // These rows were there before, so the deletions make room all the same.
+        let inserts = self.inserts;
         kept.into_iter().try_for_each(|record| self.apply(Operation::InsertKeyed(record)))?;
         others.into_iter().try_for_each(|row| self.apply(Operation::Insert { row, automatic: false }))?;
+        self.inserts = inserts;
         Ok(keyed.len() as u64)
     }
 
@@ -258,6 +238,9 @@ impl<F: Fingerprint> Writer<F> {
         doomed: &Doomed<'_, F>,
         gone: &BTreeSet<Row<F>>,
     ) -> Result<()> {
+        if self.sealed.is_some() || !self.memtable.changes.inserted().is_empty() {
+            self.flush()?;
+        }
         // They have the replaced runs as inputs.
         self.discard_merges();
         let (view, options) = (self.view.clone(), self.options.clone().without_progress());
@@ -286,7 +269,7 @@ impl<F: Fingerprint> Writer<F> {
     ) -> Result<Omitted<F>> {
         let (mut omitted, mut kept) = (Omitted::default(), BTreeSet::new());
         for &id in ids {
-            if !run.postings.may_hold(id)? || !self.is_live(id, newer)? {
+            if !run.postings.may_hold(id)? || self.memtable.changes.deletes(id) || newer.hide(id)? {
                 continue;
             }
             let of_id = |row: &&Row<F>| row.id == id;
@@ -307,10 +290,15 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// The live rows of ids that have no key. Reads all rows, unless every row has a key.
-    fn rows_without_keys(&self, ids: &BTreeSet<u64>, keyed: &BTreeSet<Row<F>>) -> Result<Vec<Row<F>>> {
+    fn rows_without_keys(
+        &self,
+        view: &View<F>,
+        ids: &BTreeSet<u64>,
+        keyed: &BTreeSet<Row<F>>,
+    ) -> Result<Vec<Row<F>>> {
         let with_keys = |run: &Run<F>| run.keys.as_ref().map_or(0, |keys| keys.info.rows);
         let mut others = Vec::new();
-        if self.view.runs().all(|run| with_keys(run) == run.record.rows) {
+        if view.runs().all(|run| with_keys(run) == run.record.rows) {
             return Ok(others);
         }
         self.snapshot()?.visit_rows(|row| {
@@ -319,4 +307,20 @@ impl<F: Fingerprint> Writer<F> {
         })?;
         Ok(others)
     }
+}
+
+/// Adds the ids of live records that `doomed` selects: one walk over all keys of a run.
+fn ids_of_doomed<F: Fingerprint>(
+    keys: &Keys,
+    newer: &NewerTombstones<'_>,
+    doomed: &Doomed<'_, F>,
+    ids: &mut BTreeSet<u64>,
+) -> Result<()> {
+    let mut cursor = keys.cursor::<F>();
+    while let Some(record) = cursor.next()? {
+        if doomed(&record) && !newer.hide(record.row.id)? {
+            ids.insert(record.row.id);
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,10 @@
 //! Writing the memtable to the log and to runs.
 
+use std::sync::Arc;
+
 use super::Writer;
 use super::expiry::with_log_expiry;
+use super::sealed::Sealed;
 use crate::build::Target;
 use crate::database::compaction::Made;
 use crate::error::{Error, Result};
@@ -9,6 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::wal::{Content, HEADER_BYTES, Operation};
 use crate::log::wal::{Log, Wal};
+use crate::memtable::Memtable;
 use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
 use crate::storage::names;
@@ -158,10 +162,11 @@ impl<F: Fingerprint> Writer<F> {
         self.pending.take_back();
         self.memtable.clear();
         frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))?;
-        let Self { pending, memtable, only_deletes, .. } = self;
-        *only_deletes = true;
+        let Self { pending, memtable, deletes, inserts, .. } = self;
+        (*deletes, *inserts) = (false, false);
         let apply = &mut |operation: Operation<'_, F>| {
-            *only_deletes &= matches!(operation, Operation::Delete(_));
+            *deletes |= matches!(operation, Operation::Delete(_));
+            *inserts |= operation.is_insert();
             memtable.apply(operation);
         };
         pending.visit(apply).map_err(|problem| problem.of(&self.path))
@@ -176,7 +181,7 @@ impl<F: Fingerprint> Writer<F> {
             _ => false,
         };
         if is_short {
-            return self.keep_log_of(&logs);
+            return self.keep_logs(&logs);
         }
         for log in &logs {
             let frames = log.read(log.start())?;
@@ -189,23 +194,28 @@ impl<F: Fingerprint> Writer<F> {
         }
         match self.flush_with(false) {
             // What makes room can begin.
-            Err(Error::DiskFull { .. }) if logs.len() == 1 && !self.storage.is_poisoned() => {
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
                 self.memtable.clear();
-                self.keep_log_of(&logs)
+                self.keep_logs(&logs)
             }
             other => other,
         }
     }
 
-    /// Takes the only log into the memtable. It stays until the next one, which begins with its content.
-    fn keep_log_of(&mut self, logs: &[Log]) -> Result<()> {
+    /// Takes the live log into the memtable. It stays until the next one, which begins with its content. A sealed
+    /// log stays as it is, and is flushed later.
+    fn keep_logs(&mut self, logs: &[Log]) -> Result<()> {
         let mut kept = Content::default();
         for log in logs {
             let frames = log.read(log.start())?;
-            frames.visit(&mut |operation| {
-                kept.push(operation);
-                self.memtable.apply(operation);
-            })?;
+            if log.is_sealed() {
+                let mut memtable = Memtable::of(&self.manifest, &self.options)?;
+                frames.visit(&mut |operation| memtable.apply(operation))?;
+                self.sealed = Some(Sealed { memtable: Arc::new(memtable), job: None });
+                continue;
+            }
+            frames.visit(&mut |operation| self.memtable.apply(operation))?;
+            frames.contents().for_each(|content| kept.append(content));
             self.counters.next_frame = frames.end().frame;
         }
         self.kept = (!kept.is_empty()).then_some(kept);

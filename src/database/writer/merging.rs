@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
+use crate::query::prepare::Searchable;
 
 /// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
@@ -74,22 +75,33 @@ impl<F: Fingerprint> Writer<F> {
         due_merge(&self.manifest, young.map_or(0, |position| position + 1))
     }
 
-    /// Writes each run again without its deleted rows, the smallest first, as long as the disk has room.
+    /// Writes each run again without its deleted rows, the smallest first, as long as the disk has room. What is in no
+    /// run yet has to be durable.
     pub(super) fn shrink_runs(&mut self) -> Result<()> {
         let mut runs: Vec<(u64, u64)> =
             self.manifest.runs.iter().map(|record| (record.len_bytes(), record.run)).collect();
         runs.sort_unstable();
-        let options = self.options.clone();
+        let (options, unflushed) = (self.options.clone(), self.unflushed_runs()?);
         for (_, run) in runs {
             let Some(at) = self.manifest.runs.iter().position(|record| record.run == run) else { continue };
-            let merged = self.plan_to_compact(at..at + 1)?.run(&options);
-            match merged.and_then(|merged| self.install_merge(merged)) {
+            let mut plan = self.plan_to_compact(at..at + 1)?;
+            plan.newer.extend(unflushed.iter().cloned());
+            match plan.run(&options).and_then(|merged| self.install_merge(merged)) {
                 Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
                 other => other?,
             }
             self.finish_removals();
         }
         Ok(())
+    }
+
+    /// Runs in memory with what is in no run yet.
+    fn unflushed_runs(&self) -> Result<Vec<Arc<Searchable<F>>>> {
+        let snapshot = self.snapshot_of_all()?;
+        let is_new = |of: &&Arc<Searchable<F>>| {
+            self.manifest.runs.iter().all(|record| record.run != of.run.record.run)
+        };
+        Ok(snapshot.view().searchables().iter().filter(is_new).cloned().collect())
     }
 
     fn largest_run(&self) -> Option<&RunRecord> {

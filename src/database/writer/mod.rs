@@ -8,6 +8,7 @@
 mod ahead;
 mod background;
 pub(crate) mod checked;
+mod commit;
 mod counters;
 mod deletion;
 mod expiry;
@@ -97,8 +98,9 @@ pub struct Writer<F: Fingerprint> {
     expires: Option<Time>,
     /// Uncommitted operations, encoded for the log.
     pending: Content,
-    /// Whether all of them are deletions.
-    only_deletes: bool,
+    /// Whether some of them delete rows, and whether some add rows.
+    deletes: bool,
+    inserts: bool,
     wal: Option<Wal>,
     /// What the log that it found holds, if it goes on with it: the next log begins with that. The last frame may
     /// lack its sync.
@@ -113,9 +115,6 @@ pub struct Writer<F: Fingerprint> {
     /// Held until everything else is dropped.
     lock: Arc<dyn Lock>,
 }
-
-/// A commit writes a run once keys and texts exceed this part of the memory.
-const KEYS_SHARE: usize = 8;
 
 impl<F: Fingerprint> Writer<F> {
     /// Opens any database.
@@ -165,7 +164,8 @@ impl<F: Fingerprint> Writer<F> {
             expires: manifest.live_wal.and(manifest.expiry).map(|expiry| expiry.of_log),
             manifest,
             pending: Content::default(),
-            only_deletes: false,
+            deletes: false,
+            inserts: false,
             wal: None,
             kept: None,
             merges: Vec::new(),
@@ -365,63 +365,6 @@ impl<F: Fingerprint> Writer<F> {
         Ok(RowKey::distinct(keys))
     }
 
-    /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync, and
-    /// writes a run if there are more operations than the memtable takes. Includes the rows of a [kept
-    /// log](Options::keep_log).
-    ///
-    /// Deletions alone have room on a full disk, too, if the database has a reserve: a file that databases of 16 MiB
-    /// or more keep for them. It takes a 64th of the database, and 1 to 64 MiB.
-    ///
-    /// # Errors
-    /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
-    /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
-    /// [`Error::Corrupt`] if a merge found damage. [`Error::Forked`] in the child of a fork.
-    pub fn commit(&mut self) -> Result<()> {
-        F::commit(self)
-    }
-
-    pub(in crate::database) fn commit_all(&mut self) -> Result<()> {
-        self.with_left_out(Writer::commit_all)?;
-        match self.only_deletes {
-            true => self.with_reserve(Self::commit_once),
-            false => self.with_room(Self::commit_once),
-        }
-    }
-
-    fn begin_commit(&mut self) -> Result<()> {
-        self.check_poison()?;
-        self.check_lock()?;
-        self.finish_flush(false)?;
-        self.take_finished_merge()?;
-        self.drop_expired()
-    }
-
-    fn commit_once(&mut self) -> Result<()> {
-        self.begin_commit()?;
-        if self.pending.is_empty() && self.kept.is_none() {
-            return Ok(());
-        }
-        let changes = &self.memtable.changes;
-        let is_full = self.memtable.is_full()
-            || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
-            || !Wal::has_room(self.wal.as_ref(), &self.pending);
-        if is_full && !self.seals() {
-            return self.flush_once();
-        }
-        if self.wal.is_none() {
-            self.start_log()?;
-        }
-        if let Some(wal) = self.wal.as_mut().filter(|_| !self.pending.is_empty()) {
-            wal.append(&self.pending)?;
-        }
-        self.pending.clear();
-        match if is_full { self.seal() } else { Ok(()) } {
-            // The operations are durable, and the next commit tries again.
-            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => Ok(()),
-            other => other,
-        }
-    }
-
     /// Commits, and writes all unflushed rows as a run.
     ///
     /// # Errors
@@ -451,8 +394,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Merges all runs into one without deleted rows; where rows [expire](crate::Schema::expire_after),
     /// the runs of each period into one. Blocks until it is done. No file has a key of a deleted row then.
     ///
-    /// Needs room for the runs of a period once more. Where the disk has less, first each run alone is written
-    /// again without its deleted rows, the smallest first, which may make the room.
+    /// Needs room for the runs of a period once more, and for a run of what is in the log. Where the disk has less,
+    /// first each run alone is written again without its deleted rows, the smallest first, which may make the room.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database sound.
@@ -462,7 +405,16 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn compact_all(&mut self) -> Result<()> {
         self.with_left_out(Writer::compact_all)?;
-        self.with_reserve(Self::flush_once)?;
+        match self.with_reserve(Self::flush_once) {
+            // Runs without the rows that the log deletes may make room for a run of the log.
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
+                self.commit_all()?;
+                self.discard_merges();
+                self.shrink_runs()?;
+                self.flush_once()?;
+            }
+            other => other?,
+        }
         self.discard_merges();
         match self.with_reserve(Self::compact_periods) {
             Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
@@ -551,19 +503,17 @@ impl<F: Fingerprint> Writer<F> {
         self.with_left_out(Writer::flush_and_merge)?;
         self.check_poison()?;
         self.check_lock()?;
-        self.finish_flush(true)?;
-        self.take_finished_merge()?;
-        match self.flush_with(false) {
+        let flushed = self.finish_flush(true).and_then(|()| self.take_finished_merge());
+        match flushed.and_then(|()| self.flush_with(false)) {
             // A log holds what has no room in a run.
-            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => self.commit_changes()?,
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
+                if !self.pending.is_empty() {
+                    self.commit_all()?;
+                }
+            }
             other => other?,
         }
         self.finish_merges()
-    }
-
-    /// Commits, unless the writer has changed nothing: then a log that it has found stays as it is.
-    fn commit_changes(&mut self) -> Result<()> {
-        if self.pending.is_empty() { self.begin_commit() } else { self.commit_all() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -612,7 +562,8 @@ impl<F: Fingerprint> Writer<F> {
             self.begin_period()?;
         }
         let is_first = self.pending.is_empty();
-        self.only_deletes = matches!(operation, Operation::Delete(_)) && (is_first || self.only_deletes);
+        self.deletes = matches!(operation, Operation::Delete(_)) || self.deletes && !is_first;
+        self.inserts = operation.is_insert() || self.inserts && !is_first;
         self.pending.push(operation);
         self.memtable.apply(operation);
         Ok(())

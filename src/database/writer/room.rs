@@ -89,7 +89,7 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(super) fn keep_reserve(&self) {
         if !self.storage.is_poisoned() {
-            reserve::keep(&self.storage, self.manifest.runs.iter().map(RunRecord::len_bytes).sum());
+            reserve::keep(&self.storage, reserve::wanted(&self.manifest));
         }
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         let database = Database::<u64>::create(home.path().join("rows.np"), &Schema::new()).unwrap();
         for is_poisoned in [false, true] {
             let mut writer = database.writer().unwrap();
-            reserve::keep(&writer.storage, 1 << 30);
+            reserve::keep(&writer.storage, 1 << 20);
             let has_reserve = |writer: &Writer<u64>| writer.storage.open(names::RESERVE).is_ok();
             assert!(has_reserve(&writer));
             let mut attempts = 0;

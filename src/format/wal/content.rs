@@ -2,10 +2,15 @@
 
 use super::frames::{FRAME_HEADER_BYTES, content_hash, header_crc};
 use super::operation::{
-    CHECKPOINT, DELETE, HISTORY, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation, operations,
+    CHECKPOINT, DELETE, DELETE_SORTED, HISTORY, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation,
+    encode_sorted, operations,
 };
 use crate::fingerprint::Fingerprint;
 use crate::format::{Encoder, Problem};
+use crate::util::cast::to_u32;
+
+/// The most ids of a sorted batch.
+const MOST_SORTED: usize = 1 << 24;
 
 /// Encoded operations, grouped into batches of the same kind.
 #[derive(Debug, Default)]
@@ -63,6 +68,34 @@ impl Content {
         visit: &mut impl FnMut(Operation<'_, F>),
     ) -> Result<(), Problem> {
         operations(&self.bytes.bytes, 0, visit)
+    }
+
+    /// The same effect with less room for deletions. `None` if rows are inserted: then the order matters.
+    pub(crate) fn packed<F: Fingerprint>(&self) -> Result<Option<Self>, Problem> {
+        let (mut ids, mut notes, mut inserts) = (Vec::new(), Self::default(), false);
+        self.visit::<F>(&mut |operation| match operation {
+            Operation::Delete(id) => ids.push(id),
+            _ if operation.is_insert() => inserts = true,
+            note => notes.push(note),
+        })?;
+        if inserts {
+            return Ok(None);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        for ids in ids.chunks(MOST_SORTED) {
+            let bytes = encode_sorted(ids);
+            notes.bytes.u32(DELETE_SORTED).u32(to_u32(ids.len())).u64(bytes.len() as u64).put(&bytes);
+            notes.pad();
+        }
+        notes.batch = None;
+        Ok(Some(notes))
+    }
+
+    /// Appends the content of a frame.
+    pub(crate) fn append(&mut self, content: &[u8]) {
+        self.bytes.put(content);
+        self.batch = None;
     }
 
     pub(crate) fn push<F: Fingerprint>(&mut self, operation: Operation<'_, F>) {

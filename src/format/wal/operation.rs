@@ -17,6 +17,8 @@ pub(super) const INSERT_KEYED: u32 = 4;
 pub(super) const CHECKPOINT: u32 = 5;
 /// The records of finished jobs, which replace all earlier ones. An empty one removes them.
 pub(super) const HISTORY: u32 = 6;
+/// A batch of ids to delete, ascending: each as its distance from the one before.
+pub(super) const DELETE_SORTED: u32 = 7;
 
 /// One operation of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +56,14 @@ pub(crate) fn operations<'a, F: Fingerprint>(
         if kind == 0 {
             return Err(fields.flaw("a kind of batch", kind).into());
         }
-        if kind > HISTORY {
+        if kind > DELETE_SORTED {
             return Err(Problem::NewerFeature(format!("batches of kind {kind} in logs")));
         }
         let count = fields.u32()?;
+        if kind == DELETE_SORTED {
+            sorted_ids(count, &mut fields, &mut |id| visit(Operation::Delete(id)))?;
+            continue;
+        }
         for _ in 0..count {
             visit(operation(kind, &mut fields)?);
         }
@@ -82,6 +88,56 @@ fn operation<'a, F: Fingerprint>(kind: u32, fields: &mut Decoder<'a>) -> Result<
             Operation::Insert { row, automatic: kind == INSERT_AUTOMATIC }
         }
     })
+}
+
+/// The distances between ascending ids, the first one from 0: each in groups of seven bits, the lowest first. The
+/// highest bit of a byte says that another one follows.
+pub(super) fn encode_sorted(ids: &[u64]) -> Vec<u8> {
+    let (mut bytes, mut before) = (Vec::new(), 0);
+    for &id in ids {
+        let mut distance = id - before;
+        while distance > 0x7f {
+            let [low, ..] = distance.to_le_bytes();
+            bytes.push(low | 0x80);
+            distance >>= 7;
+        }
+        let [low, ..] = distance.to_le_bytes();
+        bytes.push(low);
+        before = id;
+    }
+    bytes
+}
+
+/// Visits the ids of a batch. Each takes a byte or more, so they take memory in proportion to the file.
+fn sorted_ids(count: u32, fields: &mut Decoder<'_>, visit: &mut impl FnMut(u64)) -> Result<(), Flaw> {
+    let (bytes, at) = padded(fields)?;
+    let mut distances = Decoder::new("frame", at, bytes);
+    let mut before: Option<u64> = None;
+    for _ in 0..count {
+        let distance = distance(&mut distances)?;
+        let id =
+            before.map_or(Some(distance), |before| before.checked_add(distance).filter(|&id| id > before));
+        visit(id.ok_or_else(|| distances.flaw("ascending ids", distance))?);
+        before = id;
+    }
+    distances.end()
+}
+
+/// Decodes a distance, in as few bytes as it takes.
+fn distance(fields: &mut Decoder<'_>) -> Result<u64, Flaw> {
+    let mut distance = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let [byte] = fields.array()?;
+        let group = u64::from(byte & 0x7f);
+        if group << shift >> shift != group || byte == 0 && shift > 0 {
+            break;
+        }
+        distance |= group << shift;
+        if byte & 0x80 == 0 {
+            return Ok(distance);
+        }
+    }
+    Err(fields.flaw("a number of 64 bits in as few bytes as it takes", "more bytes"))
 }
 
 /// Reads the bytes of an application, at most so many.

@@ -1,11 +1,11 @@
 //! Tests of whole logs.
 
-use super::operation::{CHECKPOINT, HISTORY};
+use super::operation::{CHECKPOINT, DELETE_SORTED, HISTORY};
 use super::*;
 use crate::fingerprint::Row;
-use crate::format::Flaw;
 use crate::format::keys::KeyRecord;
 use crate::format::manifest::{MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES};
+use crate::format::{Encoder, Flaw};
 
 const HEADER: WalHeader =
     WalHeader { database_id: [7; 16], width: 64, number: 3, salt: 0x1234_5678_9abc_def0, first_frame: 9 };
@@ -100,6 +100,61 @@ fn keys_texts_and_notes_of_all_lengths_survive_the_round_trip() {
 }
 
 #[test]
+fn packed_deletions_have_the_same_effect_in_less_room() {
+    let ids = [7, u64::MAX, 0, 1 << 40, 127, 7, 128, u64::MAX - 1];
+    let (delete, note) = (Operation::<u64>::Delete, Operation::Checkpoint(b"halfway"));
+    let mut content = Content::default();
+    ids.iter().for_each(|&id| content.push(delete(id)));
+    content.push::<u64>(note);
+    let packed = content.packed::<u64>().unwrap().unwrap();
+    let mut found = Vec::new();
+    operations::<u64>(&packed.bytes.bytes, 0, &mut |operation| found.push(operation)).unwrap();
+    let sorted = [0, 7, 127, 128, 1 << 40, u64::MAX - 1, u64::MAX].map(delete);
+    assert_eq!(found, [&[note][..], &sorted].concat());
+    (0..1000).for_each(|id| content.push(delete(id)));
+    assert!(content.packed::<u64>().unwrap().unwrap().frame_len_bytes() < 1200);
+    content.push(Operation::Insert { row: Row { fingerprint: 1u64, id: 2 }, automatic: false });
+    assert!(content.packed::<u64>().unwrap().is_none(), "a row may be inserted before its id is deleted");
+}
+
+#[test]
+fn sorted_ids_have_one_form() {
+    let read = |count: u32, len: usize, bytes: &[u8]| {
+        let mut content = Encoder::default();
+        content
+            .u32(DELETE_SORTED)
+            .u32(count)
+            .u64(len as u64)
+            .put(bytes)
+            .zeros_up_to(16 + 8 * bytes.len().div_ceil(8));
+        let mut ids = Vec::new();
+        operations::<u64>(&content.bytes, 0, &mut |operation| match operation {
+            Operation::Delete(id) => ids.push(id),
+            other => panic!("{other:?}"),
+        })
+        .map(|()| ids)
+    };
+    let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+    assert_eq!(read(0, 0, &[]), Ok(vec![]));
+    assert_eq!(read(3, 4, &[0, 1, 0x80, 1]), Ok(vec![0, 1, 129]));
+    assert_eq!(read(1, 10, &largest), Ok(vec![u64::MAX]));
+    let damaged: [(u32, &[u8]); 8] = [
+        (2, &[5, 0]),
+        (1, &[0x80, 0]),
+        (1, &[0x85]),
+        (1, &[5, 6]),
+        (3, &[5, 6]),
+        (1, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]),
+        (1, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x81, 1]),
+        (2, &[&largest[..], &[1]].concat()),
+    ];
+    for (count, bytes) in damaged {
+        assert!(read(count, bytes.len(), bytes).is_err(), "{count} of {bytes:?}");
+    }
+    assert!(read(u32::MAX, 4, &[0, 1, 0x80, 1]).is_err(), "more ids than bytes");
+}
+
+#[test]
 fn every_cut_leaves_the_frames_before_it() {
     let (file, all) = sample();
     for len in HEADER_BYTES..file.len() {
@@ -140,7 +195,7 @@ fn regression_a_missing_frame_is_damage() {
 /// Empty batches of unknown kinds were accepted.
 #[test]
 fn regression_an_unknown_kind_is_damage_even_without_operations() {
-    for kind in [0u32, 7, u32::MAX] {
+    for kind in [0u32, 8, u32::MAX] {
         let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
         assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
     }

@@ -111,7 +111,7 @@ impl Folder {
 
     /// Whether the folder belongs to this user.
     pub(in crate::storage) fn is_own(&self) -> io::Result<bool> {
-        Ok(rustix::fs::fstat(&self.handle)?.st_uid == rustix::process::geteuid().as_raw())
+        Ok(Some(rustix::fs::fstat(&self.handle)?.st_uid) == user())
     }
 
     /// The number of the folder in its file system.
@@ -355,6 +355,11 @@ pub(in crate::storage) fn release(_: &Folder, _: &mut Option<File>) {}
 /// The marker of a made folder, after it was renamed.
 pub(in crate::storage) fn retake(_: &Folder, marker: Option<File>) -> io::Result<Option<File>> {
     Ok(marker)
+}
+
+/// The number of the user of this process.
+pub(in crate::storage) fn user() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
 }
 
 /// The name of this computer.

@@ -363,6 +363,11 @@ pub(in crate::storage) fn retake(folder: &Folder, _: Option<File>) -> io::Result
     }
 }
 
+/// Users have no numbers.
+pub(in crate::storage) fn user() -> Option<u32> {
+    None
+}
+
 /// The name of this computer.
 pub(in crate::storage) fn host() -> String {
     get_computer_name(ComputerNameKind::DnsHostname).unwrap_or_default().to_string_lossy().into_owned()

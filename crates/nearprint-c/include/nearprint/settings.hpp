@@ -35,14 +35,17 @@ using progress_function = std::function<bool(std::int32_t stage, std::uint64_t d
 /// What a writer has done besides what it was called for.
 struct event {
   nearprint_event_kind kind = NEARPRINT_EVENT_OTHER;
-  /// The number of runs that were made, merged or dropped; 0 of a stall.
+  /// The number of runs that were made, merged or dropped; 0 of a stall and of a clock.
   std::uint64_t runs = 0;
-  /// The rows of the new run, or of those that were dropped; 0 of a stall.
+  /// The rows of the new run, or of those that were dropped; 0 of a stall and of a clock.
   std::uint64_t rows = 0;
-  /// The bytes of the new files; 0 of an expiry and of a stall.
+  /// The bytes of the new files; 0 of an expiry, of a stall and of a clock.
   std::uint64_t bytes = 0;
-  /// How long it took; 0 of an expiry.
+  /// How long it took; 0 of an expiry and of a clock.
   std::chrono::microseconds took = {};
+  /// Of a clock, when the last commit was, and its own time, in seconds since 1970; else 0.
+  std::chrono::seconds last_commit = {};
+  std::chrono::seconds now = {};
 };
 
 /// Receives what writers do besides what they are called for, on the thread that calls the writer,
@@ -97,7 +100,8 @@ inline std::int32_t report_progress(void* context, std::int32_t stage, std::uint
 
 inline void report_event(void* context, const nearprint_event* done) noexcept {
   static_cast<const callbacks*>(context)->on_event(
-      event{done->kind, done->runs, done->rows, done->bytes, std::chrono::microseconds(done->microseconds)});
+      event{done->kind, done->runs, done->rows, done->bytes, std::chrono::microseconds(done->microseconds),
+            std::chrono::seconds(done->last_commit), std::chrono::seconds(done->now)});
 }
 
 inline nearprint_options in(const options& options, const callbacks_owner& owned) {

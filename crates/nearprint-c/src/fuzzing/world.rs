@@ -11,7 +11,7 @@ use crate::deduplicator::{nearprint_deduplicator, nearprint_deduplicator_free};
 use crate::error::{
     nearprint_error, nearprint_error_code, nearprint_error_free, nearprint_error_message, nearprint_error_new,
 };
-use crate::events::{NEARPRINT_EVENT_FLUSH, NEARPRINT_EVENT_STALL, nearprint_event};
+use crate::events::{NEARPRINT_EVENT_CLOCK, NEARPRINT_EVENT_FLUSH, nearprint_event};
 use crate::fingerprinter::{nearprint_fingerprinter, nearprint_fingerprinter_free};
 use crate::follower::{nearprint_follower, nearprint_follower_free};
 use crate::shared::{nearprint_shared_writer, nearprint_shared_writer_free};
@@ -136,7 +136,7 @@ pub(super) unsafe extern "C-unwind" fn on_event(context: *mut c_void, event: *co
     assert!(context.is_null());
     // SAFETY: The library passes an event that lives until this function returns.
     let event = unsafe { &*event };
-    let known = NEARPRINT_EVENT_FLUSH..=NEARPRINT_EVENT_STALL;
+    let known = NEARPRINT_EVENT_FLUSH..=NEARPRINT_EVENT_CLOCK;
     assert!(known.contains(&event.kind) && event.struct_size == size_of::<nearprint_event>());
 }
 

@@ -36,8 +36,7 @@ impl GlobalArgs {
             Some(threads) => Options::new().threads(threads as usize),
             None => Options::new(),
         };
-        let tells = self.log == LogFormat::Json && !self.quiet;
-        if tells { options.on_event(write_event) } else { options }
+        if self.quiet { options } else { options.on_event(write_event) }
     }
 
     /// Progress bars for a command that prints nothing while it works.

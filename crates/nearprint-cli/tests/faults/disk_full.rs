@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::history::{History, State, check, nothing_is_left_over, recover};
+use crate::history::{History, State, check, fingerprint, nothing_is_left_over, recover, rows_of};
 use crate::machine::{Mount, run};
 use crate::processes::{Ended, acknowledgement, adding, command, copy, create};
 use crate::worker::Writing;
+use nearprint::{Database, KeyStorage, NewRow, Row, Schema, Snapshot, Writer};
 use testkit::{Need, Random, short_or_full, skip};
 
 const BATCH: u64 = 500;
@@ -181,23 +182,19 @@ fn a_full_disk_is_freed_from_within() {
         ids.map(|id| format!("{}\t{id}", id.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect::<Vec<_>>()
     };
     succeeds(command("build", &path, &[], rows(0..600_000)));
-    assert_eq!(fs::metadata(&reserve).unwrap().len(), 1 << 20);
+    let reserved = fs::metadata(&reserve).unwrap().len();
+    assert!(reserved > 2 << 20, "{reserved} bytes");
     for batch in [600_000..604_000, 604_000..612_000] {
         succeeds(command("add", &path, &["--merge-rate", "0"], rows(batch)));
     }
-    let fill = || {
-        let mut ballast =
-            fs::File::options().append(true).create(true).open(disk.path().join("ballast")).unwrap();
-        while std::io::Write::write_all(&mut ballast, &[0; 4096]).is_ok() {}
-    };
     let count = || succeeds(command("export", &path, &[], vec![])).lines().count();
-    fill();
+    fill_up(&disk);
     // Insertions leave the reserve alone.
     command("add", &path, &[], rows(700_000..700_010)).expect(1).says(&["no space left"]);
     assert!(reserve.exists());
     succeeds(command("delete", &path, &["--id", "600000..611999"], vec![]));
     assert_eq!(count(), 600_000);
-    fill();
+    fill_up(&disk);
     // The large run has no room, and those that have nothing but deleted rows are gone.
     let before = fs::read_dir(&path).unwrap().count();
     command("compact", &path, &[], vec![]).expect(1).says(&["no space left"]);
@@ -206,7 +203,122 @@ fn a_full_disk_is_freed_from_within() {
     succeeds(command("verify", &path, &[], vec![]));
     fs::remove_file(disk.path().join("ballast")).unwrap();
     succeeds(command("compact", &path, &[], vec![]));
-    assert_eq!(fs::metadata(&reserve).unwrap().len(), 1 << 20);
+    assert_eq!(fs::metadata(&reserve).unwrap().len(), reserved);
     assert_eq!(count(), 600_000);
     nothing_is_left_over(&path);
+}
+
+/// Fills a file system to its last page.
+fn fill_up(disk: &Mount) {
+    let ballast = disk.path().join("ballast");
+    let mut ballast = fs::File::options().append(true).create(true).open(ballast).unwrap();
+    for piece in [1 << 20, 4096] {
+        while std::io::Write::write_all(&mut ballast, &vec![0; piece]).is_ok() {}
+    }
+}
+
+fn count_of(snapshot: &Snapshot<u64>) -> u64 {
+    rows_of(snapshot).unwrap().len() as u64
+}
+
+/// Deletions of 900,001 rows wrote more than the reserve holds. Whatever has to be deleted, each commit has room, also
+/// if nothing is freed between them, and after it the merge that frees the rest.
+#[test]
+fn regression_any_number_of_rows_is_deleted_on_a_full_disk() {
+    // In the runs of a writer that is open, rows beyond these are in its log.
+    let rows = short_or_full(530_000, 1_030_000);
+    let deletions = [1, 20_000, rows - 30_001];
+    for reopens in [false, true] {
+        let disk = match Mount::tmpfs(short_or_full(100_000, 200_000)) {
+            Ok(disk) => disk,
+            Err(reason) => {
+                let name = "regression_any_number_of_rows_is_deleted_on_a_full_disk";
+                return skip(Need::Mounts, name, &reason);
+            }
+        };
+        let path = disk.path().join("db");
+        let database = Database::<u64>::create(&path, &Schema::new()).unwrap();
+        let mut writer = Some(database.writer().unwrap());
+        let row = |id| Row { fingerprint: fingerprint(id), id };
+        let grow = |writer: &mut Writer<u64>, ids: std::ops::Range<u64>| {
+            ids.clone().try_for_each(|id| writer.insert(row(id)).map(drop))?;
+            writer.commit()
+        };
+        let grown = writer.as_mut().unwrap();
+        (0..rows / 10_000).for_each(|batch| grow(grown, batch * 10_000..(batch + 1) * 10_000).unwrap());
+        fill_up(&disk);
+        let mut inserted = rows;
+        // The log may still have some pages.
+        while grow(grown, inserted..inserted + 1000).is_ok() {
+            inserted += 1000;
+        }
+        grown.discard().unwrap();
+        let mut deleted = 0;
+        for count in deletions {
+            if reopens {
+                drop(writer.take());
+            }
+            let writer = writer.get_or_insert_with(|| database.writer().unwrap());
+            assert_eq!(writer.delete_ids(deleted..=deleted + count - 1).unwrap(), count);
+            deleted += count;
+            writer.commit().unwrap_or_else(|error| panic!("{count} rows, reopens {reopens}: {error}"));
+            let stored = database.snapshot().unwrap();
+            assert_eq!(count_of(&stored), inserted - deleted, "{count} rows, reopens {reopens}");
+        }
+        // What is left needs little, so the disk frees itself.
+        let mut writer = writer.take().unwrap();
+        writer.compact().unwrap();
+        writer.close().unwrap();
+        assert!(fs::metadata(path.join("RESERVE")).is_err(), "the database is small now");
+        assert_eq!(count_of(&database.snapshot().unwrap()), inserted - deleted);
+        assert!(database.verify().unwrap().damage.is_empty());
+        nothing_is_left_over(&path);
+    }
+}
+
+/// Each way to delete has room on a full disk: keys are hashes that take up to eight bytes each.
+#[test]
+fn regression_rows_are_deleted_on_a_full_disk_in_every_way() {
+    const ROWS: u64 = 160_000;
+    let home = tempfile::tempdir().unwrap();
+    let built = home.path().join("db");
+    let key = |id: u64| format!("https://example.org/{}/{id:08}", if id < 100 { "kept" } else { "gone" });
+    let mut builder = Database::<u64>::build(&built, &Schema::new().keys(KeyStorage::Keys)).unwrap();
+    (0..ROWS).for_each(|id| builder.push(NewRow::keyed(fingerprint(id), &key(id))).unwrap());
+    builder.finish().unwrap();
+    let job = |path: &Path| {
+        let mut writer = Database::<u64>::open(path).unwrap().writer().unwrap();
+        assert_eq!(writer.delete_keys_between(&[100..ROWS]).unwrap(), ROWS - 100);
+        writer.set_history(b"it is forgotten").unwrap();
+        writer.commit().unwrap();
+        writer.close().unwrap();
+    };
+    let delete = |path: &Path, arguments: &[&str], input: Vec<String>| {
+        succeeds(command("delete", path, arguments, input));
+    };
+    type Way<'a> = (&'a str, &'a dyn Fn(&Path));
+    let ways: [Way; 3] = [
+        ("keys", &|path| delete(path, &["--keys", "-"], (100..ROWS).map(key).collect())),
+        ("a prefix", &|path| delete(path, &["--key-prefix", "https://example.org/gone/"], vec![])),
+        ("a job", &job),
+    ];
+    for (way, delete) in ways {
+        let disk = match Mount::tmpfs(40_000) {
+            Ok(disk) => disk,
+            Err(reason) => {
+                let name = "regression_rows_are_deleted_on_a_full_disk_in_every_way";
+                return skip(Need::Mounts, name, &reason);
+            }
+        };
+        let path = disk.path().join("db");
+        run(&format!("cp -r {} {}", built.display(), path.display())).unwrap();
+        assert!(path.join("RESERVE").exists());
+        fill_up(&disk);
+        delete(&path);
+        let rows = || count_of(&Database::open(&path).unwrap().snapshot().unwrap());
+        assert_eq!(rows(), 100, "{way}");
+        succeeds(command("compact", &path, &[], vec![]));
+        assert_eq!(rows(), 100, "{way}");
+        succeeds(command("verify", &path, &[], vec![]));
+    }
 }

@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::history::fingerprint;
 use crate::processes::{Ended, Running, command, create, nearprint};
-use testkit::{Random, short_or_full};
+use testkit::{Need, Random, short_or_full, skip};
 
 /// The file that marks a folder that nearprint made.
 const MARKER: &str = "NEARPRINT-FOLDER";
@@ -281,4 +283,52 @@ fn regression_a_lock_that_is_a_link_is_no_damage() {
     refused.says(&["LOCK: it is a symbolic link; remove it"]);
     fs::remove_file(path.join("LOCK")).unwrap();
     command("add", &path, &[], vec!["1".into()]).expect(0);
+}
+
+/// In a folder that several users share, the folder of a killed build can be read and removed by its owner only. Other
+/// users could not build a database of that name.
+#[test]
+fn regression_a_killed_build_of_one_user_does_not_stop_another() {
+    let users = [0, 65_534];
+    let home = tempfile::tempdir().unwrap();
+    if home.path().metadata().unwrap().uid() != 0 {
+        let name = "regression_a_killed_build_of_one_user_does_not_stop_another";
+        return skip(Need::Root, name, "only root may start programs of other users");
+    }
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // A program that others may read.
+    let program = home.path().join("nearprint");
+    fs::copy(env!("CARGO_BIN_EXE_nearprint"), &program).unwrap();
+    for (round, (first, second)) in [(users[0], users[1]), (users[1], users[0])].into_iter().enumerate() {
+        // Everybody may remove everything, or only what is his.
+        for mode in [0o777, 0o1777] {
+            let folder = home.path().join(format!("{round}-{mode:o}"));
+            fs::create_dir(&folder).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            let target = folder.join("x.np");
+            let build = |user: u32| {
+                let mut command = Command::new(&program);
+                command.uid(user).gid(user).current_dir("/").env("TMPDIR", &folder);
+                Running::start(command.arg("build").arg(&target))
+            };
+            let mut killed = build(first);
+            let left = made(&folder, "");
+            killed.kill();
+            killed.end();
+            let before = tree(&left);
+            let mut other = build(second);
+            let own =
+                found(|| Some(folder.join(format!("x.np.building-{second}"))).filter(|own| own.exists()));
+            let own = own.unwrap_or_else(|| panic!("{}", build(second).end().err));
+            other.kill();
+            other.end();
+            build(second).feed((0..10).map(|id| id.to_string())).end().expect(0);
+            assert!(!own.exists(), "what it has left itself is removed");
+            assert_eq!(tree(&left), before, "what another user has left stays");
+            command("verify", &target, &[], vec![]).expect(0);
+            fs::remove_dir_all(&target).unwrap();
+            build(first).feed((0..10).map(|id| id.to_string())).end().expect(0);
+            assert!(!left.exists(), "until that user builds the name");
+        }
+    }
 }

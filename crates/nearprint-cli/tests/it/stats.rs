@@ -1,6 +1,8 @@
 //! `stats` in its three formats, and beside a writer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Database, Row};
@@ -92,6 +94,16 @@ fn a_json_log_has_progress_and_messages() {
     let flush = added.iter().find(|line| line["event"] == "flush").unwrap();
     assert!(flush["rows"] == 1 && flush["bytes"].is_u64() && flush["seconds"].is_f64(), "{flush}");
     assert!(log("--quiet add db", b"20001\n", 0).is_empty());
+    let in_the_future = || {
+        let manifest = File::options().append(true).open(home.path().join("db/MANIFEST")).unwrap();
+        manifest.set_modified(UNIX_EPOCH + Duration::from_secs(4_107_542_400)).unwrap();
+    };
+    in_the_future();
+    let added = log("add db", b"20002\n", 0);
+    let clock = added.iter().find(|line| line["event"] == "clock").unwrap();
+    assert!(clock["last_commit"] == "2100-03-01 00:00 UTC" && clock["now"].is_string(), "{clock}");
+    in_the_future();
+    assert!(log("--quiet add db", b"20003\n", 0).is_empty());
     let verified = log("verify db", b"", 0);
     let last = verified.last().unwrap();
     assert_eq!((&last["work"], &last["done"]), (&json!("verifying"), &last["total"]));

@@ -68,10 +68,14 @@ fn read_content(content: &mut Fields<'_>, manifest: &Manifest, to: &mut Vec<Oper
     while !content.is_empty() {
         let (kind, count) = (content.u32()?, content.u32()?);
         ensure(kind != 0, "a batch of kind 0")?;
-        if kind > 6 {
+        if kind > 7 {
             return Err(Fault::Newer("a kind of batch".into()));
         }
         ensure(kind != 4 || count == 0 || manifest.flags & 4 == 4, "keys in a database without keys")?;
+        if kind == 7 {
+            read_sorted(count, content, to)?;
+            continue;
+        }
         for _ in 0..count {
             to.push(read_operation(kind, content, manifest.width)?);
         }
@@ -97,6 +101,29 @@ fn read_operation(kind: u32, content: &mut Fields<'_>, width: u32) -> Found<Oper
             Operation::Insert((fingerprint, content.u64()?), None)
         }
     })
+}
+
+/// Ids to delete: how far each is from the one before, seven bits a byte.
+fn read_sorted(count: u32, content: &mut Fields<'_>, to: &mut Vec<Operation>) -> Found<()> {
+    let mut bytes = padded(content)?.iter();
+    let mut id = 0u128;
+    for index in 0..count {
+        let (mut distance, mut shift) = (0u128, 0);
+        loop {
+            let byte = *bytes.next().ok_or(Fault::Damage("ids of a sorted batch".into()))?;
+            ensure(byte != 0 || shift == 0, "the last byte of a distance")?;
+            distance |= u128::from(byte & 127) << shift;
+            shift += 7;
+            ensure(distance >> 64 == 0 && shift <= 70, "a long distance")?;
+            if byte < 128 {
+                break;
+            }
+        }
+        ensure(index == 0 || distance > 0, "an id twice")?;
+        id += distance;
+        to.push(Operation::Delete(u64::try_from(id).map_err(|_| Fault::Damage("a large id".into()))?));
+    }
+    ensure(bytes.next().is_none(), "more bytes than ids")
 }
 
 /// A length, so many bytes, and zeros up to a multiple of 8.
