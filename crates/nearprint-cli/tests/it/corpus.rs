@@ -260,8 +260,8 @@ fn files_are_grouped(at: &Path, files: &[Made]) {
         let near = files.iter().filter(|(_, other)| what.is_near(other));
         near.map(|(name, _)| name[2..].to_string()).collect()
     };
-    let groups = files.iter().map(|(_, what)| group_of(what)).filter(|group| group.len() > 1);
-    let expected: BTreeSet<BTreeSet<String>> = groups.collect();
+    let expected = files.iter().map(|(_, what)| group_of(what)).filter(|group| group.len() > 1);
+    let expected: BTreeSet<BTreeSet<String>> = expected.collect();
     assert_eq!(expected.len(), NUM_TEXTS / 2 + NUM_PICTURES / 2 + 1);
 
     let scanned = nearprint(at, "scan c --all --summary counts.json", b"");
