@@ -75,8 +75,8 @@ pub(in crate::commands) struct JobArgs {
     /// Write nothing, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
-    /// Forget what an earlier run with these inputs kept, and run again, also after an interrupted run. Rows of other
-    /// runs stay
+    /// Forget what an earlier run with these inputs kept, and run again. Use it also after an interrupted run. Rows of
+    /// other runs stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
     #[command(flatten, next_help_heading = "Database options")]

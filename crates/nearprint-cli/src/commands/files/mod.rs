@@ -36,7 +36,7 @@ pub(crate) use read::{GroupKind, GroupedFile, ScannedFiles};
 pub(crate) struct FilesArgs {
     #[command(flatten, next_help_heading = "What counts as near")]
     near: DocumentNearArgs,
-    /// Find only byte-identical copies, of all files, whatever they contain and however large they are
+    /// Find only byte-identical copies. All files take part, whatever they contain and however large they are
     #[arg(long, conflicts_with_all = ["k", "similarity", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
     pub(crate) copies: bool,
     /// How near images have to be. At most 15 of 256 bits differ for strict, 31 for default and 47 for loose; none
@@ -49,9 +49,9 @@ pub(crate) struct FilesArgs {
     /// if missing. Images of other folders in DB are compared first, and always stay
     #[arg(id = "picture_db", long = "db", value_name = "DB", help_heading = "Which files")]
     db: Option<PathBuf>,
-    /// Which file of a group is kept: best, oldest, newest, largest, shortest-path, first or last [default: best]. best
-    /// is the file with the most words or pixels, then the largest image, the oldest file, the shortest path. first and
-    /// last are in the order of paths
+    /// Which file of a group is kept [default: best]. WHICH is best, oldest, newest, largest, shortest-path, first or
+    /// last. best is the file with the most words or pixels, then the largest image, the oldest file, the shortest
+    /// path. first and last are in the order of paths
     #[arg(long, value_name = "WHICH", value_parser = keep_of_files, help_heading = "Which files")]
     keep: Option<Keep>,
     /// Never touch files below DIR, and compare with them first; may be repeated. DIR may be inside a PATH

@@ -55,7 +55,7 @@ pub(super) struct Args {
     /// everything. By default, each file of a group is near the first one
     #[arg(long, conflicts_with = "copies", help_heading = "What counts as near")]
     chains: bool,
-    /// On a terminal, print every path of every group, also of copies and of large groups
+    /// Print every path of every group. Without it, a terminal shows groups of copies and large groups in part
     #[arg(long, help_heading = "Output options")]
     all: bool,
     /// Print only the paths of duplicates, which could go
