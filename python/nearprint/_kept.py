@@ -36,7 +36,6 @@ def settings_of(
     store: Optional[Evidence] = None,
     min_words: int = 0,
     min_features: int = 0,
-    cut_after: Optional[str] = None,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
 ) -> dict[str, Any]:
@@ -48,7 +47,6 @@ def settings_of(
         "store": store,
         "min_words": check_count(min_words, "min_words"),
         "min_features": check_count(min_features, "min_features"),
-        "cut_after": cut_after,
         "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory", 1),
     }

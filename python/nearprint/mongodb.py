@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from types import TracebackType
 from typing import Any, Callable, Optional
+from urllib.parse import unquote
 
 from . import _database, _making, _nearprint
 from ._arrays import check_k, path_of
@@ -76,7 +77,6 @@ def dedup_collection(
     recipe: Optional[str] = None,
     k: Optional[int] = None,
     similarity: Optional[Similarity] = None,
-    cut_after: Optional[str] = None,
     min_features: int = 0,
     batch_size: int = 1000,
     clean_html: bool = True,
@@ -91,7 +91,7 @@ def dedup_collection(
     documents. It may also be a cursor, such as ``collection.find({...}).limit(1000)``, or any iterable of documents,
     which is read in its order. A document of the target has the ``_id`` of its source document, and
 
-    * ``target_field``: the text, without markup if ``clean_html`` is set, and up to ``cut_after``,
+    * ``target_field``: the text, without markup if ``clean_html`` is set, and up to the text at which the recipe cuts,
     * ``id_field``: the ``_id`` again, under another name; ``"_id"`` omits this field,
     * ``hash_field``: the fingerprint, as a string like on the command line, because MongoDB's numbers are signed.
 
@@ -111,9 +111,10 @@ def dedup_collection(
     ``k`` beside them chooses the texts. Otherwise documents within ``k`` bits are near-duplicates. The
     default is 2: the usual script for this job drops documents at a distance below 3.
 
-    ``cut_after`` is a marker: everything from its first occurrence on is cut from a text before its fingerprint is
-    made. It is looked for in the text as it is, and with ``clean_html`` also in the text without markup, so that markup
-    may divide it.
+    A recipe with ``clean=cut:TEXT``, such as ``"simhash clean=cut:Editor,nfc,lower"``, cuts everything from the first
+    ``TEXT`` on. It is looked for in the text as it is, and with ``clean_html`` also in the text without markup, so that
+    markup may divide it. Spaces, commas and ``%`` are written as ``%20``, ``%2C`` and ``%25``, as by
+    ``urllib.parse.quote``.
 
     A document is rejected if it lacks the field, if the field is not text, or if another text was kept under its
     ``_id``. Rejected documents are counted and passed to ``on_reject(id, reason)``; without it, one
@@ -146,7 +147,6 @@ def dedup_collection(
     job |= {"k": None if k is None else check_count(k, "k", 0, 320), "clean_html": bool(clean_html)}
     if similarity is not None:
         job["similarity"] = similarity
-    job["cut_after"] = _checked_marker(cut_after)
     if min_features:
         job["min_features"] = check_count(min_features, "min_features")
     rejects = _Rejects(on_reject)
@@ -186,6 +186,7 @@ class _Work:
         self._recipe = None if recipe is None else _with_html(recipe_line(recipe), job["clean_html"])
         self._rejects = rejects
         self._deduplicator: Optional[Deduplicator] = None
+        self._marker: Optional[str] = None
         self._place = Place()
         self.counts = Counts()
 
@@ -290,10 +291,10 @@ class _Work:
         return self._deduplicator
 
     def _opened(self, recipe: str) -> Deduplicator:
-        names = ("k", "similarity", "cut_after")
-        near: dict[str, Any] = {name: self._job.get(name) for name in names}
+        near: dict[str, Any] = {name: self._job.get(name) for name in ("k", "similarity")}
         least = self._job.get("min_features", 0)
         settings = settings_of(recipe=recipe, **near, min_features=least)
+        self._marker = _marker_of(recipe)
         return Deduplicator.open(self._path, settings, unique_keys=True)
 
     def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
@@ -324,7 +325,7 @@ class _Work:
         return {
             "_id": document.id,
             self._job["id_field"]: document.id,
-            self._job["target_field"]: _shown(document.text, self._job["clean_html"], self._job["cut_after"]),
+            self._job["target_field"]: _shown(document.text, self._job["clean_html"], self._marker),
             self._job["hash_field"]: printed,
         }
 
@@ -422,9 +423,20 @@ def _are_chinese(texts: Iterable[str]) -> bool:
     return han > 0 and 5 * han >= sum(map(str.isalpha, sample)) and len(_KANA.findall(sample)) < han / 10
 
 
+def _parts(line: str) -> dict[str, str]:
+    """The parts of the line of a recipe, by name."""
+    return dict(part.split("=", 1) for part in line.split())
+
+
+def _marker_of(line: str) -> Optional[str]:
+    """The text at which a recipe cuts texts."""
+    steps = _parts(line)["clean"].split(",")
+    return next((unquote(step[len("cut:") :]) for step in steps if step.startswith("cut:")), None)
+
+
 def _with_html(line: str, clean_html: bool) -> str:
     """The recipe with or without ``html`` in its ``clean``, for all texts."""
-    parts = dict(part.split("=", 1) for part in line.split())
+    parts = _parts(line)
     steps = [step for step in parts["clean"].split(",") if step not in ("none", "html", "detect-html")]
     parts["clean"] = ",".join(["html"] * clean_html + steps) or "none"
     return recipe_line(" ".join(f"{part}={value}" for part, value in parts.items()))
@@ -461,20 +473,6 @@ def _check_names(field: str, names: dict[str, str]) -> None:
         raise InputError("_id: keeps the _id of the source, and can only be the id_field")
     if len(set(names.values())) < len(names):
         raise InputError(f"{', '.join(names)}: three different names are wanted, not {', '.join(names.values())}")
-
-
-def _checked_marker(marker: Optional[str]) -> Optional[str]:
-    if marker is None:
-        return None
-    if not isinstance(marker, str):
-        raise TypeError(f"cut_after: a str is wanted, not {type(marker).__name__}")
-    if not marker:
-        raise InputError("cut_after: an empty marker is in every text, and would cut all of it")
-    try:
-        marker.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"cut_after: no valid Unicode: {error.reason}") from None
-    return marker
 
 
 def _decoded(progress: bytes, path: str) -> dict[str, Any]:

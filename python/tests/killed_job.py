@@ -39,7 +39,8 @@ def main(uri: str, database: str, when: str, calls: int) -> None:
     """A job of many small batches."""
     crawl: Any = MongoClient(uri).crawl
     target = Killing(crawl.kept, when, calls)
-    dedup_collection(crawl.pages, target, "content", database=database, cut_after="收录：", batch_size=16)
+    recipe = "simhash clean=cut:收录：,nfc,lower"
+    dedup_collection(crawl.pages, target, "content", database=database, recipe=recipe, batch_size=16)
 
 
 if __name__ == "__main__":

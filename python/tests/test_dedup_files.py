@@ -157,7 +157,7 @@ def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: 
     copy.write_bytes(pages.read_bytes())
     later = nearprint.trim_files([copy], tmp_path / "later", **options)
     assert later.units.compared == later.units.removed == first.units.compared
-    with pytest.raises(nearprint.InputError, match="remembers lines, and something else needs a database of its own"):
+    with pytest.raises(nearprint.InputError, match="remembers lines, which are compared only with lines"):
         nearprint.dedup_files(pages, tmp_path / "other", database=tmp_path / "seen.np")
 
 
@@ -275,7 +275,7 @@ def test_regression_texts_are_decoded_and_what_is_no_text_is_left_out(tmp_path: 
     assert report.encodings["UTF-16LE"] == 1
     report = nearprint.dedup_files(inputs / "c.txt", tmp_path / "other.txt", encoding="latin-1")
     assert report.encodings == {"windows-1252": 1}
-    with pytest.raises(nearprint.InputError, match="nothing to compare among the inputs: 1 pdf"):
+    with pytest.raises(nearprint.InputError, match="the inputs have nothing to compare: 1 pdf"):
         nearprint.dedup_files(inputs / "d.pdf", tmp_path / "none.txt")
     with pytest.raises(nearprint.InputError, match='encoding: "none"'):
         nearprint.dedup_files(inputs / "c.txt", tmp_path / "none.txt", encoding="none")

@@ -13,6 +13,7 @@ import uuid
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Optional
+from urllib.parse import quote
 
 import pytest
 
@@ -27,6 +28,7 @@ from .file_collection import FileCollection
 mongomock: Any = pytest.importorskip("mongomock")
 
 HTML = "simhash clean=html,nfc,lower"
+CUTTING = "simhash clean=cut:收录：,nfc,lower"
 CHINESE = [
     "<html><body><h1>北京天气</h1><p>今天北京天气晴朗,气温适宜,很多市民来到公园散步,享受温暖的阳光。</p></body></html>",
     "<div>今天北京天气晴朗,气温适宜,很多市民来到公园散步,享受温暖的阳光。<br>北京天气</div><script>var a = 1</script>",
@@ -152,7 +154,7 @@ def test_texts_are_cut_at_the_marker(path: Path) -> None:
         "six seven eight 收录：收录： kappa",
     ]
     target = empty()
-    counts = dedup_collection(collection(texts), target, "page", database=path, cut_after="收录：")
+    counts = dedup_collection(collection(texts), target, "page", database=path, recipe=CUTTING)
     assert counts == Counts(read=5, kept=2, duplicates=3)
     prints = nearprint.fingerprint([texts[3], "six seven eight "], HTML).tolist()
     assert [(document["text"].rstrip(), document["simhash"]) for document in documents_of(target)] == [
@@ -165,18 +167,32 @@ def test_texts_are_cut_at_the_marker(path: Path) -> None:
 def test_the_marker_may_be_divided_by_markup(path: Path) -> None:
     text = "<p>one two three</p><p>收<b>录：</b>delta</p>"
     target = empty()
-    dedup_collection(collection([text]), target, "page", database=path, cut_after="收录：")
+    dedup_collection(collection([text]), target, "page", database=path, recipe=CUTTING)
     assert documents_of(target)[0]["text"].rstrip() == "one two three"
     assert documents_of(target)[0]["simhash"] == str(nearprint.fingerprint(["one two three"], "simhash")[0])
     target = empty()
-    dedup_collection(collection([text]), target, "page", cut_after="收录：", clean_html=False)
+    dedup_collection(collection([text]), target, "page", recipe=CUTTING, clean_html=False)
     assert documents_of(target)[0]["text"] == text, "markup is text where it is not cleaned"
 
 
-def test_the_marker_belongs_to_the_job(path: Path) -> None:
-    source, target = broken_once(path)
-    with pytest.raises(nearprint.Error, match="the unfinished job has cut_after = None, not 'x'"):
-        dedup_collection(source, target, "page", database=path, cut_after="x")
+def test_the_marker_belongs_to_the_database(path: Path) -> None:
+    dedup_collection(collection(["one two three 收录：four"]), empty(), "page", database=path, recipe=CUTTING)
+    target = empty()
+    texts = ["one two three 收录：four", "one two three 收录：five", "six seven eight 收录：nine"]
+    counts = dedup_collection(collection(texts), target, "page", database=path)
+    assert counts == Counts(read=3, kept=1, duplicates=1, known=1)
+    assert documents_of(target)[0]["text"].rstrip() == "six seven eight"
+    with pytest.raises(nearprint.InputError, match="holds fingerprints of the recipe 'clean=cut:收录：,html,nfc,lower"):
+        dedup_collection(collection(texts), empty(), "page", database=path, recipe="simhash")
+
+
+def test_a_marker_may_have_any_characters(path: Path) -> None:
+    marker = "100% by,\n= the Editor"
+    text = f"one two three {marker} four"
+    target = empty()
+    recipe = f"simhash clean=cut:{quote(marker)},nfc,lower"
+    dedup_collection(collection([text]), target, "page", database=path, recipe=recipe, clean_html=False)
+    assert documents_of(target)[0]["text"] == "one two three "
 
 
 def test_wide_fingerprints(path: Path) -> None:
@@ -503,9 +519,7 @@ def job(path: Path, **options: Any) -> Callable[[], Counts]:
         ({"batch_size": 2.5}, TypeError, "batch_size: an int is wanted, not float"),
         ({"k": 65}, nearprint.InputError, "k = 65"),
         ({"k": "3"}, TypeError, "k: an int is wanted, not str"),
-        ({"cut_after": ""}, nearprint.InputError, "cut_after: an empty marker is in every text"),
-        ({"cut_after": "\ud800"}, nearprint.InputError, "cut_after: no valid Unicode"),
-        ({"cut_after": b"x"}, TypeError, "cut_after: a str is wanted, not bytes"),
+        ({"recipe": "simhash clean=cut:,html"}, nearprint.InputError, "cut: needs a text"),
         ({"recipe": "no such"}, nearprint.InputError, '"no" is none of minhash'),
         ({"on_reject": 3}, TypeError, "on_reject: a callable is wanted, not int"),
         ({"progress": 3}, TypeError, "progress: a callable, True or None is wanted, not int"),

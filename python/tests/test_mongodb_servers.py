@@ -23,6 +23,7 @@ from .test_mongodb import HTML, first_ones, pages
 pymongo: Any = pytest.importorskip("pymongo")
 
 MARKER = "收录："
+CUTTING = f"simhash clean=cut:{MARKER},nfc,lower"
 #: The module of each server, and its program: a line of Python, and its options.
 SERVERS = {
     "secantus": ("from secantus.cli import main; main()", ["--storage-path", "{home}", "--sync-on-commit"]),
@@ -127,7 +128,7 @@ def test_a_collection_on_a_server(crawl: Any, path: Path) -> None:
         crawl.kept,
         "content",
         database=path,
-        cut_after=MARKER,
+        recipe=CUTTING,
         batch_size=64,
         progress=lambda *what: progress.append(what),
     )
@@ -147,10 +148,10 @@ def test_jobs_killed_in_the_middle_resume(server: Server, crawl: Any, path: Path
     for calls in (1, 3, 4):
         run_killed(server, path, when, calls)
     assert 0 < crawl.kept.count_documents({}) < len(kept)
-    counts = dedup_collection(crawl.pages, crawl.kept, "content", database=path, cut_after=MARKER)
+    counts = dedup_collection(crawl.pages, crawl.kept, "content", database=path, recipe=CUTTING)
     assert found(crawl.kept) == kept
     assert counts == Counts(read=240, kept=len(kept), duplicates=240 - len(kept))
-    again = dedup_collection(crawl.pages, crawl.kept, "content", database=path, cut_after=MARKER)
+    again = dedup_collection(crawl.pages, crawl.kept, "content", database=path, recipe=CUTTING)
     assert again == Counts(read=240, duplicates=240 - len(kept), known=len(kept))
 
 
@@ -163,10 +164,10 @@ def test_a_server_killed_in_the_middle_is_resumed_with(server: Server, crawl: An
 
     with pytest.raises(pymongo.errors.PyMongoError):
         dedup_collection(
-            crawl.pages, crawl.kept, "content", database=path, cut_after=MARKER, batch_size=16, progress=kill
+            crawl.pages, crawl.kept, "content", database=path, recipe=CUTTING, batch_size=16, progress=kill
         )
     server.start()
-    counts = dedup_collection(crawl.pages, crawl.kept, "content", database=path, cut_after=MARKER, batch_size=16)
+    counts = dedup_collection(crawl.pages, crawl.kept, "content", database=path, recipe=CUTTING, batch_size=16)
     kept = expected(ids)
     assert found(crawl.kept) == kept
     assert counts == Counts(read=240, kept=len(kept), duplicates=240 - len(kept))
@@ -176,5 +177,5 @@ def test_documents_of_others_in_the_target_are_left_alone(crawl: Any, path: Path
     ids = filled(crawl, 20)
     crawl.kept.insert_one({"_id": ids[0], "simhash": "another"})
     with pytest.raises(nearprint.Error, match="the target has another document with the _id"):
-        dedup_collection(crawl.pages, crawl.kept, "content", database=path, cut_after=MARKER)
+        dedup_collection(crawl.pages, crawl.kept, "content", database=path, recipe=CUTTING)
     assert crawl.kept.find_one({"_id": ids[0]}) == {"_id": ids[0], "simhash": "another"}

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
-const NAMES: [(&[&str], &str); 11] = [
+const NAMES: [(&[&str], &str); 12] = [
     (
         &["threshold", "jaccard-threshold", "jaccard", "min-similarity"],
         "--similarity S is the least similarity, 0 to 1",
@@ -26,6 +26,10 @@ const NAMES: [(&[&str], &str); 11] = [
     (
         &["tokens", "tokenizer", "stop", "stopwords", "stop-words", "clean", "hash", "hash-func", "weights"],
         "--recipe 'tokens=… stop=… clean=… hash=…' has the parts of a recipe: see --help",
+    ),
+    (
+        &["cut-after", "cut", "cut-at", "truncate-at"],
+        "--recipe clean=cut:TEXT,detect-html,nfc,lower cuts texts at TEXT, before the steps after it: see --help",
     ),
     (&["jobs", "workers", "num-workers", "num-proc", "processes", "cores"], "-j N is the number of threads"),
     (

@@ -39,8 +39,8 @@ impl SimilarDocuments {
         let undecided = self.documents.num_undecided();
         if undecided > 0 {
             global.note(format_args!(
-                "warning: candidates passed over: {undecided}; rows without features or a text, as `add` stores \
-                 them, are near nothing; -k compares fingerprints"
+                "warning: {undecided} candidates were not compared, because `add` stored them without features or a \
+                 text; -k compares their fingerprints"
             ));
         }
     }
@@ -51,8 +51,8 @@ impl SimilarDocuments {
             recipe.candidates(least).map(|all| all.share(least)).filter(|share| *share < 0.99)
         {
             global.note(format_args!(
-                "warning: the bands of the database are made for a similarity of {}; of pairs at {least} they \
-                 find {:.0}%",
+                "warning: the bands of the database are made for a similarity of {}; at {least} they find \
+                 {:.0}% of the pairs",
                 recipe.near_similarity(),
                 100.0 * share
             ));

@@ -9,8 +9,8 @@ use nearprint::{Radix, Width};
 
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct BaseArgs {
-    /// Base of printed fingerprints: 2 behind 0b and 16 behind 0x, with all digits; 10 for 64 bits [default: 10 for 64
-    /// bits, else 16]
+    /// Base of printed fingerprints [default: 10 for 64 bits, else 16]. Numbers of base 2 begin with 0b, those of base
+    /// 16 with 0x; both have all digits. Base 10 is for 64 bits only
     #[arg(long, value_name = "BASE", value_parser = values::radix())]
     radix: Option<Radix>,
 }
@@ -19,7 +19,9 @@ impl BaseArgs {
     /// Refuses what inputs would not be read from.
     pub(crate) fn check(self, width: Width) -> Result<(), Failure> {
         if self.radix == Some(Radix::Decimal) && width != Width::W64 {
-            return Err(Failure::Usage(format!("--radix 10: fingerprints of {width} bits have 2 or 16")));
+            return Err(Failure::Usage(format!(
+                "--radix 10: fingerprints of {width} bits are printed in base 2 or 16"
+            )));
         }
         Ok(())
     }

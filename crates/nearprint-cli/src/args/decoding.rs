@@ -13,11 +13,11 @@ pub(crate) struct DecodingArgs {
     /// and XML declare, or else a guess]
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<Encoding>,
-    /// Compare what COMMAND prints for a file, such as a script that calls pdftotext, instead of the file. It gets one
-    /// path, for 60 seconds and 256 MiB of output. A file for which it fails is left out
+    /// Compare what COMMAND prints for a file, such as a script that calls pdftotext, instead of the file. COMMAND gets
+    /// one path. It may take 60 seconds and print 256 MiB. A file for which it fails is skipped
     #[arg(long, value_name = "COMMAND")]
     pre: Option<PathBuf>,
-    /// Give only files that match GLOB to the command of --pre, such as '*.pdf'; may be repeated
+    /// Run the command of --pre only for files that match GLOB, such as '*.pdf'; may be repeated
     #[arg(long, value_name = "GLOB", requires = "pre")]
     pre_glob: Vec<String>,
 }

@@ -8,8 +8,8 @@ use nearprint_text::documents::{Delimiter, FolderRules, Format, ReaderOptions};
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct DocumentArgs {
-    /// Format of the inputs [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, any
-    /// other file is one document; standard input is jsonl, for `fingerprint` text]
+    /// Format of the inputs [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, any other file is one
+    /// document; standard input is jsonl, and text for `fingerprint`]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<DocumentFormat>,
     /// What separates the fields of CSV and TSV: a character, or comma, tab, semicolon or bar [default: the header
@@ -20,18 +20,14 @@ pub(crate) struct DocumentArgs {
     /// structs of Parquet
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
-    /// The field or column with the key [default: INPUT:N]. N is counted from 1; the key of a file that is one document
-    /// is its path
+    /// The field or column with the key [default: INPUT:N]. N counts the records of INPUT from 1. The key of a file
+    /// that is one document is its path
     #[arg(long, value_name = "NAME")]
     pub(crate) key_field: Option<String>,
-    /// Write bad records to FILE and go on. Without it, the first one ends the run; an endless
-    /// line is cut after 64 KiB. A file that cannot be read, or not to its end, is one, too: its path is written
+    /// Write bad records to FILE and go on [default: stop at the first one]. Only the first 64 KiB of an endless line
+    /// are written. For a file that cannot be read to its end, FILE gets its path
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Cut each text at the first occurrence of TEXT. If the recipe removes HTML, `dedup` and
-    /// `fingerprint` also look for TEXT in the text without it
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) cut_after: Option<String>,
     #[command(flatten)]
     folder: FolderArgs,
 }
@@ -82,7 +78,6 @@ impl DocumentArgs {
         options.encoding = self.folder.decoding.encoding;
         options.pre = self.folder.decoding.preprocessing();
         options.delimiter = self.delimiter;
-        options.cut_after.clone_from(&self.cut_after);
         options.rejects_files = self.rejects.is_some();
         options.folder = self.folder.rules();
         options

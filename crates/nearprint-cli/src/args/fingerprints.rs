@@ -28,8 +28,8 @@ pub(crate) enum FingerprintFormat {
     /// Comma-separated. The first line is a header unless it starts with a fingerprint. Without a
     /// header, the columns are fingerprint, id and key, or the names in --columns
     Csv,
-    /// The same, tab-separated. In keys \t \n \r \\ stand for tab, line feed, carriage return,
-    /// backslash; \e is an empty key, an empty cell no key
+    /// The same, tab-separated. In keys \t \n \r \\ stand for tab, line feed, carriage return, backslash. \e is an
+    /// empty key, and an empty cell means that there is no key
     Tsv,
     /// One JSON object a line
     Jsonl,
@@ -63,7 +63,7 @@ impl FingerprintFormat {
 pub(crate) enum Column {
     /// The fingerprint
     Fingerprint,
-    /// The id; an empty one is assigned automatically
+    /// The id; a row with an empty one gets one
     Id,
     /// The key, for databases with keys
     Key,
@@ -72,24 +72,24 @@ pub(crate) enum Column {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct FingerprintArgs {
-    /// Format of the inputs [default: by extension: .u64 .u128 .u256 .u320 .csv .tsv .jsonl .npy
-    /// .parquet; anything else, and standard input, is text, or by its first line TSV or JSON lines as
-    /// `fingerprint` and `export` print them; any of them but .parquet may be compressed with gzip,
-    /// Zstandard, bzip2 or xz, raw numbers only if their names say so]
+    /// Format of the inputs [default: by extension: .u64 .u128 .u256 .u320 .csv .tsv .jsonl .npy .parquet, else text].
+    /// Other files and standard input are TSV or JSON lines if their first line is one that `fingerprint` or `export` prints.
+    /// All formats except Parquet may be compressed with gzip, Zstandard, bzip2 or xz. Compressed raw numbers need a
+    /// name such as prints.u64.gz
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<FingerprintFormat>,
-    /// Base of fingerprints in texts [default: 16 after 0x, 2 after 0b, else 10 for 64 bits and 16 for 256 and 320;
-    /// for 128 bits, 32 digits are hexadecimal, other numbers decimal]
+    /// Base of fingerprints in texts [default: 16 after 0x, 2 after 0b, else 10 for 64 bits and 16 for 256 and 320]. For
+    /// 128 bits, a number of 32 digits is hexadecimal, and any other number is decimal
     #[arg(long, value_name = "BASE", value_parser = values::radix())]
     radix: Option<Radix>,
-    /// Columns of CSV and TSV inputs without a header, in their order: fingerprint,key or any
-    /// others of fingerprint, id and key
+    /// Columns of CSV and TSV inputs without a header, in their order, such as fingerprint,key. The names are
+    /// fingerprint, id and key
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) columns: Vec<Column>,
     /// Name of the column or JSON field that holds the fingerprint
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     pub(crate) fingerprint_field: String,
-    /// Name of the column or JSON field that holds the id; a missing id is assigned automatically
+    /// Name of the column or JSON field that holds the id; a row without an id gets one
     #[arg(long, value_name = "NAME", default_value = "id")]
     pub(crate) id_field: String,
     /// Name of the column or JSON field that holds the key, for databases with keys [default: key]

@@ -9,13 +9,14 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Which files")]
 pub(crate) struct FolderArgs {
-    /// Skip files and folders that match GLOB; may be repeated. A pattern as in a .gitignore of each folder that is read
+    /// Skip files and folders that match GLOB; may be repeated. GLOB is a pattern as in the .gitignore of an input
+    /// folder
     #[arg(short = 'E', long, value_name = "GLOB")]
     exclude: Vec<String>,
-    /// Only these extensions: md,txt; a.md.gz has the extension md, too
+    /// Read only files with these extensions: md,txt; a.md.gz has the extension md, too
     #[arg(short, long, value_name = "LIST", value_delimiter = ',')]
     ext: Vec<String>,
-    /// Read what .gitignore and .ignore name, licences and lock files, too
+    /// Also read licences, lock files, and what .gitignore and .ignore name
     #[arg(short = 'I', long)]
     no_ignore: bool,
     #[command(flatten)]
@@ -63,7 +64,7 @@ pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u
     }
     let unread = left_out.unread();
     if !unread.is_empty() {
-        global.note(format_args!("warning: not read, for want of a decoder: {}", unread.join(", ")));
+        global.note(format_args!("warning: formats that cannot be decoded: {}", unread.join(", ")));
     }
     note_encodings(global, left_out);
     left_out.notes.iter().for_each(|note| global.note(format_args!("{note}")));
@@ -88,6 +89,6 @@ pub(crate) fn note_encodings(global: GlobalArgs, left_out: &LeftOut) {
     let encodings: Vec<String> =
         left_out.encodings.iter().map(|(encoding, count)| format!("{count} {encoding}")).collect();
     if !encodings.is_empty() {
-        global.note(format_args!("read as other than UTF-8: {}", encodings.join(", ")));
+        global.note(format_args!("texts in other encodings than UTF-8: {}", encodings.join(", ")));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct GlobalArgs {
     /// Print only results and errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Name each file that is left out, with what it is
+    /// Name each skipped file and say why it was skipped
     #[arg(long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Use N threads [default: all cores]; results do not depend on it

@@ -9,10 +9,10 @@ use nearprint::Width;
 /// A database, or a list of fingerprints of a given width.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JoinArgs {
-    /// The database, or a file of fingerprints, which is held in memory; - for a list on standard input
+    /// The database or a file of fingerprints; - for standard input. A file is held in memory
     #[arg(value_name = "DB|FILE")]
     source: PathBuf,
-    /// Of a file: width of a fingerprint in bits [default: by its header or its digits, else 64]
+    /// Width of the fingerprints of a file in bits [default: by its header or its digits, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     pub(crate) width: Option<Width>,
     /// Stop with an error once there are more than N lines of results
@@ -28,9 +28,9 @@ impl JoinArgs {
         }
         match self.width {
             None => Ok(Some(&self.source)),
-            Some(_) => {
-                Err(Failure::Usage("--width is of a file of fingerprints; a database has its own".into()))
-            }
+            Some(_) => Err(Failure::Usage(
+                "--width is for a file of fingerprints; a database has its own width".into(),
+            )),
         }
     }
 

@@ -34,13 +34,13 @@ pub(crate) fn of_texts(similarity: Similarity) -> String {
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct NearArgs {
-    /// How many bits may differ; for MinHash, bits of the sketch, and a band is equal [default: the
-    /// k of the database or the recipe, else 3]
+    /// At most K bits differ [default: the k of the database or the recipe, else 3]. For MinHash, these are bits of the
+    /// sketch, and one band must be equal
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
-    /// The minimum similarity of near texts, such as 0.7 or 70%. Instead of -k: the share of their
-    /// shingles in common (Jaccard). Exact where texts are compared, or a database keeps features or texts;
-    /// elsewhere MinHash fingerprints estimate it
+    /// The minimum similarity of near texts, such as 0.7 or 70%, instead of -k. It is the share of their shingles that
+    /// both texts have (Jaccard). The similarity is exact for texts, and for databases that keep features or texts.
+    /// Otherwise, MinHash fingerprints estimate it
     #[arg(short, long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]
     similarity: Option<f64>,
 }
@@ -81,13 +81,13 @@ impl NearArgs {
         let most = bands.map_or(width.bits(), |bands| bands.sketch_bits(width));
         match (self.k, self.similarity, bands) {
             (Some(k), _, Some(_)) if k > most => Err(Failure::Usage(format!(
-                "-k {k}: the sketches of these MinHash fingerprints have {most} bits"
+                "-k {k}: the sketches of these MinHash fingerprints have only {most} bits"
             ))),
             (Some(k), _, _) if k > most => Err(Error::Distance { k, width: most }.into()),
             (Some(k), _, _) => Ok(Some(k)),
             (None, Some(similarity), Some(bands)) => Ok(Some(bands.distance_of(width, similarity))),
             (None, Some(_), None) => {
-                Err(Failure::Usage("--similarity needs MinHash fingerprints; others have -k".into()))
+                Err(Failure::Usage("--similarity needs MinHash fingerprints; give -k for others".into()))
             }
             (None, None, _) => Ok(None),
         }
@@ -97,14 +97,14 @@ impl NearArgs {
 /// What counts as near among documents, whose texts are there.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct DocumentNearArgs {
-    /// How many bits of the fingerprints may differ, instead of --similarity; beside a similarity of texts, those of
-    /// the documents whose texts are compared. For MinHash, bits of the sketch, and a band is equal
+    /// At most K bits of the fingerprints differ, instead of --similarity. With a similarity of texts, only texts whose
+    /// fingerprints are so near are compared. For MinHash, these are bits of the sketch, and one band must be equal
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
-    /// The minimum similarity of near texts, such as 0.7 or 70%. It is the share of their shingles in common (Jaccard);
-    /// contained:S is the share of the new text's own shingles in the kept one, and edit:S the share of characters
-    /// that are equal; both compare texts, as S does with a recipe for simhash. Texts of more than 1,048,576
-    /// characters are bad records of edit
+    /// The minimum similarity of near texts, such as 0.7 or 70%. It is the share of their shingles that both texts have
+    /// (Jaccard). contained:S is the share of the new text's shingles that the kept text has. edit:S is the share of
+    /// equal characters. Both compare texts, and so does S with a recipe for simhash. edit:S rejects texts of more than
+    /// 1,048,576 characters
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     similarity: Option<Similarity>,
 }
@@ -128,7 +128,7 @@ impl DocumentNearArgs {
         if let (Some(_), Some(similarity)) = (self.k, self.similarity)
             && !similarity.reads_texts(recipe)
         {
-            return Err(Failure::Usage("-k and --similarity: only one of them can be given".into()));
+            return Err(Failure::Usage("-k and --similarity: give only one of them".into()));
         }
         let k = NearArgs { k: self.k, similarity: None }.k(recipe.bands(), recipe.width())?;
         Ok((k, self.similarity))

@@ -7,12 +7,12 @@ use super::values;
 /// How many of 256 bits of near pictures may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PictureNear {
-    /// 15 bits: scaled and recompressed copies
+    /// 15 bits: finds scaled and recompressed copies
     Strict,
     /// 31 bits, as the authors of PDQ recommend
     #[default]
     Default,
-    /// 47 bits: stronger edits, and now and then a picture of the same kind
+    /// 47 bits: finds stronger edits, and sometimes another image of the same kind
     Loose,
     /// Skip images
     None,
@@ -33,10 +33,10 @@ impl PictureNear {
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "What counts as near")]
 pub(crate) struct PictureArgs {
-    /// Compare the bytes alone of images that show less detail than Q, from 0 to 100: a blank page has 0
+    /// Compare only the bytes of images that show less detail than Q, from 0 to 100; a blank page has 0
     #[arg(long = "min-detail", value_name = "Q", default_value = "50", value_parser = values::quality)]
     pub(crate) quality: u8,
-    /// Find turned and mirrored images, too. By 90, 180 and 270 degrees
+    /// Also find images that are mirrored, or turned by 90, 180 or 270 degrees
     #[arg(long)]
     pub(crate) rotated: bool,
 }

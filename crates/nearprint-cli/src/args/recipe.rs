@@ -14,19 +14,22 @@ pub(crate) fn agree(one: &str, other: &str) -> bool {
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {
     /// How texts become fingerprints: minhash, simhash, simhash-py, seomoz-cpp, notebook, chinese, cjk or exact, parts
-    /// as in 'tokens=char weights=one', or both. clean=STEPS: none, or some of html, nfc or nfkc, harakat, tatweel,
-    /// lower. tokens=: words (runs of \w; each Chinese, Japanese, Korean or Thai character), non-alpha (ASCII letters),
-    /// word (\w+ of Python), whitespace, space, char (letters and digits), jieba (Chinese words). stop=: none, english
-    /// (NLTK's list), the two letters of another language, or a file of words. join=: how the tokens of a feature are
-    /// joined, space, nothing or cyclic. short=: one, none or tokens, the features of a text with fewer tokens than
-    /// shingle. weights=: frequency, one, or tfidf:K (the K best words of jieba). hash=: xxh3, md5-be64, md5:B (its
-    /// lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R MinHash values each, and a sketch). width=:
-    /// 64, 128, 256 or 320 bits
-    /// [default: minhash; simhash for `fingerprint`, or with parts that only simhashes have]
+    /// as in 'tokens=char weights=one', or both [default: minhash; simhash for `fingerprint`, and with parts that only
+    /// simhashes have]. clean= lists steps: cut:TEXT compares only what stands before the first TEXT, in which %20 is a
+    /// space, %2C a comma and %25 a percent sign; html takes the visible text, detect-html that of pages only; nfc or
+    /// nfkc normalize Unicode; harakat and tatweel remove Arabic signs; lower makes lower case; none does nothing.
+    /// tokens= is words (runs of \w, and each Chinese, Japanese, Korean or Thai character), non-alpha (runs of ASCII
+    /// letters), word (\w+ of Python), whitespace, space, char (each letter and digit) or jieba (Chinese words). stop=
+    /// is none, english (NLTK's list), the two letters of another language, or a file of words. join= says what stands
+    /// between the tokens of a feature: space, nothing or cyclic. short= says what the features of a text with fewer
+    /// tokens than a shingle are: one, none or tokens. weights= is frequency, one, or tfidf:K (the K best words of
+    /// jieba). hash= is xxh3, md5-be64, md5:B (its lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R
+    /// MinHash values each, and a sketch). width= is 64, 128, 256 or 320 bits
     #[arg(long, value_name = "RECIPE", value_parser = values::recipe)]
     recipe: Option<String>,
-    /// Number of consecutive tokens in a feature; N,M with M from such a character on; N,L-M with
-    /// all numbers from L to M; or all: the whole text is one
+    /// Number of consecutive tokens in a feature. N,M makes features of M tokens where they begin with a Chinese,
+    /// Japanese, Korean or Thai character. N,L-M makes all of L to M tokens there. all makes one feature of the whole
+    /// text
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
 }

@@ -17,7 +17,8 @@ use nearprint_text::documents::{OutputFile, check_outputs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Write a web page: groups, and the words that differ. It needs no network, and says what was compared
+    /// Write a web page with the groups and the words that differ. The page needs no network, and says what was
+    /// compared
     #[arg(long = "report", value_name = "FILE.html", value_parser = page())]
     path: Option<PathBuf>,
 }
@@ -25,7 +26,7 @@ pub(crate) struct ReportArgs {
 /// Parses the path of a page, which a browser opens: standard output is none.
 fn page() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
-        true => Err("a page is written to a file, not to standard output"),
+        true => Err("a page has to be a file; a browser cannot open standard output"),
         false => Ok(path),
     })
 }

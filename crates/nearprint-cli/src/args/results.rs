@@ -11,7 +11,7 @@ pub(crate) struct ResultArgs {
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
-    /// Print JSON: the same as --format json
+    /// Print JSON, as --format json does
     #[arg(long, conflicts_with = "format")]
     json: bool,
     #[command(flatten)]

@@ -29,5 +29,5 @@ pub(crate) fn refuse_scanned(
         return Ok(());
     }
     let path = path.display();
-    Err(Failure::Usage(format!("{option} {path}: a file of the folder that is scanned; choose another name")))
+    Err(Failure::Usage(format!("{option} {path}: is a file of the scanned folder; choose another name")))
 }

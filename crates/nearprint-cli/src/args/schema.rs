@@ -14,8 +14,8 @@ use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
     if width == Width::W256 && !says {
         global.note(format_args!(
-            "note: all bits are compared, and fingerprints within 3 bits are near; for MinHash, a database with \
-             --recipe minhash is needed, or input of `fingerprint --header`; -k confirms that all bits are meant"
+            "note: all bits are compared, and fingerprints within 3 bits are near; -k confirms that. For MinHash \
+             fingerprints, give --recipe minhash, or input of `fingerprint --header`"
         ));
     }
 }
@@ -32,34 +32,34 @@ enum Stored {
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 #[command(next_help_heading = "Database options")]
 pub(crate) struct SchemaArgs {
-    /// Distance in bits that the layout is tuned for; queries may use any other [default: 3; for
-    /// bands the distance of a similarity of 0.7]
+    /// Distance in bits for which the layout is tuned [default: 3; for bands the distance of a similarity of 0.7].
+    /// Queries may use any distance
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// Width of a fingerprint in bits [default: the width of the recipe, else of the input of `build`, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     width: Option<Width>,
-    /// How the bits are split into sorted tables: small, auto or fast (by the number of rows;
-    /// explain --rows shows bytes and time of each), rotations:T (T tables), blocks:M,S (M blocks, S of
-    /// them the prefix of each table, as few tables as -k needs), or bands:BxN (MinHash: B bands of
-    /// N bits, and a sketch) [default: auto; with a recipe of MinHash its bands]
+    /// How the bits are split into sorted tables [default: auto; with a recipe of MinHash its bands]. small, auto and
+    /// fast depend on the number of rows; `explain --rows` shows the bytes and the time of each. rotations:T has T
+    /// tables. blocks:M,S has M blocks, S of which are the prefix of each table. bands:BxN is for MinHash: B bands of N
+    /// bits, and a sketch
     #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
     layout: Option<LayoutChoice>,
-    /// What is stored with each row: keys (a text key, printed with the row), hashes (keys, and hashes of texts, which
-    /// identify copies), features (keys, and the sets of features by which exact similarities are known) or texts
-    /// (keys, and compressed texts) [default: keys if the input of `build` has some, else nothing]
+    /// What is stored with each row [default: keys if the input of `build` has some, else nothing]. keys are texts that
+    /// are printed with the row. The other kinds also store keys. hashes of texts identify copies. features are sets
+    /// that give exact similarities. texts are compressed
     #[arg(long, value_name = "WHAT")]
     store: Option<Stored>,
-    /// Rows expire after this time, such as 30d, 12h, 90m or 45s: no query finds them any more, and their
-    /// files go without a merge
+    /// Rows expire after this time, such as 30d, 12h, 90m or 45s. Queries no longer find them, and their files are
+    /// deleted without a merge
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     expire_after: Option<Duration>,
-    /// Rows of one part of the time expire together, a lifetime after it began: day, hour, week, or a time
-    /// such as 6h. A query searches each part [default: a tenth of --expire-after]
+    /// Rows that are added within this time expire together: day, hour, week, or a time such as 6h [default: a tenth of
+    /// --expire-after]. Queries take longer with more of these parts
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "expire_after")]
     partition: Option<Duration>,
-    /// How documents become fingerprints: the name of a recipe, or its parts; for pictures pdq, dhash or
-    /// phash. The database then refuses any other recipe
+    /// How documents become fingerprints: the name of a recipe or its parts, and for images pdq, dhash or phash. The
+    /// database then refuses any other recipe
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
 }
@@ -87,7 +87,7 @@ impl SchemaArgs {
         };
         match (self.width, of_recipe) {
             (Some(width), Some(of_recipe)) if width != of_recipe => Err(Failure::Usage(format!(
-                "--width {width}: the recipe makes fingerprints of {of_recipe} bits; width={width} in the recipe changes that"
+                "--width {width}: the recipe makes fingerprints of {of_recipe} bits; give width={width} in the recipe instead"
             ))),
             (width, of_recipe) => Ok(width.or(of_recipe).unwrap_or_default()),
         }

@@ -31,7 +31,7 @@ pub(crate) fn outcome_object(outcome: &Outcome) -> Map<String, Value> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SummaryArgs {
-    /// Also write the counts of the summary to a file, as one JSON object
+    /// Also write the counts of the summary to FILE.json, as one JSON object
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use nearprint::Options;
 
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct WriterArgs {
-    /// Wait at most SECONDS while another writer has the database, instead of failing at once
+    /// Wait at most SECONDS for another writer of the database to end, instead of failing at once
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = values::seconds)]
     wait: Duration,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs, SummaryArgs, WriterArgs, values};
-use crate::input::fingerprints::{Description, KeyPolicy, RowSink, read_all, store};
+use crate::input::fingerprints::{Description, DroppedKeys, KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
@@ -37,13 +37,13 @@ pub(super) struct Args {
     /// Print `ACK <rows so far>` after each commit
     #[arg(long)]
     acknowledge: bool,
-    /// Each row replaces all stored rows with its id
+    /// Replace all stored rows that have the id of a new row
     #[arg(long)]
     upsert: bool,
-    /// Write at most so much in a second while merging runs, such as 20M; with 0, merge no runs: `compact` does later
+    /// Write at most SIZE a second while merging runs, such as 20M; 0 merges no runs. `compact` merges them later
     #[arg(long, value_name = "SIZE", value_parser = values::rate)]
     merge_rate: Option<u64>,
-    /// Leave rows in a log of at most this size instead of files of their own: 64K, …
+    /// Leave new rows in a log of at most SIZE, such as 64K, instead of writing a run
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     keep_log: Option<usize>,
     #[command(flatten)]
@@ -63,8 +63,16 @@ impl Args {
         let database = options.open_any(&self.database)?;
         let (width, writer) = (database.width(), database.writer()?);
         let recipe = writer.recipe().map(str::to_string);
-        let mut adder =
-            Adder { args: &self, writer, recipe, rows: 0, committed: 0, out: OutputStream::stdout() };
+        let mut adder = Adder {
+            args: &self,
+            global,
+            dropped_keys: DroppedKeys::default(),
+            writer,
+            recipe,
+            rows: 0,
+            committed: 0,
+            out: OutputStream::stdout(),
+        };
         interrupt::set_committed_rows(0);
         let added = read_all((&self.input, width), &self.inputs, &mut adder).and_then(|()| adder.commit());
         let committed = adder.committed;
@@ -81,6 +89,8 @@ impl Args {
 /// Inserts rows and commits them in batches.
 struct Adder<'a> {
     args: &'a Args,
+    global: GlobalArgs,
+    dropped_keys: DroppedKeys,
     writer: AnyWriter,
     recipe: Option<String>,
     /// Rows inserted so far.
@@ -111,6 +121,10 @@ impl RowSink for Adder<'_> {
 
     fn key_policy(&self) -> KeyPolicy {
         KeyPolicy::keep_if(self.writer.key_storage().has_keys())
+    }
+
+    fn drops_key(&mut self) {
+        self.dropped_keys.warn(self.global);
     }
 }
 

@@ -14,14 +14,13 @@ use serde_json::json;
 /// that it copies. A wrong checksum is an error; an incomplete copy is removed. DEST must
 /// not exist. The copy is an independent database.
 ///
-/// With --base, files that an earlier copy has become hard links to its files, where the file system
-/// has links; all others are copied. Linked files are verified, too. Damage to a shared file later is
-/// damage to both copies, so make a copy without --base from time to time. Either copy can be removed.
+/// With --base, files that an earlier copy has become hard links to its files, if the file system supports links. All
+/// others are copied. Linked files are verified, too. Damage to a shared file is damage to both copies, so make a copy
+/// without --base from time to time. Either copy can be removed.
 ///
-/// With --follow, the command brings DIR up to date and goes on to do so, until a signal ends it: it
-/// copies the runs and commits that are new. DIR must not exist, or follow DB already. At any moment, and after
-/// any crash, DIR is the database as it was after some commit. It can be read; nothing else writes to it
-/// until its file FOLLOWER is removed.
+/// With --follow, the command copies new runs and commits to DIR until a signal ends it. DIR must not exist, or follow
+/// DB already. At any moment, and after any crash, DIR is the database as it was after some commit. DIR can be read.
+/// Nothing else can write to it until its file FOLLOWER is removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +40,7 @@ pub(super) struct Args {
     /// The folder to keep as DB is
     #[arg(long, value_name = "DIR")]
     follow: Option<PathBuf>,
-    /// With --follow: look for new commits after so many seconds
+    /// With --follow: seconds between two looks for new commits
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = values::seconds, requires = "follow")]
     every: Duration,
     /// With --follow: end once DIR is up to date

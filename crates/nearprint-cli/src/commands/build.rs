@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, SummaryArgs, values};
-use crate::input::fingerprints::{Inputs, KeyPolicy, RowSink, store};
+use crate::input::fingerprints::{DroppedKeys, Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use nearprint::Error;
@@ -13,15 +13,14 @@ use serde_json::json;
 
 /// Make a database from fingerprints
 ///
-/// All or nothing: DB appears when everything is written and synced. After an error, a bad line or
-/// Ctrl-C there is no DB. A row without an id gets the one after the largest id so far, starting
-/// with 0. Equal rows are stored once. The input may be larger than --memory. With --store keys, keys
-/// come from CSV, TSV, JSON lines and Parquet; the id of a row with a key and no id is the 64-bit
-/// xxh3 of the key.
+/// DB appears when everything is written and synced. After an error, a bad line or Ctrl-C there is no DB. A row without
+/// an id gets the largest id so far plus 1, and the first row 0. Equal rows are stored once. The input may be larger
+/// than --memory. With --store keys, keys are read from CSV, TSV, JSON lines and Parquet. The id of a row with a key
+/// and no id is the 64-bit xxh3 of the key.
 ///
-/// What `fingerprint` and `export` print needs no options: the first line of the first input shows the width,
-/// and whether there are keys. --header of these commands adds the recipe and its distance. Without it, keys
-/// that are numbers are ids.
+/// What `fingerprint` and `export` print needs no options: the first line of the first input shows the width, and
+/// whether there are keys. With --header, these commands also write the recipe and its distance. Without that header,
+/// keys that are numbers are read as ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,12 +45,11 @@ pub(super) struct Args {
     /// Id of the first row without one
     #[arg(long, value_name = "N", default_value = "0")]
     first_id: u64,
-    /// Create a folder of runs for `ingest` instead; it can be read like a database, but no row can
-    /// be added
+    /// Create a folder of runs for `ingest` instead. It can be read like a database, but no row can be added
     #[arg(long)]
     runs_only: bool,
-    /// With --runs-only: of all runs with this name, `ingest` takes one. Without it, of all runs
-    /// with the same rows, unless ids were given automatically
+    /// With --runs-only: `ingest` takes only one of all runs with this name. Without a name, it takes only one of all
+    /// runs with the same rows, unless ids were given automatically
     #[arg(long, value_name = "NAME", requires = "runs_only")]
     identity: Option<String>,
     #[command(flatten)]
@@ -89,7 +87,8 @@ impl Args {
         if let Some(name) = &self.identity {
             builder = builder.identity(name);
         }
-        let loaded = inputs.read((&self.input, width), &mut Loader(&mut builder));
+        let loaded =
+            inputs.read((&self.input, width), &mut Loader(&mut builder, global, DroppedKeys::default()));
         let built = loaded
             .and_then(
                 |()| if interrupt::settle().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
@@ -114,7 +113,7 @@ impl Args {
 }
 
 /// Passes rows to a builder.
-struct Loader<'a>(&'a mut AnyBuilder);
+struct Loader<'a>(&'a mut AnyBuilder, GlobalArgs, DroppedKeys);
 
 impl RowSink for Loader<'_> {
     fn row(
@@ -128,5 +127,9 @@ impl RowSink for Loader<'_> {
 
     fn key_policy(&self) -> KeyPolicy {
         KeyPolicy::keep_if(self.0.key_storage().has_keys())
+    }
+
+    fn drops_key(&mut self) {
+        self.2.warn(self.1);
     }
 }

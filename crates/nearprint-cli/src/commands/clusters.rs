@@ -21,17 +21,18 @@ use nearprint::{Error, Options, Row, Width};
 
 /// Group rows that are connected by near pairs
 ///
-/// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
-/// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
-/// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
-/// column, the key, and print one line for each key of a row. A report takes a second search.
+/// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters are numbered from 0
+/// in the order of their smallest fingerprint. Members are sorted by (fingerprint, id). Rows with equal fingerprints
+/// are in one cluster. Databases with keys add a column, the key, and print a line for each key of a row. --report
+/// searches twice.
 ///
-/// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
-/// exact similarities of at least --similarity connect, by default the limit of the database. The last
-/// column is then the similarity with the first document of the cluster, which may be below the limit.
+/// If the database keeps features or texts, as `dedup` stores them, and -k is not given, exact similarities decide.
+/// Documents of at least --similarity are connected; its default is the limit of the database. The last column is then
+/// the similarity with the first document of the cluster, which may be below the limit.
 ///
-/// A database that `dedup --remember=keys` made shows its kept documents, each with those that were left out because of
-/// it, unless -k or --similarity is given. These have no fingerprint, and their id is the hash of their key.
+/// A database that `dedup --remember=keys` made shows each kept document with those that were left out because of it,
+/// unless -k or --similarity is given. Documents that were left out have no fingerprint, and their id is the hash of
+/// their key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -9,10 +9,9 @@ use serde_json::json;
 
 /// Reclaim the space of deleted rows
 ///
-/// Queries are fastest on one run, and deleted rows no longer take space. Adding rows merges runs
-/// as well, but only as far as queries need it. Readers are not disturbed. Needs disk space
-/// for a second copy of the database; with less, single runs get rid of their deleted rows, the smallest first, and
-/// the command fails if that does not make the space.
+/// Merges all runs into one, which queries search fastest. `add` also merges runs, but only as far as queries need it.
+/// Readers are not disturbed. The command needs disk space for a second copy of the database. With less, it rewrites
+/// runs one by one without their deleted rows, the smallest first. It fails if that does not free enough space.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint compact corpus.np")]
 pub(super) struct Args {

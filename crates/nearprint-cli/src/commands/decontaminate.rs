@@ -19,13 +19,12 @@ use serde_json::json;
 
 /// Leave out records that contain a text of a benchmark
 ///
-/// A document contains a passage if both have the same N neighbouring words (--ngram). Words are
-/// runs of letters and digits, in lower case; each character of Chinese, Japanese, Korean and Thai.
-/// An evaluation text of fewer words, but at least 8, is found if a document has all of its words in
-/// a row. Shorter ones occur by chance and are not looked for. Other documents are written unchanged,
-/// in input order.
+/// A document contains a passage if both have the same N words in a row (--ngram). Words are runs of letters and
+/// digits, whatever their case, and single characters of Chinese, Japanese, Korean and Thai. A shorter evaluation text
+/// of at least 8 words is found if a document has all of its words in a row. Texts of fewer words occur by chance and
+/// are not looked for. Documents without such passages are written unchanged, in input order.
 ///
-/// Evaluation texts stay in memory, plus 24 bytes per word; documents do not.
+/// Evaluation texts are held in memory, with 24 more bytes for each word. Documents are not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,33 +38,33 @@ pub(super) struct Args {
     /// Files and folders of evaluation texts
     #[arg(long, value_name = "FILE", required = true, num_args = 1)]
     against: Vec<PathBuf>,
-    /// The file for documents; - for standard output. Its name decides the format of records: .jsonl, .csv, .tsv or
-    /// .parquet; another one has that of the inputs
+    /// Write the other documents here, in the format of its name; - for standard output. The formats are .jsonl, .csv,
+    /// .tsv and .parquet. Any other name keeps the format of the inputs
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Field or column that holds an evaluation text
     #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Evaluation options")]
     against_field: String,
-    /// Field or column that holds its key [default: INPUT:N, N counted from 1]
+    /// Field or column that holds the key of an evaluation text [default: INPUT:N, N counted from 1]
     #[arg(long, value_name = "NAME", help_heading = "Evaluation options")]
     against_key_field: Option<String>,
-    /// The words of a passage, 8 to 13 as a rule
+    /// The words of a passage, usually 8 to 13
     #[arg(long, value_name = "N", default_value_t = DEFAULT_NGRAM, value_parser = ngram, help_heading = "Evaluation options")]
     ngram: usize,
-    /// The minimum share of the passages of an evaluation text in a document, 0 to 1; 0 for any
+    /// Leave out only documents with at least this share of the passages of an evaluation text, 0 to 1; 0 for any
     /// passage
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share, help_heading = "Evaluation options")]
     min_share: f64,
-    /// Write `key evaluation share words start passage` for each evaluation text in a document: the
-    /// share of its passages in the document, then the longest passage with its length in words and
+    /// List what was found: `key evaluation share words start passage` for each evaluation text in a document. The
+    /// share is that of its passages in the document. The passage is the longest one; words is its length, and start
     /// the number of its first word in the document
     #[arg(long, value_name = "FILE")]
     found: Option<PathBuf>,
-    /// Leave nothing out, and add the fields contaminated_by (the key of the evaluation text with
-    /// the largest share, or none) and contaminated_share to each document
+    /// Leave nothing out, and add the fields contaminated_by and contaminated_share to each document. They are the key
+    /// of the evaluation text with the largest share, and this share
     #[arg(long)]
     annotate: bool,
-    /// Write arrays and objects as texts, their JSON, where the name of OUT denotes a format with columns
+    /// Write arrays and objects as JSON texts, if the format of OUT has columns
     #[arg(long, value_name = "json")]
     nested: Option<Nested>,
     #[command(flatten)]
@@ -200,7 +199,7 @@ impl Args {
             }
         }
         if num_missing > 0 {
-            global.note(format_args!("warning: {num_missing} evaluation records without a text"));
+            global.note(format_args!("warning: {num_missing} evaluation records have no text"));
         }
         unusual.warn(global);
         check_read(global, &reader)?;

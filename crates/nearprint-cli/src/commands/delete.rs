@@ -17,9 +17,8 @@ use serde_json::json;
 /// Deletes every row with one of the ids, whatever its fingerprint. An id that is not stored is not
 /// an error. Deletions become durable batch by batch, like the rows of `add`.
 ///
-/// Keys are deleted from all rows that have them, and rows without another key are deleted. All keys
-/// of a batch together cost one walk over the stored keys, so one command with many keys is faster
-/// than one for each.
+/// A key is deleted from all rows that have it. A row that has no other key is deleted. Give many keys to one command:
+/// all keys of a batch need one pass over the stored keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +38,7 @@ pub(super) struct Args {
     input: PathBuf,
     #[command(flatten)]
     selection: Selection,
-    /// The keys of --keys end with a NUL byte instead of a line feed, and have no escapes
+    /// The keys of --keys end with a zero byte instead of a line feed, and are not escaped
     #[arg(short = '0', long = "null", requires = "keys")]
     null: bool,
     /// Print what --job would delete, and delete nothing
@@ -68,9 +67,9 @@ struct Selection {
     /// Delete this id, or all from A to B, both included; may be repeated
     #[arg(long, value_name = "A[..B]", value_parser = values::ids)]
     id: Vec<RangeInclusive<u64>>,
-    /// Delete what this job of `dedup` or `trim` has stored, and forget that it has run: its number in `nearprint jobs`,
-    /// or the name of its output. What later jobs left out because of it stays left out; a database that `dedup
-    /// --remember` made tells how many
+    /// Delete what this job of `dedup` or `trim` stored, and forget the job. JOB is its number in `nearprint jobs` or
+    /// the name of its output. Documents that later jobs left out because of it are not restored. With a database that
+    /// `dedup --remember` made, the command says how many there are
     #[arg(long, value_name = "NAME|NUMBER")]
     job: Option<String>,
 }
@@ -136,10 +135,10 @@ impl Args {
             let records = plural(left_out, "record");
             match remembered {
                 Some(_) => global.note(format_args!(
-                    "later jobs left out {records} because of these rows: they stay left out"
+                    "later jobs left out {records} because of these rows; these records are not restored"
                 )),
                 None => global.note(format_args!(
-                    "later jobs left out {records}, some of them maybe because of these rows: they stay left out"
+                    "later jobs left out {records}, perhaps because of these rows; these records are not restored"
                 )),
             }
         }
@@ -187,7 +186,7 @@ impl Args {
         if deletion.writer.key_storage().has_keys() {
             return Ok(());
         }
-        Err(Failure::Usage(format!("{}: the database was made without keys", self.database.display())))
+        Err(Failure::Usage(format!("{}: the database stores no keys", self.database.display())))
     }
 }
 

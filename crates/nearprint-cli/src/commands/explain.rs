@@ -12,10 +12,9 @@ use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 /// Show how a query runs and what it costs
 ///
-/// For each run of the database, or for N hypothetical fingerprints: the tables, how many bits may
-/// differ in the leading bits of each, the look-ups and comparisons of one query, and its estimated
-/// time on one core with cached files. With a recipe of MinHash and without -k, also the share of pairs of
-/// documents that are compared exactly, by their similarity.
+/// Prints a block for each run of the database, or for --rows N: the tables, how many of the leading bits of each may
+/// differ, the look-ups and comparisons of one query, and its estimated time on one core with cached files. With a
+/// recipe of MinHash and without -k, it also prints which share of pairs is compared exactly, by their similarity.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,13 +27,13 @@ pub(super) struct Args {
     source: DatabaseOrCount,
     #[command(flatten)]
     near: NearArgs,
-    /// With --rows: layout
+    /// With --rows: the layout
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, conflicts_with = "database")]
     layout: LayoutChoice,
-    /// With --rows: width of a fingerprint in bits
+    /// With --rows: the width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
     width: Width,
-    /// With --rows: recipe of the fingerprints, instead of --layout and --width
+    /// With --rows: the recipe of the fingerprints, instead of --layout and --width
     #[arg(long, value_name = "RECIPE", conflicts_with_all = ["database", "layout", "width"])]
     recipe: Option<String>,
 }
@@ -45,7 +44,7 @@ struct DatabaseOrCount {
     /// The database
     #[arg(value_name = "DB")]
     database: Option<PathBuf>,
-    /// Number of uniformly distributed fingerprints, instead of a database
+    /// Assume N evenly distributed fingerprints, instead of a database
     #[arg(long = "rows", value_name = "N", id = "count", value_parser = clap::value_parser!(u64).range(0..=0xffff_ffff))]
     count: Option<u64>,
 }

@@ -20,15 +20,14 @@ use nearprint_text::recipe::{
 
 /// Print fingerprints of texts or images
 ///
-/// Prints `fingerprint key` for each document, in input order, which `build`, `add` and `query` read as it
-/// is. Each line of JSON lines and each row of CSV, TSV and Parquet is a document. Any other file is one
-/// document, and so is standard input unless --input-format sets its format. A folder stands for all files in
-/// it. Inputs may be compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider
-/// ones hexadecimal.
+/// Prints `fingerprint key` for each document, in input order. `build`, `add` and `query` read this. Each line of JSON
+/// lines and each row of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
+/// without --input-format. A folder stands for all files in it. Inputs may be compressed with gzip, Zstandard, bzip2 or
+/// xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 ///
-/// If all inputs are pictures (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC), or with --recipe pdq, dhash or phash, these are
-/// their perceptual hashes, by default PDQ of 256 bits; JSON has the quality, too, from 0 to 100. Pictures
-/// that cannot be decoded are reported, and the exit code is 5.
+/// If all inputs are images (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC), or with --recipe pdq, dhash or phash, prints
+/// perceptual hashes, by default PDQ of 256 bits. JSON also has the quality, from 0 to 100. Images that cannot be
+/// decoded are named, and the exit code is then 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,26 +43,26 @@ pub(super) struct Args {
     /// Files and folders of documents; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of
-    /// each bit; with --features, also what each one adds to each sum, the most significant bit first
+    /// Print how each fingerprint is computed: tokens, features with weights and hashes, and the sum of each bit. With
+    /// --features, it also prints what each feature adds to each sum, the most significant bit first
     #[arg(long, conflicts_with_all = ["format", "min_words", "min_features"])]
     explain: bool,
-    /// Read documents as lists of features instead of texts: lines of WORD, 0xHASH or 0bHASH, a tab,
-    /// and the weight, which is not 0; a negative one counts for the opposite of each bit
+    /// Read documents as lists of features instead of texts. A line has WORD, 0xHASH or 0bHASH, a tab, and a weight,
+    /// which is not 0. A negative weight counts for the opposite of each bit
     #[arg(long)]
     features: bool,
-    /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects
+    /// Skip documents with fewer words. They get no fingerprint, and are written to --rejects
     #[arg(long, value_name = "N", default_value = "0")]
     min_words: usize,
-    /// The same for documents with fewer features, which are what the recipe compares: shingles, or
-    /// keywords. The fingerprint of a document without features is 0; 1 sets it aside
+    /// Skip documents with fewer features. Features are what the recipe compares: shingles or keywords. The fingerprint
+    /// of a document without features is 0; 1 skips it
     #[arg(long, value_name = "N", default_value = "0")]
     min_features: usize,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
-    /// Begin with a line that says what the rows are, which `build`, `add` and `query` read: the width, the
-    /// recipe and its distance; in TSV a line of the names of the columns follows
+    /// Begin with a line for `build`, `add` and `query`: the width, the recipe and its distance. In TSV, a line with
+    /// the names of the columns follows
     #[arg(long, conflicts_with = "explain")]
     header: bool,
     #[command(flatten)]
@@ -81,7 +80,9 @@ impl Args {
         }
         let recipe = self.recipe.recipe_or(|| Ok("simhash".parse()?))?;
         if self.features && recipe.bands().is_some() {
-            return Err(Failure::Usage("--features: only simhashes are made of weighted features".into()));
+            return Err(Failure::Usage(
+                "--features needs a recipe of simhash; only simhashes weight features".into(),
+            ));
         }
         self.print_texts(&recipe, global)
     }
@@ -123,7 +124,7 @@ impl Args {
     fn print_texts(&self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         self.base.check(recipe.width())?;
         let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
-        let fingerprinter = recipe.any_fingerprinter().cut_after(self.documents.cut_after.clone());
+        let fingerprinter = recipe.any_fingerprinter();
         let processor = Processor { args: self, format: reader.format() };
         let rejects = Rejects::create(&self.documents, &reader, &[])?;
         let mut printer = Printer {
@@ -295,11 +296,11 @@ impl Printer {
         self.rejects.finish()?;
         self.unusual.warn(global);
         if num_bad > 0 {
-            global.note(format_args!("warning: {num_bad} bad records were set aside"));
+            global.note(format_args!("warning: {num_bad} bad records were skipped"));
         }
         if self.num_short > 0 {
             let (num_short, fewer) = (self.num_short, fewer_than(args.min_words, args.min_features));
-            global.note(format_args!("{num_short} documents of fewer than {fewer} were set aside"));
+            global.note(format_args!("{num_short} documents of fewer than {fewer} were skipped"));
         }
         Ok(())
     }
@@ -365,7 +366,7 @@ fn parse_feature(
     let (feature, weight) = line.rsplit_once('\t').ok_or("no tab, where a weight should follow")?;
     let weight: Weight = weight.trim().parse().map_err(|error: ParseWeightError| error.to_string())?;
     if weight == Weight::default() {
-        return Err("a weight of 0, which counts for nothing".into());
+        return Err("a weight of 0, which has no effect".into());
     }
     let width = fingerprinter.recipe().width();
     let radix = match () {

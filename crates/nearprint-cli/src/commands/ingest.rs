@@ -10,12 +10,11 @@ use serde_json::json;
 
 /// Add parts that `build --runs-only` made elsewhere
 ///
-/// A large load can be built as folders of runs, on other machines or in parallel, with `build
-/// --runs-only` and the -k and --layout of the database. `ingest` checks all folders completely and
-/// copies them. Then all their rows appear at once, or none after an error. Readers are not
-/// disturbed. Runs that were ingested before are skipped, so the command can be repeated: the same
-/// folder, a copy of it, or another one with the same rows or the same --identity. Folders with
-/// automatic ids need separate ranges of ids: --first-id.
+/// A large load can be built as folders of runs, on other machines or in parallel, with `build --runs-only` and the -k
+/// and --layout of the database. `ingest` checks all folders completely and copies them. Then all their rows appear at
+/// once, or none after an error. Readers are not disturbed. Runs that were ingested before are skipped, so the command
+/// can be repeated: the same folder, a copy of it, or another one with the same rows or the same --identity. If ids
+/// were given automatically, build each folder with its own --first-id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

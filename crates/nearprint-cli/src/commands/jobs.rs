@@ -11,8 +11,9 @@ use serde_json::json;
 
 /// List the jobs of `dedup` and `trim` that a database remembers
 ///
-/// Prints `job completed read kept duplicates skipped rejected output` for each job with --db, the earliest first. Times
-/// are in UTC. `delete DB --job` takes one back. The latest jobs whose records take 1 MiB are remembered.
+/// Prints `job completed read kept duplicates skipped rejected output` for each job with --db, the earliest first.
+/// Times are in UTC. `delete DB --job` deletes what a job stored. A database remembers the latest jobs, as many as fit
+/// in 1 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -72,7 +73,7 @@ impl Args {
         }
         out.flush()?;
         if jobs.is_empty() {
-            global.note(format_args!("{}: no job has run with it", self.database.display()));
+            global.note(format_args!("{}: no job has used it", self.database.display()));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ Examples:
   nearprint man | man -l -
   nearprint man --dir ~/.local/share/man/man1")]
 pub(super) struct Args {
-    /// Write one page for the program and one for each command to this folder, which is made if there is none
+    /// Write a page for the program and one for each command to DIR; created if missing
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

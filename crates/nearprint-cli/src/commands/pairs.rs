@@ -17,15 +17,15 @@ use nearprint::{Error, Options};
 
 /// Find all near pairs in a database, or between two
 ///
-/// Pairs are near within K bits, or by the similarity of documents. In a database of bands, near means an equal band
-/// and sketches within K bits; a fingerprint of 0 is near nothing. Prints `a b distance` with a < b for every pair of
-/// distinct fingerprints, each once. With --ids, prints `id_a id_b distance` for every pair of rows, including rows
-/// with equal fingerprints; the id of the smaller fingerprint comes first. Databases with keys then add two columns:
-/// the keys of both rows. The order is the same for any number of threads.
+/// Prints `a b distance` for every pair of different fingerprints within K bits, each pair once, with a < b. With
+/// --ids, prints `id_a id_b distance` for every pair of rows, including rows with equal fingerprints. The id of the
+/// smaller fingerprint comes first. Databases with keys then add two columns: the keys of both rows. In a database of
+/// bands, two rows are near if one band is equal and the sketches are within K bits; nothing is near a fingerprint of
+/// 0.
 ///
-/// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
-/// exact similarities decide: pairs of at least --similarity, by default the limit of the database. The
-/// last column is then the similarity; of two fingerprints it is the largest of their documents.
+/// If the database keeps features or texts, as `dedup` stores them, and -k is not given, exact similarities decide.
+/// Pairs of at least --similarity are printed; its default is the limit of the database. The last column is then the
+/// similarity. For two fingerprints, it is the largest similarity of their documents.
 ///
 /// With OTHER, prints every pair of a row of DB and a row of OTHER, each once, including equal fingerprints.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     source: JoinArgs,
-    /// A second database: the pairs between both
+    /// A second database; prints the pairs between both
     #[arg(value_name = "OTHER")]
     other: Option<PathBuf>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ impl Args {
         let database = self.source.database()?;
         if list.is_some() && self.other.is_some() {
             return Err(Failure::Usage(
-                "pairs of two need two databases; `build` makes one of a file".into(),
+                "two inputs have to be databases; `nearprint build` makes one from a file".into(),
             ));
         }
         global.print_results(|out, options| {

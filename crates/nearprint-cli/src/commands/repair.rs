@@ -15,18 +15,16 @@ use serde_json::{Map, Value};
 
 /// Save what is readable in a damaged database
 ///
-/// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and
-/// counted. Fingerprints that one table has lost are restored from the others. Prints a line `KIND
-/// FILE WHAT` for each finding, where KIND is damaged, recovered, lost or note. Then prints a line
-/// `total NAME NUMBER` for each of rows, lost_rows, without_id, lost_fingerprints and recovered. No
-/// other process should write to DB at the same time.
+/// DB is not changed. Every row of DEST was in DB: uncertain rows are left out and counted. Fingerprints that one table
+/// has lost are restored from the others. Prints a line `KIND FILE WHAT` for each finding, where KIND is damaged,
+/// recovered, lost or note. Then prints a line `total NAME NUMBER` for each of rows, lost_rows, without_id,
+/// lost_fingerprints and recovered. No other process should write to DB at the same time.
 ///
-/// The exit code is 0 only if DEST has everything. It is 9 if there is a line `lost` or `note`: look at
-/// these lines before DEST takes the place of DB.
+/// The exit code is 0 only if everything was recovered. It is 9 if there is a line `lost` or `note`: read these lines
+/// before you replace DB by DEST.
 ///
-/// Where ids are lost and fingerprints are not, such as without a file .rows, their rows are lost.
-/// --fingerprints writes these fingerprints; deleted rows may be among them. `nearprint build`
-/// makes a database of them, with new ids.
+/// If ids are lost and fingerprints are not, as without a file .rows, the rows are lost. --fingerprints writes their
+/// fingerprints; deleted rows may be among them. `nearprint build` makes a database of these, with new ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,10 +40,10 @@ pub(super) struct Args {
     /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
-    /// The layout, if neither MANIFEST nor a run has it; bands:BxN also changes the definition of distance
+    /// The layout, if it is lost with MANIFEST and all runs. bands:BxN also changes what near means
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
     layout: LayoutChoice,
-    /// The recipe, if MANIFEST is lost; it determines the layout of MinHash fingerprints
+    /// The recipe, if MANIFEST is lost. For MinHash, it also sets the layout
     #[arg(long, value_name = "RECIPE", conflicts_with = "layout")]
     recipe: Option<String>,
     /// Write each fingerprint whose ids are lost to FILE, one on a line
@@ -85,7 +83,7 @@ impl Args {
             return Ok(());
         }
         print_message(format_args!(
-            "nearprint: {}: not everything could be saved; see the lines `lost` and `note`",
+            "nearprint: {}: not everything could be recovered; see the lines `lost` and `note`",
             self.database.display()
         ));
         Err(Failure::Incomplete)

@@ -12,15 +12,15 @@ const SIMILARITY: &str = "Remove similar paragraphs or lines, too [default: only
 
 /// Remove paragraphs, lines or passages that recur, such as menus and footers
 ///
-/// The first record that has a piece keeps it, and later ones are written without it. A record that loses nothing is
+/// The first record with a piece keeps it, and later records are written without it. A record that loses nothing is
 /// written unchanged. One that loses everything is not written. Inputs are records in JSON lines, CSV, TSV or Parquet.
 ///
 /// A piece recurs if it has the same words in the same order. With --similarity, -k or --recipe, similar paragraphs and
 /// lines are removed, too. Passages are runs of --length words or more, wherever they begin and end.
 ///
-/// With --db, a database stores the pieces that are kept, and later runs compare with them too. It is for pieces of one
-/// kind. Rerun an interrupted command with --db to resume. A command with the inputs of an earlier one changes
-/// nothing, unless --restart is given.
+/// With --db, a database stores the pieces that are kept, and later runs compare with them too. A database holds pieces
+/// of one kind. Rerun an interrupted command with --db to resume it. A command with the inputs of an earlier one
+/// changes nothing, unless --restart is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,19 +38,20 @@ pub(super) struct Args {
     /// passages, 2 to 10,000
     #[arg(long, value_name = "N")]
     length: Option<usize>,
-    /// Remove a piece from the Nth record on that has it. With 2, also where its own record repeats it. More is for
-    /// paragraphs and lines of the same words
+    /// Remove a piece from the Nth record that has it, and from later ones. With 2, repetitions within a record are
+    /// removed, too. More than 2 works only for paragraphs and lines of the same words
     #[arg(long, value_name = "N", default_value = "2")]
     from: u64,
-    /// Leave a record out if less of its text is left, from 0 to 1. What counts is what earlier records leave, without
-    /// what it repeats itself
+    /// Leave a record out if less than this share of its text is left, from 0 to 1. Text that the record repeats itself
+    /// counts as left
     #[arg(long, value_name = "SHARE", default_value = "0")]
     min_left: String,
-    /// With --min-left, write such records whole
+    /// With --min-left, write such records whole instead
     #[arg(long, requires = "min_left")]
     keep_hollow: bool,
     /// List what was removed: key, number, first_seen_in, first_number. The numbers count the paragraphs or lines of a
-    /// record from 1; of a passage, number counts its first word, and first_number is empty. A name that ends in .csv makes it CSV
+    /// record from 1. For a passage, number is that of its first word, and first_number is empty. A name that ends in
+    /// .csv makes it CSV
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
     #[command(flatten)]

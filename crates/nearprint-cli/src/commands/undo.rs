@@ -14,14 +14,13 @@ use crate::terminal::{interrupt, plural};
 
 /// Reverse what prune did
 ///
-/// Reads the undo list of `prune` from its end to its beginning. Moved
-/// files are moved back, hard links become files of their own again, and deleted byte-identical copies are copied
-/// from the file that was kept, with their modes, times and extended attributes. Nothing is overwritten. A file is
-/// restored only from the content that the list has. What cannot be undone is named, and the exit code is then 1; the
-/// command may be repeated.
+/// Reads the undo list of `prune` from its end to its beginning. Moved files are moved back, hard links become files of
+/// their own again, and deleted byte-identical copies are copied from the file that was kept, with their modes, times
+/// and extended attributes. Nothing is overwritten. A file is restored only if its content is the one in the list. The
+/// command names what it cannot undo, and the exit code is then 1. It may be repeated.
 ///
-/// A list may touch files below the current folder, its own folder, and each --root. It is refused as a whole if it
-/// names another one.
+/// A list may touch files below the current folder, its own folder, and each --root. A list that names any other file
+/// is refused as a whole.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,11 +29,11 @@ pub(super) struct Args {
     /// The undo list
     #[arg(value_name = "FILE")]
     list: PathBuf,
-    /// Let the list also touch files below DIR; may be given several times
+    /// Let the list also touch files below DIR; may be repeated
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Let the list also restore owners, and make files setuid or setgid. Only for a list that you or your own programs
-    /// have written, and that nobody else could change
+    /// Let the list also restore owners, and make files setuid or setgid. Give it only for a list that you wrote, and
+    /// that nobody else could change
     #[arg(long)]
     trust: bool,
     #[command(flatten)]

@@ -13,8 +13,8 @@ use crate::terminal::print_message;
 /// Prints one line if the database is sound. Otherwise it prints file, section and offset of all
 /// damage, and exits with 3.
 ///
-/// With --part N/M, it checks the checksums of the Nth of M parts of the pages instead: a job that runs each
-/// hour with the next part has read everything within a day.
+/// With --part N/M, it checks only the checksums of the Nth of M parts of the pages. A job that checks another 24th
+/// each hour has read everything within a day.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -63,7 +63,7 @@ pub(crate) fn for_each_text(
     }
     if let Some((name, paths)) = reader.left_out().kinds.iter().next() {
         let why = match (*name, reader_of(name)) {
-            ("pictures", _) => "is a picture; `nearprint scan` compares pictures".into(),
+            ("pictures", _) => "is an image; `nearprint scan` compares images".into(),
             (name, Some(program)) => format!("is {name}, and no text; `{program}` writes its text"),
             (name, None) => format!("is no text: {name}"),
         };
@@ -171,13 +171,12 @@ mod tests {
         let path = |name: &str| home.path().join(name);
         std::fs::write(path("a"), "{\"x\":{\"y\":1},\"t\":\"a|b\"}\nbad\n{\"t\":2}").unwrap();
         let rejects = path("rejects").display().to_string();
-        let arguments =
-            ["--input-format", "json", "--text-field", "t", "--key-field", "x.y", "--cut-after", "|"];
+        let arguments = ["--input-format", "json", "--text-field", "t", "--key-field", "x.y"];
         let stopping = parse(&arguments);
         let setting_aside = parse(&[&arguments[..], &["--rejects", &rejects]].concat());
         let mut reader = open(&stopping, &[path("a")], Format::Jsonl).unwrap();
         let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!("no record") };
-        assert_eq!((&*record.key, &*record.text), ("1", "a"));
+        assert_eq!((&*record.key, &*record.text), ("1", "a|b"));
 
         let mut stop = Rejects::create(&stopping, &reader, &[]).unwrap();
         let mut aside = Rejects::create(&setting_aside, &reader, &[]).unwrap();

@@ -13,7 +13,7 @@ pub(crate) fn refuse_databases(command: &str, paths: &[PathBuf]) -> Result<(), F
         if look_at(path)?.is_some_and(|found| found.kind == Kind::Database) {
             let path = path.display();
             return Err(Failure::OtherCommand {
-                why: format!("{path} is a database, and `{command}` reads documents"),
+                why: format!("{path} is a database, but `{command}` reads documents"),
                 hint: format!(
                     "`nearprint clusters {path}` groups what is in it, and `nearprint dedup INPUT --db {path} -o OUT` \
                      compares documents with it"
@@ -31,7 +31,7 @@ pub(crate) fn refuse_lone_records(command: &str, paths: &[PathBuf]) -> Result<()
         Some(Kind::Records(records)) if records != Records::Json => {
             let (path, name) = (path.display(), records.name());
             Err(Failure::OtherCommand {
-                why: format!("{path} is one file of {name}, and `{command}` compares files"),
+                why: format!("{path} is one file of {name}, but `{command}` compares files"),
                 hint: format!("`nearprint dedup {path} -o OUT` compares its records"),
             })
         }

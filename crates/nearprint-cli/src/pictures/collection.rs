@@ -47,7 +47,7 @@ impl KnownPictures {
             return Ok(known);
         }
         let refused = || {
-            let why = format!("{}: is no database of pictures as `scan --db` makes it", path.display());
+            let why = format!("{}: is not a database of images, which `scan --db` makes", path.display());
             Failure::Usage(why)
         };
         let database = options.open_any(path)?;

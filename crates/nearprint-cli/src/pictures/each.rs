@@ -34,9 +34,10 @@ pub(crate) fn each_picture(
             let Some(path) = rest.next() else { return Ok(()) };
             match found {
                 Ok(Some(prints)) => return visit(path, prints),
-                Ok(None) => {
-                    global.note(format_args!("warning: {}: not a picture that is read", path.display()))
-                }
+                Ok(None) => global.note(format_args!(
+                    "warning: {}: not an image of a format that can be read",
+                    path.display()
+                )),
                 Err(error) => global.note(format_args!("warning: {error}")),
             }
             num_bad += 1;
@@ -47,7 +48,7 @@ pub(crate) fn each_picture(
         0 => Ok(()),
         bad => Err(Failure::Input {
             place: format!("{bad} of {} files", files.len()),
-            why: "without a fingerprint".into(),
+            why: "no fingerprint was made".into(),
         }),
     }
 }

@@ -178,7 +178,7 @@ impl PictureReader {
         if has_several_frames(&bytes) {
             return Err(nearprint_text::Error::Input {
                 place: path.to_string_lossy().into_owned(),
-                why: "has several frames or pages, and a fingerprint is of one picture; save one as a file of its own"
+                why: "has several frames or pages; save one of them as a file, because a fingerprint is of one image"
                     .into(),
             });
         }

@@ -21,7 +21,7 @@ pub(crate) fn with_several(near: String, files: &[PictureFile]) -> String {
     match num_several(files) {
         0 => near,
         count => {
-            let pictures = plural(count, "picture");
+            let pictures = plural(count, "image");
             format!("{near}; {pictures} of several frames or pages: only byte-identical copies are found")
         }
     }

@@ -110,13 +110,13 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
             "--restart forgets what that run kept, and runs again; --against DB compares with it and stores nothing",
         ),
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
-            Some("`nearprint create --store keys` makes a database that has them")
+            Some("`nearprint create --store keys` makes a database that stores keys")
         }
         TextError::Database(DatabaseProblem::NoTexts { .. }) => {
             Some("`nearprint create NEW.np --recipe minhash --store texts` makes a database that keeps texts")
         }
         TextError::Database(DatabaseProblem::NoFeatures { .. }) => Some(
-            "`nearprint create NEW.np --recipe minhash --store features` makes a database that keeps them",
+            "`nearprint create NEW.np --recipe minhash --store features` makes a database that stores features",
         ),
         TextError::Database(DatabaseProblem::NoRecipe { .. }) => Some(
             "`nearprint create NEW.np --recipe minhash --store keys` makes a database for documents; with --store texts, it \
@@ -225,7 +225,7 @@ impl Failure {
     fn print(&self, program: &str) {
         match self {
             Self::Engine(Error::Interrupted) => {
-                print_message(format_args!("{program}: interrupted; nothing was left behind"))
+                print_message(format_args!("{program}: interrupted; nothing was written"))
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
             Self::Text(error) => print_message(format_args!("{program}: {error}")),
@@ -302,21 +302,21 @@ impl Failure {
             }
             Self::Text(TextError::InputSet(InputSetProblem::NothingCompared { first, .. })) => match *first {
                 "pictures" => Some(
-                    "`nearprint scan` compares pictures, `prune` acts on them, `fingerprint --recipe pdq` prints their fingerprints"
+                    "`nearprint scan` compares images, `prune` acts on them, `fingerprint --recipe pdq` prints their fingerprints"
                         .into(),
                 ),
                 name @ ("tar" | "zip") => {
-                    reader_of(name).map(|reader| format!("`{reader} | nearprint … -` reads what is in it").into())
+                    reader_of(name).map(|reader| format!("`{reader} | nearprint … -` reads its content").into())
                 }
                 name => reader_of(name).map(|reader| format!("`{reader}` writes the text of a {name}").into()),
             },
             Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
-                Some(format!("`nearprint create NEW.np --recipe {} --store texts` makes a database that does", Recipe::DEFAULT).into())
+                Some(format!("`nearprint create NEW.np --recipe {} --store texts` makes a database that stores texts", Recipe::DEFAULT).into())
             }
             Self::Text(TextError::Database(DatabaseProblem::NoRecipe { .. })) => Some(
                 format!(
-                    "`nearprint create NEW.np --recipe {} --store keys` makes a database for documents, with --store texts one \
-                     that also keeps their texts",
+                    "`nearprint create NEW.np --recipe {} --store keys` makes a database for documents; with --store texts, it \
+                     also stores their texts",
                     Recipe::DEFAULT
                 )
                 .into(),
@@ -342,7 +342,7 @@ impl Failure {
             Self::Engine(Error::Corrupt(_)) => Some(
                 "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` recovers what can be read",
             ),
-            Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing is lost"),
+            Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing was lost"),
             Self::Engine(Error::Mismatch { .. }) => Some(
                 "build the runs with the -k, --layout, --recipe, --store keys and --store texts of the database",
             ),
@@ -356,7 +356,7 @@ impl Failure {
                 "only one process at a time can write; --wait SECONDS waits for it; readers are not blocked",
             ),
             Self::Engine(Error::Follower { .. }) => {
-                Some("without its file FOLLOWER it is a database of its own")
+                Some("remove its file FOLLOWER to make it a database of its own")
             }
             Self::Engine(Error::NotRunsOnly { .. }) => {
                 Some("`nearprint build --runs-only` builds runs to ingest")
@@ -369,7 +369,7 @@ impl Failure {
             {
                 Some("`--text-field` and `--key-field` name the fields")
             }
-            Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
+            Self::Record { .. } => Some("`--rejects FILE` writes bad records to FILE and goes on"),
             Self::Engine(Error::NewerVersion { .. } | Error::NewerFeature { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }

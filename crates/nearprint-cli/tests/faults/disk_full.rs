@@ -17,7 +17,7 @@ fn fill(path: &Path, state: &mut State) {
     let from = state.done;
     let ended = adding(path, BATCH, from..from + 1_000_000).end().expect(1);
     let acknowledged = from + ended.acknowledged().unwrap_or(0);
-    ended.says(&[path.to_str().unwrap(), "no space left", "hint: free some space", "nothing is lost"]);
+    ended.says(&[path.to_str().unwrap(), "no space left", "hint: free some space", "nothing was lost"]);
     check(path, state, acknowledged).unwrap();
 }
 

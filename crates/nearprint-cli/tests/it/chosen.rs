@@ -106,7 +106,7 @@ fn what_has_changed_since_the_report_stays() {
     choose(at, &[("a.txt", "c.txt"), ("s/b.txt", "c.txt")]);
     fs::write(at.join("d/s/b.txt"), "another text").unwrap();
     let moved = prune(at, "--move-to gone");
-    assert!(moved.err.contains("left as it is") && moved.err.contains("b.txt has changed"), "{}", moved.err);
+    assert!(moved.err.contains("was left alone") && moved.err.contains("b.txt has changed"), "{}", moved.err);
     assert!(moved.err.contains("1 file, 0 of them"), "{}", moved.err);
     assert!(at.join("d/s/b.txt").exists() && !at.join("d/a.txt").exists());
     // The kept file, and one that is not there any more.
@@ -137,10 +137,10 @@ fn lists_that_lose_a_file_are_refused() {
         "prune --list list.tsv --delete",
         b"",
         5,
-        &["list.tsv:2: the similarity \"much\" is no number"],
+        &["list.tsv:2: the similarity \"much\" is not a number"],
     );
     fs::write(at.join("list.tsv"), "d/a.txt\td/c.txt\n").unwrap();
-    fails(at, "prune --list list.tsv --delete", b"", 5, &["list.tsv:1: expected a line of names: path kept"]);
+    fails(at, "prune --list list.tsv --delete", b"", 5, &["list.tsv:1: expected a header: path kept"]);
     fails(at, "prune --list list.tsv", b"", 2, &["--move-to <DIR>|--hardlink|--reflink|--delete"]);
     fails(at, "prune --list none.tsv --delete", b"", 1, &["none.tsv"]);
     assert!(at.join("d/a.txt").exists() && at.join("d/c.txt").exists());

@@ -57,6 +57,21 @@ pub fn duplicates(folder: &Path, name: &str) -> String {
     lines.to_string()
 }
 
+/// The groups that `scan` has printed to a pipe, each with the outcomes and paths of its files: "kept a, copy b".
+pub fn groups(scanned: &str) -> Vec<String> {
+    let mut groups: Vec<String> = Vec::new();
+    for line in scanned.lines() {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [group, outcome, _, _, path] = cells[..] else { panic!("{scanned}") };
+        let file = format!("{outcome} {path}");
+        match groups.get_mut(group.parse::<usize>().unwrap() - 1) {
+            Some(group) => *group += &format!(", {file}"),
+            None => groups.push(file),
+        }
+    }
+    groups
+}
+
 /// Checks the exit code, and that the message contains all of the words.
 pub fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str]) {
     let outcome = nearprint(folder, line, input);

@@ -530,7 +530,7 @@ fn repair_saves_what_can_be_read_and_says_what_is_lost() {
     let first: BTreeSet<String> =
         expected.lines().take(2048).map(|line| line.split('\t').next().unwrap().to_string()).collect();
     assert_eq!(saved, first, "the fingerprints of the damaged page of ids");
-    assert!(outcome.err.contains("not everything could be saved"), "{}", outcome.err);
+    assert!(outcome.err.contains("not everything could be recovered"), "{}", outcome.err);
     assert!(outcome.out.contains("lost\t00000001.rows\t2048 rows\n"), "{}", outcome.out);
     assert!(outcome.out.ends_with(&totals(5000 - 2048, 2048, 2048)), "{}", outcome.out);
     assert!(outcome.out.lines().all(|line| line.split('\t').count() == 3), "{}", outcome.out);

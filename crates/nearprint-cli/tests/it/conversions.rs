@@ -313,7 +313,7 @@ fn a_record_that_is_no_row_is_a_bad_one() {
         (r#"{"id": 2, "text": "later b", "n": [1]}"#, "field \"n\" is an array; --nested json"),
         (
             r#"{"id": 3, "text": "later c", "n": 1.5}"#,
-            "field \"n\" is 1.5, and its column has 64-bit integers",
+            "field \"n\" is 1.5, but its column has 64-bit integers",
         ),
         (r#"{"id": 4.5, "text": "later d"}"#, "field \"id\" is 4.5"),
     ];

@@ -411,8 +411,8 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
 {"_id":{"$oid":"507f191e810c19729de860eb"},"content":"the first article about fish --- footer 2"}
 {"_id":{"$oid":"507f191e810c19729de860ec"},"content":"quite another article, about birds and trees"}
 "#;
-    let line = "dedup - -o - --text-field content --key-field _id.$oid -k 2 --cut-after --- --duplicates d.tsv \
-                --add fingerprint=simhash --recipe simhash";
+    let line = "dedup - -o - --text-field content --key-field _id.$oid -k 2 --duplicates d.tsv \
+                --add fingerprint=simhash --recipe simhash␣clean=cut:---,nfc,lower";
     let out = succeeds(at, line, export.as_bytes());
     assert_eq!(
         listed(at, "d.tsv"),
@@ -436,16 +436,75 @@ fn markup_may_divide_the_marker() {
     let pages: Vec<String> = (0..).zip(endings).map(|(id, ending)| page(id, ending)).collect();
     fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
     for (clean, kept) in [("html,lower", vec![0, 4]), ("lower", vec![0, 2, 3, 4])] {
-        let line = "dedup in.jsonl -o - --key-field id -k 0 --cut-after 收录： --recipe simhash␣clean=";
+        let line = "dedup in.jsonl -o - --key-field id -k 0 --recipe simhash␣clean=cut:收录：,";
         let out = succeeds(at, &format!("{line}{clean}"), b"");
         assert_eq!(out, kept.iter().map(|id| pages[*id].as_str()).collect::<String>(), "{clean}");
         let out = succeeds(at, &format!("{line}{clean} --add text=c --fields id"), b"");
         assert_eq!(out.contains("two"), clean == "lower", "{out}");
     }
-    let line = "fingerprint in.jsonl --key-field id --recipe clean=html,lower --cut-after 收录：";
+    let line = "fingerprint in.jsonl --key-field id --recipe clean=cut:收录：,html,lower";
     let prints = succeeds(at, line, b"");
     let prints: Vec<&str> = prints.lines().map(|row| row.split('\t').next().unwrap()).collect();
     assert!(prints[1..4].iter().all(|print| *print == prints[0]) && prints[4] != prints[0], "{prints:?}");
+}
+
+/// A later command of the same database cuts alike, without being told.
+#[test]
+fn a_database_remembers_where_texts_end() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let body = "an article of enough words to have some shingles of three";
+    let page =
+        |id: u32, text: &str| format!("{}\n", serde_json::json!({ "id": id.to_string(), "text": text }));
+    // The marker has a space, a comma, a percent sign and a line feed.
+    let (marker, encoded) = ("100% by, \nEditor", "100%25%20by%2C%20%0AEditor");
+    let ending = |footer: u32| format!("{body} {marker} {footer} ").repeat(2);
+    fs::write(at.join("mon.jsonl"), page(1, &ending(1))).unwrap();
+    fs::write(
+        at.join("tue.jsonl"),
+        page(2, &ending(2)) + &page(3, body) + &page(4, marker) + &page(5, &ending(1).to_uppercase()),
+    )
+    .unwrap();
+    let recipe = format!("--recipe clean=cut:{encoded},detect-html,nfc,lower");
+    succeeds(at, &format!("dedup mon.jsonl -o a.jsonl --key-field id --db seen.np {recipe}"), b"");
+    let stats = succeeds(at, "stats seen.np --format json", b"");
+    assert!(stats.contains(&format!("clean=cut:{encoded},detect-html,nfc,lower tokens=words")), "{stats}");
+    let out = succeeds(at, "dedup tue.jsonl -o - --key-field id --db seen.np --duplicates gone.tsv", b"");
+    let ids: Vec<&str> = out.lines().map(|line| &line[..8]).collect();
+    assert_eq!(ids, ["{\"id\":\"4", "{\"id\":\"5"], "letter case counts: {out}");
+    assert!(listed(at, "gone.tsv").lines().all(|line| line.contains("\t1\t0\t1.0000\t1\t")));
+    assert_eq!(succeeds(at, "query seen.np tue.jsonl --key-field id --unmatched", b""), "4\n5\n");
+    // The same text, written in another way.
+    let other = recipe.replace("Editor", "%45%64itor").replace("%0A", "%0a");
+    succeeds(at, &format!("dedup mon.jsonl -o a.jsonl --key-field id --db seen.np {other}"), b"");
+    fails(
+        at,
+        &format!("dedup tue.jsonl -o x --key-field id --db seen.np {}", recipe.replace("Editor", "editor")),
+        b"",
+        2,
+        &["seen.np", "recipe"],
+    );
+}
+
+#[test]
+fn a_text_to_cut_at_is_checked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two three\"}\n").unwrap();
+    for (clean, why) in [
+        ("cut:", "needs a text"),
+        ("cut:100%", "write % as %25"),
+        ("cut:%ff", "UTF-8"),
+        ("cut:a,b", "cut:TEXT"),
+        ("cut:a,cut:b", "more than one cut"),
+    ] {
+        for command in ["dedup in.jsonl -o x", "fingerprint in.jsonl", "scan .", "tune in.jsonl"] {
+            fails(at, &format!("{command} --recipe clean={clean}"), b"", 2, &[why]);
+        }
+    }
+    let long = format!("dedup in.jsonl -o x --recipe clean=cut:{}", "a".repeat(4000));
+    fails(at, &long, b"", 2, &["more than 4000 bytes"]);
+    fails(at, "dedup in.jsonl -o x --cut-after --", b"", 2, &["--recipe clean=cut:TEXT"]);
 }
 
 #[test]
@@ -611,6 +670,48 @@ fn inputs_are_compared_against_collections_that_stay_as_they_are() {
     ] {
         fails(at, line, b"", code, &[why]);
     }
+}
+
+/// The rule in the summary was that of the inputs among each other.
+#[test]
+fn regression_a_database_of_hashes_makes_the_summary_say_estimated() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let all = documents(60, 3);
+    fs::write(at.join("a.jsonl"), lines(&all[..30])).unwrap();
+    fs::write(at.join("b.jsonl"), lines(&all[30..])).unwrap();
+    succeeds(at, "dedup b.jsonl -o kept.jsonl --key-field id --db hashes.np --store hashes", b"");
+    succeeds(at, "dedup b.jsonl -o kept-2.jsonl --key-field id --db features.np", b"");
+    for (options, rule) in [
+        ("", "0.7 or more, exact"),
+        ("--against features.np", "0.7 or more, exact"),
+        ("--against hashes.np", "0.7 or more, estimated (-k "),
+        ("--against hashes.np --only-against", "0.7 or more, estimated (-k "),
+        ("--against features.np --against hashes.np", "0.7 or more, estimated (-k "),
+        ("--db hashes.np", "0.7 or more, estimated (-k "),
+    ] {
+        let line =
+            format!("dedup a.jsonl -o out.jsonl --key-field id --dry-run --summary counts.json {options}");
+        let outcome = nearprint(at, &line, b"");
+        let rule = format!("similarity {rule}");
+        assert!(outcome.err.contains(&format!("near: {rule}")), "{options}: {}", outcome.err);
+        assert!(read(at, "counts.json").contains(&format!("\"rule\":\"{rule}")), "{options}");
+    }
+}
+
+#[test]
+fn regression_documents_are_not_compared_with_pieces_of_texts() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("a.jsonl"), lines(&documents(20, 3))).unwrap();
+    succeeds(
+        at,
+        "trim a.jsonl -o trimmed.jsonl --key-field id --db lines.np --by line --recipe minhash",
+        b"",
+    );
+    let why = "lines.np: remembers lines, which are compared only with lines; give another database";
+    fails(at, "dedup a.jsonl -o out.jsonl --against lines.np", b"", 2, &[why]);
+    assert!(!at.join("out.jsonl").exists());
 }
 
 #[test]

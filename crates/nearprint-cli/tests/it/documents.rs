@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::cli::{duplicates as listed, fails, nearprint, run, succeeds};
+use crate::cli::{duplicates as listed, fails, groups, nearprint, run, succeeds};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::recipe::Recipe;
 use testkit::{Random, by_width, for_each_width};
@@ -167,21 +167,21 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
 
     let k = distance(0, 1).max(distance(1, 2)).max(distance(3, 4)).max(distance(4, 5));
     assert!(k < distance(0, 3), "two groups");
-    let groups = succeeds(at, &format!("scan . --recipe simhash␣width={} -k {k}", F::BITS), b"");
+    let scanned = succeeds(at, &format!("scan . --recipe simhash␣width={} -k {k}", F::BITS), b"");
     let expected = [[0, 1, 2], [3, 4, 5]].map(|group| {
         // The file with the most words is the first one.
         let num_words = |at: &usize| texts[*at].split_whitespace().count();
         let first = group.iter().copied().max_by_key(|at| (num_words(at), std::cmp::Reverse(*at))).unwrap();
         let mut members: Vec<(u32, usize)> = group.iter().map(|&at| (distance(first, at), at)).collect();
         members.sort_unstable_by_key(|&(distance, at)| (at != first, distance, at));
-        let line =
-            |(distance, at): &(u32, usize)| format!("{distance}\t{}\t{}\n", names[*at], texts[*at].len());
+        let outcome = |at: usize| if at == first { "kept" } else { "near" };
+        let file = |(_, at): &(u32, usize)| format!("{} ./{}", outcome(*at), names[*at]);
         let spare = members[1..].iter().map(|(_, at)| texts[*at].len()).sum::<usize>();
-        (spare, format!("3 files\t{spare}\n{}\n", members.iter().map(line).collect::<String>()))
+        (spare, members.iter().map(file).collect::<Vec<_>>().join(", "))
     });
     let mut expected = expected.to_vec();
     expected.sort_by_key(|(spare, _)| std::cmp::Reverse(*spare));
-    assert_eq!(groups, expected.into_iter().map(|(_, group)| group).collect::<String>());
+    assert_eq!(groups(&scanned), expected.into_iter().map(|(_, group)| group).collect::<Vec<_>>());
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn a_finished_run_with_chosen_fields_is_recognized() {
     // Other fields are another job. It would find all documents again, and empty the output.
     let other = line.replace("--fields id", "--fields more");
     let outcome = nearprint(at, &other, b"");
-    assert!(outcome.err.contains("already complete on 2"), "{}", outcome.err);
+    assert!(outcome.err.contains("already complete since 2"), "{}", outcome.err);
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), expected);
     fails(at, &other.replace("out.jsonl", "other.jsonl"), b"", 2, &["into out.jsonl: all 80 documents"]);
     assert!(!at.join("other.jsonl").exists());
@@ -211,7 +211,7 @@ fn a_delimiter_is_found_said_and_kept() {
     for line in ["dedup lines.jsonl -o lines", "fingerprint lines.jsonl", "query seen.np lines.jsonl"] {
         fails(at, &format!("{line} --delimiter ;"), b"", 2, &["a delimiter is for CSV and TSV"]);
     }
-    fails(at, "dedup in.csv -o out --delimiter t", b"", 2, &["a tab is `tab`"]);
+    fails(at, "dedup in.csv -o out --delimiter t", b"", 2, &["write a tab as `tab`"]);
 }
 
 /// They were empty lines, which readers skip.

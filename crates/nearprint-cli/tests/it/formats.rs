@@ -194,7 +194,7 @@ fn columns_of_parquet_are_found_by_name_and_checked() {
     one("null.parquet", Arc::new(Int64Array::from(vec![None])));
     fails(at, "build bad null.parquet", b"", 5, &["null.parquet:1", "no fingerprint"]);
     fs::write(at.join("text.parquet"), "7\n").unwrap();
-    fails(at, "build bad text.parquet", b"", 5, &["text.parquet", "no Parquet file"]);
+    fails(at, "build bad text.parquet", b"", 5, &["text.parquet", "not a Parquet file"]);
     fails(at, "build bad - --input-format parquet", b"7\n", 5, &["standard input", "has to be in a file"]);
     assert!(!at.join("bad").exists());
 }

@@ -40,7 +40,7 @@ fn regression_a_finished_dedup_given_again_leaves_its_outputs_alone() {
         let again = nearprint(at, DEDUP, b"");
         assert_eq!((again.code, again.out.as_str()), (0, ""), "{}", again.err);
         assert!(
-            again.err.contains("already complete on 2")
+            again.err.contains("already complete since 2")
                 && again.err.contains(" UTC: 200 records read: 100 kept"),
             "{}",
             again.err
@@ -95,14 +95,15 @@ fn regression_a_finished_dedup_of_a_stream_leaves_its_output_alone() {
     for _ in 0..2 {
         let again = nearprint(at, line, pages(0..1000).as_bytes());
         assert!(
-            again.err.contains("already complete on 2")
+            again.err.contains("already complete since 2")
                 && again.err.contains(" UTC: 1000 records read: 500 kept"),
             "{}",
             again.err
         );
         let again = nearprint(at, csv, header("1,one two three\n2,ONE two three\n").as_bytes());
         assert!(
-            again.err.contains("already complete on 2") && again.err.contains(" UTC: 2 records read: 1 kept"),
+            again.err.contains("already complete since 2")
+                && again.err.contains(" UTC: 2 records read: 1 kept"),
             "{}",
             again.err
         );

@@ -142,7 +142,7 @@ fn regression_files_are_moved_where_a_path_leads() {
         ("prune t --move-to d.np/deep/gone", "is inside the database"),
         ("prune t --delete --copies --undo-list d.np/l.tsv", "is inside the database"),
         ("dedup t -o kept.txt --db d.np/deep.np", "is inside the database"),
-        ("prune t --move-to file", "is no folder"),
+        ("prune t --move-to file", "is not a folder"),
         ("create d.np/inner.np", "lies in the database"),
     ];
     if can_link() {

@@ -76,7 +76,7 @@ fn a_name_of_two_jobs_names_none() {
         fs::write(at.join(format!("{day}.txt")), format!("one text of day {day}")).unwrap();
         succeeds(at, &format!("dedup {day}.txt -o {day}/new.txt --db seen.np"), b"");
     }
-    fails(at, "delete seen.np --job new.txt", b"", 2, &["the output of the jobs 1, 2"]);
+    fails(at, "delete seen.np --job new.txt", b"", 2, &["several jobs wrote it: 1, 2"]);
     let gone = nearprint(at, "delete seen.np --job a/new.txt", b"");
     assert!(gone.code == 0 && gone.err.starts_with("deleted 1 row of job 1"), "{}", gone.err);
 }

@@ -127,6 +127,33 @@ fn a_database_without_keys_takes_no_key_unasked() {
     assert!(!at.join("other").exists());
 }
 
+/// The keys of a file whose format is given were dropped without a word.
+#[test]
+fn regression_keys_that_are_not_stored_are_told_once() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let warning =
+        "warning: the keys of the input are not stored; make the database with --store keys to keep them\n";
+    for (name, rows) in [
+        ("a.tsv", "fingerprint\tkey\n7\tx\n8\ty\n"),
+        ("a.csv", "key,fingerprint\nx,7\ny,8\n"),
+        ("a.jsonl", "{\"fingerprint\":7,\"key\":\"x\"}\n{\"fingerprint\":8,\"key\":\"y\"}\n"),
+    ] {
+        fs::write(at.join(name), rows).unwrap();
+        for line in [format!("build {name}.np {name}"), format!("add {name}.np {name}")] {
+            let told = nearprint(at, &line, b"");
+            assert_eq!((told.code, told.err.matches("warning").count()), (0, 1), "{line}: {}", told.err);
+            assert!(told.err.starts_with(warning), "{line}: {}", told.err);
+            assert_eq!(nearprint(at, &format!("-q {}", line.replace(".np", ".quiet")), b"").err, "");
+        }
+        let stored = nearprint(at, &format!("build {name}.keys {name} --store keys"), b"");
+        assert!(stored.code == 0 && !stored.err.contains("warning"), "{}", stored.err);
+    }
+    // An empty cell is no key.
+    let without = nearprint(at, "build none.np --input-format tsv", b"fingerprint\tkey\n7\t\n");
+    assert!(without.code == 0 && !without.err.contains("warning"), "{}", without.err);
+}
+
 #[test]
 fn upsert_replaces_what_a_key_had() {
     let home = tempfile::tempdir().unwrap();

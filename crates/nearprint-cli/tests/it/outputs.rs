@@ -105,14 +105,14 @@ fn regression_an_earlier_job_given_again_changes_nothing() {
     for (line, numbers) in [(monday, "40 records read: 20 kept"), (tuesday, "30 records read: 10 kept")] {
         let again = nearprint(at, line, b"");
         assert_eq!(again.code, 0, "{}", again.err);
-        assert!(again.err.contains("already complete on 2"), "{}", again.err);
+        assert!(again.err.contains("already complete since 2"), "{}", again.err);
         assert!(again.err.contains(numbers), "{}", again.err);
     }
     // One more output, or other options, make no other job of the same inputs.
     for more in ["--duplicates gone.tsv", "--annotate", "--similarity 0.9"] {
         let again = nearprint(at, &format!("{monday} {more}"), b"");
         let (code, said) =
-            if more.starts_with("--dup") { (2, "already run on 2") } else { (0, "already complete on 2") };
+            if more.starts_with("--dup") { (2, "already run on 2") } else { (0, "already complete since 2") };
         assert!(again.code == code && again.err.contains(said), "{}", again.err);
     }
     assert_eq!(((read(at, "mon.out"), read(at, "tue.out")), rows(at, "seen.np")), (files.clone(), stored));

@@ -116,7 +116,7 @@ fn files_without_a_text_are_left_out_counted_and_named() {
     for part in [
         "2 for which --pre wrote no text",
         "warning: docs/a.pdf: ./odd: exit status: 3: no such page",
-        "warning: docs/b.pdf: ./odd: has written no text",
+        "warning: docs/b.pdf: ./odd: wrote no text",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::cli::slashed::{nearprint, succeeds};
-use crate::cli::{duplicates, fails, slashes};
+use crate::cli::{duplicates, fails, groups, slashes};
 use nearprint::{Fingerprint, Row};
 use nearprint_text::recipe::Recipe;
 use testkit::files::{can_link, make_pipe, set_mode, symlink};
@@ -52,7 +52,8 @@ fn some_files(at: &Path) -> Vec<(String, String)> {
 
 /// The groups in the order promised, by comparing all with all.
 fn expected<F: Fingerprint>(files: &[(String, String)], recipe: &str, k: u32) -> String {
-    let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+    let recipe: Recipe = recipe.parse().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
     let prints: Vec<F> = files.iter().map(|(_, text)| fingerprinter.fingerprint(text).value).collect();
     let rows: Vec<Row<F>> = (0..).zip(&prints).map(|(id, &fingerprint)| Row { fingerprint, id }).collect();
     let mut groups: Vec<Vec<(u32, usize)>> = clusters(&rows, k)
@@ -70,14 +71,21 @@ fn expected<F: Fingerprint>(files: &[(String, String)], recipe: &str, k: u32) ->
     let could_go = |(distance, file): &(u32, usize)| if *distance <= k { bytes(*file) } else { 0 };
     let spare = |members: &Vec<(u32, usize)>| members[1..].iter().map(could_go).sum::<usize>();
     groups.sort_by_key(|members| (usize::MAX - spare(members), members[0].1));
-    let line = |(distance, file): &(u32, usize)| {
-        format!("{distance}\t{}\t{}\n", files[*file].0.strip_prefix("d/").unwrap(), bytes(*file))
-    };
-    let lines = |members: &Vec<(u32, usize)>| members.iter().map(line).collect::<String>();
-    let group = |members: &Vec<(u32, usize)>| {
-        format!("{} files\t{}\n{}\n", members.len(), spare(members), lines(members))
-    };
-    groups.iter().map(group).collect()
+    let mut lines = String::new();
+    for (members, number) in groups.iter().zip(1..) {
+        for &(distance, file) in members {
+            let is_first = file == members[0].1;
+            let outcome = match files[file].1 == files[members[0].1].1 {
+                _ if is_first || distance > k => "kept",
+                true => "copy",
+                false => "near",
+            };
+            let similarity = (recipe.similarity(distance) * 1e4 + 1e-6).floor() / 1e4;
+            let similarity = if is_first { String::new() } else { format!("{similarity:.4}") };
+            lines += &format!("{number}\t{outcome}\t{similarity}\t{}\t{}\n", bytes(file), files[file].0);
+        }
+    }
+    lines
 }
 
 #[test]
@@ -102,24 +110,30 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     }
     let plain = succeeds(at, "scan d -k 3 --all --chains --recipe simhash", b"");
     let json = succeeds(at, "scan d -k 3 --json --chains --recipe simhash", b"");
-    let mut again = String::new();
-    for line in json.lines() {
+    let mut again = Vec::new();
+    for (line, number) in json.lines().zip(1..) {
         let group: serde_json::Value = serde_json::from_str(line).unwrap();
         let members = group["files"].as_array().unwrap();
         assert_eq!(group["count"], members.len());
-        again += &format!("{} files\t{}\n", members.len(), group["spare_bytes"]);
         for member in members {
-            let path = member["path"].as_str().unwrap().strip_prefix("d/").unwrap();
-            again += &format!("{}\t{path}\t{}\n", member["distance"], member["bytes"]);
+            again.push(format!("{number}\t{}\t{}", member["bytes"], member["path"].as_str().unwrap()));
         }
         assert_eq!(group["copy"], members.iter().all(|member| member["copy"] == true));
-        again += "\n";
     }
-    assert_eq!(again, plain);
+    let of_json = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        [cells[0], cells[3], cells[4]].join("\t")
+    };
+    assert_eq!(again, plain.lines().map(of_json).collect::<Vec<_>>());
+    let header = "group\toutcome\tsimilarity\tbytes\tpath\n";
+    let headed = "scan d -k 3 --chains --recipe simhash --header";
+    assert_eq!(succeeds(at, headed, b""), format!("{header}{plain}"));
+    assert_eq!(succeeds(at, &headed.replace("--header", "--no-header"), b""), plain);
     let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64 --recipe simhash", b"");
     let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
-    assert!(files_alone.starts_with(&format!("{} files\t", of_folder + 1)), "each file once: {files_alone}");
-    let largest = plain.split_inclusive("\n\n").take(3).collect::<String>();
+    assert_eq!(files_alone.lines().count(), of_folder + 1, "each file once: {files_alone}");
+    let is_large = |line: &&str| line.split('\t').next().unwrap().parse::<u32>().unwrap() <= 3;
+    let largest = plain.split_inclusive('\n').filter(is_large).collect::<String>();
     assert_eq!(succeeds(at, "scan d -k 3 --all --chains --limit 3 --recipe simhash", b""), largest);
     let wide = expected::<u128>(&files, "width=128", 6);
     assert!(wide.lines().count() > 20, "{wide}");
@@ -183,8 +197,8 @@ fn what_is_no_text_is_left_out_and_counted() {
     assert_eq!(outcome.code, 0);
     let (len, latin) = (text.len(), text.len() + 4);
     let expected = format!(
-        "4 files\t{}\n100.0%\tb/latin\t{latin}\n99.6%\ta/.hidden\t{len}\n99.6%\ta/one\t{len}\n99.6%\tb/c/two\t{len}\n",
-        3 * len
+        "1\tkept\t\t{latin}\t./b/latin\n1\tnear\t0.9966\t{len}\t./a/.hidden\n\
+         1\tnear\t0.9966\t{len}\t./a/one\n1\tnear\t0.9966\t{len}\t./b/c/two\n"
     );
     assert!(outcome.out.starts_with(&expected), "the file with one word more is the first: {}", outcome.out);
     let counted = "skipped: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; of these, 2 in groups of copies\n";
@@ -214,10 +228,10 @@ fn what_is_no_text_is_left_out_and_counted() {
     fails(at, "scan short/1 --summary short/1", b"", 2, &["--summary short/1", "also an input"]);
     // As `dedup` has it, which acts on what is shown.
     let short = succeeds(at, "scan short", b"");
-    assert_eq!(short, "2 copies\t9\t1\n");
+    assert_eq!(short, "1\tkept\t\t9\tshort/1\n1\tcopy\t1.0000\t9\tshort/2\n");
     assert_eq!(nearprint(at, "-q scan short", b"").err, "");
     // Links that are named are followed.
-    assert!(!links || succeeds(at, "scan b/loop a/link", b"").starts_with("2 copies\t"));
+    assert!(!links || groups(&succeeds(at, "scan b/loop a/link", b"")).len() == 1);
 }
 
 #[test]
@@ -235,7 +249,7 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
     if cfg!(target_os = "linux") {
         // Reading this fails for everybody.
         let outcome = nearprint(at, "scan a b /proc/self/mem", b"");
-        assert_eq!((outcome.code, &*outcome.out), (0, &*format!("2 copies\t{}\ta\n", text.len())));
+        assert_eq!((outcome.code, groups(&outcome.out)), (0, vec!["kept a, copy b".to_string()]));
         assert!(outcome.err.contains("warning: cannot read /proc/self/mem"), "{}", outcome.err);
         assert!(
             outcome.err.contains("3 files read: 1 kept, 1 duplicate (1 copy, 0 near)"),
@@ -264,7 +278,7 @@ fn what_nobody_may_read_is_told_and_not_the_end() {
     }
     let outcome = nearprint(at, "scan .", b"");
     set_mode(&at.join("closed"), 0o700);
-    assert_eq!((outcome.code, &*outcome.out), (0, &*format!("2 copies\t{}\ta\n", text.len())));
+    assert_eq!((outcome.code, groups(&outcome.out)), (0, vec!["kept ./a, copy ./b".to_string()]));
     assert!(outcome.err.contains("warning: cannot read ./d"), "{}", outcome.err);
     assert!(outcome.err.contains("warning: cannot list ./closed"), "{}", outcome.err);
     assert!(outcome.err.contains("2 unreadable"), "{}", outcome.err);
@@ -280,11 +294,12 @@ fn texts_decide_where_they_are_asked() {
         write(at, name, content.as_bytes());
     }
     let all = succeeds(at, "scan . -k 64", b"");
-    assert!(all.starts_with("3 files\t"));
+    assert_eq!(groups(&all).len(), 1);
+    assert_eq!(all.lines().count(), 3);
     let near = succeeds(at, "scan . -k 64 --similarity contained:0.9", b"");
     assert_eq!(near, all);
     let equal = succeeds(at, "scan . -k 64 --similarity edit:1", b"");
-    assert_eq!(equal, format!("2 copies\t{}\ta.txt\n", text.len()));
+    assert_eq!(groups(&equal), ["kept ./a.txt, copy ./c.txt"]);
     fails(at, "scan . --similarity cosine:1", b"", 2, &["contained:S"]);
 }
 
@@ -307,6 +322,23 @@ fn regression_a_measure_of_texts_has_the_candidates_of_its_limit() {
     }
 }
 
+/// Only fingerprints and features were of the texts as the recipe reads them.
+#[test]
+fn regression_measures_of_texts_read_them_as_the_recipe_does() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (name, seed) in [("a", 2), ("b", 3)] {
+        let text = format!("{}END {}", words(1, 60), words(seed, 200));
+        write(at, &format!("d/{name}"), text.as_bytes());
+    }
+    for similarity in ["0.9", "contained:0.9", "edit:0.9"] {
+        let scan = format!("scan d --similarity {similarity} --paths");
+        assert_eq!(succeeds(at, &scan, b""), "", "{similarity}");
+        let recipe = "--recipe clean=cut:END,detect-html,nfc,lower";
+        assert_eq!(succeeds(at, &format!("{scan} {recipe}"), b""), "d/b\n", "{similarity}");
+    }
+}
+
 #[test]
 fn files_are_left_out_by_their_names_and_by_gitignore() {
     let home = tempfile::tempdir().unwrap();
@@ -326,21 +358,21 @@ fn files_are_left_out_by_their_names_and_by_gitignore() {
     }
     write(at, "a/.git/HEAD", b"");
     write(at, "a/.gitignore", b"out/\n");
-    let copies =
-        |count: usize, first: &str| format!("{count} copies\t{}\t{first}\n", (count - 1) * text.len());
+    let copies = |line: &str, count: usize, first: &str| {
+        let out = succeeds(at, line, b"");
+        assert!(out.starts_with(&format!("1\tkept\t\t{}\t{first}\n", text.len())), "{line}: {out}");
+        assert_eq!(out.matches("1\tcopy\t1.0000\t").count(), count - 1, "{line}: {out}");
+        assert_eq!(out.lines().count(), count, "{line}: {out}");
+    };
     let outcome = nearprint(at, "scan .", b"");
-    assert_eq!(outcome.out, copies(2, "a/kept"));
+    copies("scan .", 2, "./a/kept");
     assert!(outcome.err.contains("skipped: 4 on the list of ignored names"), "{}", outcome.err);
-    assert_eq!(succeeds(at, "scan . --no-ignore", b""), copies(8, "a/kept"));
-    let exclude = "scan . --no-ignore --exclude kept --exclude *.lock";
-    assert_eq!(succeeds(at, exclude, b""), copies(4, "a/out/1"));
-    assert_eq!(
-        succeeds(at, "scan a/LICENSE b/license-mit", b""),
-        copies(2, "a/LICENSE"),
-        "what is named is read"
-    );
-    assert_eq!(succeeds(at, "scan . --no-ignore --exclude /b --exclude Cargo.*", b""), copies(4, "a/kept"));
-    assert_eq!(succeeds(at, "scan . --no-ignore --ext lock", b""), copies(2, "a/Cargo.lock"));
+    copies("scan . --no-ignore", 8, "./a/kept");
+    copies("scan . --no-ignore --exclude kept --exclude *.lock", 4, "./a/out/1");
+    // What is named is read.
+    copies("scan a/LICENSE b/license-mit", 2, "a/LICENSE");
+    copies("scan . --no-ignore --exclude /b --exclude Cargo.*", 4, "./a/kept");
+    copies("scan . --no-ignore --ext lock", 2, "./a/Cargo.lock");
     fails(at, "scan . --exclude a{", b"", 2, &["a pattern of names"]);
 }
 
@@ -425,7 +457,10 @@ fn scan_and_dedup_see_the_same_files() {
         fails(at, &format!("dedup d -o few.txt {options}"), b"", 2, &["have to be of one kind"]);
         succeeds(at, &format!("dedup d -o few.txt --input-format text {options}"), b"");
         assert_eq!(read(at, "few.txt"), "d/c.csv\n", "{options}");
-        assert!(succeeds(at, &format!("scan d {options}"), b"").starts_with("2 copies\t"));
+        assert_eq!(
+            groups(&succeeds(at, &format!("scan d {options}"), b"")),
+            ["kept d/c.csv, copy d/s/b.json"]
+        );
     }
 }
 
@@ -440,7 +475,7 @@ fn lists_hold_names_with_line_feeds_between_zero_bytes() {
     let lines = nearprint(at, "dedup d -o kept.txt", b"");
     assert_eq!(fs::read(at.join("kept.txt")).unwrap(), b"d/a\nd/z\n");
     assert!(
-        lines.err.contains("because of a line feed in the name: d/line\\nfeed; -0 lists them"),
+        lines.err.contains("lacks names with a line feed: d/line\\nfeed; -0 lists them"),
         "{}",
         lines.err
     );
@@ -496,6 +531,7 @@ fn paths_are_printed_alone() {
     let slash = |text: &str| text.replace('\\', "/");
     assert_eq!(printed("--paths -0"), format!("d/{odd}\0"));
     assert_eq!(printed("--paths"), slash(&format!("d/{shown}\n")));
+    assert_eq!(groups(&printed("")), [slash(&format!("kept d/a, copy d/{shown}"))]);
     assert_eq!(printed("--unique"), "d/alone\nd/other\u{e9}\n");
     assert_eq!(printed("--unique -0"), "d/alone\0d/other\u{e9}\0");
     assert_eq!(printed("--paths -0 --limit 0"), "");

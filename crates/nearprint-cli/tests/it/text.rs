@@ -157,7 +157,7 @@ fn odd_texts_are_told() {
     let outcome = nearprint(at, "fingerprint empty.txt latin.txt marks.txt", b"");
     let latin = print_of("simhash", "caf\u{e9} au lait, s'il vous pla\u{ee}t");
     assert_eq!((outcome.code, outcome.out), (0, format!("0\tempty.txt\n{latin}\tlatin.txt\n0\tmarks.txt\n")));
-    assert!(outcome.err.contains("read as other than UTF-8: 1 windows-1252"), "{}", outcome.err);
+    assert!(outcome.err.contains("texts in other encodings than UTF-8: 1 windows-1252"), "{}", outcome.err);
     assert!(outcome.err.contains("2 of the documents: without a token"), "{}", outcome.err);
     assert_eq!(nearprint(at, "-q fingerprint empty.txt latin.txt", b"").err, "");
 }
@@ -221,7 +221,7 @@ fn documents_of_every_kind_become_fingerprints() {
         encoder.finish().unwrap()
     };
     assert_eq!(succeeds(at, &from_stdin, &gzipped), keyed);
-    let cut = "fingerprint t.csv --key-field key --cut-after |";
+    let cut = "fingerprint t.csv --key-field key --recipe clean=cut:|,nfc,lower";
     assert_eq!(succeeds(at, cut, b""), format!("{fish}\tx\n{fox}\ty\n"));
     assert!(succeeds(at, &format!("{cut} --explain"), b"").contains("key\ty\n"));
     let each_line = format!("{FISH}\n{FOX}\n");
@@ -242,12 +242,12 @@ fn bad_records_end_the_run_or_are_set_aside() {
     assert!(outcome.err.contains("p.jsonl:2: no field \"text\"") && outcome.err.contains("--rejects"));
     let outcome = nearprint(at, "fingerprint p.jsonl --rejects bad.jsonl", b"");
     assert_eq!((outcome.code, outcome.out), (0, format!("{fish}\tp.jsonl:1\n0\tp.jsonl:3\n")));
-    assert!(outcome.err.contains("1 bad records were set aside"), "{}", outcome.err);
+    assert!(outcome.err.contains("1 bad records were skipped"), "{}", outcome.err);
     assert!(outcome.err.contains("1 of the documents: without a token"), "{}", outcome.err);
     assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), "{\"txt\":1}\n");
     let outcome = nearprint(at, "fingerprint p.jsonl --rejects bad.jsonl --min-words 3", b"");
     assert_eq!((outcome.code, outcome.out), (0, format!("{fish}\tp.jsonl:1\n")));
-    assert!(outcome.err.contains("1 documents of fewer than 3 tokens were set aside"), "{}", outcome.err);
+    assert!(outcome.err.contains("1 documents of fewer than 3 tokens were skipped"), "{}", outcome.err);
     assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), "{\"txt\":1}\n{\"text\":\"\"}\n");
     fails(at, "fingerprint --features f.jsonl", b"", 5, &["f.jsonl:1: line 2 of its features: no tab"]);
     fails(at, "fingerprint --explain p.jsonl", b"", 5, &["p.jsonl:2"]);

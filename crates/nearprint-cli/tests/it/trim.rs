@@ -190,9 +190,7 @@ fn a_database_is_for_records_or_for_pieces_of_one_kind() {
                 let (why, ways) = match options.contains("passage") {
                     true => (format!("{pieces}.np: "), &["", "--dry-run"][..]),
                     false => (
-                        format!(
-                            "{pieces}.np: remembers {pieces}, and something else needs a database of its own"
-                        ),
+                        format!("{pieces}.np: remembers {pieces}, which are compared only with {pieces}"),
                         &["", "--dry-run", "--restart"][..],
                     ),
                 };
@@ -311,5 +309,5 @@ fn units_go_from_their_nth_document_on_and_hollow_documents_go_whole() {
         }
     }
     let similar = "trim in.jsonl -o out.jsonl --by line --similarity 0.8 --from 3";
-    fails(at, similar, b"", 2, &["--from: similar texts are not counted"]);
+    fails(at, similar, b"", 2, &["--from: numbers above 2 are for pieces of the same words"]);
 }

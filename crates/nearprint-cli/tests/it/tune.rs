@@ -484,7 +484,7 @@ fn what_is_tried_can_be_chosen() {
     for (options, words) in [
         ("--try bands=6x16", "hash"),
         ("--try bands=60x16,2", "bands"),
-        ("--try bands=6x16,2 --recipe simhash", "--try bands= needs a MinHash recipe"),
+        ("--try bands=6x16,2 --recipe simhash", "--try bands= needs a recipe of MinHash"),
         ("--try similarity=cosine:1", "contained:S"),
         ("--try similarity=none --try similarity=", "contained:S"),
         ("--try width=64", "shingle="),

@@ -114,12 +114,12 @@ impl Conversion {
             next = place + 1;
             let cell = cell_of(json)?;
             if let Some(what) = cell.nested_name().filter(|_| self.nested == Nested::Refuse) {
-                return Err(format!("field {name:?} is {what}; --nested json writes its JSON"));
+                return Err(format!("field {name:?} is {what}; --nested json writes it as JSON"));
             }
             let kind = self.columns[place].kind;
             if !kind.holds(&cell) {
                 let json = json.get(..SHOWN_BYTES).map_or_else(|| json.into(), |start| format!("{start}…"));
-                return Err(format!("field {name:?} is {json}, and its column has {kind}"));
+                return Err(format!("field {name:?} is {json}, but its column has {kind}"));
             }
             row[place] = cell;
         }

@@ -116,7 +116,7 @@ impl CsvColumns {
         if count == self.count {
             Ok(found)
         } else {
-            Err(format!("{count} cells, and the header has {}", self.count))
+            Err(format!("{count} cells, but the header has {}", self.count))
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
             found.map(|cell| cell.map(Cow::into_owned)),
             [Some(b"2,\"".to_vec()), Some(b"1".to_vec()), None]
         );
-        assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, and the header has 3");
+        assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, but the header has 3");
         assert_eq!(columns.text(b"1,2,3,4\n").as_deref(), Some(&b"2"[..]));
         let error = |header: &[u8]| CsvColumns::new(header, b',', &fields, "f").unwrap_err().to_string();
         assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"; there are \"a\", \"b\"");

@@ -45,10 +45,12 @@ impl FromStr for Delimiter {
         }
         match *text.as_bytes() {
             // What is left of an unquoted \t is no delimiter.
-            [byte] if byte.is_ascii_alphanumeric() => Err("a letter or digit; a tab is `tab`"),
-            [b'"' | b'\n' | b'\r' | 0x80..] => Err("a quotation mark or a line end stands for itself"),
+            [byte] if byte.is_ascii_alphanumeric() => {
+                Err("a letter or digit cannot separate fields; write a tab as `tab`")
+            }
+            [b'"' | b'\n' | b'\r' | 0x80..] => Err("a quotation mark or a line end cannot separate fields"),
             [byte] => Ok(Self(byte)),
-            _ => Err("one character of ASCII, or comma, tab, semicolon or bar is wanted"),
+            _ => Err("expected one character of ASCII, or comma, tab, semicolon or bar"),
         }
     }
 }

@@ -34,7 +34,7 @@ impl FromStr for Format {
             "parquet" => Self::Parquet,
             "text" => Self::Text,
             "lines" => Self::Lines,
-            _ => return Err("there is none of this name"),
+            _ => return Err("no format has this name"),
         })
     }
 }

@@ -410,7 +410,7 @@ pub(super) fn members(object: &str) -> Result<Vec<(String, &str)>, String> {
 /// # Errors
 /// The reason, if it is none.
 pub(super) fn string_of(json: &str) -> Result<Cow<'_, str>, String> {
-    unescaped(json).map(|(text, _)| text).ok_or_else(|| "no valid string".into())
+    unescaped(json).map(|(text, _)| text).ok_or_else(|| "not a valid string".into())
 }
 
 /// Appends a string as JSON to `out`.

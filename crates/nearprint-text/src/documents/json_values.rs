@@ -102,7 +102,7 @@ impl JsonValues {
             self.record = self.buffer[self.start..].iter().copied().take(SHOWN_BYTES).collect();
             while self.fill()? {}
             self.start = self.buffer.len();
-            let why = "content behind the end of a JSON array".into();
+            let why = "the file goes on after the end of its JSON array".into();
             return Ok(Some((line, Piece::Broken(&self.record, why))));
         }
         let why = self.take_value()?;
@@ -302,7 +302,7 @@ mod tests {
         let end = |what: &str| Some(what.to_string());
         assert_eq!(why("[{\"a\": 1}"), [None, end("a JSON array without an end")]);
         assert_eq!(why("[{\"a\": 1}, {\"b\""), [None, end("a JSON value without an end")]);
-        assert_eq!(why("[1] [2]"), [None, end("content behind the end of a JSON array")]);
+        assert_eq!(why("[1] [2]"), [None, end("the file goes on after the end of its JSON array")]);
         let long = format!("[{{\"a\": \"{}\"}}, 2]", "x".repeat(1000));
         assert_eq!(why(&long), [end("a value of more than 40 bytes"), None]);
         assert!(values(&long, 3, 40).unwrap()[0].1.len() <= 41);

@@ -102,7 +102,7 @@ pub use regular::open_regular;
 pub use stamp::FileStamp;
 pub(crate) use stdin::{Recording, Stdin, StdinSource};
 pub(crate) use system::{bytes_of as path_bytes, path_of as path_of_bytes};
-pub use text::{cut_after, text_of_file};
+pub use text::text_of_file;
 pub(crate) use writer::OutputShape;
 pub(crate) use writer::listed_path;
 pub use writer::{DocumentWriter, WriterOptions};

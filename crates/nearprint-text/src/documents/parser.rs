@@ -16,7 +16,6 @@ use super::lines::{without_line_end, without_mark};
 #[cfg(feature = "parquet")]
 use super::record::Spot;
 use super::record::{BadRecord, Content, Item, Place, Record};
-use super::text::cut_after;
 
 /// How records are parsed. All threads share one parser.
 #[derive(Clone, Debug)]
@@ -24,7 +23,6 @@ pub(crate) struct Parser {
     pub(super) format: Format,
     pub(super) fields: Fields,
     /// Ends the text.
-    pub(super) marker: Option<String>,
     /// The encoding of the current input, if it is not UTF-8 and has bytes of ASCII.
     pub(super) encoding: Option<Encoding>,
     /// Of CSV, after the first header.
@@ -77,8 +75,7 @@ impl Parser {
             Ok(values) if values.is_missing && self.fields.missing == Missing::Skip => {
                 bad(&content, place, no_text(&self.fields.text), true)
             }
-            Ok(mut values) => {
-                self.cut(&mut values.text);
+            Ok(values) => {
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
                 let FieldValues { text, value, invalid_utf8, .. } = values;
                 let encoding = self.encoding;
@@ -106,14 +103,12 @@ impl Parser {
 
     /// The text of a record from its line in an output, with an added fingerprint or without.
     pub(super) fn text_of_line(&self, line: Vec<u8>) -> Result<String, String> {
-        let mut text = match &self.columns {
+        match &self.columns {
             Some(columns) => {
-                columns.text(&line).map(|cell| self.decoded(&cell).0.into_owned()).unwrap_or_default()
+                Ok(columns.text(&line).map(|cell| self.decoded(&cell).0.into_owned()).unwrap_or_default())
             }
-            None => self.values(&mut Content::Bytes(line))?.text,
-        };
-        self.cut(&mut text);
-        Ok(text)
+            None => Ok(self.values(&mut Content::Bytes(line))?.text),
+        }
     }
 
     /// Appends a record of JSON lines or CSV to `out`, with another text. Invalid UTF-8 of JSON lines is
@@ -136,12 +131,6 @@ impl Parser {
     /// The text of a part of a record, and whether it has invalid UTF-8, which is replaced.
     fn decoded<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, str>, bool) {
         self.encoding.map_or_else(|| lossy(bytes), |encoding| (encoding.text_of(bytes), false))
-    }
-
-    fn cut(&self, text: &mut String) {
-        if let Some(marker) = &self.marker {
-            text.truncate(cut_after(text, marker).len());
-        }
     }
 
     /// The key of a record without a key field.

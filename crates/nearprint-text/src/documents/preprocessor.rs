@@ -158,7 +158,7 @@ impl Preprocessor {
         let status = child.wait()?;
         Ok(read?.and_then(|(bytes, message)| match (status.success(), bytes.trim_ascii().is_empty()) {
             (true, false) => Ok(bytes),
-            (true, true) => Err("has written no text".into()),
+            (true, true) => Err("wrote no text".into()),
             (false, _) => Err(format!("{status}{message}")),
         }))
     }
@@ -177,7 +177,7 @@ impl Preprocessor {
             let (of_message, _) = read_some(&mut err, &mut message)?;
             message.truncate(MESSAGE_BYTES);
             if bytes.len() > self.max_bytes {
-                return Ok(Err(format!("has written more than {} bytes", self.max_bytes)));
+                return Ok(Err(format!("wrote more than {} bytes", self.max_bytes)));
             }
             if ended.is_none() && system::has_ended(child)? {
                 ended = Some(Instant::now());
@@ -185,7 +185,7 @@ impl Preprocessor {
                 return Ok(Ok((bytes, first_line(&message))));
             }
             if ended.is_none() && started.elapsed() > self.timeout {
-                return Ok(Err(format!("has not ended after {} s", self.timeout.as_secs_f64())));
+                return Ok(Err(format!("did not end within {} s", self.timeout.as_secs_f64())));
             }
             if len + of_message == 0 && ended.is_none() {
                 std::thread::sleep(pause);
@@ -267,7 +267,7 @@ mod tests {
         let started = Instant::now();
         let pid = home.path().join("pid");
         let hang = format!("sleep 1000 & echo $! > {}; sleep 1000", pid.display());
-        assert_eq!(run(home.path(), &hang).unwrap_err(), "has not ended after 0.7 s");
+        assert_eq!(run(home.path(), &hang).unwrap_err(), "did not end within 0.7 s");
         let sleeper: i32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
         let is_gone = || {
             let Some(sleeper) = rustix::process::Pid::from_raw(sleeper) else { return true };
@@ -304,8 +304,8 @@ mod tests {
             ("echo half; echo 'bad \x1b[2J page' >&2; exit 3", "exit status: 3: bad [2J page"),
             ("echo half; kill -9 $$", "signal: 9"),
             ("echo half; kill -SEGV $$", "signal: 11"),
-            ("printf ' \\n\\t'", "has written no text"),
-            ("exit 0", "has written no text"),
+            ("printf ' \\n\\t'", "wrote no text"),
+            ("exit 0", "wrote no text"),
         ] {
             let found = run(home.path(), text).unwrap_err();
             assert!(found.starts_with(why), "{text}: {found}");

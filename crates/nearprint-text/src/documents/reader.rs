@@ -49,9 +49,6 @@ pub struct ReaderOptions {
     pub delimiter: Option<Delimiter>,
     /// The program that writes the texts of files which are documents; by default none.
     pub pre: Preprocessing,
-    /// Ends the text at the first occurrence of this marker. A deduplication looks for it in the
-    /// [visible](crate::recipe::Fingerprinter::cut_after) text as well.
-    pub cut_after: Option<String>,
     /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in
     /// memory.
     pub max_record_bytes: usize,
@@ -78,7 +75,6 @@ impl Default for ReaderOptions {
             encoding: None,
             delimiter: None,
             pre: Preprocessing::default(),
-            cut_after: None,
             max_record_bytes: 256 << 20,
             folder: FolderRules::default(),
             repeats: false,
@@ -222,7 +218,6 @@ impl Reader {
             encoding,
             delimiter,
             pre,
-            cut_after: marker,
             max_record_bytes,
             rejects_files,
             listed,
@@ -242,14 +237,7 @@ impl Reader {
             listed_without: left_out.clone(),
             left_out,
             current: None,
-            parser: Arc::new(Parser {
-                format,
-                fields,
-                marker,
-                encoding: None,
-                columns: None,
-                conversion: None,
-            }),
+            parser: Arc::new(Parser { format, fields, encoding: None, columns: None, conversion: None }),
             ahead: VecDeque::new(),
             is_format_given,
             header: Vec::new(),
@@ -589,7 +577,7 @@ impl Reader {
             let names = names_in(&self.header, delimiter);
             let is_separated = |other: &Delimiter| names_in(header, other.byte()) == names;
             let why = match Delimiter::COMMA.and_others().find(is_separated) {
-                Some(other) => format!("its fields are separated by {other}, and those of {first} are not"),
+                Some(other) => format!("its fields are separated by {other}, but those of {first} are not"),
                 None => format!("its header differs from {first}"),
             };
             return Err(Error::input(place(), why));

@@ -6,19 +6,6 @@ use super::kind::{Decoded, decode, name_says_html};
 use super::preprocessor::Decoding;
 use crate::recipe::begins_as_html;
 
-/// The part of a text before the first occurrence of a marker; the whole text without one.
-///
-/// ```
-/// assert_eq!(nearprint_text::documents::cut_after("news -- signature -- x", " --"), "news");
-/// ```
-#[must_use]
-pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
-    match memchr::memmem::find(text.as_bytes(), marker.as_bytes()) {
-        Some(at) => &text[..at],
-        None => text,
-    }
-}
-
 /// The text of a file as it is compared, and its encoding: that of `decoding`, or the one that [`decode`] finds, which is
 /// that of what a program has written. A file with the name of an HTML page begins with a document type, its own or this
 /// one, so that everything takes it for HTML. A file with the name of a source text, such as `.php`, that begins as a page
@@ -50,12 +37,6 @@ pub fn text_of_file<'a>(path: &Path, bytes: &'a [u8], decoding: &Decoding) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_ends_at_the_first_marker() {
-        assert_eq!(cut_after("a--b--c", "--"), "a");
-        assert_eq!(cut_after("a-b", "--"), "a-b");
-    }
 
     #[test]
     fn files_with_names_of_pages_are_html() {

@@ -107,19 +107,19 @@ impl From<DatabaseProblem> for Error {
 impl fmt::Display for DatabaseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
-            Self::NoTexts { path } => write!(f, "{}: keeps no texts to compare", path.display()),
-            Self::NoFeatures { path } => {
-                write!(f, "{}: keeps no features of texts to compare", path.display())
+            Self::NoKeys { path } => write!(f, "{}: stores no keys", path.display()),
+            Self::NoTexts { path } => {
+                write!(f, "{}: stores no texts, which this comparison needs", path.display())
             }
-            Self::NoRecipe { path } => write!(
-                f,
-                "{}: has no recipe, so that nothing says how texts become fingerprints",
-                path.display()
-            ),
+            Self::NoFeatures { path } => {
+                write!(f, "{}: stores no features of texts, which this comparison needs", path.display())
+            }
+            Self::NoRecipe { path } => {
+                write!(f, "{}: has no recipe, which says how texts become fingerprints", path.display())
+            }
             Self::OtherRecipe { path, found, expected } => write!(
                 f,
-                "{}: its fingerprints are made by another recipe: {found}; not by {expected}",
+                "{}: its fingerprints are of another recipe: {found}, not {expected}",
                 path.display()
             ),
             Self::OtherLifetime { path, found: Some(found), wanted } => {
@@ -127,15 +127,12 @@ impl fmt::Display for DatabaseProblem {
             }
             Self::OtherLifetime { path, found: None, wanted } => write!(
                 f,
-                "{}: its rows never expire; a lifetime of {wanted:?} has to be chosen for a new database",
+                "{}: its rows never expire; only a new database can get a lifetime of {wanted:?}",
                 path.display()
             ),
             Self::RemembersOther { path, found: Remember::Nothing } => {
                 let path = path.display();
-                write!(
-                    f,
-                    "{path}: was made without a memory of what is left out, which only a new database gets"
-                )
+                write!(f, "{path}: does not remember what is left out; only a new database can")
             }
             Self::RemembersOther { path, found } => {
                 let what = if *found == Remember::Keys { "keys" } else { "hashes" };
@@ -161,7 +158,7 @@ impl fmt::Display for DatabaseProblem {
             Self::OtherUnits { path, found } => {
                 write!(
                     f,
-                    "{}: remembers {found}s, and something else needs a database of its own",
+                    "{}: remembers {found}s, which are compared only with {found}s; give another database",
                     path.display()
                 )
             }

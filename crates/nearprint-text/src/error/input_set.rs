@@ -71,20 +71,22 @@ impl From<InputSetProblem> for Error {
 impl fmt::Display for InputSetProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("there is no file to read"),
+            Self::Empty => f.write_str("no file to read"),
             Self::StdinTwice => f.write_str("standard input can be read only once"),
             Self::MixedFormats { first, first_format, other, other_format } => write!(
                 f,
                 "{first} is {first_format}, and {other} is {other_format}: all inputs of one run have to be of one \
                  kind"
             ),
-            Self::NoFields { format, field } => write!(f, "{format} has no fields, and so no {field:?}"),
+            Self::NoFields { format, field } => {
+                write!(f, "{format} has no fields, so there is no field {field:?}")
+            }
             Self::NoCells { format } => {
-                write!(f, "a delimiter is for CSV and TSV, and the inputs are {format}")
+                write!(f, "a delimiter is for CSV and TSV, but the inputs are {format}")
             }
             Self::ReadOnce { path } => write!(
                 f,
-                "{}: can be read only once, and two passes are needed; standard input is copied for them",
+                "{}: can be read only once, but has to be read twice; give it as standard input, which is copied",
                 path.display()
             ),
             Self::NotFiles { order: order @ ("oldest" | "newest") } => {
@@ -95,11 +97,9 @@ impl fmt::Display for InputSetProblem {
             }
             Self::BadPattern { why } => write!(f, "a pattern of names: {why}"),
             Self::NothingCompared { kinds, .. } => {
-                write!(f, "nothing to compare among the inputs: {kinds}")
+                write!(f, "the inputs have nothing to compare: {kinds}")
             }
-            Self::ChangedBetweenPasses => {
-                f.write_str("the inputs have changed between the two passes over them")
-            }
+            Self::ChangedBetweenPasses => f.write_str("the inputs changed while they were read twice"),
         }
     }
 }

@@ -111,7 +111,10 @@ impl fmt::Display for Error {
             Self::Input { place, why } | Self::Record { place, why } => write!(f, "{place}: {why}"),
             Self::Setting { name, why } => write!(f, "{name}: {why}"),
             Self::Compressed { place, format, program } => {
-                write!(f, "{place}: compressed as {format}, which is not read; `{program}` decompresses it")
+                write!(
+                    f,
+                    "{place}: is compressed as {format}, which cannot be read; `{program}` decompresses it"
+                )
             }
             Self::InputSet(problem) => problem.fmt(f),
             Self::Output(problem) => problem.fmt(f),

@@ -182,7 +182,7 @@ impl fmt::Display for OutputProblem {
                 write!(f, "{first} and {second} are the same file, {}", path.display())
             }
             Self::ChangedAfterEnd { path } => {
-                write!(f, "{}: was changed or removed after this job had completed it", path.display())
+                write!(f, "{}: was changed or removed after this job completed it", path.display())
             }
             Self::AlreadyRun { path, completed, into, records } => write!(
                 f,
@@ -197,36 +197,44 @@ impl fmt::Display for OutputProblem {
                 write!(f, "{}: is shorter than the {len_bytes} bytes that were written to it", path.display())
             }
             Self::OtherContent { path } => {
-                write!(f, "{}: was changed after the interrupted run had written it", path.display())
+                write!(f, "{}: was changed after the interrupted run wrote it", path.display())
             }
             Self::PartialInUse { path } => {
                 write!(f, "{}: is being written, by another process or as another output", path.display())
             }
             Self::PartialExists { path } => write!(
                 f,
-                "{}: is in the way of an unfinished output, and was not made as one; move it away",
+                "{}: has the name of an unfinished output, but is none; move it away",
                 path.display()
             ),
-            Self::NotReadable { path } => write!(f, "{}: cannot be read back", path.display()),
+            Self::NotReadable { path } => write!(f, "{}: was written, but cannot be read", path.display()),
             Self::OtherFormat { path, named, written, ending } => write!(
                 f,
-                "{}: the name denotes {named}, and {written} would be written; give it a name that ends in {ending}",
+                "{}: the name denotes {named}, but the output is {written}; give it a name that ends in {ending}",
                 path.display()
             ),
             Self::ParquetCompressed { path } => {
-                write!(f, "{}: Parquet compresses by itself", path.display())
+                write!(
+                    f,
+                    "{}: Parquet files are compressed already; give a name without that ending",
+                    path.display()
+                )
             }
             Self::NotWritten { path, compression } => {
-                write!(f, "{}: {compression} is read and not written; gzip and Zstandard are", path.display())
+                write!(
+                    f,
+                    "{}: {compression} can be read, but not written; gzip and Zstandard can be written",
+                    path.display()
+                )
             }
             Self::NotWithDatabase { option } => {
-                write!(f, "{option} is of one job, and a database compares with documents of others")
+                write!(f, "{option} cannot be used with a database, which also has documents of other jobs")
             }
-            Self::NotWithAgainst => {
-                f.write_str("what is compared with other collections is kept without sizes of clusters")
-            }
+            Self::NotWithAgainst => f.write_str(
+                "sizes of groups are not known where documents are compared with other collections",
+            ),
             Self::NoFields { format } => {
-                write!(f, "{format} has no fields that can be added or changed")
+                write!(f, "{format} has no fields, so none can be added or changed")
             }
             Self::ShardExists { path } => write!(
                 f,
@@ -235,20 +243,20 @@ impl fmt::Display for OutputProblem {
             ),
             Self::ShardsOfFiles { path } => write!(
                 f,
-                "{}: a folder of outputs is for records; of files that are one document each, only a list is written",
+                "{}: a folder of outputs is for records; for files that are one document each, the output is a list",
                 path.display()
             ),
             Self::ShardWithoutName { input } => {
-                write!(f, "{}: has no name that its output could have in a folder", input.display())
+                write!(f, "{}: has no file name, so its output cannot get one in a folder", input.display())
             }
             Self::ShardsOfOneName { input } => write!(
                 f,
-                "{}: another input has the same name, and so would its output; name a folder that has both",
+                "{}: another input has the same name, and so would its output; give the folder that contains both",
                 input.display()
             ),
             Self::ColumnTypes { column, type_before, input, type_there } => write!(
                 f,
-                "column {column:?} is {type_there} in {} and {type_before} in inputs before it: no column of an output \
+                "column {column:?} is {type_there} in {} and {type_before} in earlier inputs: no column of an output \
                  can have both",
                 input.display()
             ),
@@ -256,13 +264,13 @@ impl fmt::Display for OutputProblem {
             Self::TwoColumns { column } => {
                 write!(
                     f,
-                    "there are two columns {column:?}, and an output in another format has one of each name"
+                    "two columns have the name {column:?}; an output in another format needs different names"
                 )
             }
             Self::ManyColumns { count } => {
                 write!(
                     f,
-                    "the first records have {count} fields, which would be columns; --fields chooses some"
+                    "the first records have {count} fields, too many for columns; choose some with --fields"
                 )
             }
             Self::NotConverted { column, why } => write!(f, "column {column:?} {why}"),

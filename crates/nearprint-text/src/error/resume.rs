@@ -38,14 +38,14 @@ impl fmt::Display for ResumeProblem {
         match self {
             Self::OtherRun { path, records } => write!(
                 f,
-                "{}: a run with other inputs, outputs or options stopped after record {records}, and has to be \
-                 resumed first",
+                "{}: a run with other inputs, outputs or options stopped after record {records}; resume it \
+                 first",
                 path.display()
             ),
             Self::OtherProgram => f.write_str("another program has an unfinished run in the database"),
             Self::OtherRecords { records } => write!(
                 f,
-                "the first {records} records of the inputs are not the ones that the interrupted run read"
+                "the inputs changed: the first {records} records are not those that the interrupted run read"
             ),
             Self::Output(error) => error.fmt(f),
         }

@@ -4,6 +4,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::categories::is_assigned;
 use super::html;
+use super::marker::Marker;
 
 /// The steps, in the order of their application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,7 +34,7 @@ pub(super) enum Html {
 }
 
 impl Html {
-    fn has(self, text: &str) -> bool {
+    pub(super) fn has(self, text: &str) -> bool {
         match self {
             Self::None => false,
             Self::All => true,
@@ -46,7 +47,7 @@ impl Html {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cleaner {
     /// Ends a text, as it is given and without its HTML.
-    pub(super) cut_after: Option<String>,
+    marker: Option<Marker>,
     stripped: String,
     letters: Letters,
 }
@@ -60,6 +61,10 @@ struct Letters {
 }
 
 impl Cleaner {
+    pub(super) fn new(marker: Option<Marker>) -> Self {
+        Self { marker, ..Self::default() }
+    }
+
     pub(super) fn clean<'a>(&'a mut self, steps: Clean, text: &'a str) -> &'a str {
         let (text, letters) = self.visible(steps, text);
         letters.clean(steps, text)
@@ -78,15 +83,15 @@ impl Cleaner {
     /// Whether a text is HTML for these steps, and has markup. A marker that ends the visible text may stand anywhere
     /// in the markup: with one, none counts.
     pub(super) fn has_markup(&self, steps: Clean, text: &str) -> bool {
-        self.cut_after.is_none()
+        self.marker.is_none()
             && steps.html.has(text)
             && memchr::memchr2(b'<', b'&', text.as_bytes()).is_some()
     }
 
     /// The text up to the marker, without HTML if that is a step, and the other buffers.
     fn visible<'a>(&'a mut self, steps: Clean, text: &'a str) -> (&'a str, &'a mut Letters) {
-        let marker = self.cut_after.as_deref();
-        let text = marker.and_then(|marker| text.split_once(marker)).map_or(text, |(before, _)| before);
+        let marker = self.marker.as_ref();
+        let text = marker.map_or(text, |marker| marker.cut(text));
         if steps.html.has(text) {
             self.stripped = html::text_of(text, marker);
             return (&self.stripped, &mut self.letters);

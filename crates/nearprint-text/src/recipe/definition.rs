@@ -8,6 +8,7 @@ use super::candidates::Candidates;
 use super::clean::{Clean, Cleaner, Html};
 use super::error::RecipeError;
 use super::html::html_text;
+use super::marker::Marker;
 use super::named::NAMED;
 use super::parts::{
     HashFunction, JOINS, SHORT, TOKENIZERS, WIDTHS, Weights, choice, millionths, name_of, parse_clean,
@@ -37,7 +38,7 @@ const PARTS: [&str; 10] =
 ///
 /// | part | values |
 /// |---|---|
-/// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins with `<!doctype html` or `<html`), `nfc` or `nfkc` (Unicode normalization; `nfkc` also makes compatible characters equal), `harakat` (removes the vowel marks of Arabic), `tatweel` (removes U+0640), `lower`, separated by commas |
+/// | `clean` | `none`, or some of `cut:TEXT` (the text before the first TEXT, see below), `html` (the visible text), or `detect-html` (the visible text of a text that begins with `<!doctype html` or `<html`), `nfc` or `nfkc` (Unicode normalization; `nfkc` also makes compatible characters equal), `harakat` (removes the vowel marks of Arabic), `tatweel` (removes U+0640), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words; or `list:` and words with commas between them, up to 3,800 bytes. They are dropped before shingling |
 /// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; `A,B-C` for all numbers from B to C from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
@@ -47,6 +48,12 @@ const PARTS: [&str; 10] =
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 1 to 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128, 256 or 320, as far as the hash supports them |
 /// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Without a `hash`, it chooses the bands |
+///
+/// `clean=cut:TEXT` ends each text at the first TEXT. A text that begins with it is empty, and one without it is whole.
+/// TEXT is looked for in the text as it is read; in HTML, then also in the visible text, as
+/// [`html_text`](super::html_text) writes it. Bytes are compared, before Unicode normalization and lower case. In the
+/// line, a space of TEXT is `%20`, a comma `%2C`, a percent sign `%25`: `%` and two hexadecimal digits stand for a byte of
+/// UTF-8. All white space has to be written so. A printed line also has `=`, `'` and control characters in this form.
 ///
 /// A text without features has the fingerprint 0; [`Fingerprinted`](super::Fingerprinted) says what it
 /// can be compared with.
@@ -71,6 +78,8 @@ const PARTS: [&str; 10] =
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
+    /// Ends texts before they are cleaned, and those without their HTML: a part of `clean`.
+    pub(super) marker: Option<Marker>,
     pub(super) clean: Clean,
     pub(super) tokens: Tokenizer,
     pub(super) stop: StopWords,
@@ -82,22 +91,13 @@ pub struct Recipe {
     near: u32,
 }
 
+/// The most bytes of a line with a marker: a database stores 4,096 of a recipe, and a similarity may be added to it.
+const MAX_LINE_BYTES: usize = 4000;
+
 /// The millionths of [`DEFAULT_SIMILARITY`].
 const DEFAULT_NEAR: u32 = 700_000;
 
 impl Recipe {
-    /// A text as its steps leave it that other measures of texts do not take themselves: without its HTML, if the
-    /// recipe takes all texts for HTML, and not normalized by form C nor in lower case.
-    pub(crate) fn as_read<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let text: Cow<'a, str> =
-            if self.clean.html == Html::All { html_text(text).into() } else { text.into() };
-        let steps = Clean { html: Html::None, nfc: false, lower: false, ..self.clean };
-        if steps == Clean::default() {
-            return text;
-        }
-        Cleaner::default().clean(steps, &text).to_string().into()
-    }
-
     /// The name of the default recipe.
     pub const DEFAULT: &'static str = NAMED[0].0;
 
@@ -298,7 +298,7 @@ impl Recipe {
         if self.width() == width {
             return Ok(());
         }
-        let why = format!("{} bits, where fingerprints of {width} are wanted", self.width());
+        let why = format!("{} bits, but fingerprints of {width} bits are wanted", self.width());
         Err(RecipeError::new("width", why))
     }
 
@@ -309,6 +309,26 @@ impl Recipe {
     pub fn check_distance(&self, k: u32) -> Result<u32, nearprint::Error> {
         let most = self.compared_bits();
         if k <= most { Ok(k) } else { Err(nearprint::Error::Distance { k, width: most }) }
+    }
+
+    /// The part of a text that [measures of texts](crate::dedup::Similarity::of_texts) compare by this recipe: up to
+    /// the text of `cut`, without HTML if the recipe takes all texts for HTML, and after the steps `nfkc`, `harakat` and
+    /// `tatweel`. These measures find pages and ignore letter case by themselves.
+    #[must_use]
+    pub fn as_read<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let marker = self.marker.as_ref();
+        let text = marker.map_or(text, |marker| marker.cut(text));
+        let is_html = self.clean.html == Html::All || marker.is_some() && self.clean.html.has(text);
+        let text: Cow<'a, str> = if is_html { html_text(text).into() } else { text.into() };
+        let text = match (marker, text) {
+            (Some(marker), Cow::Owned(visible)) => marker.cut(&visible).to_string().into(),
+            (_, text) => text,
+        };
+        let steps = Clean { html: Html::None, nfc: false, lower: false, ..self.clean };
+        if steps == Clean::default() {
+            return text;
+        }
+        Cleaner::default().clean(steps, &text).to_string().into()
     }
 
     /// The settings of a database of its documents, as [`Deduplicator::open`](crate::dedup::Deduplicator::open) makes
@@ -326,7 +346,7 @@ impl Recipe {
 
     fn set(&mut self, part: &str, value: &str) -> Result<(), String> {
         match part {
-            "clean" => self.clean = parse_clean(value)?,
+            "clean" => (self.marker, self.clean) = parse_clean(value)?,
             "tokens" => self.tokens = choice(&TOKENIZERS, value)?,
             "stop" => self.stop = StopWords::parse(value)?,
             "shingle" => {
@@ -352,6 +372,12 @@ impl Recipe {
     /// Checks conflicts between parts, and sets parts without effect to fixed values.
     fn checked(mut self) -> Result<Self, RecipeError> {
         let refuse = |part, why: String| Err(RecipeError::new(part, why));
+        if self.marker.is_some() && self.to_string().len() > MAX_LINE_BYTES {
+            return refuse(
+                "clean",
+                format!("the recipe takes more than {MAX_LINE_BYTES} bytes with this cut"),
+            );
+        }
         if self.tokens == Tokenizer::Jieba && !cfg!(feature = "chinese") {
             return refuse("tokens", "needs the feature `chinese` of nearprint-text, which is off".into());
         }
@@ -411,6 +437,7 @@ impl Recipe {
 
     /// The base of the named recipes. Each of them sets every part.
     const BLANK: Self = Self {
+        marker: None,
         clean: Clean {
             html: Html::None,
             nfc: false,
@@ -455,8 +482,13 @@ impl FromStr for Recipe {
 
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { clean, tokens, stop, window, weights, hash, width, near } = self;
-        write!(f, "clean={clean} tokens={}", name_of(&TOKENIZERS, *tokens))?;
+        let Self { marker, clean, tokens, stop, window, weights, hash, width, near } = self;
+        match marker {
+            Some(marker) if *clean == Clean::default() => write!(f, "clean=cut:{marker}")?,
+            Some(marker) => write!(f, "clean=cut:{marker},{clean}")?,
+            None => write!(f, "clean={clean}")?,
+        }
+        write!(f, " tokens={}", name_of(&TOKENIZERS, *tokens))?;
         write!(f, " stop={stop} shingle=")?;
         match (window.len, window.single_shortest, window.single_len) {
             (Window::WHOLE_TEXT, ..) => write!(f, "all")?,
@@ -524,6 +556,7 @@ mod tests {
             ("width=128 hash=minhash:4x16,2", "minhash width=128 hash=minhash:4x16,2"),
             ("seomoz-cpp short=none", "seomoz-cpp"),
             ("clean=lower,html", "clean=html,lower"),
+            ("clean=lower,cut:%61=,html", "clean=cut:a%3D,html,lower"),
             ("notebook hash=md5:128 clean=lower", "notebook"),
             ("notebook hash=md5:64", "notebook width=64 hash=md5:64"),
             ("stop=list:b,a,b", "stop=list:a,b"),
@@ -561,6 +594,9 @@ mod tests {
             ("clean=html,detect-html", "clean", "one of html and detect-html"),
             ("clean=nfc,nfkc", "clean", "one of nfc and nfkc"),
             ("clean=lower,none", "clean", "alone"),
+            ("clean=cut:", "clean", "needs a text"),
+            ("clean=cut:a,cut:b", "clean", "more than one cut"),
+            ("clean=cut", "clean", "cut:TEXT"),
             ("tokens=unicode", "tokens", "non-alpha"),
             ("stop=german", "stop", "english"),
             ("join=", "join", "cyclic"),
@@ -640,7 +676,7 @@ mod tests {
     proptest! {
         #[test]
         fn lines_are_read_as_they_were_written(
-            clean in "none|((detect-)?html,)?((nfk?c,)?(harakat,)?(tatweel,)?lower|nfk?c)|html|detect-html",
+            clean in "none|(cut:(a|:|=|é|%25|%2c|%0A){1,3},)?((detect-)?html,)?((nfk?c,)?(harakat,)?(tatweel,)?lower|nfk?c)|html|detect-html|cut:%2[cC]",
             tokens in "non-alpha|word|words|whitespace|space|char|jieba",
             stop in "none|english|list:[a-d=é]{1,3}(,[a-d]{1,3}){0,3}",
             shingle in "[1-9][0-9]{0,2}(,[1-9](-[1-9])?)?|1000|all",

@@ -155,7 +155,7 @@ impl Recipe {
             makes_features: false,
             hashes: Vec::new(),
             recipe: self.clone(),
-            cleaner: Cleaner::default(),
+            cleaner: Cleaner::new(self.marker.clone()),
             tokens: Tokens::default(),
         }
     }
@@ -175,12 +175,6 @@ impl<F: Fingerprint> Fingerprinter<F> {
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         self.any.recipe()
-    }
-
-    /// As [`AnyFingerprinter::cut_after`].
-    #[must_use]
-    pub fn cut_after(self, marker: Option<String>) -> Self {
-        Self { any: self.any.cut_after(marker), ..self }
     }
 
     /// As [`AnyFingerprinter::with_features`].
@@ -218,15 +212,6 @@ impl AnyFingerprinter {
         &self.recipe
     }
 
-    /// Ends every text at the first occurrence of a marker, also [`cleaned`](Self::cleaned) ones. It
-    /// is looked for in the text, and in the visible text if the recipe removes HTML, but not in the
-    /// normalized or lower-cased text. By default there is none.
-    #[must_use]
-    pub fn cut_after(mut self, marker: Option<String>) -> Self {
-        self.cleaner.cut_after = marker;
-        self
-    }
-
     /// Makes the [set of features](Fingerprinted::features) of every text too, if the recipe is for
     /// MinHash.
     #[must_use]
@@ -235,8 +220,8 @@ impl AnyFingerprinter {
         self
     }
 
-    /// The text as the recipe cleans it: without HTML, normalized, in lower case, whichever of these
-    /// it has.
+    /// The text as the recipe cleans it: up to the marker, without HTML, normalized, in lower case, whichever of
+    /// these it has.
     pub fn cleaned<'a>(&'a mut self, text: &'a str) -> &'a str {
         self.cleaner.clean(self.recipe.clean, text)
     }
@@ -379,22 +364,41 @@ fn low_bits<const W: usize>(mut words: [u64; W], bits: u32) -> [u64; W] {
 #[cfg(feature = "chinese")]
 mod tests {
     use super::*;
+    use unicode_normalization::UnicodeNormalization;
 
     #[test]
     fn texts_end_at_the_marker() {
-        for (recipe, text, before) in [
-            ("cjk clean=html,lower", "one 收录：two", "one "),
-            ("cjk clean=html,lower", "<p>One</p> 收<b>录：</b>two", "one"),
-            ("cjk clean=html,lower", "<p>One &#x6536;录：two</p>", "one"),
-            ("cjk clean=html,lower", "One <i>two", "one two"),
-            ("cjk clean=lower", "One 收<b>录：</b>", "one 收<b>录：</b>"),
-            ("cjk clean=lower", "ONE收录：收录：two", "one"),
+        for (marker, steps, text, before) in [
+            ("收录：", "html,lower", "one 收录：two", "one "),
+            ("收录：", "html,lower", "<p>One</p> 收<b>录：</b>two", "one"),
+            ("收录：", "html,lower", "<p>One &#x6536;录：two</p>", "one"),
+            ("收录：", "html,lower", "One <i>two", "one two"),
+            ("收录：", "lower", "One 收<b>录：</b>", "one 收<b>录：</b>"),
+            ("收录：", "lower", "ONE收录：收录：two", "one"),
+            ("收录：", "detect-html,lower", "<html><p>One</p> 收<b>录：</b>two", "one"),
+            ("收录：", "detect-html,lower", "<p>One</p> 收<b>录：</b>two", "<p>one</p> 收<b>录：</b>two"),
+            // The whole text, and a text without the marker.
+            ("One", "lower", "One two", ""),
+            ("One", "lower", "two", "two"),
+            // The marker is compared as it is written: not in lower case, and not composed.
+            ("END", "nfc,lower", "one End END two", "one end "),
+            ("%C3%A9", "nfc,lower", "one e\u{301} \u{e9} two", "one \u{e9} "),
+            ("e%CC%81", "nfc,lower", "one \u{e9} e\u{301} two", "one \u{e9} "),
+            ("%00", "lower", "one\0two", "one"),
+            ("%0A--", "lower", "one -- two\r\n--\n-- three", "one -- two\r"),
+            ("a%20b", "lower", "one a b two", "one "),
+            // In HTML, the visible text has single spaces, and each block is a line.
+            ("a%20b", "html,lower", "<p>one a\n b two</p>", "one"),
+            ("one%0Atwo", "html,lower", "<p>zero one</p><p>two", "zero"),
         ] {
-            let recipe: Recipe = recipe.parse().unwrap();
-            let mut cutting = recipe.fingerprinter::<u64>().unwrap().cut_after(Some("收录：".into()));
-            let mut plain = recipe.fingerprinter::<u64>().unwrap();
-            assert_eq!(cutting.cleaned(text).trim(), before.trim(), "{text}");
-            assert_eq!(cutting.fingerprint(text), plain.fingerprint(before), "{text}");
+            let recipe: Recipe = format!("cjk clean=cut:{marker},{steps}").parse().unwrap();
+            let plain: Recipe = format!("cjk clean={steps}").parse().unwrap();
+            let mut cutting = recipe.fingerprinter::<u64>().unwrap();
+            let mut plain = plain.fingerprinter::<u64>().unwrap();
+            assert_eq!(cutting.cleaned(text).trim(), before.trim(), "{marker} {text}");
+            assert_eq!(cutting.fingerprint(text), plain.fingerprint(before), "{marker} {text}");
+            let read: String = recipe.as_read(text).to_lowercase().nfc().collect();
+            assert_eq!(read.trim(), before.trim(), "{marker} {text}");
         }
     }
 

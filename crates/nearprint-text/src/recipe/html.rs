@@ -8,6 +8,8 @@ use std::convert::Infallible;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
+use super::marker::Marker;
+
 /// Elements without visible text.
 const HIDDEN: [&[u8]; 8] =
     [b"iframe", b"noembed", b"noframes", b"noscript", b"object", b"script", b"style", b"template"];
@@ -38,12 +40,14 @@ pub fn html_text(html: &str) -> String {
 /// The visible text with its original white space, and a line feed at the start and the end of each
 /// block element. If the visible text as [`html_text`] writes it has the marker, that text before
 /// it.
-pub(super) fn text_of(html: &str, marker: Option<&str>) -> String {
+pub(super) fn text_of(html: &str, marker: Option<&Marker>) -> String {
     let text = Text::read(html);
     if let Some(marker) = marker {
-        let lines = text.lines();
-        if let Some((before, _)) = lines.split_once(marker) {
-            return before.into();
+        let mut lines = text.lines();
+        let before = marker.cut(&lines).len();
+        if before < lines.len() {
+            lines.truncate(before);
+            return lines;
         }
     }
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

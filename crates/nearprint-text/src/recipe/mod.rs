@@ -39,6 +39,7 @@ mod features;
 mod fingerprinter;
 mod hash;
 mod html;
+mod marker;
 mod minhash;
 mod named;
 mod parts;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::clean::{Clean, Html};
+use super::marker::Marker;
 use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
 use nearprint::{BandLayout, Width};
@@ -146,12 +147,18 @@ pub(super) fn millionths(text: &str) -> Result<u32, String> {
     }
 }
 
-pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
-    let mut clean = Clean::default();
+pub(super) fn parse_clean(text: &str) -> Result<(Option<Marker>, Clean), String> {
+    let (mut marker, mut clean) = (None, Clean::default());
     if text == "none" {
-        return Ok(clean);
+        return Ok((marker, clean));
     }
     for step in text.split(',') {
+        if let Some(encoded) = step.strip_prefix("cut:") {
+            if marker.replace(Marker::parse(encoded)?).is_some() {
+                return Err(format!("{text:?} has more than one cut; a comma in its text is %2C"));
+            }
+            continue;
+        }
         match step {
             "html" | "detect-html" if clean.html != Html::None => {
                 return Err(format!("{text:?} has more than one of html and detect-html"));
@@ -167,12 +174,12 @@ pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
             "tatweel" => clean.tatweel = true,
             "lower" => clean.lower = true,
             _ => {
-                let known = "html, detect-html, nfc, nfkc, harakat, tatweel, lower";
+                let known = "cut:TEXT, html, detect-html, nfc, nfkc, harakat, tatweel, lower";
                 return Err(format!("{step:?} is none of {known} (or none, alone)"));
             }
         }
     }
-    Ok(clean)
+    Ok((marker, clean))
 }
 
 /// Parses the lengths of shingles: of those that begin with a word, and the least and the greatest

@@ -250,10 +250,9 @@ fn a_database_without_features_is_compared_by_estimates() {
     assert_eq!(stores(path.as_path()), KeyStorage::KeysAndHashes);
     options.evidence = None;
     assert_eq!(Deduplicator::open(&path, options.clone()).unwrap().k(), 12);
-    for (evidence, message) in [
-        (Evidence::Features, "keeps no features of texts to compare"),
-        (Evidence::Texts, "keeps no texts to compare"),
-    ] {
+    for (evidence, message) in
+        [(Evidence::Features, "stores no features of texts"), (Evidence::Texts, "stores no texts")]
+    {
         options.evidence = Some(evidence);
         let error = Deduplicator::open(&path, options.clone()).err().unwrap();
         assert!(error.to_string().ends_with(message), "{error}");

@@ -378,5 +378,5 @@ fn other_databases_have_no_documents() {
         of("other", "minhash shingle=2", KeyStorage::KeysAndFeatures).unwrap().unwrap(),
     );
     let error = one.cross(&other, 0.7).unwrap_err().to_string();
-    assert!(error.contains("other: its fingerprints are made by another recipe"), "{error}");
+    assert!(error.contains("other: its fingerprints are of another recipe"), "{error}");
 }

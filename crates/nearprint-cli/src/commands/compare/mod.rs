@@ -24,18 +24,17 @@ use records::TwoRecords;
 
 /// Show how similar texts or images are, and which words differ
 ///
-/// Prints the distance; on a terminal also the similarity, whether the texts are near-duplicates,
-/// and the words in which they differ. With --quiet, nothing is printed. The fingerprints are
-/// MinHash by default, and the distance is the number of differing bits of the sketches. The exit
-/// code is 0 if the texts are near-duplicates (a distance of at most K and, for MinHash, an equal
-/// band), and 6 otherwise. A and B can also be fingerprints: of 64 or 128 bits in decimal or
-/// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe is a
-/// recipe of MinHash. Pictures are compared by PDQ, or with --recipe dhash or phash. With --key twice, A is a file of
-/// records or a database that keeps texts, and two of its texts are compared.
+/// Prints the distance. A terminal also shows the similarity, whether the texts are near, and the words in which they
+/// differ. With --quiet, nothing is printed. The exit code is 0 if the texts are near, and 6 otherwise. Fingerprints
+/// are MinHash by default; the distance is then the number of differing bits of the sketches, and texts are near only
+/// if one band is equal. A and B may also be fingerprints of 64 or 128 bits in decimal or hexadecimal, or of 256 bits
+/// in hexadecimal. All their bits are compared, unless --recipe is a recipe of MinHash. Images are compared by PDQ, or
+/// with --recipe dhash or phash. To compare two texts of a file of records, or of a database that keeps texts, give
+/// --key twice.
 ///
-/// Prints a table for three inputs or more, and with --format csv. It has a row and a column for each file, in the given
-/// order. Each cell is a distance. A text without a feature of the recipe has the largest distance from all others,
-/// unless their tokens are the same. The exit code is then 0.
+/// Three inputs or more, or --format csv, give a table with a row and a column for each file, in the given order. Each
+/// cell is a distance. The exit code is then 0. A text without a feature of the recipe has the largest distance from
+/// all texts with other words.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,11 +46,10 @@ Examples:
   nearprint compare --key pages.jsonl:1 --key pages.jsonl:2 pages.jsonl
   nearprint compare 0x1f3a 0x1f3b")]
 pub(super) struct Args {
-    /// A file of text, - for standard input; a picture or a fingerprint, if B is one too; with --key, records or a
-    /// database
+    /// A text file, an image or a fingerprint; - for standard input. With --key, a file of records or a database
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The other text, picture or fingerprint, or several texts or pictures
+    /// The other text, image or fingerprint, or several texts or images
     #[arg(value_name = "B", required_unless_present = "keys", conflicts_with = "keys")]
     others: Vec<PathBuf>,
     /// Compare the records of A with these two keys
@@ -65,10 +63,10 @@ pub(super) struct Args {
     key_field: Option<String>,
     #[command(flatten)]
     decoding: DecodingArgs,
-    /// Print the words in which the texts differ, also if standard output is no terminal
+    /// Print the words in which the texts differ, also to a pipe or a file
     #[arg(long, conflicts_with = "format")]
     words: bool,
-    /// Print N lines around each difference, and how many equal ones are left out
+    /// Print N equal lines around each difference
     #[arg(long, value_name = "N", default_value = "3")]
     context: usize,
     /// Format of the result
@@ -108,7 +106,7 @@ impl Args {
         ];
         if let Some((_, option)) = of_two.into_iter().find(|(is_given, _)| *is_given) {
             return Err(Failure::Usage(format!(
-                "{option} is for two inputs; of several, distances are printed"
+                "{option} is for two inputs; for several, distances are printed"
             )));
         }
         let inputs = [std::slice::from_ref(&self.a), &self.others].concat();
@@ -281,12 +279,12 @@ impl Args {
     fn texts(&self, b: &Path, global: GlobalArgs) -> Result<[String; 2], Failure> {
         let inputs = [self.a.clone(), b.into()];
         if inputs.iter().all(|input| input.as_os_str() == "-") {
-            return Err(Failure::Usage("only one of the two can be standard input".into()));
+            return Err(Failure::Usage("only one input can be standard input".into()));
         }
         refuse_databases("compare", &inputs)?;
         if let Some(folder) = inputs.iter().find(|input| input.is_dir()) {
             let folder = folder.display();
-            return Err(Failure::Usage(format!("`compare` needs two texts, and {folder} is a folder")));
+            return Err(Failure::Usage(format!("`compare` needs two texts, but {folder} is a folder")));
         }
         refuse_lines(&inputs)?;
         let mut texts = Vec::new();
@@ -344,7 +342,7 @@ fn refuse_lines(inputs: &[PathBuf]) -> Result<(), Failure> {
     }
     let [a, b] = [0, 1].map(|at| inputs[at].display());
     Err(Failure::OtherCommand {
-        why: format!("{a} and {b} are JSON lines, and `compare` compares texts"),
+        why: format!("{a} and {b} are JSON lines, but `compare` compares texts"),
         hint: format!(
             "`nearprint dedup {a} {b} -o OUT` compares records, `nearprint compare --key KEY --key KEY {a}` two of them"
         ),
@@ -427,12 +425,11 @@ impl Compared {
             Verdict::Similar(least) => format!("similarity {found:.4}; near-duplicates: at least {least}"),
             Verdict::Dissimilar(least) => format!("similarity {found:.4}; not near: less than {least}"),
             Verdict::OtherMarkup => format!("similarity {found:.4}; not copies: the markup differs"),
-            Verdict::NoToken => "a text without a token is near no other".into(),
+            Verdict::NoToken => "not near: a text has no words".into(),
             Verdict::NoFeature => {
-                "a text without a feature of the recipe is near no other, unless their tokens are the same"
-                    .into()
+                "not near: a text has no feature of the recipe, and the words differ".into()
             }
-            Verdict::SameTokens => "copies: without a feature of the recipe, but of the same tokens".into(),
+            Verdict::SameTokens => "copies: the same words, but no feature of the recipe".into(),
         }
     }
 }

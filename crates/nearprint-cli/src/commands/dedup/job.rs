@@ -26,56 +26,57 @@ pub(in crate::commands) struct JobArgs {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Write kept documents here; - for standard output. Its name decides the format of records: .jsonl, .csv, .tsv or
-    /// .parquet; another one has that of the inputs. A folder, or a name that ends in /, gets a file for each input,
-    /// with the same name; no file in it is replaced
+    /// Write kept documents here, in the format of its name; - for standard output. The formats are .jsonl, .csv, .tsv
+    /// and .parquet. Any other name keeps the format of the inputs. A folder, or a name that ends in /, gets a file for
+    /// each input, with the same name. No file in it is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on: each document goes to the
-    /// next one in turn
+    /// Split the output into N files of the folder OUT, part-00000-of-0000N and so on. Documents are dealt to these
+    /// files in turn
     #[arg(long, value_name = "N", requires = "output", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Output options")]
     shards: Option<u32>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: DocumentNearArgs,
-    /// The database of all that was kept so far; created if it does not exist
+    /// Remember kept documents in DB, so that later runs leave them out; created if missing
     #[arg(id = "database", long = "db", value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
-    /// Forget what is kept after TIME, such as 30d, 12h or week: a lifetime of --db, if it does not exist yet
+    /// Forget kept documents after TIME, such as 30d, 12h or week. An existing --db has to have this lifetime
     #[arg(long, value_name = "TIME", requires = "database", value_parser = parse_duration, help_heading = "Database options")]
     expire_after: Option<Duration>,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     #[command(flatten, next_help_heading = "Output options")]
     summary: SummaryArgs,
-    /// Store this with the key of each kept document. It decides about documents with near fingerprints: features (the
-    /// exact similarity of their sets of shingles; some 2 bytes a word), texts (the same; contained:S and edit:S need them),
-    /// hashes of texts (fingerprints estimate the similarity, and copies are known) or keys (copies are not known)
-    /// [default: what --db stores, else features for MinHash]
+    /// Store this with the key of each kept document: features, texts, hashes or keys [default: what --db stores, else
+    /// features for MinHash]. features are sets of shingles, about 2 bytes a word; similarities are exact. texts also
+    /// gives exact similarities; contained:S and edit:S need it. With hashes, fingerprints estimate the similarity, and
+    /// copies are known. With keys, copies are not known
     #[arg(long, value_name = "WHAT", help_heading = "Duplicate options")]
     store: Option<Evidence>,
-    /// What becomes of records of JSON lines and Parquet without a text (null, or in JSON no such field): error makes
-    /// them bad records, keep writes them as documents that nothing is near, skip sets them aside
+    /// What to do with records of JSON lines and Parquet without a text (null, or no such field). error makes them bad
+    /// records. keep writes them; nothing is near them. skip writes them to --rejects
     #[arg(long, value_name = "WHAT", default_value_t, help_heading = "Duplicate options")]
     missing: Missing,
-    /// Set aside documents with fewer features as well. Features are what the recipe compares:
-    /// shingles, or keywords. Only documents with the same tokens are near a document without
-    /// features; 1 sets it aside. `trim` leaves such paragraphs or lines where they are
+    /// Skip documents with fewer features. Features are what the recipe compares: shingles or keywords. Only documents
+    /// with the same words are near a document without features; 1 skips it. `trim` leaves such paragraphs or lines
+    /// where they are
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
     min_features: usize,
-    /// Add fields to each written document: fingerprint=FIELD, key=FIELD or text=FIELD, the text as the recipe cleans
-    /// it. Documents that `dedup` keeps have the fingerprint
+    /// Add fields to each written document: fingerprint=FIELD, key=FIELD or text=FIELD. The text is the one that the
+    /// recipe cleans. Only documents that `dedup` keeps have a fingerprint
     #[arg(long, value_name = "WHAT=FIELD", value_delimiter = ',', help_heading = "Output options")]
     add: Vec<String>,
     /// Write only these fields of documents: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Output options")]
     fields: Vec<String>,
-    /// Write arrays and objects as texts, their JSON, where the name of OUT denotes a format with columns
+    /// Write arrays and objects as JSON texts, if the format of OUT has columns
     #[arg(long, value_name = "json", help_heading = "Output options")]
     nested: Option<Nested>,
     /// Write nothing, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
-    /// Forget what an earlier run with these inputs kept, and run again. Also after an interrupted run. Rows that others stored stay
+    /// Forget what an earlier run with these inputs kept, and run again. Use it also after an interrupted run. Rows of
+    /// other runs stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
     #[command(flatten, next_help_heading = "Database options")]
@@ -174,7 +175,7 @@ fn note_outcome(global: GlobalArgs, job: &FileJob, done: &FileReport, started: I
     match (done.completed, job.trim) {
         (Some(completed), _) => {
             global.note(format_args!(
-                "already complete on {completed}: {}; its outputs and the database stay as they are",
+                "already complete since {completed}: {}; nothing was changed",
                 done.outcome(job.trim.is_some()).verdict("record")
             ));
         }

@@ -15,25 +15,23 @@ pub use report::DedupReport;
 
 /// Write the records that are new; leave out near-duplicates
 ///
-/// A document is kept if no document near it was kept before. By default, documents are near if they
-/// share 70% of their three-word shingles: see --similarity. MinHash fingerprints find candidates,
-/// and their sets of shingles decide: see --store. Kept documents are written unchanged, in input order;
-/// with --annotate, all documents are written, each with its group. With --db, a database stores the kept
-/// documents, and later runs compare with them too. Rerun an interrupted command with --db to resume. A
-/// command with the inputs of an earlier one changes nothing, unless --restart is given.
+/// Reads records in order, and keeps each one that is not near an earlier kept one. By default, two records are near if
+/// they share 70% of their three-word shingles: see --similarity. Kept records are written unchanged, in input order.
+/// With --annotate, all records are written, each with its group. With --db, a database stores the kept records, and
+/// later runs compare with them, too. Rerun an interrupted command with --db to resume it. A command with the inputs of
+/// an earlier one changes nothing, unless --restart is given.
 ///
-/// Outputs are written to NAME.partial, and renamed when they are complete. Documents on standard
-/// output are stored in --db after standard output has accepted them. If the reader of a pipe ends,
-/// the exit code is 7, and the next run delivers the rest.
+/// Outputs are written to NAME.partial and get their final names when they are complete. With `-o -`, a record is
+/// stored in --db after standard output has accepted it. If the reader of a pipe ends, the exit code is 7, and the next
+/// run writes the rest.
 ///
-/// Inputs are documents in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a
-/// folder is a document, and its path is its key; OUT is then the list of the paths to keep. A folder
-/// whose files all are JSON lines, or all CSV, TSV or Parquet, is read as their records.
+/// Inputs are records in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a folder is a record,
+/// and its path is the key. OUT is then the list of the paths to keep. If all files of a folder have one record format,
+/// their records are read.
 ///
-/// The summary counts exact copies (the same words in the same order) apart from other
-/// near-duplicates, and all of them by similarity: the exact one, that of features or of texts.
-/// With -k, simhash or --store hashes, fingerprints estimate it: Jaccard's for MinHash, the cosine
-/// for simhash.
+/// MinHash fingerprints find candidates, and their sets of shingles decide: similarities are exact. With -k, simhash or
+/// --store hashes, fingerprints estimate the similarity. The summary counts copies, which have the same words in the
+/// same order, apart from other near-duplicates.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,12 +50,11 @@ pub(super) struct Args {
     given: GivenArgs,
     #[command(flatten)]
     job: JobArgs,
-    /// End each path in the list of kept files, and in --rejects, with a zero byte: for `xargs -0`, and for
-    /// names with line feeds
+    /// End each path in the list of kept files and in --rejects with a zero byte, for `xargs -0`. Use it for names with
+    /// line feeds
     #[arg(short = '0', long, help_heading = "Output options")]
     null: bool,
-    /// Leave out what is near the documents of these, too; may be given several times. They are only read. They are only compared, and are never
-    /// changed
+    /// Also leave out what is near DATA; may be repeated. DATA is a file, a folder or a database, and is never changed
     #[arg(
         long,
         value_name = "DB|FILE|FOLDER",
@@ -68,34 +65,34 @@ pub(super) struct Args {
     /// Compare the inputs with --against only, not with each other
     #[arg(long, requires = "against", conflicts_with = "database", help_heading = "Database options")]
     only_against: bool,
-    /// List what was left out, and of what it is a duplicate. Writes `key duplicate_of distance similarity group copy`
-    /// for each duplicate, in input order, behind a line with these names, as CSV if the name of FILE ends so. duplicate_of and group are the key of the
-    /// kept document. copy says whether it is a copy: of files byte for byte, of records the same words in the same
-    /// order. A key equal to the kept one is followed by # and the number of the record in its input
+    /// List what was left out, and of what it is a duplicate. FILE gets a header, then a line for each duplicate in
+    /// input order: `key duplicate_of distance similarity group copy`. A name that ends in .csv makes it CSV.
+    /// duplicate_of and group are the key of the kept document. copy is true for the same bytes of files, and for the
+    /// same words of records in the same order. If a duplicate has the key of the kept document, its key is followed by
+    /// # and the number of the record in its input
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
     /// Leave nothing out, and add the group of each document as fields. These are duplicate_of, group, similarity and
     /// copy. For a kept document, group is its own key, and the others are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
-    /// Add a last field group_size to each document, and a last column to the file of duplicates:
-    /// the number of documents with the same kept one, itself included. Reads the inputs twice. Not
-    /// with --db, because later runs add to the groups
+    /// Add a last field group_size to each document and a last column to the file of duplicates. It is the number of
+    /// documents in the group. The inputs are read twice. The option cannot be used with --db, because later runs add
+    /// to the groups
     #[arg(long, conflicts_with = "database", help_heading = "Output options")]
     group_size: bool,
-    /// Which one of several near-duplicates to keep. Of files: best (most words, then the oldest, then the shortest
-    /// path), oldest, newest, largest, shortest-path, first, last, longest or shortest [default: best]. Of records:
-    /// first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. Values of a
-    /// field are numbers, or dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest.
-    /// All but first read records twice. Documents of --against and of earlier runs always stay
+    /// Which one of several near-duplicates to keep. For files: best (most words, then the oldest, then the shortest
+    /// path), oldest, newest, largest, shortest-path, first, last, longest or shortest [default: best]. For records:
+    /// first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. Values of
+    /// FIELD are numbers, dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest.
+    /// Records are read twice, except with first. Documents of --against and of earlier runs always stay
     #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
     keep: Option<Keep>,
-    /// Remember in a new --db what is left out, for `query --left-out` and `delete --job`: hashes of keys (30 bytes for
-    /// each document), or keys, which `clusters` needs [with no value: hashes]
+    /// Remember in a new --db what is left out, for `query --left-out` and `delete --job` [with no value: hashes].
+    /// hashes stores hashes of keys, in 30 bytes a document. keys also stores the keys, which `clusters` needs
     #[arg(long, value_name = "WHAT", requires = "database", num_args = 0..=1, require_equals = true, default_missing_value = "hashes", help_heading = "Database options")]
     remember: Option<String>,
-    /// Set shorter documents aside. Those with fewer tokens are neither kept nor duplicates, and are written
-    /// to --rejects [default: 0]
+    /// Skip documents with fewer words [default: 0]. They are neither kept nor duplicates, and are written to --rejects
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]
     min_words: Option<usize>,
 }

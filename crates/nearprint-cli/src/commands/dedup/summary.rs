@@ -86,7 +86,7 @@ pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
     if !report.unlisted.is_empty() {
         let paths: Vec<_> = report.unlisted.iter().map(|path| path.to_string_lossy()).collect();
         global.note(format_args!(
-            "warning: not in a list of paths, because of a line feed in the name: {}; -0 lists them",
+            "warning: the list of paths lacks names with a line feed: {}; -0 lists them",
             paths.join(", ")
         ));
     }
@@ -114,15 +114,14 @@ fn note_candidates(global: GlobalArgs, report: &FileReport) {
     if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
         let (largest, mean) = (crowding.largest, crowding.mean);
         global.note(format_args!(
-            "{largest} kept records share a band, as pages with a common template do: a record was compared \
-             with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
-             take less"
+            "{largest} kept records share a band, as pages with a common template do, so a record was compared \
+             with about {mean:.0} others; to save time, remove the template with `trim`, or give a larger --shingle"
         ));
     }
     if report.counts.unconfirmed > 0 {
         let unconfirmed = report.counts.unconfirmed;
         global.note(format_args!(
-            "{unconfirmed} records kept although their fingerprints are near: their texts are not"
+            "{unconfirmed} records were kept because their texts are not near, although their fingerprints are"
         ));
     }
 }

@@ -25,8 +25,8 @@ use parquet::ParquetExport;
 
 /// Write rows to a file
 ///
-/// Writes `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a
-/// column, the key, and have one line for each key of a row.
+/// Writes `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a column, the key, and
+/// there is a line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,13 +46,13 @@ pub(super) struct Args {
     /// Format of the rows [default: that of the name of OUT, else tsv]
     #[arg(long, value_name = "FORMAT")]
     format: Option<ExportFormat>,
-    /// Begin TSV and JSON lines with a line that says what the rows are, which `build`, `add` and `query` read:
-    /// the width, the distance and the recipe; in TSV a line of the names of the columns follows
+    /// Begin TSV and JSON lines with a line for `build`, `add` and `query`: the width, the distance and the recipe. In
+    /// TSV, a line with the names of the columns follows
     #[arg(long)]
     header: bool,
     #[command(flatten)]
     base: BaseArgs,
-    /// Only rows whose fingerprint has its leading byte in this range, in hexadecimal: 00-3f, 3f
+    /// Only rows whose fingerprint has its first byte in this range, in hexadecimal: 00-3f or 3f
     #[arg(long, value_name = "BYTES", value_parser = values::leading_bytes)]
     range: Option<RangeInclusive<u8>>,
     /// Only rows with this id
@@ -138,7 +138,7 @@ impl ExportFormat {
             return Ok(());
         }
         Err(Failure::Usage(format!(
-            "u{written}: the database has fingerprints of {width} bits, which are u{width}"
+            "u{written}: the database has fingerprints of {width} bits; give u{width}"
         )))
     }
 }
@@ -187,7 +187,7 @@ impl Args {
         format.check_width(snapshot.width())?;
         self.base.check(snapshot.width())?;
         if self.header && !matches!(format, ExportFormat::Tsv | ExportFormat::Jsonl) {
-            return Err(Failure::Usage("--header: is for tsv and jsonl".into()));
+            return Err(Failure::Usage("--header is for tsv and jsonl".into()));
         }
         if let Some(output) = &self.output {
             match format {

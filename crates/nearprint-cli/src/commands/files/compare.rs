@@ -171,14 +171,20 @@ impl<'a> Comparer<'a> {
     fn texts_are_near(&mut self, similarity: Similarity, earlier: usize, text: usize) -> Result<bool> {
         let own = match self.last.take() {
             Some((last, Compared::Text(own))) if last == text => own,
-            _ => read(&self.texts()[text].path, &self.scanned.decoding)?,
+            _ => self.text(text)?,
         };
-        let other = read(&self.texts()[earlier].path, &self.scanned.decoding)?;
+        let other = self.text(earlier)?;
         let is_either = matches!(similarity, Similarity::Contained(_));
         let is_near =
             similarity.texts_are_near(&own, &other) || is_either && similarity.texts_are_near(&other, &own);
         self.last = Some((text, Compared::Text(own)));
         Ok(is_near)
+    }
+
+    /// A text as the recipe reads it.
+    fn text(&self, text: usize) -> Result<String> {
+        let text = read(&self.texts()[text].path, &self.scanned.decoding)?;
+        Ok(self.recipe.as_read(&text).into_owned())
     }
 }
 

@@ -36,33 +36,35 @@ pub(crate) use read::{GroupKind, GroupedFile, ScannedFiles};
 pub(crate) struct FilesArgs {
     #[command(flatten, next_help_heading = "What counts as near")]
     near: DocumentNearArgs,
-    /// Compare bytes alone. Finds byte-identical copies of all files, whatever they contain and however large they are
+    /// Find only byte-identical copies. All files take part, whatever they contain and however large they are
     #[arg(long, conflicts_with_all = ["k", "similarity", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
     pub(crate) copies: bool,
-    /// How near images have to be. strict is for 15 of 256 bits, default for 31 and loose for 47; none skips images
+    /// How near images have to be. At most 15 of 256 bits differ for strict, 31 for default and 47 for loose; none
+    /// skips images
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "What counts as near")]
     images: PictureNear,
     #[command(flatten)]
     pictures: PictureArgs,
-    /// Remember the fingerprints of images in DB, by path, size and time, so that each image is decoded once. Images
-    /// of other folders in DB are compared first, and stay. DB is created if it does not exist
+    /// Remember the fingerprints of images in DB, by path, size and time, so that each image is decoded once; created
+    /// if missing. Images of other folders in DB are compared first, and always stay
     #[arg(id = "picture_db", long = "db", value_name = "DB", help_heading = "Which files")]
     db: Option<PathBuf>,
-    /// Which file of a group is kept [default: best]. best (most words or pixels, then the largest image, the oldest, the shortest
-    /// path), oldest, newest, largest, shortest-path, or first or last in the order of paths
+    /// Which file of a group is kept [default: best]. WHICH is best, oldest, newest, largest, shortest-path, first or
+    /// last. best is the file with the most words or pixels, then the largest image, the oldest file, the shortest
+    /// path. first and last are in the order of paths
     #[arg(long, value_name = "WHICH", value_parser = keep_of_files, help_heading = "Which files")]
     keep: Option<Keep>,
-    /// Compare with the files below DIR first, which always stay; may be given several times. DIR may be inside a PATH
+    /// Never touch files below DIR, and compare with them first; may be repeated. DIR may be inside a PATH
     #[arg(long, value_name = "DIR", help_heading = "Which files")]
     reference: Vec<PathBuf>,
-    /// Skip texts of fewer words. With -k or simhash, 30 skips texts whose fingerprints are unreliable
+    /// Skip texts of fewer words. With -k or simhash, give 30: fingerprints of shorter texts are unreliable
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Which files")]
     min_words: usize,
-    /// Skip texts of fewer features, which are what the recipe compares: shingles, or keywords. Only texts with the
+    /// Skip texts of fewer features. Features are what the recipe compares: shingles or keywords. Only texts with the
     /// same words are near a text without features
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Which files")]
     min_features: usize,
-    /// Compare the bytes alone of files that are larger than SIZE. Each thread holds one file in memory
+    /// Compare only the bytes of files that are larger than SIZE. Each thread holds one file in memory
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size, help_heading = "Which files")]
     max_size: usize,
     #[command(flatten)]
@@ -209,7 +211,7 @@ impl FilesArgs {
             only_copies: self.copies,
             too_small: [
                 format!("of fewer than {}", fewer_than(self.min_words.max(1), self.min_features)),
-                format!("pictures of a quality below {}", self.pictures.quality),
+                format!("images with less detail than {}", self.pictures.quality),
             ],
             took: started.elapsed(),
             scanned,
@@ -290,7 +292,7 @@ impl FilesArgs {
     fn memory(&self, is_dry: bool, options: &Options) -> Result<PictureMemory, Failure> {
         let Some(db) = &self.db else { return Ok(PictureMemory::default()) };
         if self.images.k().is_none() {
-            return Err(Failure::Usage("--db remembers images, and --images none skips them".into()));
+            return Err(Failure::Usage("--db remembers images, but --images none skips them".into()));
         }
         if !HAS_DECODERS {
             return Err(Failure::without_feature("images"));
@@ -387,7 +389,7 @@ impl Found {
         if counts.featureless > 0 {
             let count = counts.featureless;
             global.note(format_args!(
-                "warning: {count} of the files: without a feature of the recipe; only copies of them are found"
+                "warning: {count} of the files have no feature of the recipe; only their copies are found"
             ));
         }
         let [too_short, too_plain] = &self.too_small;

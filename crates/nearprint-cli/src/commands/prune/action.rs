@@ -36,14 +36,14 @@ pub(super) struct ActionArgs {
     /// Replace copies by files that share its blocks (Btrfs, XFS, APFS)
     #[arg(long)]
     reflink: bool,
-    /// Delete duplicates. Only copies can be restored, so anything else is deleted only with --keep
+    /// Delete duplicates; only copies can be restored. Other duplicates are deleted only with --keep
     #[arg(long)]
     delete: bool,
     /// With --hardlink, also replace files that have another owner or mode than the kept file
     #[arg(long, requires = "hardlink", help_heading = "Which files")]
     any_owner: bool,
-    /// The list for `nearprint undo`; the file must not exist [default: nearprint-undo.tsv, with a number if there is
-    /// one, in DIR of --move-to or in the current folder]
+    /// Where to write the list for `nearprint undo` [default: nearprint-undo.tsv]. The file must not exist. By default
+    /// it is in DIR of --move-to or in the current folder, and gets a number if there is one already
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     undo_list: Option<PathBuf>,
 }
@@ -129,7 +129,7 @@ fn target_folder(folder: &Path, inputs: &[PathBuf]) -> Result<PathBuf, Failure> 
     }
     refuse_inside_database("--move-to", &folder.join(UNDO_LIST))?;
     if folder.metadata().is_ok_and(|found| !found.is_dir()) {
-        return Err(Failure::Usage(format!("--move-to {shown}: is no folder")));
+        return Err(Failure::Usage(format!("--move-to {shown}: is not a folder")));
     }
     Ok(resolved(folder).map_err(Error::io("look at", folder))?)
 }
@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
     fn leave(&mut self, path: &Path, why: &str) {
         self.counts.failed += 1;
         let path = escaped(path);
-        self.global.note(format_args!("warning: left as it is: {path}: {why}"));
+        self.global.note(format_args!("warning: {path} was left alone: {why}"));
     }
 
     /// The steps for all files.
@@ -332,8 +332,8 @@ impl<'a> Run<'a> {
         }
         let (count, are) = (plural(lost as u64, "file"), if lost == 1 { "is" } else { "are" });
         Err(Failure::Usage(format!(
-            "--delete: nothing is deleted, because {count} {are} no byte-identical copy, and could not be restored; \
-             --copies deletes copies alone, --keep best deletes these too, and --move-to DIR moves them"
+            "--delete: nothing was deleted, because {count} {are} no byte-identical copy and could not be restored; \
+             --copies deletes only copies, --keep best deletes these, too, and --move-to DIR moves them"
         )))
     }
 
@@ -411,7 +411,7 @@ impl<'a> Run<'a> {
 pub(in crate::commands) fn note_missing(global: GlobalArgs, path: &Path, missing: &[String]) {
     if !missing.is_empty() {
         let path = escaped(path);
-        global.note(format_args!("warning: {path}: without {}", missing.join(", ")));
+        global.note(format_args!("warning: {path} was restored without {}", missing.join(", ")));
     }
 }
 
@@ -419,9 +419,9 @@ pub(in crate::commands) fn note_missing(global: GlobalArgs, path: &Path, missing
 pub(in crate::commands) fn note_leftovers(global: GlobalArgs, leftovers: &Leftovers) {
     for path in &leftovers.back {
         let path = escaped(path);
-        global.note(format_args!("recovered: {path}, which an interrupted act had set aside"));
+        global.note(format_args!("recovered {path}, which an interrupted act had moved"));
     }
     for why in &leftovers.stays {
-        global.note(format_args!("warning: left of an interrupted act: {why}"));
+        global.note(format_args!("warning: an interrupted act left this: {why}"));
     }
 }

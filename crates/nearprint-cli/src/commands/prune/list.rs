@@ -35,7 +35,7 @@ pub(super) fn read(list: &Path, global: GlobalArgs) -> Result<(DuplicateFiles, u
             }
             [Err(why), _] | [_, Err(why)] => {
                 changed += 1;
-                global.note(format_args!("warning: left as it is: {}: {why}", path.display()));
+                global.note(format_args!("warning: {} was left alone: {why}", path.display()));
             }
         }
     }
@@ -49,7 +49,7 @@ fn read_lines(list: &Path) -> Result<Vec<Chosen>, Failure> {
         |number: usize, why: String| Failure::Input { place: format!("{}:{number}", list.display()), why };
     let mut lines = text.lines().zip(1..);
     if lines.next().is_none_or(|(names, _)| names != CHOICE_COLUMNS.join("\t")) {
-        return Err(bad(1, format!("expected a line of names: {}", CHOICE_COLUMNS.join(" "))));
+        return Err(bad(1, format!("expected a header: {}", CHOICE_COLUMNS.join(" "))));
     }
     let (mut chosen, mut going, mut kept_at) = (Vec::new(), HashMap::new(), HashMap::new());
     for (line, number) in lines {
@@ -76,7 +76,7 @@ impl Chosen {
         };
         let similarity = match similarity {
             "" => f64::NAN,
-            number => number.parse().map_err(|_| format!("the similarity {number:?} is no number"))?,
+            number => number.parse().map_err(|_| format!("the similarity {number:?} is not a number"))?,
         };
         let [path, kept] = [path, kept].map(|cell| PathBuf::from(&*unescape(cell)));
         Ok(Self { path, kept, similarity, states: [state, kept_state].map(Into::into) })

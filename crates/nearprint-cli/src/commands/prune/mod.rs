@@ -15,13 +15,13 @@ use serde_json::{Map, Value};
 /// Move, link or delete the duplicates that scan shows
 ///
 /// Finds the same groups as `scan` with the same options, keeps the first file of each group, and acts on the others.
-/// Nothing is overwritten. A file that changes while the command runs stays as it is, and is named. The acts are
-/// written to a list first, which `nearprint undo` reads.
+/// Nothing is overwritten. A file that changes while the command runs is left alone, and its name is printed. Before
+/// the first act, all acts are written to a list, which `nearprint undo` reads.
 ///
 /// With --list, it acts on the files that were chosen in a page of `scan --report` or `dedup --report`. Run it in the
-/// folder in which the report was made: relative paths start there. What has changed since the report is left as it is
-/// and named. The list has a line of names, then one line for each file: `path kept similarity state kept_state`, with
-/// tabs between them. Lines may be removed. A state is the size, time and number of a file.
+/// folder in which the report was made: relative paths start there. A file that has changed since the report is left
+/// alone, and its name is printed. The list has a header, then a line for each file: `path kept similarity state
+/// kept_state`, with tabs between them. Lines may be removed. A state is the size, time and number of a file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,8 +35,8 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     action: ActionArgs,
-    /// Print what would be done, and do nothing. Prints the act, the file, where it goes or what is kept, the similarity,
-    /// whether both have the same bytes, and the kept file
+    /// Print what would be done, and do nothing. A line has the act, the file, the place it is moved to, the
+    /// similarity, whether both files have the same bytes, and the kept file
     #[arg(short = 'n', long, help_heading = "Action, one of")]
     dry_run: bool,
     /// Act on the files chosen in a report

@@ -26,22 +26,21 @@ use texts::{TextArgs, TextLookUp};
 
 /// Find the rows near a fingerprint, text or image
 ///
-/// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
-/// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
-/// input order, sorted by (distance, fingerprint, id), in the base of -f. Results are exact. Databases with keys add a
-/// column, the key, and print one line for each key of a row. Several databases must have
-/// fingerprints of one width. What `fingerprint` prints is read as it is; the key of each query is then a last
-/// column, `query_key`.
+/// Prints `query distance fingerprint id` for every row within K bits. The rows of a query are sorted by distance,
+/// fingerprint and id, and queries are in input order. Results are exact. Databases with keys add a column, the key,
+/// and print a line for each key of a row. Fingerprints are printed in the base of -f. Several databases must have
+/// fingerprints of one width. INPUT may be what `fingerprint` prints; a last column, `query_key`, then has the key of
+/// the query. In a database of bands, a row is near if one band is equal and the sketches are within K bits; nothing is
+/// near a fingerprint of 0.
 ///
-/// A database of texts is asked by texts, too, records or a file each, as in `dedup`; INPUT has fingerprints if it
-/// names or begins with one. `query` is then the key of the text, its file and line, or the TEXT of -t, and a last
-/// column is the similarity; a block is sorted by it, the largest first. Where the database keeps features or texts of documents, as
-/// `dedup` stores them, and no -k is given, the similarity is exact, and rows of at least --similarity are
-/// printed, by default the limit of the database. Elsewhere fingerprints estimate it.
+/// INPUT may also be texts or records, as for `dedup`, if the database was made of texts. `query` is then the key of
+/// the text, its file and line, or the TEXT of -t. A last column is the similarity; the most similar rows come first.
+/// If the database keeps features or texts and -k is not given, similarities are exact, and rows of at least
+/// --similarity are printed. Otherwise, fingerprints estimate the similarity.
 ///
-/// INPUT may be pictures, if the recipe of the database is pdq, dhash or phash; a database of 256 bits without a
-/// recipe is taken for PDQ. `query` is then the path of the picture. Pictures that cannot be decoded are reported,
-/// and the exit code is 5.
+/// INPUT may be images, if the recipe of the database is pdq, dhash or phash. A database of 256 bits without a recipe
+/// is taken for PDQ. `query` is then the path of the image. Images that cannot be decoded are named, and the exit code
+/// is then 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,21 +63,20 @@ pub(super) struct Args {
     /// A fingerprint to find: a number, 0x… or 0b…; may be repeated
     #[arg(short, long = "fingerprint", value_name = "FP")]
     fingerprints: Vec<String>,
-    /// A text to find what is near to, by the recipe of the database; may be repeated
+    /// A text; may be repeated. The database must have a recipe
     #[arg(short = 't', long = "text", value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["fingerprints", "id", "key"])]
     given_texts: Vec<String>,
     #[command(flatten)]
     near: NearArgs,
-    /// Find rows near the fingerprints of this id, by exact similarity where the database keeps features or texts of
-    /// documents. Without keys, scans the database: there is no index by id
+    /// Find the rows near the row with this id. Reads the whole database if it has no keys. Similarities are exact if
+    /// the database keeps features or texts
     #[arg(long, value_name = "ID")]
     id: Vec<u64>,
     /// Find rows near the row with this key, as with --id; may be repeated
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
-    /// Find the kept document of which the document with this key was a near-duplicate, in a database that `dedup
-    /// --remember` made; may be repeated. Prints `left_out kept similarity job`. Without its keys, a walk over all that
-    /// was left out
+    /// Find the kept document of which the document with this key was a duplicate; may be repeated. The database must
+    /// be one that `dedup --remember` made. Prints `left_out kept similarity job`
     #[arg(long, value_name = "KEY", conflicts_with_all = ["fingerprints", "given_texts", "id", "key", "k", "similarity"])]
     left_out: Vec<String>,
     #[command(flatten)]
@@ -87,7 +85,7 @@ pub(super) struct Args {
     results: ResultArgs,
     #[command(flatten)]
     texts: TextArgs,
-    /// Look up the rotations by 90, 180 and 270 degrees and the mirror images of pictures, too (PDQ)
+    /// Also look up images as they are mirrored, or turned by 90, 180 or 270 degrees (PDQ)
     #[arg(long)]
     rotated: bool,
     #[command(flatten)]
@@ -115,7 +113,7 @@ impl Args {
         let snapshots = snapshots(&global.options(), &folders)?;
         if !self.left_out.is_empty() {
             if let Some(input) = inputs.first() {
-                return Err(Failure::Usage(format!("{}: an input, beside --left-out", input.display())));
+                return Err(Failure::Usage(format!("{}: --left-out reads no inputs", input.display())));
             }
             return left_out::run((&folders, &snapshots), &self.left_out, self.results, global);
         }
@@ -169,7 +167,7 @@ impl Args {
         }
         match others.first() {
             Some(other) if others.len() < inputs.len() || !waits => Err(Failure::Usage(format!(
-                "{}: has texts, and other queries are fingerprints",
+                "{}: has texts, but other queries are fingerprints; use two commands",
                 other.display()
             ))),
             other => Ok(other.is_some()),

@@ -67,9 +67,7 @@ impl PictureLookUp {
             _ => Recipe::default(),
         };
         if self.is_rotated && recipe != Recipe::Pdq {
-            return Err(Failure::Usage(format!(
-                "--rotated: {recipe} has no rotations; pdq has, because one transform gives the bits of all eight"
-            )));
+            return Err(Failure::Usage(format!("--rotated: only pdq finds rotated images, not {recipe}")));
         }
         for (other, snapshot) in folders.iter().zip(snapshots).skip(1) {
             if recipe_of(other, snapshot)? != recipe {
@@ -115,7 +113,7 @@ fn recipe_of(folder: &Path, snapshot: &AnySnapshot) -> Result<Recipe, Failure> {
     recipe.filter(|recipe| recipe.width() == width).ok_or_else(|| {
         let folder = folder.display();
         Failure::Usage(format!(
-            "{folder}: holds no fingerprints of pictures: its recipe is not pdq, dhash or phash"
+            "{folder}: has no fingerprints of images; its recipe is not pdq, dhash or phash"
         ))
     })
 }

@@ -17,25 +17,26 @@ use serde_json::Value;
 
 /// Show groups of near-duplicate files; changes nothing
 ///
-/// Prints groups of files, largest savings first. A group begins with the number of files and the
-/// bytes that could be saved. A line for each file follows: the similarity with the first file in percent, the
-/// path (relative to PATH if that is one folder), and the size on disk. Where fingerprints decide (-k,
-/// simhashes, images), the distance in bits is in place of the similarity. A group of exact
-/// copies is one line: their number, the bytes, and the first path. Each file of a group is near the first
-/// one, which `prune` keeps; `prune` acts on the others. Whole files are
-/// compared: similar sections of different files are not found. Compressed texts are read.
+/// Each file of a group is near the group's first file. `prune` keeps the first file and acts on the others. Whole files
+/// are compared: similar sections of different files are not found. Compressed texts are read.
 ///
-/// In JSON, `copy` says that a file has the content of the first one; of the first one, that another one has it.
+/// In a pipe or a file, the output is a table with a line for each file. Its columns are group, outcome, similarity,
+/// bytes and path. Groups are numbered from 1, and the group that saves most comes first. The outcome of a file is kept,
+/// copy (the same bytes as the kept file) or near. The similarity is that with the first file, from 0 to 1. The bytes
+/// are the size on disk.
 ///
-/// Images (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints. Lines of images
-/// end with a column WIDTHxHEIGHT.
+/// A terminal shows a heading for each group: the bytes that could be saved and the number of files. Paths are relative
+/// to PATH if that is one folder. Where fingerprints decide (-k, simhashes, images), lines begin with the distance in
+/// bits. A group of copies is one line.
 ///
-/// Files that are not compared so are compared byte for byte: other binary files, those that are too large or
-/// damaged, plain images and texts without a word. Groups of copies show them, too. Bytes that a hard link keeps
-/// do not count as savings.
+/// In JSON, `copy` is true for a copy of the first file, and for the first file if it has a copy.
 ///
-/// Empty files, links, the folders .git, .hg and .svn, licences and lock files, and what
-/// .gitignore names are left out.
+/// Images (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints.
+///
+/// All other files are compared byte for byte: binary files, files that are too large or damaged, plain images and texts
+/// without a word. Copies among them are groups, too. Bytes that a hard link keeps do not count as savings.
+///
+/// `scan` skips empty files, links, the folders .git, .hg and .svn, licences, lock files, and what .gitignore names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +55,7 @@ pub(super) struct Args {
     /// everything. By default, each file of a group is near the first one
     #[arg(long, conflicts_with = "copies", help_heading = "What counts as near")]
     chains: bool,
-    /// Print every path of every group. Also of copies, and of large groups on a terminal
+    /// Print every path of every group. Without it, a terminal shows groups of copies and large groups in part
     #[arg(long, help_heading = "Output options")]
     all: bool,
     /// Print only the paths of duplicates, which could go
@@ -83,7 +84,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         if self.null && !self.only_paths && !self.unique {
-            return Err(Failure::Usage("-0 ends paths: it needs --paths or --unique".into()));
+            return Err(Failure::Usage("-0 needs --paths or --unique".into()));
         }
         let read = self.files.read_for(&self.paths);
         let paths: Vec<_> = read.iter().map(PathBuf::as_path).collect();

@@ -13,10 +13,10 @@ use crate::terminal::results::{escape, json, percent};
 /// The format of printed groups.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
-    /// A line with the number of files and the bytes that could go, a line of similarity or distance, path and
-    /// bytes for each file, and an empty line. Exact copies are one line.
-    Plain,
-    /// The same with aligned columns. Large groups are cut.
+    /// A line for each file: the number of its group, what becomes of it, its similarity, bytes and path.
+    Lines,
+    /// A line with the bytes that could go and the number of files, an aligned line of similarity or distance, size and
+    /// path for each file, and an empty line. Exact copies are one line, and large groups are cut.
     Terminal {
         colours: bool,
     },
@@ -31,7 +31,7 @@ impl Style {
     pub(super) fn of_stdout(json: bool) -> Self {
         match (json, io::stdout().is_terminal()) {
             (true, _) => Self::Json,
-            (false, false) => Self::Plain,
+            (false, false) => Self::Lines,
             (false, true) => Self::Terminal { colours: std::env::var_os("NO_COLOR").is_none() },
         }
     }
@@ -46,18 +46,20 @@ pub(super) struct GroupPrinter<'a> {
     root: Option<&'a Path>,
     /// Whether the last group was one line.
     was_line: bool,
+    /// How many groups are printed so far.
+    num_groups: usize,
 }
 
 impl<'a> GroupPrinter<'a> {
     pub(super) fn new(style: Style, all: bool, root: Option<&'a Path>) -> Self {
-        Self { style, all, root, was_line: false }
+        Self { style, all, root, was_line: false, num_groups: 0 }
     }
 
     /// Prints the names of the columns of files. Objects have names of their own.
     pub(super) fn write_header(&self, out: &mut dyn Write, is_by_similarity: bool) -> io::Result<()> {
         let near = if is_by_similarity { "similarity" } else { "distance" };
         match self.style {
-            Style::Plain => writeln!(out, "{near}\tpath\tbytes"),
+            Style::Lines => writeln!(out, "group\toutcome\tsimilarity\tbytes\tpath"),
             Style::Terminal { .. } => writeln!(out, "{near:>10} {:>8}  path", "size"),
             Style::Json => Ok(()),
         }
@@ -69,14 +71,15 @@ impl<'a> GroupPrinter<'a> {
         group: &FileGroup,
         files: &ScannedFiles,
     ) -> io::Result<()> {
-        let is_line = group.is_exact && !self.all;
-        if self.was_line && !is_line && !matches!(self.style, Style::Json) {
-            writeln!(out)?;
-        }
-        self.was_line = is_line;
+        self.num_groups += 1;
         match self.style {
-            Style::Plain => self.write_plain(out, group, files, is_line),
+            Style::Lines => self.write_lines(out, group, files),
             Style::Terminal { colours } => {
+                let is_line = group.is_exact && !self.all;
+                if self.was_line && !is_line {
+                    writeln!(out)?;
+                }
+                self.was_line = is_line;
                 let marks = if colours { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
                 self.write_for_people(out, group, files, (is_line, marks))
             }
@@ -90,29 +93,20 @@ impl<'a> GroupPrinter<'a> {
         self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
     }
 
-    fn write_plain(
-        &self,
-        out: &mut dyn Write,
-        group: &FileGroup,
-        files: &ScannedFiles,
-        is_line: bool,
-    ) -> io::Result<()> {
-        let FileGroup { kind, spare_bytes, members, .. } = group;
-        let count = members.len();
-        if is_line {
-            let first = escape(&self.path(group, &members[0], files)).into_owned();
-            return writeln!(out, "{count} copies\t{spare_bytes}\t{first}");
+    /// Of a member that stays, for whatever reason, the outcome is `kept`. The first one has no similarity.
+    fn write_lines(&self, out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {
+        for (member, place) in group.members.iter().zip(0..) {
+            let outcome = match (member.is_spare, member.is_exact) {
+                (false, _) => "kept",
+                (true, true) => "copy",
+                (true, false) => "near",
+            };
+            let similarity = if place == 0 { String::new() } else { share(member.similarity) };
+            let file = files.file(group.kind, member.file);
+            let (bytes, path) = (file.len_bytes(), file.path().to_string_lossy());
+            writeln!(out, "{}\t{outcome}\t{similarity}\t{bytes}\t{}", self.num_groups, escape(&path))?;
         }
-        writeln!(out, "{count} {}\t{spare_bytes}", noun(group))?;
-        for member in members {
-            let (file, path) = (files.file(*kind, member.file), self.path(group, member, files));
-            write!(out, "{}\t{}\t{}", near(group, member), escape(&path), file.len_bytes())?;
-            match file.pixels() {
-                Some((width, height)) => writeln!(out, "\t{width}x{height}")?,
-                None => writeln!(out)?,
-            }
-        }
-        writeln!(out)
+        Ok(())
     }
 
     fn write_for_people(
@@ -181,12 +175,17 @@ pub(super) fn ungrouped(found: &Found) -> Vec<&Path> {
 
 /// What the members of a group are.
 fn noun(group: &FileGroup) -> &'static str {
-    if group.kind == GroupKind::Pictures { "pictures" } else { "files" }
+    if group.kind == GroupKind::Pictures { "images" } else { "files" }
 }
 
 /// How near a member is to the file that is shown first.
 fn near(group: &FileGroup, member: &GroupMember) -> String {
     if group.is_by_similarity { percent::<1>(member.similarity) } else { member.distance.to_string() }
+}
+
+/// A similarity, rounded down: only 1 is 1.0000.
+fn share(similarity: f64) -> String {
+    format!("{:.4}", (similarity * 1e4 + 1e-6).floor() / 1e4)
 }
 
 fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {
@@ -265,19 +264,16 @@ mod tests {
 
     #[test]
     fn programs_get_columns_or_objects() {
-        let plain = "2 files\t1500\n0\t0\\t\\x1b\"x\t1500\n4\t1\\t\\x1b\"x\t1500\n\n";
-        assert_eq!(printed(Style::Plain, false, &[NEAR]), plain);
-        let copies = "3 copies\t3000\t0\\t\\x1b\"x\n";
-        assert_eq!(
-            printed(Style::Plain, false, &[EXACT, EXACT, NEAR, EXACT]),
-            format!("{copies}{copies}\n{plain}{copies}")
-        );
-        let all = printed(Style::Plain, true, &[EXACT]);
-        assert!(all.starts_with("3 files\t3000\n0\t0") && all.lines().count() == 5, "{all}");
+        let file = |line: &str, number: usize| format!("{line}\t1500\td/{number}\\t\\x1b\"x\n");
+        let near = file("1\tkept\t", 0) + &file("1\tnear\t0.9500", 1);
+        assert_eq!(printed(Style::Lines, false, &[NEAR]), near);
+        assert_eq!(printed_by(true, Style::Lines, true, &[NEAR]), near);
+        let copies = ["2\tkept\t", "2\tcopy\t1.0000", "2\tcopy\t1.0000"].into_iter().zip(0..);
+        let copies: String = copies.map(|(line, number)| file(line, number)).collect();
+        assert_eq!(printed(Style::Lines, false, &[NEAR, EXACT]), near + &copies);
+        assert_eq!([1.0, 0.99999, 0.57, 0.0].map(share), ["1.0000", "0.9999", "0.5700", "0.0000"]);
         let json = r#"{"count":2,"spare_bytes":1500,"copy":false,"files":[{"distance":0,"path":"d/0\t\u001b\"x","bytes":1500,"copy":true},{"distance":4,"path":"d/1\t\u001b\"x","bytes":1500,"copy":false}]}"#;
         assert_eq!(printed(Style::Json, false, &[NEAR]), format!("{json}\n"));
-        let plain = "2 files\t1500\n100.0%\t0\\t\\x1b\"x\t1500\n95.0%\t1\\t\\x1b\"x\t1500\n\n";
-        assert_eq!(printed_by(true, Style::Plain, false, &[NEAR]), plain);
         assert!(
             printed_by(true, Style::Json, false, &[NEAR]).contains(r#""copy":false,"similarity":0.9500}"#)
         );

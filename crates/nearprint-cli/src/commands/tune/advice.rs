@@ -8,12 +8,11 @@ use super::tried::{Choice, Tried};
 use crate::terminal::quoted;
 
 /// The options that read documents, which both commands have.
-const READING: [&str; 11] = [
+const READING: [&str; 10] = [
     "input_format",
     "delimiter",
     "text_field",
     "key_field",
-    "cut_after",
     "exclude",
     "ext",
     "no_ignore",

@@ -81,31 +81,31 @@ pub(in super::super) struct Args {
     pub(super) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) known: KnownDuplicates,
-    /// The minimum similarity of near-duplicates, if neither --pairs nor --group-field is given;
-    /// with them, that of the texts which are compared by default [default: 0.7]
+    /// The minimum similarity of near-duplicates [default: 0.7]. With --pairs or --group-field, it is that of the texts
+    /// which are compared by default
     #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true, help_heading = "Label options")]
     pub(super) similarity: Option<f64>,
-    /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
-    /// documents are compared with all others [default: 2000; with labels all of up to 25,000
-    /// documents, of more 625 million divided by their number, at least 2000; where many are near, as many as have some
-    /// 250,000 similar pairs, at least 100]
+    /// Compare N documents with all others [default: 2000; with labels up to 25,000]. With labels, all documents are
+    /// compared if they are no more than 25,000; of more, the number is 625 million divided by theirs, and at least
+    /// 2000. If many documents are near each other, the default is smaller, and at least 100
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Label options")]
     pub(super) sample: Option<u32>,
-    /// Try this; may be repeated. shingle=1-5 or shingle=2,3 are sizes of shingles [default: those from 1 to 5 that the
-    /// recipe allows]. bands=BxN,R are, for MinHash, B bands of N bits with R values each [default: the bands of
-    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,3 10x14,3 10x16,2]. similarity=S, contained:S or edit:S compares
-    /// the texts of found pairs, too, as `dedup` does beside -k, and similarity=none compares none; holds the shingles
-    /// or texts of all documents in memory. Such lines end at the largest k with at most 20 found pairs for each
-    /// document of the sample, or 10,000 [default: none; without --recipe also --similarity with simhash]
+    /// Try these settings: shingle=1-5, bands=6x16,2 or similarity=S; may be repeated. shingle=1-5 or shingle=2,3 are
+    /// sizes of shingles [default: those from 1 to 5 that the recipe allows]. bands=BxN,R has B bands of N bits with R
+    /// MinHash values each [default: the bands of --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,3 10x14,3 10x16,2].
+    /// similarity=S, contained:S or edit:S also compares the texts of found pairs, as `dedup` does beside -k, and holds
+    /// the shingles or texts of all documents in memory. similarity=none compares no texts [default: none; without
+    /// --recipe also --similarity with simhash]. Such lines end at the largest k with at most 20 found pairs for each
+    /// document of the sample, or 10,000
     #[arg(long = "try", value_name = "WHAT=VALUE", help_heading = "Search options")]
     pub(super) tried: Vec<Try>,
-    /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
-    /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
-    /// the smaller k as a share of the bits, then the one that compares no texts, then the one with fewer
-    /// bytes a row
+    /// Which line to recommend: balance, precision:X or recall:X. balance is the largest min(precision, recall).
+    /// precision:X is the best recall at a precision of X or more, and recall:X the best precision at such a recall. Of
+    /// equal lines, the one with the smaller k as a share of the bits is recommended, then the one that compares no
+    /// texts, then the one with fewer bytes a row
     #[arg(long, value_name = "GOAL", default_value = "balance", help_heading = "Search options")]
     pub(super) goal: Goal,
-    /// Print a line for each trial instead of the command, which then is on standard error
+    /// Print a line for each trial; the command goes to standard error
     #[arg(long, help_heading = "Output options")]
     pub(super) all: bool,
     #[command(flatten, next_help_heading = "Output options")]
@@ -125,12 +125,11 @@ pub(in super::super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(super) struct KnownDuplicates {
-    /// A file of near-duplicates: lines of KEY, a tab, and KEY. In keys \t \n \r \\ stand for tab,
-    /// line feed, carriage return, backslash
+    /// A file of near-duplicates: a line has KEY, a tab, and KEY. In keys, \t \n \r \\ stand for tab, line feed,
+    /// carriage return and backslash
     #[arg(long, value_name = "FILE", help_heading = "Label options")]
     pub(super) pairs: Option<PathBuf>,
-    /// The field whose value near-duplicates share; a document without a value has no
-    /// near-duplicates
+    /// The field whose value near-duplicates share. A document without a value has no near-duplicates
     #[arg(long, value_name = "NAME", conflicts_with = "key_field", help_heading = "Label options")]
     pub(super) group_field: Option<String>,
 }

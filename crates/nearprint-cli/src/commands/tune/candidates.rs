@@ -71,7 +71,7 @@ pub(super) fn candidates(
     let (bases, bands) = match given {
         Some(recipe) if recipe.bands().is_none() && !bands.is_empty() => {
             return Err(Failure::Usage(
-                "--try bands= needs a MinHash recipe; this one makes simhashes".into(),
+                "--try bands= needs a recipe of MinHash; this one makes simhashes".into(),
             ));
         }
         Some(recipe) => (vec![recipe], bands.to_vec()),

@@ -1,5 +1,6 @@
 //! The documents of `tune`, with a fingerprint for each recipe.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::args::Args;
@@ -213,7 +214,10 @@ fn fingerprint(
         Item::Record(record) => record,
         Item::Bad(bad) => return Err(bad),
     };
-    if needs.edits.is_some_and(|confirm| !confirm.accepts(&record.text)) {
+    // All recipes read a text alike.
+    let read =
+        fingerprinters.first().map_or(Cow::Borrowed(&*record.text), |of| of.recipe().as_read(&record.text));
+    if needs.edits.is_some_and(|confirm| !confirm.accepts(&read)) {
         let (place, raw) = (record.place.clone(), record.raw().to_vec());
         return Err(BadRecord { place, reason: Similarity::refusal(), raw, is_dropped: false });
     }
@@ -227,9 +231,9 @@ fn fingerprint(
         prints.push(print);
         before = after;
     }
-    let key = DocumentKey { text: record.key, place: record.place.to_string() };
     let features = featuring.iter_mut().map(|of| ShingleSet::of_recipe(&record.text, of)).collect();
-    let set = needs.sets.then(|| ShingleSet::of_text(&record.text));
-    let (text, is_replaced) = (record.text, record.invalid_utf8);
+    let set = needs.sets.then(|| ShingleSet::of_text(&read));
+    let (text, is_replaced) = (read.into_owned(), record.invalid_utf8);
+    let key = DocumentKey { text: record.key, place: record.place.to_string() };
     Ok(FingerprintedDocument { prints, cpu, key, features, set, text, is_replaced })
 }

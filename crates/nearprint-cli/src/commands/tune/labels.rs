@@ -106,7 +106,7 @@ fn pair(line: &str, indexes: &HashMap<&str, usize>) -> Result<(usize, usize), St
         indexes.get(key.as_ref()).copied().ok_or_else(|| format!("no document has the key {key:?}"))
     };
     let (a, b) = (index(a)?, index(b)?);
-    if a == b { Err("twice the same key".into()) } else { Ok((a.min(b), a.max(b))) }
+    if a == b { Err("the same key twice".into()) } else { Ok((a.min(b), a.max(b))) }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Table {
             Some(expected) if count != expected => {
                 Err(format!("{count} cells, but the first line has {expected}"))
             }
-            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, but no header names them")),
+            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, but no header with their names")),
             _ => Ok(()),
         }
     }
@@ -113,7 +113,7 @@ impl ColumnIndexes {
                 key: index_of(Column::Key),
                 has_names: false,
             }),
-            _ => Err(Failure::Usage("--columns: must contain fingerprint, and no column twice".into())),
+            _ => Err(Failure::Usage("--columns: name fingerprint, and each column once".into())),
         }
     }
 

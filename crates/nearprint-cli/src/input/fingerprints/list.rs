@@ -29,7 +29,7 @@ impl<'a> List<'a> {
         let recipe = described.header.recipe.as_deref().and_then(|recipe| recipe.parse::<Recipe>().ok());
         if recipe.is_some_and(|recipe| recipe.bands().is_some()) {
             return Err(Failure::Usage(
-                "--input: its fingerprints are compared by bands: `nearprint build` makes a database of it"
+                "the fingerprints of the file are compared by bands, which needs a database; `nearprint build` makes one"
                     .into(),
             ));
         }

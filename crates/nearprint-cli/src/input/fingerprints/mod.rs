@@ -31,7 +31,7 @@ pub(crate) use keys::{KeyEnd, read_keys};
 pub(crate) use list::List;
 pub(crate) use npy::npy_header;
 use opened::{OpenedInput, by_extension};
-pub(crate) use rows::{Description, KeyPolicy, RowSink, store};
+pub(crate) use rows::{Description, DroppedKeys, KeyPolicy, RowSink, store};
 pub(crate) use text::read_ids;
 
 /// Reads all inputs in their order, or standard input if there are none.

@@ -29,7 +29,7 @@ impl OpenedInput {
         if path.is_dir() {
             let path = path.display();
             return Err(Failure::OtherCommand {
-                why: format!("{path} is a folder, and no file of fingerprints"),
+                why: format!("{path} is a folder, not a file of fingerprints"),
                 hint: format!("nearprint fingerprint {path} --header | nearprint build NEW.np -"),
             });
         }
@@ -168,7 +168,7 @@ impl OpenedInput {
 fn no_fingerprints(input: &InputStream) -> Failure {
     let name = input.name.display();
     Failure::OtherCommand {
-        why: format!("--input-format lines: {name} has texts, and fingerprints are wanted"),
+        why: format!("--input-format lines: {name} has texts, but this command reads fingerprints"),
         hint: format!(
             "nearprint fingerprint {name} --input-format lines --header | nearprint build NEW.np -"
         ),

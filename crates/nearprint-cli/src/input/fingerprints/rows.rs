@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::args::agree;
+use crate::args::{GlobalArgs, agree};
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use nearprint::any::{AnyFingerprint, NewRows};
@@ -24,7 +24,7 @@ impl Description {
     pub(crate) fn check_recipe(&self, stored: Option<&str>) -> Result<(), Failure> {
         match self.header.recipe.as_deref().zip(stored).filter(|(own, stored)| !agree(own, stored)) {
             Some((own, stored)) => Err(Failure::Usage(format!(
-                "the fingerprints of the input have another recipe than the database: {own}; {stored}"
+                "the input has fingerprints of another recipe than the database: {own}, not {stored}"
             ))),
             None => Ok(()),
         }
@@ -47,6 +47,9 @@ pub(crate) trait RowSink {
         KeyPolicy::Ignore
     }
 
+    /// The next row comes without its key, because the database stores none.
+    fn drops_key(&mut self) {}
+
     /// The reader is about to wait for input. A sink that collects rows processes them now.
     fn idle(&mut self) -> Result<(), Failure> {
         Ok(())
@@ -64,6 +67,20 @@ pub(crate) fn store(
     store(&NewRows { fingerprints, ids: Some(id.as_slice()), keys: Some(key.as_slice()), texts: None })
 }
 
+/// Tells once that keys are not stored.
+#[derive(Debug, Default)]
+pub(crate) struct DroppedKeys(bool);
+
+impl DroppedKeys {
+    pub(crate) fn warn(&mut self, global: GlobalArgs) {
+        if !std::mem::replace(&mut self.0, true) {
+            global.note(format_args!(
+                "warning: the keys of the input are not stored; make the database with --store keys to keep them"
+            ));
+        }
+    }
+}
+
 /// What happens to the keys of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPolicy {
@@ -72,7 +89,7 @@ pub(crate) enum KeyPolicy {
     /// They are skipped.
     Ignore,
     /// The database cannot store them. A column that a header or JSON names as the key is skipped,
-    /// since it may be meant for another program. A key column without a name is an error.
+    /// since it may be meant for another program, and [the sink is told](RowSink::drops_key). A key column without a name is an error.
     Refuse,
 }
 
@@ -107,8 +124,12 @@ impl InputRow<'_> {
             }
             (KeyPolicy::Keep, key) => key,
             (KeyPolicy::Refuse, Some(_)) if !self.has_names => {
-                let why = "a column of keys, but the database stores none (create it with --store keys)";
+                let why = "a column of keys, but the database stores no keys; make it with --store keys";
                 return Err(why.to_string().into());
+            }
+            (KeyPolicy::Refuse, Some(_)) => {
+                sink.drops_key();
+                None
             }
             _ => None,
         };
@@ -146,5 +167,5 @@ pub(super) fn parse_id(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn not_an_id(text: &str) -> String {
-    format!("{text:?} is no id (a number from 0 to 2^64 - 1)")
+    format!("{text:?} is not an id, which is a number from 0 to 2^64 - 1")
 }

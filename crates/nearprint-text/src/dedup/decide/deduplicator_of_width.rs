@@ -9,7 +9,7 @@ use super::candidates::{
 use super::database::{allowed_recipe, check_bands, open_database};
 use super::decision::{Compared, Decided, Decision, Original};
 use super::kept_keys::KeptKeys;
-use super::measure::{Judge, Measure, key_storage};
+use super::measure::{DocumentsNear, Judge, Measure, key_storage};
 use super::options::DedupOptions;
 use super::stored::{Origin, Stored};
 use crate::dedup::temporary::{KEPT, TemporaryBytes, WorkFolder};
@@ -63,7 +63,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         let stores = writer.key_storage();
         let measure = Measure::new(&options, recipe, Some((stores, writer.default_k(), path)))?;
         Ok(Self {
-            fingerprinter: fingerprinter(&measure, &options)?,
+            fingerprinter: fingerprinter(&measure)?,
             measure,
             known: None,
             writer,
@@ -107,7 +107,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         let schema = measure.recipe.schema().k(measure.k).keys(KeyStorage::KeysAndTexts);
         let writer = options.engine.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
         Ok(Self {
-            fingerprinter: fingerprinter(&measure, &options)?,
+            fingerprinter: fingerprinter(&measure)?,
             stores: key_storage(&options, &measure.recipe),
             measure,
             known,
@@ -442,6 +442,14 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         &self.measure
     }
 
+    /// The same for reports: as estimated, if that decides about any collection.
+    pub(crate) fn near(&self) -> DocumentsNear {
+        let mut measures =
+            std::iter::once(self).chain(&self.others).map(|collection| collection.measure.near());
+        let is_estimated = |near: &DocumentsNear| matches!(near, DocumentsNear::Estimated { .. });
+        measures.find(is_estimated).unwrap_or_else(|| self.measure.near())
+    }
+
     /// Whether it stores or compares the texts of documents themselves.
     pub(crate) fn reads_texts(&self) -> bool {
         self.stores == KeyStorage::KeysAndTexts || matches!(self.measure.judge, Judge::Texts(_))
@@ -552,8 +560,8 @@ pub(crate) fn nearest_of<F: Fingerprint>(
 }
 
 /// Makes what a measure compares.
-fn fingerprinter<F: Fingerprint>(measure: &Measure, options: &DedupOptions) -> Result<Fingerprinter<F>> {
-    let fingerprinter = measure.recipe.fingerprinter()?.cut_after(options.cut_after.clone());
+fn fingerprinter<F: Fingerprint>(measure: &Measure) -> Result<Fingerprinter<F>> {
+    let fingerprinter = measure.recipe.fingerprinter()?;
     Ok(if measure.makes_features { fingerprinter.with_features() } else { fingerprinter })
 }
 

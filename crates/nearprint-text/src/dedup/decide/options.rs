@@ -70,9 +70,6 @@ pub struct DedupOptions {
     /// Documents with fewer features are too short as well. Features are what the recipe compares:
     /// shingles, or keywords; with 1, texts that have none are set aside. By default 0.
     pub min_features: usize,
-    /// Ends texts at a marker before their [fingerprint](crate::recipe::Fingerprinter::cut_after) is
-    /// made. A [`FileJob`](crate::dedup::FileJob) takes the marker of its reader instead.
-    pub cut_after: Option<String>,
     /// Keeps at most one document per key, and distinguishes
     /// [known](crate::dedup::Decision::Known) documents from duplicates. Off by default: a key may recur.
     pub unique_keys: bool,
@@ -113,7 +110,6 @@ const OPTIONS: &[(&str, Setter<DedupOptions>)] = &[
         });
         Ok(())
     }),
-    ("cut_after", |options, values| values::parsed(values).map(|marker| options.cut_after = Some(marker))),
 ];
 
 impl DedupOptions {
@@ -128,7 +124,6 @@ impl DedupOptions {
             k: None,
             min_words: 0,
             min_features: 0,
-            cut_after: None,
             unique_keys: false,
             expire_after: None,
             remember: None,

@@ -64,7 +64,7 @@ impl PairJudge {
     pub fn new(mut options: DedupOptions) -> Result<Self> {
         options.choose_recipe(Recipe::DEFAULT, None)?;
         let measure = Measure::new(&options, options.new_recipe(), None)?;
-        let fingerprinter = measure.recipe.any_fingerprinter().cut_after(options.cut_after);
+        let fingerprinter = measure.recipe.any_fingerprinter();
         let fingerprinter =
             if measure.makes_features { fingerprinter.with_features() } else { fingerprinter };
         Ok(Self { measure, fingerprinter })

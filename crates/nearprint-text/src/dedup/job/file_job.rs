@@ -45,10 +45,10 @@ impl Added {
                 Some("fingerprint") => &mut added.fingerprint,
                 Some("key") => &mut added.key,
                 Some("text") => &mut added.text,
-                _ => return Err(format!("{value}: not fingerprint=FIELD, key=FIELD or text=FIELD")),
+                _ => return Err(format!("{value}: expected fingerprint=FIELD, key=FIELD or text=FIELD")),
             };
             if place.is_some() {
-                return Err(format!("{value}: a second field for the same"));
+                return Err(format!("{value}: this is added already"));
             }
             *place = field.map(String::from);
         }
@@ -144,9 +144,7 @@ pub struct FileJob {
     /// that loses none is written unchanged. Of several near-duplicates the first is kept. A database has the key of
     /// the document, `#` and the number of the unit, from 1, and is for units of one kind. Units with fewer
     /// words or [features](DedupOptions::min_features), or without any
-    /// word, are not compared and stay. Needs inputs with fields. If texts are
-    /// [cut](ReaderOptions::cut_after), a document that loses units is written with the text that was
-    /// compared.
+    /// word, are not compared and stay. Needs inputs with fields.
     pub trim: Option<TrimRules>,
     /// How documents are compared.
     pub dedup: DedupOptions,
@@ -178,7 +176,6 @@ const OPTIONS: &[(&str, Setter<FileJob>)] = &[
     ("delimiter", |job, it| values::parsed(it).map(|delimiter| job.reader.delimiter = Some(delimiter))),
     ("pre", |job, it| values::path(it).map(|program| job.reader.pre.program = program)),
     ("pre_glob", |job, it| values::texts(it).map(|globs| job.reader.pre.globs = globs)),
-    ("cut_after", |job, it| values::parsed(it).map(|marker| job.reader.cut_after = Some(marker))),
     ("exclude", |job, it| values::texts(it).map(|globs| job.reader.folder.exclude = globs)),
     ("ext", |job, it| values::texts(it).map(|all| job.reader.folder.extensions = all)),
     ("no_ignore", |job, it| values::flag(it).map(|is_on| job.reader.folder.no_ignore = is_on)),
@@ -245,8 +242,8 @@ impl FileJob {
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         // Units have a length instead.
         let others = match self.trim {
-            Some(_) => &["cut_after", "min_words", "remember"][..],
-            None => &["cut_after"],
+            Some(_) => &["min_words", "remember"][..],
+            None => &[],
         };
         let own = self.options().map(|(name, _)| *name);
         own.chain(DedupOptions::names().filter(|name| !others.contains(name)))
@@ -329,7 +326,7 @@ impl FileJob {
         match self.trim {
             Some(TrimRules { from: 3.., .. }) if !is_exact => Err(Error::setting(
                 "from",
-                "similar texts are not counted: above 2, it is for the same words",
+                "numbers above 2 are for pieces of the same words; similar pieces are not counted",
             )),
             _ => Ok(()),
         }
@@ -351,7 +348,7 @@ impl FileJob {
             return Err(OutputProblem::NotWithDatabase { option }.into());
         }
         if self.only_against && self.against.is_empty() {
-            return Err(Error::setting("only_against", "needs against"));
+            return Err(Error::setting("only_against", "needs a collection to compare against"));
         }
         let of_databases = [
             (self.dedup.expire_after.is_some(), "expire_after"),
@@ -371,7 +368,7 @@ impl FileJob {
     fn check_trim(&self, rules: TrimRules) -> Result<()> {
         let is_passage = rules.by == Unit::Passage;
         if is_passage && !(2..=10_000).contains(&rules.length()) {
-            return Err(Error::setting("length", "2 to 10000 words of a passage are wanted"));
+            return Err(Error::setting("length", "a passage needs 2 to 10000 words"));
         }
         let compares = ["recipe", "k", "similarity", "store"];
         let compares = compares.into_iter().find(|name| self.is_given(name)).or(self.dedup.recipe_part());
@@ -499,9 +496,8 @@ impl FileJob {
         let _ = write!(
             identity,
             " Fields {{ text: {text:?}, key: {key:?}, key_is_optional: {key_is_optional:?}, value: {value:?} }} \
-             {:?} {:?} {:?} {:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
+             {:?} None {:?} {:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
             reader.format,
-            reader.cut_after,
             absolute(output),
             added.fingerprint,
             duplicates.as_deref().map(absolute),
@@ -592,7 +588,6 @@ mod tests {
         );
         job.reader.fields.key = Some("id".into());
         job.reader.format = Some(Format::Jsonl);
-        job.reader.cut_after = Some("--".into());
         job.added.fingerprint = Some("f".into());
         job.duplicates = Some("/d".into());
         job.rejects = Some("/r".into());
@@ -621,7 +616,7 @@ mod tests {
             before,
             format!(
                 "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
-                 Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
+                 Some(Jsonl) None \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
                  Max(\"n\") Some(Contained(0.8)) 9 annotate"
             )
         );

@@ -193,15 +193,12 @@ impl History {
         Ok(Self { jobs })
     }
 
-    /// The same for the database of a job, which cuts or compares as the jobs before.
-    pub(crate) fn decode(stored: Option<&[u8]>, job: &FileJob) -> Result<Self> {
-        let Self { jobs } = Self::of(stored, job.database_path())?;
-        let by = job.trim.map(|rules| rules.by);
+    /// The same for a database that is to have units of one kind, or whole documents.
+    pub(crate) fn decode(stored: Option<&[u8]>, path: &Path, by: Option<Unit>) -> Result<Self> {
+        let Self { jobs } = Self::of(stored, path)?;
         if let Some(other) = jobs.iter().find(|other| other.by != by) {
-            let path = job.database.clone().unwrap_or_default();
-            return Err(
-                DatabaseProblem::OtherUnits { path, found: other.by.map_or("record", Unit::name) }.into()
-            );
+            let (path, found) = (path.to_path_buf(), other.by.map_or("record", Unit::name));
+            return Err(DatabaseProblem::OtherUnits { path, found }.into());
         }
         Ok(Self { jobs })
     }

@@ -55,7 +55,7 @@ impl StoredJob {
             _ => {
                 let numbers: Vec<String> = found.iter().map(|job| job.number.to_string()).collect();
                 let why =
-                    format!("{name}: the output of the jobs {}; a number names one", numbers.join(", "));
+                    format!("{name}: several jobs wrote it: {}; give the number of one", numbers.join(", "));
                 Err(Error::setting("job", why))
             }
         }

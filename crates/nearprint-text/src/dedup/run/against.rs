@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::fingerprinting::{Prepared, preparing_documents};
 use crate::dedup::decide::{DeduplicatorOf, Document, Measure};
-use crate::dedup::job::{DocumentCounts, FileJob, Report, report_progress};
+use crate::dedup::job::{DocumentCounts, FileJob, History, Report, report_progress};
 use crate::documents::{InputFile, Reader, each, is_database};
 use crate::error::{Error, Result};
 use nearprint::Fingerprint;
@@ -25,10 +25,11 @@ impl<F: Fingerprint> Against<F> {
         options.recipe = measure.recipe.clone();
         options.require_recipe = true;
         options.expire_after = None;
-        options.cut_after.clone_from(&job.reader.cut_after);
         for path in &job.against {
             if path.is_dir() && is_database(path)? {
-                against.collections.push(DeduplicatorOf::read_only(path, options.clone())?);
+                let collection = DeduplicatorOf::read_only(path, options.clone())?;
+                History::decode(collection.history(), path, None)?;
+                against.collections.push(collection);
                 against.databases.push(path.clone());
             } else {
                 let mut collection = DeduplicatorOf::temporary(options.clone())?;

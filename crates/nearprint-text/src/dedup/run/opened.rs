@@ -52,7 +52,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             let path = job.database.clone().unwrap_or_default();
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
         }
-        let history = History::decode(deduplicator.history(), job)?;
+        let by = job.trim.map(|rules| rules.by);
+        let history = History::decode(deduplicator.history(), job.database_path(), by)?;
         // The number of an unfinished job, which the next one gets.
         restart.iter_mut().for_each(|restart: &mut Restart| restart.jobs.push(history.next_number()));
         let mut opened =
@@ -159,8 +160,7 @@ struct Restart {
 
 /// Opens the deduplicator of a job. A dry run does not create its database.
 fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<DeduplicatorOf<F>> {
-    let mut options = job.dedup.clone();
-    options.cut_after.clone_from(&job.reader.cut_after);
+    let options = job.dedup.clone();
     match &job.database {
         Some(path) if !job.dry_run => DeduplicatorOf::open(path, options),
         Some(path) if path.exists() => DeduplicatorOf::read_only(path, options),

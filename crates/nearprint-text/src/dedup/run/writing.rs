@@ -398,7 +398,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             completed: None,
             groups: Some(groups),
             largest,
-            near: self.deduplicator.measure().near(),
+            near: self.deduplicator.near(),
             recipe: self.deduplicator.recipe().clone(),
             counts_copies: self.deduplicator.counts_copies(),
             left_out: reader.left_out().clone(),

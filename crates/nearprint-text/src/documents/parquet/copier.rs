@@ -187,7 +187,7 @@ fn with_texts(
         })
         .collect();
     strings(values, column.data_type()).ok_or_else(|| {
-        let why = format!("texts of the type {} cannot be changed; strings can", column.data_type());
+        let why = format!("columns of the type {} cannot be changed, only strings", column.data_type());
         ParquetError::General(why)
     })
 }

@@ -136,9 +136,10 @@ impl ParquetReader {
 /// Calls a function of the parquet crate. It panics on some invalid numbers in damaged files; the
 /// reader is not used again after that.
 fn guarded<T, E: Display>(name: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
-    let damaged = |why: &dyn Display| Error::input(name, format!("no Parquet file, or a damaged one: {why}"));
+    let damaged =
+        |why: &dyn Display| Error::input(name, format!("not a Parquet file, or a damaged one: {why}"));
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(result) => result.map_err(|error| damaged(&error)),
-        Err(_) => Err(damaged(&"numbers that make no sense")),
+        Err(_) => Err(damaged(&"its numbers contradict each other")),
     }
 }

@@ -32,16 +32,16 @@ pub(in super::super) fn check_type(data_type: &DataType, nested: Nested) -> Resu
             fields.iter().try_for_each(|field| check_type(field.data_type(), Nested::Json))
         }
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => {
-            Err("has bytes, which are no text; --fields leaves it out".into())
+            Err("has bytes, which are not a text; leave it out with --fields".into())
         }
-        other => Err(format!("has the type {other}, which is not converted; --fields leaves it out")),
+        other => Err(format!("has the type {other}, which cannot be converted; leave it out with --fields")),
     }
 }
 
 fn check_nested(nested: Nested, what: &str) -> Result<(), String> {
     match nested {
         Nested::Json => Ok(()),
-        Nested::Refuse => Err(format!("has {what} in each row; --nested json writes its JSON")),
+        Nested::Refuse => Err(format!("has {what} in each row; --nested json writes them as JSON")),
     }
 }
 
