@@ -10,16 +10,21 @@ import pytest
 
 from .conftest import needs
 
-PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "FRAMES.md")]
+ROOT = Path(__file__).parent.parent.parent
+#: A block with a reason why it is not run is one of tools/blocks.py's.
+BLOCK = re.compile(r"^(<!-- not run: .*-->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROGRAMS = [
-    program for page in PAGES for program in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    pytest.param(program, id=f"{page.stem}-{number}")
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for number, (excused, program) in enumerate(BLOCK.findall(page.read_text("utf-8")))
+    if not excused
 ]
 #: What a line says that it prints, behind it or in the lines after it.
 SAID = re.compile(r"(?:^|  )# ([\[{].*)$", re.MULTILINE)
 COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_print_what_they_say(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
