@@ -59,9 +59,10 @@ fox() {
   printf 'the quick brown fox jumps over the lazy dog\n' > fox.txt
 }
 
-# The pages that measurements are made with; their keys take the place of addresses.
+# The pages that measurements are made with, and the same with their keys as addresses.
 generated() {
-  cargo run --release --package measures --bin generated_pages -- 24000 | sed 's/"key"/"url"/' | gzip -1 > pages.jsonl.gz
+  cargo run --release --package measures --bin generated_pages -- 24000 > pages.jsonl
+  sed 's/"key"/"url"/' pages.jsonl | gzip -1 > pages.jsonl.gz
 }
 
 # A crawl, and the questions of an evaluation.

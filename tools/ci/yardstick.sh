@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What dedup finds: the commands of a page, whose program fails below a bound.
+# What dedup and tune find in generated pages, as pages say. A program fails below a bound.
 source "$(dirname "$0")/common.sh"
 folder yardstick
 export sources="$PWD/Cargo.toml"
@@ -7,5 +7,8 @@ export sources="$PWD/Cargo.toml"
 cargo() {
   command cargo "$1" --quiet --locked --manifest-path "$sources" "${@:2}"
 }
-export -f cargo
+nearprint() {
+  cargo run --release --no-default-features -- "$@"
+}
+export -f cargo nearprint
 tools/blocks.py yardstick "$work/yardstick"
