@@ -6,20 +6,20 @@
     tools/blocks.py STEP FOLDER            runs the blocks of a step of CI in FOLDER
 
 A block of `sh` runs in bash, one of `console` command by command. What stands below a command, or in a block of `text`
-right below one of `sh`, is compared with what was printed: on standard output, on standard error, or on one and then on
-the other, without empty lines. `…` is any text within a line, and on a line of its own any lines. Above a block:
-
+right below one of `sh`, is compared with what a terminal shows: standard output, standard error, or one and then the
+other, without empty lines. `…` is any text within a line, and on a line of its own any lines. Above a block:
     <!-- prepare: NAME -->     a function of tools/ci/prepare.sh that runs before it
     <!-- file: NAME -->        the block is this file of the folder, and executable
     <!-- run by: STEP -->      a step of CI runs it
     <!-- not run: REASON -->   nobody runs it
 """
 
-import difflib
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 THIS = "tools/blocks.py"
 #: The files that run the blocks of a language: they have the paths of the pages, or the pattern of all below docs.
 RUNNERS = {
-    "python": ["python/tests/test_readme.py"],
+    "python": ["python/tests/test_spark.py", "python/tests/test_readme.py"],
     "rust": ["src/lib.rs", "crates/nearprint-text/src/lib.rs", "crates/nearprint-image/src/lib.rs"],
     "hexdump": ["src/testing/golden.rs"],
     "c": ["crates/nearprint-c/tests/docs.sh"],
@@ -91,19 +91,20 @@ def runner_of(block: Block, page: Path) -> str:
 
 
 def run(command: str, folder: Path, output: str = "…", *, silent: bool = True) -> None:
-    """Runs a command in a folder, and compares what it prints."""
-    capture = silent or output != "…"
-    bash = "bash", "-euo", "pipefail", "-c", command
-    done = subprocess.run(bash, cwd=folder, stdin=subprocess.DEVNULL, capture_output=capture, text=True)
-    stdout, stderr = done.stdout or "", done.stderr or ""
+    """Runs a command in a folder. If it has an output, it runs on a terminal, and what it prints is compared."""
+    line, compared = ["bash", "-euo", "pipefail", "-c", command], output != "…"
+    with tempfile.NamedTemporaryFile("r") as messages:
+        shown = ["env", "SHELL=/bin/bash", "script", "-qec", f"{shlex.join(line)} 2> {messages.name}", "/dev/null"]
+        used = {"cwd": folder, "stdin": subprocess.DEVNULL, "capture_output": silent or compared, "text": True}
+        done = subprocess.run(shown if compared else line, **used)
+        stdout, stderr = re.sub(r"\r|\x1b\[[\d;]*m", "", done.stdout or ""), (done.stderr or "") + messages.read()
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}\n{stdout}{stderr}")
     texts = (output, stdout, stderr, stdout + stderr, stderr + stdout)
     said, *printed = (re.sub(r"\n+", "\n", f"\n{text}\n") for text in texts)
     pattern = re.escape(said).replace("\\\n…\\\n", "\n(?:.*\n)*").replace("…", ".*")
     if not any(re.fullmatch(pattern, text) for text in printed):
-        lines = difflib.ndiff(output.splitlines(), (stdout + stderr).splitlines())
-        raise RuntimeError("\n".join(["something else is printed", *lines]))
+        raise RuntimeError(f"the page says\n{output}and this is printed\n{stdout}{stderr}")
 
 
 def run_block(block: Block, folder: Path, *, silent: bool) -> None:
@@ -112,8 +113,7 @@ def run_block(block: Block, folder: Path, *, silent: bool) -> None:
     if prepare := block.marks.get("prepare"):
         run(f"ROOT='{ROOT}'; source \"$ROOT/tools/ci/prepare.sh\"; {prepare}", folder)
     if name := block.marks.get("file"):
-        (folder / name).write_text(block.text, "utf-8")
-        (folder / name).chmod(0o755)
+        run(f"cat > {name} << 'end of the file'\n{block.text}end of the file\nchmod +x {name}", folder)
     elif block.language == "console":
         for command, output in COMMAND.findall(block.text):
             run(command, folder, output)

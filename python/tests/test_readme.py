@@ -11,13 +11,14 @@ import pytest
 from .conftest import needs
 
 ROOT = Path(__file__).parent.parent.parent
-#: A block with a reason why it is not run is one of tools/blocks.py's.
-BLOCK = re.compile(r"^(<!-- not run: .*-->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: A block with a reason why it is not run, or with the name of a file, is one of tools/blocks.py's.
+BLOCK = re.compile(r"^(<!-- (?:not run|file): .*-->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROGRAMS = [
     pytest.param(program, id=f"{page.stem}-{number}")
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     for number, (excused, program) in enumerate(BLOCK.findall(page.read_text("utf-8")))
-    if not excused
+    # test_spark.py has a Spark for its one.
+    if not excused and "import spark" not in program
 ]
 #: What a line says that it prints, behind it or in the lines after it.
 SAID = re.compile(r"(?:^|  )# ([\[{].*)$", re.MULTILINE)
