@@ -26,14 +26,14 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 THIS = "tools/blocks.py"
-#: The files that run the blocks of a language: they have the paths of the pages, or the pattern of all below docs.
+#: The files that run the blocks of a language: they have the paths of the pages, or the pattern of all.
 RUNNERS = {
     "python": ["python/tests/test_spark.py", "python/tests/test_readme.py"],
     "rust": ["src/lib.rs", "crates/nearprint-text/src/lib.rs", "crates/nearprint-image/src/lib.rs"],
     "hexdump": ["src/testing/golden.rs"],
     "c": ["crates/nearprint-c/tests/docs.sh"],
 }
-DOCS = {file.resolve().relative_to(ROOT) for file in ROOT.glob("docs/*.md")}
+DOCS = {file.resolve().relative_to(ROOT) for folder in ("", "docs") for file in (ROOT / folder).glob("*.md")}
 BLOCK = re.compile(r"((?:^ *<!--.*-->\n)*)^ *```(.*)\n((?s:.*?))^ *```$", re.MULTILINE)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
