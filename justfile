@@ -35,7 +35,7 @@ packages:
 
 # The first command of README.md, and that its program has the engine once
 main:
-    tools/readme.sh main .
+    tools/blocks.py main .
     python3 tools/copies.py 32768 --release --no-default-features --locked --bin nearprint
 
 # The Python package and its tests

@@ -10,16 +10,24 @@ import pytest
 
 from .conftest import needs
 
-PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "FRAMES.md")]
-PROGRAMS = [
-    program for page in PAGES for program in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-]
+#: A block with a reason why it is not run, or with the name of a file, is one of tools/blocks.py's.
+BLOCK = re.compile(r"^(<!-- (?:not run|file): .*-->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PYTHON = Path(__file__).parent.parent
+PROGRAMS = {
+    program: f"{page.stem}-{number}"
+    # Those beside this package are pages of docs, too.
+    for folder in (PYTHON, PYTHON.parent, PYTHON.parent / "docs")
+    for page in sorted(folder.glob("*.md"))
+    for number, (excused, program) in enumerate(BLOCK.findall(page.read_text("utf-8")))
+    # test_spark.py has a Spark for its one.
+    if not excused and "import spark" not in program
+}
 #: What a line says that it prints, behind it or in the lines after it.
 SAID = re.compile(r"(?:^|  )# ([\[{].*)$", re.MULTILINE)
 COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+@pytest.mark.parametrize("program", PROGRAMS, ids=PROGRAMS.values())
 def test_programs_print_what_they_say(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -662,6 +662,25 @@ def test_lists_of_runs_come_from_outside(tmp_path: Path) -> None:
     assert not (tmp_path / "one.np").exists()
 
 
+def test_the_program_of_the_page_runs(session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parent.parent.parent / "docs/beyond-one-machine.md"
+    program = page.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    for place in ("/shared/", "s3://bucket/"):
+        assert place in program
+        program = program.replace(place, f"{tmp_path}/elsewhere/")
+    texts = ["one two three four five six", "one two three four five six seven", "some words of something else"]
+    df = session.createDataFrame(pa.table({"url": ["a", "b", "c"], "text": texts, "score": [1.0, 2.0, None]}))
+    (tmp_path / "elsewhere").mkdir()
+    nearprint.build(tmp_path / "elsewhere/seen.np", texts[:1], keys=["z"]).close()
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"pages": df, "today": spark.fingerprint(df.where("url = 'a'"), "text")}
+    exec(compile(program, "the program of the page", "exec"), names)
+    assert sorted(row["url"] for row in names["unique"].collect()) == ["b", "c"]
+    assert [names[name].count() for name in ("pairs", "labels", "new", "known")] == [1, 2, 2, 1]
+    with nearprint.open("seen.np") as database:
+        assert sorted(database.rows().table()["key"]) == ["a", "b", "c"]
+
+
 def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
     df = frame(session, [1, 2], 64)
     wide = frame(session, [1, 2], 128)

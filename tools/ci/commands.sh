@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The commands of README.md and docs, as they stand there.
+# The commands of the pages, as they stand there, and what they print.
 source "$(dirname "$0")/common.sh"
 programs
 export PATH="$work/programs:$PATH"
@@ -7,32 +7,19 @@ export PATH="$work/programs:$PATH"
 nearprint help | sed -n '/^Options/q; /^Files/,$ { s/^  \([a-z]*\)  *\(.*\)/| `\1` | \2 |/p; t
   s/^[A-Z].*/| **&** | |/p; }' > "$work/help"
 sed -n '/^<!-- commands -->/,/^<!-- end of commands -->/ { /^| [`*]/p; }' docs/commands.md | diff "$work/help" -
-# The folder of README.md.
-folder folder
-cp -r docs "$work/folder/articles"
-cp docs/commands.md "$work/folder/articles/a.md"
-sed '1,9d' docs/commands.md > "$work/folder/articles/b.md"
-# Files of all kinds, as people have them.
-gzip -c docs/recipes.md > "$work/folder/articles/recipes.md.gz"
-{ echo '<html><body>'; cat docs/minhash.md; } > "$work/folder/articles/page.html"
-printf '{"text": "one of several"}\n' > "$work/folder/articles/data.json"
-printf 'id,text\n1,one of several\n' > "$work/folder/articles/table.csv"
-cp docs/scan.md "$work/folder/articles/line"$'\n'"feed.md"
-mkfifo "$work/folder/articles/pipe"
+# A page that says something else than what is printed is noticed, and a block that nobody runs.
+printf '```sh\necho 1\n```\n\n```text\n2\n```\n' > "$work/wrong.md"
+printf '```text\nof a file\n```\n\n```sh\ntrue\n```\n' > "$work/nobody.md"
+for page in wrong nobody; do
+  ! tools/blocks.py all "$work" "$work/$page.md" > /dev/null || { echo "$page.md passes"; exit 1; }
+done
+folder pages
+tools/blocks.py all "$work/pages"
+# The last command of the walk of README.md has undone the others.
+folder before
+(export ROOT=$PWD && cd "$work/before" && source "$ROOT/tools/ci/prepare.sh" && articles)
 sums() {
-  (cd "$work/folder" && find articles -type f -exec sha256sum {} + | sort)
+  (cd "$work/$1" && find articles -type f -exec sha256sum {} + | sort)
 }
-sums > "$work/before"
-folder images/photos
-cp docs/images/*.png "$work/images/photos"
-cp docs/images/report.png "$work/images/photos/a.png"
-for block in tour dedup recipes explain reports images folder; do
-  tools/readme.sh "$block" "$work/$block" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-done
-# They go on in the folder of the guide.
-for block in dedup-lookup dedup-detail; do
-  tools/readme.sh "$block" "$work/dedup" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-done
-# The last command of the walk has undone the others.
-sums | diff "$work/before" -
-grep -q "articles/b.md" "$work/folder/gone/nearprint-undo.tsv"
+diff <(sums before) <(sums pages/README)
+grep -q "articles/b.md" "$work/pages/README/gone/nearprint-undo.tsv"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package: the command of README.md, its tests, types and style. With PEERS=yes, the tests of datasketch and
+# The Python package: the command that installs it, its tests, types and style. With PEERS=yes, the tests of datasketch and
 # the published pictures of others run, too.
 source "$(dirname "$0")/common.sh"
 if [ "${PEERS:-}" != yes ]; then
@@ -19,7 +19,7 @@ export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} datatrove scikit-learn"
 tools/setup.sh python java || export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} java"
 tools/ci/python-packages.sh
 export PATH="$tools/python/bin:$PATH"
-tools/readme.sh python .
+tools/blocks.py python .
 # It is there already; this checks that its tests have what they need.
 pip install --quiet "nearprint[test]"
 ruff format --no-cache --check python
@@ -27,7 +27,9 @@ ruff check --no-cache python
 python crates/nearprint-text/dictionary/make.py --check
 # Away from the sources, so that it is the installed package that is imported.
 folder python
-cp -r python/{tests,benchmarks,examples,README.md,FRAMES.md,pyproject.toml} "$work/python"
+cp -r python/{tests,benchmarks,examples,pyproject.toml} "$work/python"
+# The tests run the programs of the pages.
+cp -RL README.md docs "$work"
 cd "$work/python"
 # Spark's tests wait for Spark: beside the others they take little.
 pytest -q tests/test_spark.py > "$work/spark" 2>&1 &

@@ -6,7 +6,7 @@ tools/setup.sh tests nextest
 if [ "${1:-}" = full ]; then
   cargo nextest run --locked --no-tests fail --profile full
 else
-  tools/readme.sh tests .
+  tools/blocks.py tests .
   cargo nextest run --locked --no-tests fail --filterset 'not package(nearprint)'
   cargo test --quiet --locked --doc --package nearprint-text --package nearprint-image --package nearprint-cli
 fi

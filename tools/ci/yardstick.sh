@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
-# What dedup finds: the commands of docs/measurements.md, whose program fails below a bound.
+# What dedup and tune find in generated pages, as pages say. A program fails below a bound.
 source "$(dirname "$0")/common.sh"
 folder yardstick
-sources="'$PWD/Cargo.toml'"
-tools/readme.sh yardstick | sed "s|^cargo run|cargo run --quiet --locked --manifest-path $sources|" > "$work/yardstick.sh"
-cd "$work/yardstick"
-bash -euo pipefail ../yardstick.sh
+export sources="$PWD/Cargo.toml"
+# They run beside their files, and print nothing of cargo's.
+cargo() {
+  command cargo "$1" --quiet --locked --manifest-path "$sources" "${@:2}"
+}
+nearprint() {
+  cargo run --release --no-default-features -- "$@"
+}
+export -f cargo nearprint
+tools/blocks.py yardstick "$work/yardstick"
