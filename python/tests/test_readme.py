@@ -14,6 +14,10 @@ PAGES = [Path(__file__).parent.parent / name for name in ("README.md", "FRAMES.m
 PROGRAMS = [
     program for page in PAGES for program in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 ]
+#: A library that a program imports, or has its module of nearprint import.
+LIBRARY = re.compile(
+    r"^(?:from|import) (?:nearprint\.)?(PIL|da\w+|duckdb|pandas|polars|pyarrow|sklearn)\b", re.MULTILINE
+)
 #: What a line says that it prints, behind it or in the lines after it.
 SAID = re.compile(r"(?:^|  )# ([\[{].*)$", re.MULTILINE)
 COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
@@ -23,11 +27,10 @@ COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
 def test_programs_print_what_they_say(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if "import datasets" in program:
-        pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
-    for library, name in (("sklearn", "scikit-learn"), ("datatrove", "datatrove")):
-        if f"nearprint.{library} " in program:
-            needs(library, name)
+    for library in set(LIBRARY.findall(program)):
+        if library == "datasets":
+            pytest.importorskip(library, reason="Hugging Face has no wheel for every Python")
+        needs(library)
     monkeypatch.chdir(tmp_path)
     for name in ("simhash", "datasketch"):
         monkeypatch.setitem(sys.modules, name, None)
