@@ -70,6 +70,10 @@ reports:
 release:
     tools/ci/release.sh
 
+# The wheel of Python with the oldest and the newest interpreter
+wheel:
+    tools/ci/wheel.sh
+
 # The site of the documentation
 site:
     tools/anchors.py && tools/setup.sh site && properdocs build --strict --site-dir "${NEARPRINT_WORK:-target}/site"
@@ -93,6 +97,14 @@ mutants:
 # Other projects' tests of what is compatible with them
 peers:
     PEERS=yes tools/ci/c.sh && PEERS=yes tools/ci/python.sh
+
+# Python's modules for other libraries, with the oldest and the newest versions of these
+libraries:
+    tools/ci/libraries.sh
+
+# The wheel, made of the source distribution
+sdist:
+    FROM=sdist tools/ci/wheel.sh
 
 # The engine on aarch64, under emulation
 aarch64:

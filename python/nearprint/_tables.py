@@ -148,8 +148,7 @@ class _PolarsLazy(Table):
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         query = self.value if names is None else self.value.select(self._checked(names))
-        collected = query.collect_batches() if hasattr(query, "collect_batches") else [query.collect()]
-        for frame in collected:
+        for frame in _collected(query):
             yield from _batches_of_polars(frame)
 
     def select(self, chosen: Flags) -> Any:
@@ -183,7 +182,13 @@ class _Spooled:
         rows = rows if columns is None else rows.select(columns)
         rows = rows if n_rows is None else rows.head(n_rows)
         rows = rows if predicate is None else rows.filter(predicate)
-        yield from rows.collect_batches()
+        yield from _collected(rows)
+
+
+def _collected(query: Any) -> Iterable[Any]:
+    """The frames of a query; polars before 1.34 has one frame of it."""
+    made: Iterable[Any] = query.collect_batches() if hasattr(query, "collect_batches") else [query.collect()]
+    return made
 
 
 def _batches_of_polars(frame: Any) -> _nearprint.Batches:

@@ -17,12 +17,12 @@ import nearprint
 WIDTHS = (64, 128, 256, 320)
 
 
-def needs(library: str, name: str) -> None:
+def needs(library: str) -> None:
     """Skips a test without a library, unless no test may be skipped."""
     if find_spec(library) is None:
-        may_skip = name in os.environ.get("NEARPRINT_MAY_SKIP", "").split()
+        may_skip = library in os.environ.get("NEARPRINT_MAY_SKIP", "").split()
         assert may_skip or not os.environ.get("NEARPRINT_REQUIRE_ALL"), "no test may be skipped here"
-        pytest.skip(f"{name} is not installed")
+        pytest.skip(f"{library} is not installed")
 
 
 @pytest.fixture

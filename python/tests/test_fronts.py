@@ -9,14 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
-import polars
 import pytest
 
 import nearprint
-import nearprint.duckdb
-import nearprint.polars
 
 from .conftest import needs
 
@@ -44,6 +40,17 @@ print(sorted(libraries & set(sys.modules)))
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
+def test_an_import_takes_few_modules_beyond_numpy() -> None:
+    program = """
+import sys, numpy
+before = set(sys.modules)
+import nearprint
+print(len(set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and int(done.stdout) <= 80, (done.stdout, done.stderr)
+
+
 def test_the_modules_are_thin() -> None:
     folder = Path(nearprint.__file__).parent
     for name in ("datatrove", "duckdb", "huggingface", "polars", "sklearn"):
@@ -51,6 +58,11 @@ def test_the_modules_are_thin() -> None:
 
 
 def test_namespaces_of_polars() -> None:
+    needs("polars")
+    import polars
+
+    import nearprint.polars
+
     texts = texts_of(60)
     expected = nearprint.dedup(texts, similarity=0.8)
     for frame in (polars.DataFrame({"body": texts}), polars.LazyFrame({"body": texts})):
@@ -67,6 +79,11 @@ def test_namespaces_of_polars() -> None:
 
 @pytest.mark.parametrize("recipe", ["simhash", "minhash", "simhash width=128"])
 def test_expressions_of_polars(recipe: str) -> None:
+    needs("polars")
+    import polars
+
+    import nearprint.polars
+
     frame = polars.DataFrame({"a": [*texts_of(9), None], "b": [None, *texts_of(9, 4)]})
     columns: Any = [polars.col("a"), polars.col("b")]
     prints = [column.nearprint.fingerprint(recipe) for column in columns]
@@ -88,6 +105,12 @@ def test_expressions_of_polars(recipe: str) -> None:
 
 
 def test_functions_of_duckdb(tmp_path: Path) -> None:
+    needs("duckdb")
+    import duckdb
+    import pyarrow
+
+    import nearprint.duckdb
+
     for recipe, kind in (("simhash", "UBIGINT"), ("minhash", "BLOB")):
         connection = duckdb.connect()
         nearprint.duckdb.register(connection, recipe=recipe)
@@ -106,13 +129,13 @@ def test_functions_of_duckdb(tmp_path: Path) -> None:
     with nearprint.build(tmp_path / "corpus.np", texts, keys=keys, similarity=0.8) as database:
         connection = duckdb.connect()
         nearprint.duckdb.register(connection, database)
-        query = polars.DataFrame({"t": [*texts, None, "words that are nowhere else"]})
+        query = pyarrow.table({"t": [*texts, None, "words that are nowhere else"]})
         found = connection.sql("SELECT t, nearprint_find(t) FROM query").fetchall()
         expected: dict[int, list[str]] = {}
         for row in database.find(texts):
             expected.setdefault(row["query"], []).append(row["key"])
         answers = dict(found)
-        assert query.height == len(found) and answers[None] is None and answers["words that are nowhere else"] == []
+        assert query.num_rows == len(found) and answers[None] is None and answers["words that are nowhere else"] == []
         assert all(answers[text] == expected[number] for number, text in enumerate(texts))
         with pytest.raises(nearprint.InputError, match="no other recipe"):
             nearprint.duckdb.register(duckdb.connect(), database, "simhash")
@@ -150,7 +173,8 @@ def test_results_in_the_cache_of_hugging_face(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_transformer_of_scikit_learn() -> None:
-    needs("sklearn", "scikit-learn")
+    needs("sklearn")
+    import pandas
     from sklearn.base import clone
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
@@ -169,7 +193,7 @@ def test_a_transformer_of_scikit_learn() -> None:
     assert rows == [texts[place] for place in kept] and labels == kept.tolist()
     assert remover.kept_.tolist() == expected["kept"].tolist()
     assert remover.duplicate_of_.tolist() == expected["duplicate_of"].tolist()
-    frame = polars.DataFrame({"body": texts, "label": range(40)}).to_pandas()
+    frame = pandas.DataFrame({"body": texts, "label": range(40)})
     by_text = NearDuplicateRemover(0.8, text="body").fit_transform(frame)
     assert by_text["label"].tolist() == kept.tolist()
     words = make_pipeline(NearDuplicateRemover(0.8), TfidfVectorizer()).fit_transform(texts)
@@ -177,7 +201,7 @@ def test_a_transformer_of_scikit_learn() -> None:
 
 
 def test_blocks_of_datatrove(tmp_path: Path) -> None:
-    needs("datatrove", "datatrove")
+    needs("datatrove")
     from datatrove.data import Document
 
     from nearprint.datatrove import FingerprintWriter, NearDuplicateFilter, unite

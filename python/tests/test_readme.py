@@ -22,6 +22,10 @@ PROGRAMS = {
     # test_spark.py has a Spark for its one.
     if not excused and "import spark" not in program
 }
+#: A library that a program imports, or has its module of nearprint import.
+LIBRARY = re.compile(
+    r"^(?:from|import) (?:nearprint\.)?(PIL|da\w+|duckdb|pandas|polars|pyarrow|sklearn)\b", re.MULTILINE
+)
 #: What a line says that it prints, behind it or in the lines after it.
 SAID = re.compile(r"(?:^|  )# ([\[{].*)$", re.MULTILINE)
 COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
@@ -31,11 +35,10 @@ COMMENT = re.compile(r"# (.*)$", re.MULTILINE)
 def test_programs_print_what_they_say(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if "import datasets" in program:
-        pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
-    for library, name in (("sklearn", "scikit-learn"), ("datatrove", "datatrove")):
-        if f"nearprint.{library} " in program:
-            needs(library, name)
+    for library in set(LIBRARY.findall(program)):
+        if library == "datasets":
+            pytest.importorskip(library, reason="Hugging Face has no wheel for every Python")
+        needs(library)
     monkeypatch.chdir(tmp_path)
     for name in ("simhash", "datasketch"):
         monkeypatch.setitem(sys.modules, name, None)

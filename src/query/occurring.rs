@@ -100,11 +100,11 @@ mod tests {
     fn bits_of_all_entries_occur_and_few_others() {
         let rows: Vec<Row<u64>> = (0..3000).map(|id| Row { fingerprint: mix64(id), id }).collect();
         let home = tempfile::tempdir().unwrap();
-        let database = build_runs(&home.path().join("db"), &[("bands:2x16", &rows)]).unwrap();
+        let database = build_runs(&home.path().join("db"), &[("rotations:4", &rows)]).unwrap();
         let snapshot = database.snapshot().unwrap();
         let run = &snapshot.searchables()[0];
         let of_table = |table: usize| run.occurring.of_table(table, &run.run.segments[table]).unwrap();
-        assert!((0..2).all(|table| of_table(table).is_none()), "no query has asked");
+        assert!((0..4).all(|table| of_table(table).is_none()), "no query has asked");
         run.occurring.count(3000);
         for (table, segment) in run.run.segments.iter().enumerate() {
             let bits = of_table(table).unwrap();

@@ -14,7 +14,7 @@ else
   export DATASKETCH="$work/datasketch" THREATEXCHANGE="$work/pdq" IMAGEDEDUP="$work/imagededup"
 fi
 # They are tested where they are installed.
-export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} datatrove scikit-learn"
+export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} datatrove sklearn"
 # Spark needs Java.
 tools/setup.sh python java || export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} java"
 tools/ci/python-packages.sh
