@@ -436,7 +436,7 @@ fn a_name_decides_the_format_of_every_output() {
     succeeds(at, "dedup wide.jsonl -o wide.csv --fields text", b"");
     // Names of columns that are there twice, and tables of no record.
     fs::write(at.join("twice.csv"), "text,a,a\n1,2,3\n").unwrap();
-    fails(at, "dedup twice.csv -o twice.jsonl", b"", 2, &["two columns \"a\""]);
+    fails(at, "dedup twice.csv -o twice.jsonl", b"", 2, &["two columns have the name \"a\""]);
     for (name, empty) in [("empty.jsonl", ""), ("empty.csv", "text,b\n")] {
         fs::write(at.join(name), empty).unwrap();
         for output in ["none.csv", "none.tsv", "none.jsonl", "none.parquet"] {

@@ -109,10 +109,10 @@ impl fmt::Display for DatabaseProblem {
         match self {
             Self::NoKeys { path } => write!(f, "{}: stores no keys", path.display()),
             Self::NoTexts { path } => {
-                write!(f, "{}: stores no texts, which this comparison needs", path.display())
+                write!(f, "{}: keeps no texts, which this comparison needs", path.display())
             }
             Self::NoFeatures { path } => {
-                write!(f, "{}: stores no features of texts, which this comparison needs", path.display())
+                write!(f, "{}: keeps no features of texts, which this comparison needs", path.display())
             }
             Self::NoRecipe { path } => {
                 write!(f, "{}: has no recipe, which says how texts become fingerprints", path.display())

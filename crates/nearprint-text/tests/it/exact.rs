@@ -251,7 +251,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     options.evidence = None;
     assert_eq!(Deduplicator::open(&path, options.clone()).unwrap().k(), 12);
     for (evidence, message) in
-        [(Evidence::Features, "stores no features of texts"), (Evidence::Texts, "stores no texts")]
+        [(Evidence::Features, "keeps no features of texts"), (Evidence::Texts, "keeps no texts")]
     {
         options.evidence = Some(evidence);
         let error = Deduplicator::open(&path, options.clone()).err().unwrap();
