@@ -284,7 +284,9 @@ fn regression_rows_are_deleted_on_a_full_disk_in_every_way() {
     let built = home.path().join("db");
     let key = |id: u64| format!("https://example.org/{}/{id:08}", if id < 100 { "kept" } else { "gone" });
     let mut builder = Database::<u64>::build(&built, &Schema::new().keys(KeyStorage::Keys)).unwrap();
-    (0..ROWS).for_each(|id| builder.push(NewRow::keyed(fingerprint(id), &key(id))).unwrap());
+    for id in 0..ROWS {
+        builder.push(NewRow::keyed(fingerprint(id), &key(id))).unwrap();
+    }
     builder.finish().unwrap();
     let job = |path: &Path| {
         let mut writer = Database::<u64>::open(path).unwrap().writer().unwrap();
