@@ -92,7 +92,6 @@ impl LeadingBits {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::database::bulk::build_runs;
     use crate::fingerprint::{Bits, Row, mix64};
 
