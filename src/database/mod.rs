@@ -261,8 +261,9 @@ impl<F: Fingerprint> Database<F> {
     /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents
     /// a snapshot.
     ///
-    /// # Errors As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage outside the
-    /// manifest is not an error here; it is listed.
+    /// # Errors
+    /// As [`open`](Database::open); [`Error::Io`] if a file cannot be read. Damage outside the manifest is not an error
+    /// here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
         F::verify_all(self)
     }

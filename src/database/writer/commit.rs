@@ -11,7 +11,7 @@ const KEYS_SHARE: usize = 8;
 
 impl<F: Fingerprint> Writer<F> {
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync; writes a run
-    /// if it has more operations than the memtable takes. Includes a [kept log](Options::keep_log).
+    /// if it has more operations than the memtable takes. Includes a [kept log](crate::Options::keep_log).
     ///
     /// Deletions alone have room on a full disk, too, if the database has a reserve: a file that databases of 16 MiB
     /// or more keep for them. It holds the deletion of all rows, in commits of many rows. Deletions beside

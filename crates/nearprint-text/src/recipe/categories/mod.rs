@@ -1,7 +1,7 @@
 //! The categories of characters in Unicode 16.0.
 //!
 //! The crate has a table of its own: databases store the recipes that read texts by it, and the tables of libraries
-//grow.
+//! grow.
 
 mod table;
 
