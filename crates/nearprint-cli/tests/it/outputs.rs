@@ -457,7 +457,7 @@ fn regression_names_of_other_formats_are_refused_before_anything_is_written() {
     // What another format cannot have is refused as early.
     for (refused, why) in [
         ("dedup in.csv -o out.jsonl --fields none --db seen.np", "there is no column \"none\""),
-        ("dedup twice.csv -o out.jsonl --db seen.np", "two columns \"n\""),
+        ("dedup twice.csv -o out.jsonl --db seen.np", "two columns have the name \"n\""),
     ] {
         fails(at, refused, b"", 2, &[why]);
         assert_eq!(names(at), before, "{refused}");

@@ -135,7 +135,7 @@ fn json_files_may_be_laid_out_in_any_way() {
     assert_eq!(both(&records), [("1", "a")]);
     let told: Vec<String> = bad.iter().map(|bad| format!("{}: {}", line_of(bad), bad.reason)).collect();
     assert!(
-        told.len() == 2 && told[0].starts_with("2: not a JSON object") && told[1].contains("behind the end")
+        told.len() == 2 && told[0].starts_with("2: not a JSON object") && told[1].contains("after the end")
     );
     // A format that is given is not guessed.
     let lines = with(keyed(), |options| options.format = Some(Format::Jsonl));

@@ -137,7 +137,7 @@ impl Collection {
             return !is_later;
         }
         self.begun = unfinished;
-        let is_refused = ended.err.contains("has to be resumed first");
+        let is_refused = ended.err.contains("resume it first");
         let is_right = is_refused || may_refuse(world, &job) || world.may_refuse(&self.name);
         world.check(is_right, || format!("failed beside an unfinished job: {}", ended.err));
         false
