@@ -198,8 +198,17 @@ impl Args {
                 }
             }
         }
+        if num_missing > 0 && keys.is_empty() {
+            let place =
+                self.against.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+            let field = &self.against_field;
+            let why =
+                format!("no record has a text in the field {field:?}; --against-field names another one");
+            return Err(Failure::Input { place, why });
+        }
         if num_missing > 0 {
-            global.note(format_args!("warning: {num_missing} evaluation records have no text"));
+            let records = plural(num_missing, "evaluation record");
+            global.note(format_args!("warning: {records} without a text"));
         }
         unusual.warn(global);
         check_read(global, &reader)?;

@@ -41,8 +41,8 @@ pub(super) struct Args {
     /// The keys of --keys end with a zero byte instead of a line feed, and are not escaped
     #[arg(short = '0', long = "null", requires = "keys")]
     null: bool,
-    /// Print what --job would delete, and delete nothing
-    #[arg(short = 'n', long, requires = "job")]
+    /// Print what --job would delete, and delete nothing. Refused with anything but --job
+    #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
     summary: SummaryArgs,
@@ -85,6 +85,9 @@ impl Args {
         self.summary.check(&inputs, &[&self.database])?;
         if let Some(job) = &self.selection.job {
             return self.delete_job(job, global);
+        }
+        if self.dry_run {
+            return Err(Failure::Usage("--dry-run: only a deletion by --job can be tried".into()));
         }
         let mut deletion = Deletion {
             writer: self.writer.options(global).open_any(&self.database)?.writer()?,

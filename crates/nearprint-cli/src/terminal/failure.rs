@@ -259,9 +259,12 @@ impl Failure {
             }
             Self::Partial { committed, failure } => {
                 failure.print(program);
-                print_message(format_args!(
-                    "{program}: {committed} rows of earlier batches were committed and stay"
-                ));
+                if *committed > 0 {
+                    let rows = plural(*committed, "row");
+                    print_message(format_args!(
+                        "{program}: {rows} of earlier batches were committed, and stay"
+                    ));
+                }
             }
         }
     }

@@ -64,6 +64,10 @@ fn a_job_is_listed_and_taken_back() {
     }
     fails(at, "delete seen.np --job 1 --id 7", b"", 2, &["cannot be used with"]);
     fails(at, "delete seen.np --dry-run", b"", 2, &["--job"]);
+    // They deleted rows in spite of it.
+    for selected in ["--key a", "--keys keys", "--key-prefix a", "--id 1", "--id 0..9"] {
+        fails(at, &format!("delete seen.np {selected} --dry-run"), b"", 2, &["--dry-run", "--job"]);
+    }
 }
 
 /// Two jobs may have one output: another day, in another folder.

@@ -232,8 +232,22 @@ fn regression_an_evaluation_record_without_a_text_does_not_end_the_others() {
     write(at, "train.jsonl", format!("{{\"text\": \"{QUESTION}\"}}\n"));
     let cleaned = nearprint(at, "decontaminate train.jsonl --against ev.jsonl -o clean.jsonl", b"");
     assert_eq!(cleaned.code, 0, "{}", cleaned.err);
-    assert!(cleaned.err.contains("1 evaluation records have no text"), "{}", cleaned.err);
+    assert!(cleaned.err.contains("warning: 1 evaluation record without a text"), "{}", cleaned.err);
     assert!(cleaned.err.contains("1 record read: 0 kept, 1 left out"), "{}", cleaned.err);
+}
+
+/// Everything passed as clean.
+#[test]
+fn regression_evaluation_records_without_any_text_are_an_error() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "ev.jsonl", format!("{{\"question\": \"{QUESTION}\"}}\n"));
+    write(at, "train.jsonl", format!("{{\"text\": \"{QUESTION}\"}}\n"));
+    let line = "decontaminate train.jsonl --against ev.jsonl -o clean.jsonl";
+    fails(at, line, b"", 5, &["ev.jsonl", "\"text\"", "--against-field"]);
+    assert!(!at.join("clean.jsonl").exists());
+    let found = nearprint(at, &format!("{line} --against-field question"), b"");
+    assert!(found.err.contains("1 record read: 0 kept, 1 left out"), "{}", found.err);
 }
 
 #[test]

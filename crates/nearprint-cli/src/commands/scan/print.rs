@@ -183,9 +183,10 @@ fn near(group: &FileGroup, member: &GroupMember) -> String {
     if group.is_by_similarity { percent::<1>(member.similarity) } else { member.distance.to_string() }
 }
 
-/// A similarity, rounded down: only 1 is 1.0000.
+/// A similarity of which only 1 is 1.0000.
 fn share(similarity: f64) -> String {
-    format!("{:.4}", (similarity * 1e4 + 1e-6).floor() / 1e4)
+    let most = if similarity < 1.0 { 0.9999 } else { 1.0 };
+    format!("{:.4}", similarity.min(most))
 }
 
 fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {
@@ -199,7 +200,7 @@ fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> i
         let (distance, exact, bytes) = (member.distance, member.is_exact, file.len_bytes());
         write!(out, r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"copy":{exact}"#)?;
         if *is_by_similarity {
-            write!(out, r#","similarity":{:.4}"#, member.similarity)?;
+            write!(out, r#","similarity":{}"#, share(member.similarity))?;
         }
         match file.pixels() {
             Some((width, height)) => write!(out, r#","width":{width},"height":{height}}}"#)?,
