@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{EMPTY_KEY, ResultFormat, escaped_key, json, percent};
+use crate::terminal::results::{EMPTY_KEY, ResultFormat, escaped_key, json, share};
 use nearprint::any::{AnyFingerprint, AnySnapshot};
 use nearprint::{Error, LeftOut, LeftOutRows, Options, Remember, Row};
 use nearprint_text::dedup::StoredJob;
@@ -52,7 +52,7 @@ impl<'a> LeftOutDocuments<'a> {
             ResultFormat::Tsv => {
                 let kept = kept.as_deref().map(escaped_key).unwrap_or_default();
                 let job = if job == 0 { String::new() } else { job.to_string() };
-                writeln!(out, "{}\t{kept}\t{}\t{job}", escaped_key(key), percent::<2>(similarity))
+                writeln!(out, "{}\t{kept}\t{}\t{job}", escaped_key(key), share(similarity))
             }
             ResultFormat::Json => {
                 let kept = kept.as_deref().map_or("null".into(), json);
@@ -60,7 +60,8 @@ impl<'a> LeftOutDocuments<'a> {
                 let key = json(key);
                 writeln!(
                     out,
-                    r#"{{"left_out":{key},"kept":{kept},"similarity":{similarity:.4},"job":{job}}}"#
+                    r#"{{"left_out":{key},"kept":{kept},"similarity":{},"job":{job}}}"#,
+                    share(similarity)
                 )
             }
         })?)
@@ -94,13 +95,14 @@ fn left_out_member(
     match format {
         ResultFormat::Tsv => {
             let key = if key.is_empty() { EMPTY_KEY.into() } else { escaped_key(key) };
-            writeln!(out, "{group}\t\t{id}\t{key}\t{}", percent::<2>(similarity))
+            writeln!(out, "{group}\t\t{id}\t{key}\t{}", share(similarity))
         }
         ResultFormat::Json => {
             let key = json(key);
             writeln!(
                 out,
-                r#"{{"cluster":{group},"fingerprint":null,"id":"{id}","key":{key},"similarity":{similarity:.4}}}"#
+                r#"{{"cluster":{group},"fingerprint":null,"id":"{id}","key":{key},"similarity":{}}}"#,
+                share(similarity)
             )
         }
     }

@@ -68,6 +68,12 @@ pub(crate) fn percent<const DIGITS: u8>(similarity: f64) -> String {
     format!("{percents:.*}%", usize::from(DIGITS))
 }
 
+/// A similarity as a number of which only 1 is 1.0000.
+pub(crate) fn share(similarity: f64) -> String {
+    let most = if similarity < 1.0 { 0.9999 } else { 1.0 };
+    format!("{:.4}", similarity.min(most))
+}
+
 /// A text as a JSON string.
 pub(crate) fn json(text: &str) -> String {
     json_of(&text.into())
@@ -253,8 +259,8 @@ impl ResultFormat {
         self.key(out, "key", key)?;
         match (self, similarity) {
             (_, None) => {}
-            (Self::Tsv, Some(similarity)) => write!(out, "\t{}", percent::<2>(similarity))?,
-            (Self::Json, Some(similarity)) => write!(out, r#","similarity":{similarity:.4}"#)?,
+            (Self::Tsv, Some(similarity)) => write!(out, "\t{}", share(similarity))?,
+            (Self::Json, Some(similarity)) => write!(out, r#","similarity":{}"#, share(similarity))?,
         }
         out.write_all(if self == Self::Tsv { b"\n" } else { b"}\n" })
     }
@@ -267,7 +273,11 @@ mod tests {
     #[test]
     fn percents_are_rounded_down() {
         assert_eq!([0.7, 0.57, 0.99999, 1.0].map(percent::<1>), ["70.0%", "57.0%", "99.9%", "100.0%"]);
-        assert_eq!([0.7, 2.0 / 3.0, 0.99999, 0.0].map(percent::<2>), ["70.00%", "66.66%", "99.99%", "0.00%"]);
+    }
+
+    #[test]
+    fn only_1_is_printed_as_1() {
+        assert_eq!([0.7, 2.0 / 3.0, 0.99999, 1.0].map(share), ["0.7000", "0.6667", "0.9999", "1.0000"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const RANGES: [(&str, u32, u32); 4] = [("a", 0, 200), ("b", 60, 260), ("c", 120,
 
 /// The exact similarity of two of the documents, as it is printed.
 fn similarity(a: &str, b: &str) -> String {
-    format!("{:.2}%", (10_000.0 * exact(a, b)).floor() / 100.0)
+    format!("{:.4}", exact(a, b))
 }
 
 fn exact(a: &str, b: &str) -> f64 {
@@ -126,9 +126,9 @@ fn documents_are_looked_up_by_their_ids() {
         }
         let near = similarity("a", "b");
         let mut rows = columns(&found.out, &[4, 5]);
-        assert_eq!(rows[0], ["b", "100.00%"], "the most similar one first");
+        assert_eq!(rows[0], ["b", "1.0000"], "the most similar one first");
         rows.sort();
-        assert_eq!(rows, [["a", &*near], ["b", "100.00%"], ["c", &near]]);
+        assert_eq!(rows, [["a", &*near], ["b", "1.0000"], ["c", &near]]);
         assert_eq!(found.err, "1 query: 3 rows\nnear: similarity 0.5 or more, exact\n");
         let limited = succeeds(at, &format!("query seen.np --id {id} --top 2"), b"");
         assert_eq!(columns(&limited, &[4]).len(), 2);
@@ -147,9 +147,9 @@ fn cross_compares_documents_of_one_recipe_exactly() {
     let line = "dedup new.jsonl -o new --db new.np --key-field id --recipe hash=minhash:10x16,1";
     succeeds(at, line, b"");
     let found = succeeds(at, "pairs new.np seen.np --ids --similarity 0.5", b"");
-    assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "100.00%"], ["new", "b", &similarity("a", "b")]]);
+    assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "1.0000"], ["new", "b", &similarity("a", "b")]]);
     let prints = succeeds(at, "pairs new.np seen.np", b"");
-    assert_eq!(columns(&prints, &[2, 3]), [["0", "100.00%"]]);
+    assert_eq!(columns(&prints, &[2, 3]), [["0", "1.0000"]]);
     // Where one of the databases keeps no evidence, fingerprints are compared.
     succeeds(at, &format!("{} --store hashes", line.replace("new.np", "plain.np")), b"");
     let estimated = succeeds(at, "pairs plain.np seen.np --ids", b"");
@@ -180,13 +180,13 @@ fn texts_are_looked_up() {
     let near = similarity("a", "b");
     let by_file = nearprint(at, "query seen.np in.jsonl --key-field id --similarity 0.5 --limit 2", b"");
     let expected = [
-        ["a", "a", "100.00%"],
+        ["a", "a", "1.0000"],
         ["a", "b", &near],
-        ["b", "b", "100.00%"],
+        ["b", "b", "1.0000"],
         ["b", "a", &near],
-        ["c", "c", "100.00%"],
+        ["c", "c", "1.0000"],
         ["c", "b", &near],
-        ["d", "d", "100.00%"],
+        ["d", "d", "1.0000"],
     ];
     let mut found = columns(&by_file.out, &[0, 4, 5]);
     // `a` and `c` are equally similar to `b`.
@@ -195,13 +195,13 @@ fn texts_are_looked_up() {
     assert_eq!(found, expected);
     assert_eq!(by_file.err, "4 queries: 7 rows\nnear: similarity 0.5 or more, exact\n");
     let by_text = nearprint(at, &format!("query seen.np -t {}", text(0, 200).trim().replace(' ', "␣")), b"");
-    assert_eq!(columns(&by_text.out, &[4, 5]), [["a", "100.00%"]]);
+    assert_eq!(columns(&by_text.out, &[4, 5]), [["a", "1.0000"]]);
     let none = nearprint(at, "query seen.np -t nothing␣like␣it -t nor␣that", b"");
     assert_eq!((&*none.out, none.code), ("", 0));
     assert!(none.err.starts_with("2 queries: no near row\n"), "{}", none.err);
     let lines = format!("{}\n\n{}\n", text(0, 200), text(1000, 1150));
     let found = succeeds(at, "query seen.np -", lines.as_bytes());
-    assert_eq!(columns(&found, &[0, 4, 5]), [["-:1", "a", "100.00%"]]);
+    assert_eq!(columns(&found, &[0, 4, 5]), [["-:1", "a", "1.0000"]]);
     let found = succeeds(at, "query seen.np - --top 1 --format json", lines.as_bytes());
     let last = found.lines().last().unwrap();
     assert!(last.starts_with("{\"query\":\"-:3\",\"distance\":") && found.lines().count() == 2, "{found}");
@@ -210,7 +210,7 @@ fn texts_are_looked_up() {
     assert_eq!(columns(&succeeds(at, "query seen.np -", record.as_bytes()), &[4]), [["a"]]);
     // Without evidence, or with a distance, fingerprints estimate.
     let estimated = nearprint(at, "query seen.np in.jsonl -k 0", b"");
-    assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "100.00%"]));
+    assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "1.0000"]));
     assert_eq!(estimated.err, "4 queries: 4 rows\n");
     // Several databases are one: the most similar of all come first.
     let line = "dedup in.jsonl -o other --db other.np --key-field id --recipe hash=minhash:10x16,1";

@@ -8,7 +8,7 @@ use std::path::Path;
 use indicatif::DecimalBytes;
 
 use crate::commands::files::{FileGroup, Found, GroupKind, GroupMember, ScannedFiles};
-use crate::terminal::results::{escape, json, percent};
+use crate::terminal::results::{escape, json, percent, share};
 
 /// The format of printed groups.
 #[derive(Clone, Copy)]
@@ -181,12 +181,6 @@ fn noun(group: &FileGroup) -> &'static str {
 /// How near a member is to the file that is shown first.
 fn near(group: &FileGroup, member: &GroupMember) -> String {
     if group.is_by_similarity { percent::<1>(member.similarity) } else { member.distance.to_string() }
-}
-
-/// A similarity of which only 1 is 1.0000.
-fn share(similarity: f64) -> String {
-    let most = if similarity < 1.0 { 0.9999 } else { 1.0 };
-    format!("{:.4}", similarity.min(most))
 }
 
 fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {
