@@ -94,7 +94,7 @@ fn open_table<'a>(
 
 /// Words of the plane `hi` for each entry.
 fn hi_words(width: u32) -> usize {
-    if width == 256 { 3 } else { 1 }
+    if width > 128 { 3 } else { 1 }
 }
 
 /// Reads a table: the permuted values in their order.
