@@ -290,7 +290,7 @@ fn regression_rows_are_deleted_on_a_full_disk_in_every_way() {
     builder.finish().unwrap();
     let job = |path: &Path| {
         let mut writer = Database::<u64>::open(path).unwrap().writer().unwrap();
-        assert_eq!(writer.delete_keys_between(&[100..ROWS]).unwrap(), ROWS - 100);
+        assert_eq!(writer.delete_keys_between(std::slice::from_ref(&(100..ROWS))).unwrap(), ROWS - 100);
         writer.set_history(b"it is forgotten").unwrap();
         writer.commit().unwrap();
         writer.close().unwrap();
