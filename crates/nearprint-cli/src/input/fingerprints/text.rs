@@ -49,7 +49,8 @@ pub(crate) fn read_ids(
     let mut input = InputStream::open(path)?;
     input.for_each_line(false, &mut NoRows, |text, _| {
         // The message of the line quotes it.
-        let id = parse_id(text.trim()).map_err(|_| "no id (a number from 0 to 2^64 - 1)".to_string())?;
+        let id = parse_id(text.trim())
+            .map_err(|_| "not an id, which is a number from 0 to 2^64 - 1".to_string())?;
         Ok(visit(id)?)
     })
 }
