@@ -17,7 +17,9 @@ use crate::log::manifest;
 use crate::run::write_identities;
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
-use crate::{Error, Fingerprint, KeyStorage, NewRow, Pair, Result, Row, Schema, Snapshot, U256, Writer};
+use crate::{
+    Error, Fingerprint, KeyStorage, NewRow, Pair, Result, Row, Schema, Snapshot, U256, U320, Writer,
+};
 
 /// The most changes to a database, and the most numbers that are corrected after them.
 const MOST_EDITS: usize = 4;
@@ -158,7 +160,8 @@ pub(super) fn answers(bytes: &[u8]) {
     match width {
         64 => check::<u64>(&files, &expected, &questions),
         128 => check::<u128>(&files, &expected, &questions),
-        _ => check::<U256>(&files, &expected, &questions),
+        256 => check::<U256>(&files, &expected, &questions),
+        _ => check::<U320>(&files, &expected, &questions),
     }
 }
 
