@@ -11,7 +11,7 @@ tools/setup.sh aarch64
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
 # What takes long there: simulated disks, wide fingerprints, and whatever compares all with all.
-slow=(testing:: of_128_bits of_256_bits bands:: blocks:: cross:: joins:: large)
+slow=(testing:: of_128_bits of_256_bits of_320_bits bands:: blocks:: cross:: joins:: large)
 echo "skipped: aarch64: ${slow[*]}, which take long there"
 # shellcheck disable=SC2046 # It prints several words.
 cargo test --locked --target "$target" --package nearprint --lib --test it -- $(printf -- '--skip %s ' "${slow[@]}")

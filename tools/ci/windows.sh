@@ -12,7 +12,7 @@ export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER="$PWD/tools/wine.sh"
 # belong to another system.
 export NEARPRINT_MAY_SKIP="${NEARPRINT_MAY_SKIP:-} links ctrl-break numpy sources data"
 # Files are what differs there, and what wine takes long for: tests/it run for one width.
-narrow=(--skip of_128_bits --skip of_256_bits) failed=
+narrow=(--skip of_128_bits --skip of_256_bits --skip of_320_bits) failed=
 echo "skipped: windows: tests/it: ${narrow[*]}, whose files are like those of 64 bits; unit tests run for all widths"
 tests=(env -u NEARPRINT_DATA cargo test --target "$target" --locked --no-fail-fast
   --package nearprint --package nearprint-text --package nearprint-cli)
