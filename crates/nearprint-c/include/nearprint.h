@@ -574,7 +574,7 @@ nearprint_status nearprint_parse(uint32_t width,
                                  nearprint_error *error);
 
 // Writes a fingerprint as text: decimal for 64 bits, `0x` and all hexadecimal digits for wider
-// ones. 66 bytes are enough.
+// ones. 82 bytes are enough.
 //
 // At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 // length.

@@ -51,7 +51,7 @@ pub unsafe extern "C" fn nearprint_parse(
 }
 
 /// Writes a fingerprint as text: decimal for 64 bits, `0x` and all hexadecimal digits for wider
-/// ones. 66 bytes are enough.
+/// ones. 82 bytes are enough.
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.

@@ -306,7 +306,7 @@ impl World {
 
     fn fingerprint(&mut self, input: &mut Input<'_>) {
         let fingerprinter: *mut nearprint_fingerprinter = self.fingerprinters.pick(input);
-        let (mut words, mut len, content) = ([0; 4], 0, input.pick(&TEXTS));
+        let (mut words, mut len, content) = ([0; 5], 0, input.pick(&TEXTS));
         let (text, text_len) = text(input, content);
         let words_at = pointer(input, words.as_mut_ptr()).cast_mut();
         call!(self, nearprint_fingerprinter_fingerprint(fingerprinter, text, text_len, words_at));
@@ -329,7 +329,7 @@ impl World {
     fn convert(&mut self, input: &mut Input<'_>) {
         let width = input.pick(&[64, 128, 256, 320, 100]);
         let (rows, content) = (Rows::new(input), input.pick(&TEXTS));
-        let (mut buffer, mut len, mut words) = ([0u8; 66], 0, [0; 4]);
+        let (mut buffer, mut len, mut words) = ([0u8; 82], 0, [0; 5]);
         let (at, fingerprint) = (buffer.as_mut_ptr().cast(), rows.words(input));
         let status = call!(self, nearprint_format(width, fingerprint, at, buffer.len(), &raw mut len));
         if status == NEARPRINT_OK {

@@ -111,7 +111,7 @@ pub(super) unsafe extern "C-unwind" fn progress(
     assert!((0..=7).contains(&stage) && (done <= total || total == u64::MAX));
     // SAFETY: The context is the watch of a world, which outlives its handles.
     let watch = unsafe { &*context.cast::<Watch>() };
-    let fingerprint = [0; 4];
+    let fingerprint = [0; 5];
     let builder = watch.builder.load(Ordering::Relaxed);
     // SAFETY: The builder is null or alive, and the array has as many words as the widest fingerprint.
     let status = unsafe {

@@ -20,8 +20,8 @@ pub(super) enum ByteOrder {
 impl ByteOrder {
     /// The fingerprint of the bytes of a width.
     pub(super) fn decode(self, bytes: &[u8]) -> AnyFingerprint {
-        let (mut words, (bytes, _)) = ([0; 4], bytes.as_chunks());
-        let own = &mut words[..bytes.len().min(4)];
+        let (mut words, (bytes, _)) = ([0; Width::W320.words()], bytes.as_chunks());
+        let own = &mut words[..bytes.len().min(Width::W320.words())];
         match self {
             Self::Little => own.iter_mut().zip(bytes).for_each(|(word, le)| *word = u64::from_le_bytes(*le)),
             Self::Big => {
