@@ -11,7 +11,7 @@ use nearprint::testing::fuzzing::input::Input;
 /// The most rows of an argument, and of the columns of results.
 pub(super) const ROWS: usize = 8;
 /// Words of the widest fingerprint.
-const WORDS: usize = 4;
+const WORDS: usize = 5;
 /// What columns hold before a call.
 const UNTOUCHED: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 
