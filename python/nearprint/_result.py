@@ -36,8 +36,8 @@ class Result:
     ``query``, ``cluster``             int64: the index of the query, the number of the cluster (a fingerprint for
                                        ``partition.components``)
     ``id``, ``id_a``, ``id_b``         uint64
-    ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, (n, 5) for 320, the least
-                                       significant word first
+    ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, (n, 5) for 320, the
+                                       least significant word first
     ``distance``                       uint32: bits that differ
     ``key``                            object: ``str``, or ``None`` for a row without a key; only if the
                                        database stores keys. A row is repeated for each of its keys.

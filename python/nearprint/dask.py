@@ -58,7 +58,8 @@ def pairs(
     """The pairs of :func:`nearprint.find_all`, each once: columns ``a``, ``b``, ``distance``, with a below b.
 
     ``similarity`` is for MinHash fingerprints, whose ``bands`` are by default the bands of the recipe ``minhash``.
-    Fingerprints have 64 bits, with bands 256 or 320, as they need, unless ``width`` says otherwise. ``partitions`` is the number of tasks.
+    Fingerprints have 64 bits, with bands 256 or 320, as they need, unless ``width`` says otherwise.
+    ``partitions`` is the number of tasks.
 
     Raises ``InputError`` for invalid arguments and columns.
     """

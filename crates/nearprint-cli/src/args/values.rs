@@ -13,7 +13,7 @@ pub(crate) const DEFAULT_K: u32 = 3;
 
 /// Parses a width in bits.
 pub(crate) fn width() -> impl TypedValueParser<Value = Width> {
-    PossibleValuesParser::new(["64", "128", "256"]).try_map(|text| text.parse::<Width>())
+    PossibleValuesParser::new(["64", "128", "256", "320"]).try_map(|text| text.parse::<Width>())
 }
 
 /// Parses the base of numbers.

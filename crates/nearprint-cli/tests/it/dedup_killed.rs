@@ -211,8 +211,8 @@ fn regression_a_run_goes_on_only_with_the_records_it_has_read() {
     let (monday, tuesday) = (documents(15_000, 11), documents(15_000, 12));
     let line = "dedup - -o out.jsonl --key-field id --db seen.np";
     cut_off(at, line, &monday);
-    fails(at, line, lines(&tuesday).as_bytes(), 2, &["are not the ones", "--restart"]);
-    fails(at, line, lines(&monday[..100]).as_bytes(), 2, &["are not the ones", "--restart"]);
+    fails(at, line, lines(&tuesday).as_bytes(), 2, &["are not those", "--restart"]);
+    fails(at, line, lines(&monday[..100]).as_bytes(), 2, &["are not those", "--restart"]);
     succeeds(at, line, lines(&monday).as_bytes());
 }
 

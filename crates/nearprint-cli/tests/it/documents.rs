@@ -7,9 +7,9 @@ use std::fs;
 use crate::cli::{duplicates as listed, fails, groups, nearprint, run, succeeds};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::recipe::Recipe;
-use testkit::{Random, by_width, for_each_width};
+use testkit::{Random, by_width, for_each_width_of_simhash};
 
-for_each_width!(
+for_each_width_of_simhash!(
     documents_are_deduplicated,
     the_distances_up_to_half_of_the_bits_are_tuned,
     texts_are_compared_by_recipes_of_this_width,

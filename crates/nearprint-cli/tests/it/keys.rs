@@ -262,5 +262,5 @@ fn rows_are_deleted_by_lists_and_prefixes_of_keys_and_by_ranges_of_ids() {
     assert!(outcome.err.contains("deleted 5 rows"), "{}", outcome.err);
     assert!(ids().iter().all(|id| id % 4 != 2));
     succeeds(at, "create plain", b"");
-    fails(at, "delete plain --key-prefix a", b"", 2, &["without keys"]);
+    fails(at, "delete plain --key-prefix a", b"", 2, &["stores no keys"]);
 }

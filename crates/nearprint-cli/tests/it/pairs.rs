@@ -20,7 +20,7 @@ fn pairs_between_two_databases_are_printed() {
     }
     fails(at, "pairs one none", b"", 1, &["none", "no database there"]);
     std::fs::write(at.join("list.txt"), "7\n").unwrap();
-    fails(at, "pairs list.txt one", b"", 2, &["two databases"]);
+    fails(at, "pairs list.txt one", b"", 2, &["have to be databases"]);
     fails(at, "pairs one --width 64", b"", 2, &["--width"]);
     fails(at, "pairs one other -k 65", b"", 2, &["at most 64"]);
 }

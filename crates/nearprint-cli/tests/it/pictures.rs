@@ -160,7 +160,7 @@ fn pictures_are_looked_up() {
     fails(at, "query t.np d/0.png", b"", 2, &["no fingerprints of images"]);
     let bad = nearprint(at, "fingerprint d/0.png d/bomb.png d/words.jpg d/web.avif --recipe pdq", b"");
     assert_eq!((bad.code, bad.out.lines().count()), (5, 1), "{}", bad.err);
-    for words in ["3 of 4 files", "words.jpg: not a picture", "web.avif: AVIF pictures are not read"] {
+    for words in ["3 of 4 files", "words.jpg: not an image", "web.avif: AVIF pictures are not read"] {
         assert!(bad.err.contains(words), "{words:?} is not in {}", bad.err);
     }
 }
