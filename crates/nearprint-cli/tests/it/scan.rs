@@ -80,7 +80,7 @@ fn expected<F: Fingerprint>(files: &[(String, String)], recipe: &str, k: u32) ->
                 true => "copy",
                 false => "near",
             };
-            let similarity = (recipe.similarity(distance) * 1e4 + 1e-6).floor() / 1e4;
+            let similarity = recipe.similarity(distance);
             let similarity = if is_first { String::new() } else { format!("{similarity:.4}") };
             lines += &format!("{number}\t{outcome}\t{similarity}\t{}\t{}\n", bytes(file), files[file].0);
         }
@@ -197,8 +197,8 @@ fn what_is_no_text_is_left_out_and_counted() {
     assert_eq!(outcome.code, 0);
     let (len, latin) = (text.len(), text.len() + 4);
     let expected = format!(
-        "1\tkept\t\t{latin}\t./b/latin\n1\tnear\t0.9966\t{len}\t./a/.hidden\n\
-         1\tnear\t0.9966\t{len}\t./a/one\n1\tnear\t0.9966\t{len}\t./b/c/two\n"
+        "1\tkept\t\t{latin}\t./b/latin\n1\tnear\t0.9967\t{len}\t./a/.hidden\n\
+         1\tnear\t0.9967\t{len}\t./a/one\n1\tnear\t0.9967\t{len}\t./b/c/two\n"
     );
     assert!(outcome.out.starts_with(&expected), "the file with one word more is the first: {}", outcome.out);
     let counted = "skipped: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; of these, 2 in groups of copies\n";

@@ -94,8 +94,8 @@ fn passages_are_removed_wherever_they_begin() {
         ("--recipe minhash", "--recipe: passages have the same words"),
         ("--from 3", "--from: passages are not counted"),
         ("--db seen.np --restart", "--restart: "),
-        ("--length 1", "--length: 2 to 10000"),
-        ("--length 10001", "--length: 2 to 10000"),
+        ("--length 1", "a passage needs 2 to 10000 words"),
+        ("--length 10001", "a passage needs 2 to 10000 words"),
     ] {
         fails(at, &format!("{line} {more}"), b"", 2, &[why]);
     }
