@@ -16,6 +16,7 @@ mod order;
 pub(crate) mod prepare;
 mod request;
 pub(crate) mod search;
+mod sweep_order;
 pub(crate) mod union_find;
 pub(crate) mod view;
 mod words;

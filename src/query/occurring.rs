@@ -94,35 +94,38 @@ impl LeadingBits {
 mod tests {
     use crate::database::bulk::build_runs;
     use crate::fingerprint::{Bits, Row, mix64};
+    use crate::query::prepare::Searchable;
+
+    /// 3,000 rows in tables of a layout.
+    fn with_rows(layout: &str, check: impl FnOnce(&Searchable<u64>)) {
+        let rows: Vec<Row<u64>> = (0..3000).map(|id| Row { fingerprint: mix64(id), id }).collect();
+        let home = tempfile::tempdir().unwrap();
+        let database = build_runs(&home.path().join("db"), &[(layout, &rows)]).unwrap();
+        check(&database.snapshot().unwrap().searchables()[0]);
+    }
 
     #[test]
     fn bits_of_all_entries_occur_and_few_others() {
-        let rows: Vec<Row<u64>> = (0..3000).map(|id| Row { fingerprint: mix64(id), id }).collect();
-        let home = tempfile::tempdir().unwrap();
-        let database = build_runs(&home.path().join("db"), &[("rotations:4", &rows)]).unwrap();
-        let snapshot = database.snapshot().unwrap();
-        let run = &snapshot.searchables()[0];
-        let of_table = |table: usize| run.occurring.of_table(table, &run.run.segments[table]).unwrap();
-        assert!((0..4).all(|table| of_table(table).is_none()), "no query has asked");
-        run.occurring.count(3000);
-        for (table, segment) in run.run.segments.iter().enumerate() {
-            let bits = of_table(table).unwrap();
-            let leading = |value: u64| segment.table.leading(value).bits(0, 32);
-            let may_hold = |value| bits.may_hold(u32::try_from(leading(value)).unwrap());
-            assert!(rows.iter().all(|row| may_hold(row.fingerprint)), "table {table}");
-            let others = (10_000..20_000).filter(|&seed| may_hold(mix64(seed))).count();
-            assert!((500..2000).contains(&others), "{others} of 10,000: about one value in ten occurs");
-        }
+        with_rows("rotations:4", |Searchable { run, occurring, .. }| {
+            let of_table = |table: usize| occurring.of_table(table, &run.segments[table]).unwrap();
+            assert!((0..4).all(|table| of_table(table).is_none()), "no query has asked");
+            occurring.count(3000);
+            for (table, segment) in run.segments.iter().enumerate() {
+                let bits = of_table(table).unwrap();
+                let leading = |value: u64| segment.table.leading(value).bits(0, 32);
+                let may_hold = |id| bits.may_hold(u32::try_from(leading(mix64(id))).unwrap());
+                assert!((0..3000).all(may_hold), "table {table}");
+                let others = (10_000..20_000).filter(|&id| may_hold(id)).count();
+                assert!((500..2000).contains(&others), "{others} of 10,000: about one value in ten occurs");
+            }
+        });
     }
 
     #[test]
     fn a_prefix_of_which_most_values_occur_has_none() {
-        let rows: Vec<Row<u64>> = (0..3000).map(|id| Row { fingerprint: mix64(id), id }).collect();
-        let home = tempfile::tempdir().unwrap();
-        let database = build_runs(&home.path().join("db"), &[("rotations:8", &rows)]).unwrap();
-        let snapshot = database.snapshot().unwrap();
-        let run = &snapshot.searchables()[0];
-        run.occurring.count(3000);
-        assert!(run.occurring.of_table(0, run.run.natural()).unwrap().is_none());
+        with_rows("rotations:8", |Searchable { run, occurring, .. }| {
+            occurring.count(3000);
+            assert!(occurring.of_table(0, run.natural()).unwrap().is_none());
+        });
     }
 }

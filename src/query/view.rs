@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::locate::{Match, entry_of, rows_of};
 use super::prepare::Searchable;
-use super::search::{Completion, Hit, Orders, Searcher};
+use super::search::{Completion, Hit, Searcher};
+use super::sweep_order::Orders;
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
