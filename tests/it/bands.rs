@@ -21,7 +21,45 @@ for_each_width!(
     zero_is_near_nothing,
     databases_of_other_bands_are_not_crossed_and_not_ingested,
     flipped_bits_are_noticed,
+    sweeps_that_pass_over_runs_find_every_row,
 );
+
+/// Many queries are asked table by table, and runs tell which bands they have once enough were asked.
+fn sweeps_that_pass_over_runs_find_every_row<F: Fingerprint>() {
+    const ROWS: usize = 3000;
+    for bands in layouts::<F>() {
+        let rows = some_rows::<F>(bands, ROWS as u64, 17);
+        let home = folder_in_memory();
+        let database = Database::<F>::create(home.path().join("db"), &schema::<F>(bands)).unwrap();
+        let mut writer = database.writer().unwrap();
+        for some in rows.chunks(ROWS / 3) {
+            for &row in some {
+                writer.insert(row).unwrap();
+            }
+            writer.flush().unwrap();
+        }
+        writer.close().unwrap();
+        let snapshot = database.snapshot().unwrap();
+        // Near rows, and others.
+        let others = some_rows::<F>(bands, 3 * ROWS as u64, 23);
+        let queries: Vec<F> = rows.iter().chain(&others).map(|row| row.fingerprint).collect();
+        let k = bands.sketch_bits(F::WIDTH) / 4;
+        for round in 0..2 {
+            let mut found = 0;
+            snapshot
+                .query_batch(&queries, k, |index, answer| {
+                    if index % short_or_full(7, 1) == 0 {
+                        let expected = matches(bands, &rows, queries[index], k);
+                        assert_eq!(answer, expected, "{bands}, round {round}, query {index}");
+                        found += answer.len();
+                    }
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+            assert!(found > 100, "{bands}: {found}");
+        }
+    }
+}
 
 /// Layouts of a width.
 fn layouts<F: Fingerprint>() -> Vec<BandLayout> {
