@@ -60,6 +60,12 @@ def carried_recipe(fingerprints: Any) -> Optional[str]:
     return recipe if rows or (words > 1 and fingerprints.shape == (words,)) else None
 
 
+def carried_width(fingerprints: Any) -> Optional[int]:
+    """The width of fingerprints that carry their recipe."""
+    recipe = carried_recipe(fingerprints)
+    return None if recipe is None else _nearprint.recipe_line(recipe)[1]
+
+
 def bands_for(fingerprints: Any, bands: Optional[str]) -> Optional[str]:
     """The bands of fingerprints in memory. Given bands must not contradict the carried ones."""
     recipe = carried_recipe(fingerprints)

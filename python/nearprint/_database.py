@@ -478,7 +478,8 @@ class Database:
 
         Invalid UTF-8 is replaced.
         """
-        return {key: text.decode("utf-8", "replace") for key, text in self._texts_of(fingerprint, id).items()}
+        texts, has_texts = self._texts_of(fingerprint, id), self.keeps_texts
+        return {key: text.decode("utf-8", "replace") if has_texts else "" for key, text in texts.items()}
 
     def hashes_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
         """What is stored with the keys of a row, by its keys: hashes or features of texts, or texts in UTF-8."""
@@ -576,7 +577,7 @@ class Database:
         if recipe is None:
             raise InputError(
                 f"{self._path}: has no recipe, which would make fingerprints of texts; "
-                'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
+                'nearprint.create(path, recipe="minhash", features=True) makes a database for texts'
             )
         return recipe
 

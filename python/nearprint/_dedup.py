@@ -100,7 +100,8 @@ def dedup(
 
     One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first
     of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, and NaN for a
-    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. ``group`` is the index of the
+    kept text. With MinHash it is exact, unless ``k`` is given or the ``database`` stores keys alone; simhashes
+    estimate it. ``group`` is the index of the
     kept text, and ``group_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]``
     is what :func:`dedup_files` would write.
 
@@ -116,9 +117,10 @@ def dedup(
 
     ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
     ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:
-    the text with the largest one is kept. Values are numbers, dates or texts, compared without rounding; a missing one
-    is the smallest. ``missing`` texts are an error, are kept, or dropped: ``"skip"`` leaves them out of ``kept``, and
-    their ``group`` is -1.
+    the text with the largest one is kept. Values are numbers, dates or texts; a missing one
+    is the smallest. Texts of numbers are ordered as numbers, those of dates of ISO 8601 as dates, if all are, and
+    integers are not rounded. ``missing`` texts are an error, are kept, or dropped: ``"skip"`` leaves them out of
+    ``kept``, and their ``group`` is -1. So are texts of fewer than ``min_words`` or ``min_features``.
 
     With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit
     at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the
@@ -196,6 +198,10 @@ class _Rows(NamedTuple):
         return cls([batch.first + index for index in there], [text for text in batch.texts if text is not None], keys)
 
 
+#: What stands in place of a kept text for one that has too few words or features.
+_SET_ASIDE = -2
+
+
 class _Decisions:
     """Decisions about numbered texts."""
 
@@ -224,6 +230,8 @@ class _Decisions:
         for index, (name, original, similarity, _, _) in enumerate(self._decider.decide(keys, rows.texts)):
             if name == "kept":
                 self._kept[keys[index]] = rows.numbers[index]
+            elif name == "set aside":
+                of[index] = _SET_ASIDE
             if original is not None:
                 of[index], similarities[index] = self._kept.get(original, -1), similarity
                 self._keys[rows.numbers[index]] = original
@@ -240,8 +248,11 @@ class _Decisions:
         numbers = np.concatenate(self._numbers)
         duplicate_of, similarities = np.full(count, -1, np.int64), np.full(count, np.nan)
         duplicate_of[numbers], similarities[numbers] = np.concatenate(self._of), np.concatenate(self._similarities)
+        is_aside = duplicate_of == _SET_ASIDE
+        duplicate_of[is_aside] = -1
         kept = np.full(count, keeps_missing)
         kept[numbers] = np.isnan(similarities[numbers])
+        kept[is_aside] = False
         group = np.where(kept, np.arange(count), duplicate_of)
         sizes = np.bincount(group[group >= 0], minlength=count)[group] if count else group
         sizes = np.where(group >= 0, sizes, 0).astype(np.int64)

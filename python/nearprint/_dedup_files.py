@@ -65,7 +65,8 @@ def dedup_files(
     Every argument is the option of the command with the same name; ``text`` and ``key`` are ``--text-field`` and
     ``--key-field``, the fields with the text and with the key. ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order, or as rows of another format, if its name ends so: ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``. Arrays and
+    order, or as rows of another format, if its name ends so: ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``. Of plain
+    texts, ``output`` is the list of the paths to keep, one on each line. A file of this name is replaced. Arrays and
     objects in columns are errors, or with ``nested="json"`` their JSON. Of folders, the same files are read as by the
     command: ``exclude`` are patterns of files to leave out, ``no_ignore`` reads licences, lock files and what
     ``.gitignore`` names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.

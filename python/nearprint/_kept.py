@@ -76,8 +76,8 @@ class Kept:
     process, has to see them all. Hugging Face runs it each time, and takes no earlier result from its cache.
 
     It can be pickled, which commits. With a ``database``, the copy opens it at its first call, and there is one
-    writer at a time. Without one, the copy has everything that was kept, and the second of several equal copies raises
-    ``Error``: each of them would keep texts of its own.
+    writer at a time. Without one, the copy has everything that was kept, and from then on decides apart from the
+    original; the second of several equal copies raises ``Error``, as they would all keep the same texts.
 
     A context manager; :meth:`close` commits and closes the database.
     """
@@ -113,8 +113,8 @@ class Kept:
         self._lock = threading.Lock()
 
     def __call__(self, texts: Any) -> Union[bool, list[bool]]:
-        """Whether each text is kept. Missing texts are kept."""
-        row = _text_of_row(texts)
+        """Whether each text is kept. Missing texts are kept; those of too few words or features are not."""
+        row = [texts] if is_missing(texts) else _text_of_row(texts)
         if row is not None:
             return bool(self.decide(row, missing="keep")["kept"][0])
         flags: list[bool] = self.decide(texts, missing="keep")["kept"].tolist()
@@ -160,7 +160,7 @@ class Kept:
         found = self._opened().decide([keys[index] for index in there], [text for text in texts if text is not None])
         decided: list[tuple[Optional[bool], Optional[str], float]] = [(None, None, float("nan"))] * len(texts)
         for index, (name, of, similarity, _, _) in zip(there, found):
-            decided[index] = (name in ("kept", "rejected"), of, similarity)
+            decided[index] = (name == "kept", of, similarity)
         self._count += len(texts)
         self._uncommitted += sum(name == "kept" for name, *_ in found)
         if self._uncommitted >= _KEPT_BETWEEN_COMMITS:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import check_threads, is_one, words_of, words_of_one
-from ._carried import bands_for
+from ._carried import bands_for, carried_width
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
@@ -101,12 +101,13 @@ def distance(
     Returns an ``int`` for two fingerprints. For arrays or lists, as in :func:`find_all`, returns
     uint32 of shape (n,): row by row, or one against all. One row of an array of wide fingerprints
     needs ``width``: without it, an array of shape (2,) is two fingerprints of 64 bits. ``bands`` are as in
-    :func:`find_all`: an array of :func:`fingerprint` carries its own.
+    :func:`find_all`. An array of :func:`fingerprint`, and a row of it, carries its own width and bands.
 
     Raises ``InputError`` for lists of different lengths or widths.
     """
     bands = bands_for(b, bands_for(a, bands))
     bands_for(a, bands)
+    width = width or carried_width(a) or carried_width(b)
     one_a, one_b = (is_one(value, 64 if width is None else width) for value in (a, b))
     # An iterator can be read only once.
     a, b = (value if one or hasattr(value, "__len__") else list(value) for value, one in ((a, one_a), (b, one_b)))

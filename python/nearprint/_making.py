@@ -31,6 +31,7 @@ def create(
     keys: bool = False,
     texts: bool = False,
     hashes: bool = False,
+    features: bool = False,
     expire_after: Optional[Duration] = None,
     partition: Optional[Duration] = None,
     threads: Optional[int] = None,
@@ -54,9 +55,10 @@ def create(
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
     ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts; with
-    ``hashes``, they have hashes of texts, of at most 32 bytes. Rows expire after ``expire_after``, a ``timedelta`` or
-    seconds; rows of one ``partition`` of the time (a tenth of it) expire together. All other arguments are the
-    same as for :func:`open`.
+    ``hashes``, they have hashes of texts, of at most 32 bytes; with ``features``, the hashed shingles of texts, by
+    which documents are compared exactly: for documents, with a recipe of MinHash. Rows expire after ``expire_after``, a
+    ``timedelta`` or seconds; rows of one ``partition`` of the time (a tenth of it) expire together. All other arguments
+    are the same as for :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
@@ -73,6 +75,7 @@ def create(
         keys,
         texts,
         hashes,
+        features,
         expire_after=expire_after,
         partition=partition,
         threads=threads,

@@ -128,7 +128,7 @@ class Result:
         return [dict(zip(self._columns, row)) for row in zip(*columns)]
 
     def hexadecimal(self) -> Result:
-        """The same table with fingerprints as texts: all hexadecimal digits, which other functions read."""
+        """The same table with fingerprints as texts: all hexadecimal digits, as other functions read them in lists."""
         columns = {name: _digits(array) if _are_prints(name, array) else array for name, array in self.items()}
         return Result(columns).with_index(self._index)
 

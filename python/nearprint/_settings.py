@@ -36,6 +36,8 @@ def check_seconds(seconds: Any, what: str) -> float:
     """Refuses a value that is no number, or no time to wait."""
     try:
         number = float(seconds)
+    except ValueError:
+        raise InputError(f"{what} = {seconds!r}: a number of seconds is wanted") from None
     except TypeError:
         raise TypeError(f"{what}: a number of seconds is wanted, not {type(seconds).__name__}") from None
     if not number >= 0.0:
@@ -47,7 +49,10 @@ def seconds_of(duration: Optional[Duration], what: str) -> Optional[float]:
     """A time in seconds."""
     if duration is None:
         return None
-    return check_seconds(duration.total_seconds() if isinstance(duration, timedelta) else duration, what)
+    seconds = check_seconds(duration.total_seconds() if isinstance(duration, timedelta) else duration, what)
+    if not seconds:
+        raise InputError(f"{what} = {duration}: more than 0 is wanted")
+    return seconds
 
 
 def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optional[str], Optional[int]]:
@@ -150,12 +155,13 @@ def k_of_layout(
     return DEFAULT_K if chosen is None else chosen
 
 
-def storage_of(keys: bool, texts: bool, hashes: bool) -> str:
+def storage_of(keys: bool, texts: bool, hashes: bool, features: bool = False) -> str:
     """What a database stores with rows, as ``stats()["keys"]`` shows it."""
-    if texts and hashes:
-        raise InputError("texts, hashes: keys have one of them")
-    if texts or hashes:
-        return "keys and texts" if texts else "keys and hashes"
+    chosen = [name for name, is_stored in (("texts", texts), ("hashes", hashes), ("features", features)) if is_stored]
+    if len(chosen) > 1:
+        raise InputError(f"{', '.join(chosen)}: keys have one of them")
+    if chosen:
+        return f"keys and {chosen[0]}"
     return "keys" if keys else "none"
 
 
@@ -167,6 +173,7 @@ def settings_of(
     keys: bool = False,
     texts: bool = False,
     hashes: bool = False,
+    features: bool = False,
     *,
     expire_after: Optional[Duration] = None,
     partition: Optional[Duration] = None,
@@ -190,7 +197,7 @@ def settings_of(
         "k": check_count(k, "k", 0, width),
         "layout": layout,
         "recipe": recipe,
-        "keys": storage_of(keys, texts, hashes),
+        "keys": storage_of(keys, texts, hashes, features),
         "expire_after": seconds_of(expire_after, "expire_after"),
         "partition": seconds_of(partition, "partition"),
         "threads": None if threads is None else check_threads(threads),

@@ -48,11 +48,13 @@ class Texts:
         key: Optional[Label] = None,
         keys: Any = None,
         value: Optional[str] = None,
-        missing: Missing = "error",
+        missing: Optional[Missing] = None,
     ) -> None:
+        """``missing`` is an option of the caller, or ``None`` if it has no such option: they are an error then."""
         if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) == 0:
-            raise TypeError("texts: one text, where a list of texts is wanted")
-        check_missing(missing)
+            hint = "; decode bytes first" if isinstance(texts, bytes) else ""
+            raise TypeError(f"texts: one text, where a list of texts is wanted{hint}")
+        check_missing(missing or "error")
         self.table: Optional[Table] = table_of(texts)
         if self.table is None and (key is not None or value is not None):
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
@@ -134,10 +136,10 @@ class Texts:
             if not value.isascii():
                 encoded(value, "texts", index)
             return value
-        if is_missing(value) and self._missing != "error":
+        if is_missing(value) and self._missing in ("keep", "skip"):
             return None
         hint = "; decode bytes first" if isinstance(value, bytes) else ""
-        if is_missing(value):
+        if is_missing(value) and self._missing:
             hint = "; missing='keep' or missing='skip' accepts it"
         raise InputError(f"texts: item {index}: {type(value).__name__}, where a text is wanted{hint}")
 

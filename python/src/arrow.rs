@@ -43,8 +43,8 @@ pub(crate) fn fingerprints_of_arrow<'py>(
         kind if kind.is_integer() => (Width::W64, numbers(py, &array, "fingerprints", signed)?),
         other => {
             return Err(PyTypeError::new_err(format!(
-                "an Arrow array of {other}: fingerprints are integers, binary of 8, 16 or 32 bytes each, or lists of \
-                 words"
+                "an Arrow array of {other}: fingerprints are integers, binary of 8, 16, 32 or 40 bytes each, or lists \
+                 of words"
             )));
         }
     };
@@ -146,8 +146,9 @@ fn words_of_lists(py: Python<'_>, array: &ArrowArrays, signed: bool) -> PyResult
     let width =
         u32::try_from(len * if is_bytes { 8 } else { 64 }).ok().and_then(|bits| Width::try_from(bits).ok());
     let Some(width) = width else {
-        let why =
-            format!("fingerprints: lists of {len}, where 1, 2 or 4 words are wanted, or 8, 16 or 32 bytes");
+        let why = format!(
+            "fingerprints: lists of {len}, where 1, 2, 4 or 5 words are wanted, or 8, 16, 32 or 40 bytes"
+        );
         return Err(input_error(py, &why));
     };
     let numbers = numbers(py, &items, "fingerprints", signed)?;

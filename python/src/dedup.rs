@@ -22,10 +22,15 @@ use crate::watch::{Ticker, watch};
 /// A decision; the key of the kept document and the similarity, of a duplicate; the fingerprint as the command line
 /// prints it; and whether the text has features.
 type Decided = (&'static str, Option<String>, f64, String, bool);
-/// The numbers of the documents that some duplicate, -1 for kept ones, and their similarities.
+/// The numbers of the documents that some duplicate, -1 for kept ones, -2 for those that are set aside, and their
+/// similarities.
 type Duplicates = (Vec<i64>, Vec<f64>);
 /// The same as arrays.
 type DuplicateArrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
+
+/// In place of the number of a document that another one duplicates.
+const KEPT: i64 = -1;
+const SET_ASIDE: i64 = -2;
 
 /// Decides documents, each with a name for its decision.
 fn decide(
@@ -57,8 +62,9 @@ fn decide_texts(
     let (mut numbers, mut similarities) = (Vec::new(), Vec::new());
     decider.decide_batch(documents, |decided| {
         let (number, similarity) = match decided.decision {
-            Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(-1), similarity),
-            _ => (-1, f64::NAN),
+            Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(KEPT), similarity),
+            Decision::TooShort => (SET_ASIDE, f64::NAN),
+            _ => (KEPT, f64::NAN),
         };
         numbers.push(number);
         similarities.push(similarity);
@@ -74,7 +80,7 @@ fn name_of(decision: &Decision) -> &'static str {
         Decision::Duplicate { .. } => "duplicate",
         Decision::Known => "known",
         Decision::KeyTaken => "key taken",
-        _ => "rejected",
+        _ => "set aside",
     }
 }
 
@@ -130,8 +136,8 @@ impl Deduplicator {
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
     }
 
-    /// Decides texts in order, whose keys are their numbers. Returns the number of the text that each
-    /// duplicates, -1 for a kept one, and their similarity, NaN for a kept one.
+    /// Decides texts in order, whose keys are their numbers. Returns the number of the text that each duplicates, -1 for
+    /// a kept one and -2 for one that is set aside, and their similarity, NaN for those two.
     fn decide_texts<'py>(
         &self,
         py: Python<'py>,

@@ -72,12 +72,20 @@ fn text_exception(py: Python<'_>, error: &TextError) -> PyErr {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     };
+    let why = with_arguments(why);
     match error {
         // What was read or written has changed: the arguments are not at fault.
         TextError::InputSet(InputSetProblem::ChangedBetweenPasses)
         | TextError::Output(OutputProblem::Truncated { .. }) => general_error(py, &why),
         _ => input_error(py, &why),
     }
+}
+
+/// A message with arguments in the place of options of the command.
+fn with_arguments(why: String) -> String {
+    let arguments =
+        [("--nested json", "nested=\"json\""), ("--fields", "fields="), ("--delimiter", "delimiter=")];
+    arguments.iter().fold(why, |why, (option, argument)| why.replace(option, argument))
 }
 
 fn hint_of(error: &TextError) -> Option<&'static str> {
@@ -92,7 +100,7 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
             Some("nearprint.create(path, recipe=\"minhash\", texts=True) makes a database that keeps texts")
         }
         TextError::Database(DatabaseProblem::NoRecipe { .. }) => {
-            Some("nearprint.create(path, recipe=\"minhash\", keys=True) makes a database for documents")
+            Some("nearprint.create(path, recipe=\"minhash\", features=True) makes a database for documents")
         }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
             Some("call it again with its arguments to resume, or restart=True to forget what it kept")

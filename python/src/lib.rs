@@ -22,6 +22,7 @@ mod images;
 mod kept;
 mod lists;
 mod numbers;
+mod order;
 mod pairs;
 mod rows;
 mod similar;
@@ -68,6 +69,8 @@ mod _nearprint {
     };
     #[pymodule_export]
     use crate::numbers::{num_differing_bits, simhash_of_list, words_of_list};
+    #[pymodule_export]
+    use crate::order::order_of;
     #[pymodule_export]
     use crate::pairs::PairJudge;
     #[pymodule_export]

@@ -97,8 +97,8 @@ def test_misfits_are_refused(tmp_path: Path) -> None:
     refused("1 values for 2", ["a", "b"], keep=[1])
     refused("3 values for 2", ["a", "b"], keep=[1, 2, 3])
     refused("item 0: list", ["a"], keep=[["b"]])
-    refused("item 1 is a text, where others are a number", ["a", "b"], keep=[1, "b"])
-    refused("item 0: 'noon' is no date", {"text": ["a"], "date": ["noon"]}, keep="newest:date")
+    refused('item 1: "b" cannot be ordered', ["a", "b"], keep=[1, "b"])
+    refused('item 0: "noon" is no date', {"text": ["a"], "date": ["noon"]}, keep="newest:date")
     refused("'kept', 'annotated' or None", {"text": ["a"]}, table="all")
     refused("a table is wanted, not list", ["a"], table="kept")
     refused("read once", pyarrow.table({"text": ["a"]}).to_reader(), table="kept")
@@ -120,7 +120,7 @@ def test_misfits_are_refused(tmp_path: Path) -> None:
     refused("no valid Unicode", ["\ud800"])
     with pytest.raises(nearprint.InputError, match=r"bad\.jsonl:1"):
         nearprint.dedup_files(tmp_path / "bad.jsonl", tmp_path / "out")
-    with pytest.raises(nearprint.InputError, match="there is none"):
+    with pytest.raises(nearprint.InputError, match='input_format: "xml": no format'):
         nearprint.dedup_files(tmp_path / "bad.jsonl", tmp_path / "out", input_format="xml")
 
 
@@ -171,6 +171,38 @@ def test_regression_values_of_any_kind_have_one_order() -> None:
     assert first_kept("longest:name", name=["a", "zz", None, "yyy", ""]) == [3]
     assert first_kept("last") == [4] and first_kept("first") == [0]
     assert first_kept("max:flag", flag=[False, None, True, False, True]) == [2]
+
+
+def test_regression_texts_are_ordered_as_the_command_orders_them(tmp_path: Path) -> None:
+    pages = tmp_path / "pages.jsonl"
+    for values, keeps in (
+        (["9", "10", "8.5"], ("max:value", "min:value", "newest:value")),
+        (["2026-01-01T10:00+02:00", "2026-01-01T09:00Z", "2026-W01"], ("max:value", "newest:value", "oldest:value")),
+        (["9", "10", "b"], ("max:value", "min:value")),
+    ):
+        rows = [{"text": "a b c d", "value": value} for value in values]
+        pages.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for keep in keeps:
+            nearprint.dedup_files(pages, tmp_path / "out.jsonl", keep=keep)
+            (written,) = (tmp_path / "out.jsonl").read_text().splitlines()
+            table = {name: [row[name] for row in rows] for name in ("text", "value")}
+            for given in (table, pandas.DataFrame(table), polars.DataFrame(table)):
+                (kept,) = np.flatnonzero(nearprint.dedup(given, keep=keep)["kept"])
+                assert rows[kept] == json.loads(written), (values, keep)
+
+
+def test_regression_short_texts_are_set_aside(tmp_path: Path) -> None:
+    texts = ["one two three four five"] * 2 + ["a b c", "a b c", "z"]
+    for options in ({"min_words": 4}, {"min_features": 2}):
+        pages = tmp_path / "pages.jsonl"
+        pages.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        report = nearprint.dedup_files(pages, tmp_path / "out.jsonl", **options)  # type: ignore[arg-type]
+        for given in ({}, {"keep": "last"}, {"database": tmp_path / f"{next(iter(options))}.np"}):
+            found = nearprint.dedup(texts, **options, **given)  # type: ignore[call-overload]
+            assert (found["kept"].sum(), report.kept, report.skipped) == (1, 1, 3), (options, given)
+            assert found["group"].tolist()[2:] == [-1] * 3 and found["group_size"].tolist()[2:] == [0] * 3
+        kept = nearprint.Kept(**options)  # type: ignore[arg-type]
+        assert kept(texts) == [True, False, False, False, False]
 
 
 def test_the_shortest_and_the_last() -> None:

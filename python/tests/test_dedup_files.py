@@ -239,7 +239,7 @@ def test_regression_messages_name_arguments_of_python(pages: Path, tmp_path: Pat
     with pytest.raises(nearprint.InputError, match="output and duplicates are the same file"):
         nearprint.dedup_files(pages, output, duplicates=output)
     nearprint.create(tmp_path / "plain.np", recipe="minhash").close()
-    with pytest.raises(nearprint.InputError, match="made without keys; keys=True makes"):
+    with pytest.raises(nearprint.InputError, match="stores no keys; keys=True makes"):
         nearprint.dedup_files(pages, output, database=tmp_path / "plain.np")
 
 
@@ -311,7 +311,7 @@ def test_the_name_of_the_output_decides_its_format(tmp_path: Path) -> None:
         nearprint.dedup_files(bars, tmp_path / "back.jsonl", delimiter="t")
 
     path.write_text('{"text": "one", "tags": ["a", 1]}\n')
-    with pytest.raises(nearprint.InputError, match='field "tags" is an array; --nested json'):
+    with pytest.raises(nearprint.InputError, match='field "tags" is an array; nested="json"'):
         nearprint.dedup_files(path, tmp_path / "nested.csv")
     nearprint.dedup_files(path, tmp_path / "nested.csv", nested="json")
     assert (tmp_path / "nested.csv").read_text() == 'text,tags\none,"[""a"", 1]"\n'

@@ -15,7 +15,7 @@ const AHEAD: usize = 4096;
 
 fn iterators_give_what_visitors_receive<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows::<F>(Shape::Equal, 6000, 3);
+    let rows = rows::<F>(Shape::Equal, 9000, 3);
     let other = build(&home.path().join("other"), &rows[..700], Schema::new());
     let snapshot = build(&home.path().join("db"), &rows[500..], Schema::new());
 

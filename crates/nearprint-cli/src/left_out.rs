@@ -39,45 +39,52 @@ impl<'a> LeftOutDocuments<'a> {
         Ok(None)
     }
 
-    /// Prints a document that was left out, under the name by which it was asked for.
+    /// Prints a document that was left out, under the name by which it was asked for. Prints nothing and returns `false`
+    /// if the kept document has been deleted since.
     pub(crate) fn print(
         &self,
         (key, found): (&str, &LeftOut),
         format: ResultFormat,
         out: &mut OutputStream,
-    ) -> Result<(), Failure> {
-        let kept = self.kept(found.kept)?.map(|(_, key)| key);
+    ) -> Result<bool, Failure> {
+        let Some((_, kept)) = self.kept(found.kept)? else { return Ok(false) };
         let LeftOut { similarity, job, .. } = *found;
-        Ok(out.write(|out| match format {
+        out.write(|out| match format {
             ResultFormat::Tsv => {
-                let kept = kept.as_deref().map(escaped_key).unwrap_or_default();
+                let kept = escaped_key(&kept);
                 let job = if job == 0 { String::new() } else { job.to_string() };
                 writeln!(out, "{}\t{kept}\t{}\t{job}", escaped_key(key), share(similarity))
             }
             ResultFormat::Json => {
-                let kept = kept.as_deref().map_or("null".into(), json);
                 let job = if job == 0 { "null".into() } else { job.to_string() };
-                let key = json(key);
+                let (key, kept) = (json(key), json(&kept));
                 writeln!(
                     out,
                     r#"{{"left_out":{key},"kept":{kept},"similarity":{},"job":{job}}}"#,
                     share(similarity)
                 )
             }
-        })?)
+        })?;
+        Ok(true)
     }
 
-    /// Prints each kept document with those that were left out because of it, as the members of clusters.
+    /// Prints each kept document with those that were left out because of it, as the members of clusters. Those whose
+    /// kept document has been deleted are in none.
     pub(crate) fn print_groups(&self, format: ResultFormat, out: &mut OutputStream) -> Result<(), Failure> {
-        let (mut groups, mut last) = (0, None);
+        let (mut groups, mut last, mut is_deleted) = (0, None, false);
         self.rows.visit(|LeftOut { id, key, kept, similarity, .. }| {
             if last != Some(kept) {
                 last = Some(kept);
-                groups += 1;
-                if let Some((fingerprint, key)) = self.kept(kept)? {
+                let row = self.kept(kept)?;
+                is_deleted = row.is_none();
+                if let Some((fingerprint, key)) = row {
+                    groups += 1;
                     let row = (groups - 1, Row { fingerprint, id: kept });
                     out.write(|out| format.cluster_member(out, row, Some(Some(&key)), Some(1.0)))?;
                 }
+            }
+            if is_deleted {
+                return Ok(());
             }
             let key = key.unwrap_or_default();
             Ok(out.write(|out| left_out_member(out, format, (groups - 1, id), (&key, similarity)))?)

@@ -7,9 +7,22 @@ use nearprint::{Fingerprint, Width};
 macro_rules! for_each_width {
     ($($name:ident),+ $(,)?) => {
         $(mod $name {
-            $crate::tests_of_widths!(
-                $name: of_64_bits u64, of_128_bits u128, of_256_bits nearprint::U256, of_320_bits nearprint::U320
-            );
+            #[test]
+            fn of_64_bits() {
+                super::$name::<u64>();
+            }
+            #[test]
+            fn of_128_bits() {
+                super::$name::<u128>();
+            }
+            #[test]
+            fn of_256_bits() {
+                super::$name::<nearprint::U256>();
+            }
+            #[test]
+            fn of_320_bits() {
+                super::$name::<nearprint::U320>();
+            }
         })+
     };
 }
@@ -19,19 +32,18 @@ macro_rules! for_each_width {
 macro_rules! for_each_width_of_simhash {
     ($($name:ident),+ $(,)?) => {
         $(mod $name {
-            $crate::tests_of_widths!($name: of_64_bits u64, of_128_bits u128, of_256_bits nearprint::U256);
-        })+
-    };
-}
-
-/// A test for each type.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! tests_of_widths {
-    ($name:ident: $($test:ident $width:ty),+) => {
-        $(#[test]
-        fn $test() {
-            super::$name::<$width>();
+            #[test]
+            fn of_64_bits() {
+                super::$name::<u64>();
+            }
+            #[test]
+            fn of_128_bits() {
+                super::$name::<u128>();
+            }
+            #[test]
+            fn of_256_bits() {
+                super::$name::<nearprint::U256>();
+            }
         })+
     };
 }

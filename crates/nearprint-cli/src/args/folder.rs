@@ -1,5 +1,7 @@
 //! Which files of folders are read: options of every command that reads folders.
 
+use std::path::PathBuf;
+
 use nearprint_text::documents::{FolderRules, LeftOut, Reader, escape};
 
 use super::{DecodingArgs, GlobalArgs};
@@ -54,10 +56,8 @@ pub(crate) fn check_read(global: GlobalArgs, reader: &Reader) -> Result<(), Fail
 /// Prints what was found and not compared. `further` are numbers of files or records, and why they are skipped;
 /// `in_groups` is how many of all are in groups of copies nevertheless.
 pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u64, &str)], in_groups: u64) {
-    for (name, paths) in left_out.kinds.iter().filter(|_| global.verbose) {
-        for path in paths {
-            global.note(format_args!("skipped, {name}: {}", escape(&path.to_string_lossy())));
-        }
+    for (why, paths) in left_out.named() {
+        note_skipped_paths(global, why, paths);
     }
     for why in left_out.unreadable.iter().chain(&left_out.rejected).chain(&left_out.unwritten) {
         global.note(format_args!("warning: {why}"));
@@ -72,15 +72,24 @@ pub(crate) fn note_skipped(global: GlobalArgs, left_out: &LeftOut, further: &[(u
     counts.extend(further.iter().filter(|(count, _)| *count > 0));
     if !counts.is_empty() {
         let listed: Vec<String> = counts.iter().map(|(count, what)| format!("{count} {what}")).collect();
-        let copies = match in_groups {
-            0 => String::new(),
-            some => format!("; of these, {some} in groups of copies"),
-        };
-        global.note(format_args!("skipped: {}{copies}", listed.join(", ")));
+        let listed = listed.join(", ");
+        match in_groups {
+            0 => global.note(format_args!("skipped: {listed}")),
+            some => {
+                global.note(format_args!("not compared: {listed}; {some} of these are in groups of copies"))
+            }
+        }
     }
     let others = left_out.others();
     if !others.is_empty() {
         global.note(format_args!("not counted: {}", others.join(", ")));
+    }
+}
+
+/// With --verbose, prints the names of files that were skipped for one reason.
+pub(crate) fn note_skipped_paths(global: GlobalArgs, why: &str, paths: &[PathBuf]) {
+    for path in paths.iter().filter(|_| global.verbose) {
+        global.note(format_args!("skipped, {why}: {}", escape(&path.to_string_lossy())));
     }
 }
 

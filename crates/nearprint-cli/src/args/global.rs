@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::terminal::events::write_event;
 use crate::terminal::failure::Failure;
-use crate::terminal::log::{LogFormat, write_event};
+use crate::terminal::log::LogFormat;
 use crate::terminal::output::OutputStream;
 use crate::terminal::print_message;
 use crate::terminal::progress::Bars;

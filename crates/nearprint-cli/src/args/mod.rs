@@ -23,7 +23,9 @@ pub(crate) use base::{BaseArgs, InBase};
 pub(crate) use decoding::DecodingArgs;
 pub(crate) use documents::DocumentArgs;
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
-pub(crate) use folder::{FolderArgs, check_read, note_encodings, note_skipped, num_skipped, skipped_object};
+pub(crate) use folder::{
+    FolderArgs, check_read, note_encodings, note_skipped, note_skipped_paths, num_skipped, skipped_object,
+};
 pub(crate) use given::GivenArgs;
 pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;

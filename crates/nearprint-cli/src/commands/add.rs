@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::args::{FingerprintArgs, GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{Description, DroppedKeys, KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
-use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
+use crate::terminal::{interrupt, plural};
 use nearprint::any::{AnyFingerprint, AnyWriter};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 ///
 /// Rows become durable and visible to readers batch by batch. After a bad line, a failure or
 /// Ctrl-C, all committed rows stay, and the message reports their number. A row without an id gets
-/// the one after the largest id ever stored. For databases with keys, keys come from CSV, TSV, JSON
+/// the one after the largest id ever stored. A row that is stored already counts, too, and is stored once. For databases with keys, keys come from CSV, TSV, JSON
 /// lines and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key. What `fingerprint`
 /// and `export` print needs no options.
 #[derive(Debug, clap::Args)]
@@ -81,7 +81,7 @@ impl Args {
         added
             .and_then(|()| Ok(adder.writer.close()?))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        let text = format_args!("added {committed} rows to {}", self.database.display());
+        let text = format_args!("added {} to {}", plural(committed, "row"), self.database.display());
         Ok(self.summary.note(global, text, json!({ "rows": committed }))?)
     }
 }

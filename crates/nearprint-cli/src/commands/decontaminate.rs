@@ -11,9 +11,9 @@ use crate::terminal::{plural, stdout};
 use nearprint_text::Result;
 use nearprint_text::documents::{
     self, AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, LineFile, Missing, Nested, Reader,
-    Record, WriterOptions, check_outputs, escape,
+    Record, WriterOptions, check_outputs,
 };
-use nearprint_text::internal::WrittenFormat;
+use nearprint_text::internal::ListFormat;
 use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
 use serde_json::json;
 
@@ -55,7 +55,8 @@ pub(super) struct Args {
     /// passage
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share, help_heading = "Evaluation options")]
     min_share: f64,
-    /// List what was found: `key evaluation share words start passage` for each evaluation text in a document. The
+    /// List what was found, as TSV or, if the name ends in .csv, as CSV: `key evaluation share words start passage` for
+    /// each evaluation text in a document. The
     /// share is that of its passages in the document. The passage is the longest one; words is its length, and start
     /// the number of its first word in the document
     #[arg(long, value_name = "FILE")]
@@ -232,7 +233,7 @@ struct Job<'a> {
     evaluation: &'a Evaluation,
     annotates: bool,
     output: DocumentWriter,
-    found: Option<LineFile>,
+    found: Option<FoundList>,
     rejects: Rejects,
     unusual: UnusualDocuments,
     num_documents: u64,
@@ -252,7 +253,7 @@ impl<'a> Job<'a> {
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).chain(against).collect();
         stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
         check_outputs(outputs, &inputs, &[])?;
-        args.found.as_deref().map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
+        args.found.as_deref().map_or(Ok(()), ListFormat::check)?;
         let rejects = Rejects::create(&args.documents, reader, &[])?;
         let mut options = WriterOptions::default();
         options.nested = args.nested.unwrap_or_default();
@@ -264,7 +265,7 @@ impl<'a> Job<'a> {
             evaluation,
             annotates: args.annotate,
             output: DocumentWriter::create(&args.output, reader, options)?,
-            found: args.found.as_deref().map(LineFile::create).transpose()?,
+            found: args.found.as_deref().map(FoundList::create).transpose()?,
             rejects,
             unusual: UnusualDocuments::default(),
             num_documents: 0,
@@ -285,7 +286,7 @@ impl<'a> Job<'a> {
             self.was_found[contained.text] = true;
             if let Some(file) = &mut self.found {
                 let key = &self.evaluation.keys[contained.text];
-                file.append(line_of(&record.key, key, contained).as_bytes())?;
+                file.append(&record.key, key, contained)?;
             }
         }
         if self.annotates {
@@ -307,15 +308,30 @@ impl<'a> Job<'a> {
     fn finish(self) -> Result<u64> {
         let num_bad = self.rejects.count;
         self.output.finish()?;
-        self.found.map_or(Ok(()), LineFile::finish)?;
+        self.found.map_or(Ok(()), |found| found.file.finish())?;
         self.rejects.finish()?;
         Ok(num_bad)
     }
 }
 
-fn line_of(key: &str, evaluation: &str, contained: &Contained) -> String {
-    let Contained { share, start, words, passage, .. } = contained;
-    let end = passage.char_indices().nth(PASSAGE_CHARS).map_or(passage.len(), |(end, _)| end);
-    let (key, evaluation) = (escape(key), escape(evaluation));
-    format!("{key}\t{evaluation}\t{share:.4}\t{words}\t{}\t{}\n", start + 1, &passage[..end])
+/// The list of what was found.
+struct FoundList {
+    file: LineFile,
+    format: ListFormat,
+}
+
+impl FoundList {
+    fn create(path: &Path) -> Result<Self> {
+        let (mut file, format) = (LineFile::create(path)?, ListFormat::of(path));
+        file.append(&format.line(&["key", "evaluation", "share", "words", "start", "passage"]))?;
+        Ok(Self { file, format })
+    }
+
+    fn append(&mut self, key: &str, evaluation: &str, contained: &Contained) -> Result<()> {
+        let Contained { share, start, words, passage, .. } = contained;
+        let end = passage.char_indices().nth(PASSAGE_CHARS).map_or(passage.len(), |(end, _)| end);
+        let (share, words, start) = (format!("{share:.4}"), words.to_string(), (start + 1).to_string());
+        let columns = [key, evaluation, &share, &words, &start, &passage[..end]];
+        self.file.append(&self.format.line(&columns)).map(drop)
+    }
 }

@@ -74,6 +74,8 @@ struct Selection {
     job: Option<String>,
 }
 
+/// What is counted of a list: whether an id of it is stored is not known without a search.
+const OF_LIST: &str = "id";
 /// Ids per commit.
 const BATCH_IDS: u64 = 50_000;
 /// Keys per commit, and per walk over all stored keys.
@@ -100,8 +102,12 @@ impl Args {
         let what = deleted
             .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        let text = format_args!("deleted {} from {}", plural(done, what), self.database.display());
-        Ok(self.summary.note(global, text, json!({ format!("{what}s"): done }))?)
+        let (count, database) = (plural(done, what), self.database.display());
+        let text = match what {
+            OF_LIST => format!("deleted what {database} had under {count}"),
+            _ => format!("deleted {count} from {database}"),
+        };
+        Ok(self.summary.note(global, format_args!("{text}"), json!({ format!("{what}s"): done }))?)
     }
 
     /// Deletes what a job has stored.
@@ -166,7 +172,7 @@ impl Args {
             deletion.delete_keys(key)?;
         } else {
             read_ids(&self.input, &mut |id| deletion.delete_id(id))?;
-            return Ok("id");
+            return Ok(OF_LIST);
         }
         Ok("row")
     }

@@ -101,7 +101,6 @@ const IN_LONG_HELP: &[&str] = &[
     "quality",
     "radix",
     "range",
-    "remember",
     "recipe",
     "runs_only",
     "sample",

@@ -44,7 +44,7 @@ pub(super) struct Args {
     other: Option<PathBuf>,
     #[command(flatten)]
     near: NearArgs,
-    /// Print ids instead of fingerprints
+    /// Print ids instead of fingerprints, and pairs of rows with equal fingerprints, too
     #[arg(long)]
     ids: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use nearprint::Error;
 use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, escaped, read_list, recover, temporary_beside};
 use serde_json::json;
 
-use super::prune::{note_leftovers, note_missing};
+use super::prune::{UNDO_LIST, note_leftovers, note_missing};
 use crate::args::{GlobalArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, plural};
@@ -43,6 +43,14 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         self.summary.check(&[&self.list], &[])?;
+        if self.list.is_dir() {
+            let (folder, first) = (self.list.display(), self.list.join(UNDO_LIST));
+            let why = match first.is_file() {
+                true => format!("{folder}: a folder; its undo list is {}", first.display()),
+                false => format!("{folder}: a folder, not an undo list"),
+            };
+            return Err(Failure::Usage(why));
+        }
         let acts = read_list(&self.list)?;
         let look = Error::io("look at", &self.list);
         let bounds = Bounds::new(&self.list, &self.root, self.trust).map_err(look)?;

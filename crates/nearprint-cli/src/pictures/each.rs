@@ -10,6 +10,14 @@ use super::file::{PictureReader, Prints};
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 
+/// Refuses `--rotated` where no fingerprints of rotated pictures can be made.
+pub(crate) fn check_rotated(is_rotated: bool, recipe: Recipe) -> Result<(), Failure> {
+    match is_rotated && recipe != Recipe::Pdq {
+        true => Err(Failure::Usage(format!("--rotated: only pdq finds rotated images, not {recipe}"))),
+        false => Ok(()),
+    }
+}
+
 /// Calls `visit` with the fingerprints of each file that is a picture, in order; they are made on all threads. What
 /// cannot be decoded is reported, and is an error in the end.
 pub(crate) fn each_picture(

@@ -3,14 +3,11 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use nearprint::Event;
-use nearprint::internal::Utc;
 use serde_json::{Value, json};
 
-use super::print_message;
 use super::results::json_of;
 
 static IS_JSON: AtomicBool = AtomicBool::new(false);
@@ -38,39 +35,6 @@ pub(crate) fn is_json() -> bool {
 /// Writes a line. A failure to write it does not change the outcome of the command.
 pub(super) fn write(value: &Value) {
     let _ = writeln!(std::io::stderr(), "{}", json_of(value));
-}
-
-/// Writes what a writer did besides what it was called for. As text, that is a clock that is wrong.
-pub(crate) fn write_event(event: &Event) {
-    if !is_json() {
-        if let &Event::Clock { last_commit, now } = event {
-            print_message(format_args!(
-                "warning: the last commit to the database was at {}, and the clock says {}: it was ahead, or is behind",
-                date(last_commit),
-                date(now)
-            ));
-        }
-        return;
-    }
-    let seconds = |took: Duration| (took.as_secs_f64() * 1000.0).round() / 1000.0;
-    write(&match *event {
-        Event::Flush { rows, bytes, took } => {
-            json!({ "event": "flush", "rows": rows, "bytes": bytes, "seconds": seconds(took) })
-        }
-        Event::Merge { runs, rows, bytes, took } => {
-            json!({ "event": "merge", "runs": runs, "rows": rows, "bytes": bytes, "seconds": seconds(took) })
-        }
-        Event::Expiry { runs, rows } => json!({ "event": "expiry", "runs": runs, "rows": rows }),
-        Event::Stall { took } => json!({ "event": "stall", "seconds": seconds(took) }),
-        Event::Clock { last_commit, now } => {
-            json!({ "event": "clock", "last_commit": date(last_commit), "now": date(now) })
-        }
-        _ => return,
-    });
-}
-
-fn date(time: SystemTime) -> String {
-    Utc(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()).to_string()
 }
 
 /// The progress of a command as lines: when some work begins, once a second, and when it is done.

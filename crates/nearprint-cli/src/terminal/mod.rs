@@ -1,6 +1,7 @@
 //! What the user sees: results on standard output, messages and progress bars on standard error,
 //! exit codes. Ctrl-C belongs here as well.
 
+pub(crate) mod events;
 pub(crate) mod failure;
 pub(crate) mod interrupt;
 pub(crate) mod log;

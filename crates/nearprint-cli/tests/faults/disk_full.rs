@@ -229,7 +229,7 @@ fn regression_any_number_of_rows_is_deleted_on_a_full_disk() {
     let rows = short_or_full(530_000, 1_030_000);
     let deletions = [1, 20_000, rows - 30_001];
     for reopens in [false, true] {
-        let disk = match Mount::tmpfs(short_or_full(100_000, 200_000)) {
+        let disk = match Mount::tmpfs(short_or_full(200_000, 400_000)) {
             Ok(disk) => disk,
             Err(reason) => {
                 let name = "regression_any_number_of_rows_is_deleted_on_a_full_disk";

@@ -170,7 +170,9 @@ impl What {
 
 /// The files that are left out by their kinds, as messages say it.
 fn left_out_of(messages: &str) -> BTreeMap<String, usize> {
-    let line = messages.lines().find_map(|line| line.strip_prefix("skipped: ")).unwrap_or_default();
+    let listed =
+        |line| ["skipped: ", "not compared: "].into_iter().find_map(|start| str::strip_prefix(line, start));
+    let line = messages.lines().find_map(listed).unwrap_or_default();
     let counts = line.split(';').next().unwrap().split(", ");
     let counts = counts.filter_map(|count| count.split_once(' '));
     counts.map(|(count, kind)| (kind.to_string(), count.parse().unwrap())).collect()

@@ -48,11 +48,16 @@ fn documents_with_a_passage_are_left_out_and_listed() {
     fails(at, &format!("{LINE} -o x.jsonl --summary in.jsonl"), b"", 2, &["--summary in.jsonl"]);
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), b);
     let found = fs::read_to_string(at.join("found.tsv")).unwrap();
-    let rows: Vec<Vec<&str>> = found.lines().map(|line| line.split('\t').collect()).collect();
+    let (header, lines) = found.split_once('\n').unwrap();
+    assert_eq!(header, "key\tevaluation\tshare\twords\tstart\tpassage");
+    let rows: Vec<Vec<&str>> = lines.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(rows[0][..5], ["a", "q1", "1.0000", "17", "3"], "{found}");
     assert_eq!(rows[1][..5], ["c", "q2", "1.0000", "11", "2"], "{found}");
     assert_eq!(rows[2][..5], ["d", "q1", "0.2000", "13", "4"], "{found}");
     assert_eq!(rows[2][5], "these planets has the largest number of known moons as of this year");
+    succeeds(at, &format!("{LINE} -o out.jsonl --found found.csv"), b"");
+    let csv = fs::read_to_string(at.join("found.csv")).unwrap();
+    assert_eq!(csv, found.replace('\t', ","), "no cell has a comma");
     for part in [
         "4 records read: 1 kept, 3 left out, which contain 2 of 3 evaluation texts",
         "a run of 13 words; 1 evaluation text too short",

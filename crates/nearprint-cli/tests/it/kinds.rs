@@ -122,7 +122,11 @@ fn regression_different_pdfs_are_not_near_and_copies_of_them_are_found() {
         "{}",
         scanned.err
     );
-    assert!(scanned.err.contains("skipped: 6 pdf; of these, 2 in groups of copies\n"), "{}", scanned.err);
+    assert!(
+        scanned.err.contains("not compared: 6 pdf; 2 of these are in groups of copies\n"),
+        "{}",
+        scanned.err
+    );
     fails(at, "dedup d -o kept.txt", b"", 5, &["nothing to compare", "6 pdf", "pdftotext FILE -"]);
     fails(at, "dedup d/1.pdf d/2.pdf -o kept.txt", b"", 5, &["2 pdf"]);
     fails(at, "fingerprint d/1.pdf", b"", 5, &["1 pdf"]);
@@ -363,7 +367,15 @@ fn two_records_are_compared_by_their_keys() {
     let numbered = nearprint(at, "compare --key r.csv:1 --key r.csv:2 r.csv --text-field body --words", b"");
     assert!(numbered.out.ends_with(words), "{}", numbered.err);
     fails(at, "compare --key k0 r.jsonl", b"", 2, &["give it twice"]);
-    fails(at, "compare --key k0 --key k1 r.jsonl r.csv", b"", 2, &["cannot be used with"]);
+    // The second key may be one of another input.
+    fs::write(at.join("other.jsonl"), line((9, &texts[1]))).unwrap();
+    for source in [format!("r.jsonl other.jsonl {fields}"), format!("t.np other.jsonl {fields}")] {
+        let compared = nearprint(at, &format!("compare --key k0 --key k9 {source} --words"), b"");
+        assert!(compared.out.ends_with(words), "{source}: {}{}", compared.out, compared.err);
+        let missing = ["other.jsonl: no record with the key \"k1\""];
+        fails(at, &format!("compare --key k0 --key k1 {source}"), b"", 2, &missing);
+    }
+    fails(at, "compare --key k0 --key k1 r.jsonl r.csv r.csv", b"", 2, &["one or two inputs"]);
     succeeds(at, "create keys.np --recipe minhash --store keys", b"");
     fails(at, "compare --key k0 --key k1 keys.np", b"", 2, &["keeps no texts"]);
 }

@@ -64,8 +64,20 @@ fn what_a_document_was_a_copy_of_is_asked() {
         let counts = fs::read_to_string(at.join("gone.json")).unwrap();
         assert!(counts.contains("\"left_out_later\":3"), "{counts}");
         assert_eq!(succeeds(at, "query seen.np --left-out n4", b""), "");
-        // The kept one is gone.
-        assert!(succeeds(at, "query seen.np --left-out t11 --json", b"").contains(r#""kept":null"#));
+        let asked = nearprint(at, "query seen.np --left-out t11 --json", b"");
+        assert_eq!(asked.out, "", "the document that was kept is gone");
+        assert!(
+            asked.err.contains("t11: was left out, but the document that was kept has been deleted"),
+            "{}",
+            asked.err
+        );
+        if what == "--remember=keys" {
+            assert_eq!(succeeds(at, "clusters seen.np", b""), "");
+        }
+        // Another one takes its place.
+        assert_eq!(dedup(at, "tue", "--restart").code, 0);
+        let asked = nearprint(at, "query seen.np --left-out t11", b"");
+        assert!(asked.out.is_empty() && asked.err.contains("t11: is kept"), "{}{}", asked.out, asked.err);
     }
 }
 

@@ -61,7 +61,7 @@ fn groups_of_pictures_begin_with_the_best() {
         "cut.jpg: a damaged picture: the file ends before the picture does",
         "bomb.png: a picture of 60000 x 60000 pixels is larger",
         "warning: formats that cannot be decoded: 1 AVIF (d/web.avif), 2 Photoshop (d/layers.psd, d/sub/layers.psd)",
-        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 images with less detail than 50; of these, 2 in groups of copies\n",
+        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 images with less detail than 50; 2 of these are in groups of copies\n",
         "PDQ within 31 of 256 bits",
     ] {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);
@@ -143,6 +143,15 @@ fn pictures_are_looked_up() {
     let rest = succeeds(at, "query p.np d/0.png d/sub/turned.png -v", b"");
     assert_eq!(rest, "d/sub/turned.png\n");
     assert_eq!(succeeds(at, "query p.np d/sub/turned.png --rotated --top 1", b"").lines().count(), 1);
+    let [plain, rotated] =
+        ["", " --rotated"].map(|more| nearprint(at, &format!("compare d/0.png d/sub/turned.png{more}"), b""));
+    assert_eq!((plain.code, rotated.code), (6, 0), "{} {}", plain.out, rotated.out);
+    let swapped = succeeds(at, "compare d/sub/turned.png d/0.png --rotated", b"");
+    assert_eq!(swapped, rotated.out, "whichever of the two is turned");
+    fails(at, "compare d/0.png d/1.png --rotated --recipe phash", b"", 2, &["only pdq"]);
+    fs::write(at.join("note.txt"), "no picture").unwrap();
+    fails(at, "query p.np note.txt", b"", 2, &["note.txt: has neither an image nor fingerprints", "p.np"]);
+    fails(at, "compare note.txt note.txt --rotated", b"", 2, &["only images are turned"]);
     // All commands for fingerprints serve these databases.
     for line in ["pairs p.np", "clusters p.np", "pairs p.np p.np"] {
         assert!(!succeeds(at, line, b"").is_empty(), "{line}");

@@ -201,7 +201,7 @@ fn what_is_no_text_is_left_out_and_counted() {
          1\tnear\t0.9967\t{len}\t./a/one\n1\tnear\t0.9967\t{len}\t./b/c/two\n"
     );
     assert!(outcome.out.starts_with(&expected), "the file with one word more is the first: {}", outcome.out);
-    let counted = "skipped: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; of these, 2 in groups of copies\n";
+    let counted = "not compared: 2 binary, 2 empty, 1 too large, 2 of fewer than 30 tokens; 2 of these are in groups of copies\n";
     let not_counted = if links { "not counted: 2 links (./a/link, ./b/loop)\n" } else { "" };
     assert!(outcome.err.ends_with(&format!("{counted}{not_counted}")), "{}", outcome.err);
     let verdict = "11 files read: 2 kept, 4 duplicates (1 copy, 3 near) in 2 groups, 5 skipped; ";
@@ -225,6 +225,15 @@ fn what_is_no_text_is_left_out_and_counted() {
         (&counts["skipped_files"]["binary"], &counts["rule"]),
         (&2.into(), &"similarity 0.7 or more, exact".into())
     );
+    let named = nearprint(at, "scan . --max-size 100K --min-words 30 --verbose", b"").err;
+    for line in [
+        "skipped, binary: ./bin/1",
+        "skipped, empty: ./none/2",
+        "skipped, too large: ./large",
+        "skipped, of fewer than 30 tokens: ./short/1",
+    ] {
+        assert!(named.contains(&format!("{line}\n")), "{line}: {named}");
+    }
     fails(at, "scan short/1 --summary short/1", b"", 2, &["--summary short/1", "also an input"]);
     // As `dedup` has it, which acts on what is shown.
     let short = succeeds(at, "scan short", b"");

@@ -55,6 +55,7 @@ fn summaries_are_written() {
     assert!(tuned["options"].as_str().unwrap().contains("-k "), "{tuned}");
 
     fails(at, "add a.np list.txt --summary list.txt", b"", 1, &["list.txt"]);
+    fails(at, "undo gone", b"", 2, &["gone: a folder; its undo list is gone/nearprint-undo.tsv"]);
     fails(at, "undo gone/nearprint-undo.tsv --summary gone/nearprint-undo.tsv", b"", 2, &["--summary"]);
     fails(at, "add a.np --summary a.np/counts.json", b"", 2, &["a.np"]);
 }

@@ -102,7 +102,7 @@ impl<P: FnMut((&'static str, &'static str), u64, u64) -> Result<()>> Finder<'_, 
         for (place, file) in self.files.iter().enumerate() {
             match file.stamp {
                 None => {}
-                Some(stamp) if stamp.size_bytes == 0 => self.left_out.num_empty += 1,
+                Some(stamp) if stamp.size_bytes == 0 => self.left_out.empty.push(file.path.clone()),
                 Some(stamp) if !seen.insert(stamp.id) => self.left_out.num_further_names += 1,
                 Some(stamp) => by_size.push((stamp.size_bytes, place)),
             }
@@ -294,7 +294,7 @@ mod tests {
             .collect();
         let mut left_out = LeftOut::default();
         assert!(find_copies(&files, &mut left_out, 2, |_, _, _| Ok(())).unwrap().is_empty());
-        assert_eq!((left_out.num_empty, left_out.num_further_names), (2, 1));
+        assert_eq!((left_out.empty.len(), left_out.num_further_names), (2, 1));
     }
 
     #[test]

@@ -55,11 +55,11 @@ pub struct LeftOut {
     /// What was found out about files that are read, such as what separates their fields: a sentence each.
     pub notes: Vec<String>,
     /// Files without a byte.
-    pub num_empty: u64,
+    pub empty: Vec<PathBuf>,
     /// Files of more bytes than a document may have.
-    pub num_large: u64,
-    /// Files whose names are [ignored](FolderRules::IGNORED_NAMES). What `.gitignore` names is not counted.
-    pub num_ignored: u64,
+    pub large: Vec<PathBuf>,
+    /// Files whose names are [ignored](FolderRules::IGNORED_NAMES). What `.gitignore` names is not among them.
+    pub ignored: Vec<PathBuf>,
     /// Files and folders that are [excluded](FolderRules::exclude), and files with other
     /// [extensions](FolderRules::extensions).
     pub num_excluded: u64,
@@ -96,6 +96,10 @@ impl LeftOut {
     pub const UNWRITTEN: &str = "for which --pre wrote no text";
     /// The kind under which files are counted where only pictures are compared.
     pub const NO_PICTURE: &str = "no pictures";
+
+    const EMPTY: &str = "empty";
+    const LARGE: &str = "too large";
+    const IGNORED: &str = "on the list of ignored names";
 
     /// Adds what could not be read.
     ///
@@ -159,15 +163,26 @@ impl LeftOut {
     #[must_use]
     pub fn files(&self) -> Vec<(u64, &'static str)> {
         let counts = [
-            (self.num_empty, "empty"),
-            (self.num_large, "too large"),
-            (self.num_ignored, "on the list of ignored names"),
+            (self.empty.len() as u64, Self::EMPTY),
+            (self.large.len() as u64, Self::LARGE),
+            (self.ignored.len() as u64, Self::IGNORED),
             (self.num_further_names, "further names of files"),
             (self.unreadable.len() as u64, "unreadable"),
         ];
         let count = |(name, paths): (&&'static str, &Vec<PathBuf>)| (paths.len() as u64, *name);
         let (kinds, formats) = (self.kinds.iter().map(count), self.unread_formats.iter().map(count));
         kinds.chain(counts).chain(formats).filter(|(count, _)| *count > 0).collect()
+    }
+
+    /// The files that are left out because of their kind, their size or their name, by reason.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &[PathBuf])> {
+        let kinds = self.kinds.iter().map(|(name, paths)| (*name, paths.as_slice()));
+        let others = [
+            (Self::EMPTY, self.empty.as_slice()),
+            (Self::LARGE, &self.large),
+            (Self::IGNORED, &self.ignored),
+        ];
+        kinds.chain(others)
     }
 
     /// The formats that are not read: the number of files of each, and the first paths.
@@ -324,7 +339,7 @@ impl<'a> Walker<'a> {
             left_out.special.push(path);
         } else if !kind.is_file() || is_unfinished(&path) {
         } else if self.is_ignored(&path) {
-            left_out.num_ignored += 1;
+            left_out.ignored.push(path);
         } else if !self.has_extension(&path) {
             left_out.num_excluded += 1;
         } else if self.is_new(&path, metadata) {
@@ -470,7 +485,7 @@ mod tests {
         rules.no_ignore = true;
         let (found, left_out) = walked(home.path(), &rules);
         assert_eq!(found, [".hidden.md", "a.md", "b.TXT.gz", "s/c.md"]);
-        assert_eq!((left_out.num_ignored, left_out.num_excluded), (0, 6));
+        assert_eq!((left_out.ignored.len(), left_out.num_excluded), (0, 6));
     }
     #[test]
     fn regression_the_first_name_of_a_file_is_visited() {

@@ -135,7 +135,7 @@ pub(super) fn list(
 /// std::fs::write(home.path().join("a.md"), "one")?;
 /// std::fs::write(home.path().join("LICENSE"), "two")?;
 /// let (files, left_out) = list_files(&[home.path().into()], &FolderRules::default())?;
-/// assert_eq!((files.len(), left_out.num_ignored), (1, 1));
+/// assert_eq!((files.len(), left_out.ignored.len()), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

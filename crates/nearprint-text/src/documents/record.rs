@@ -97,8 +97,8 @@ impl Content {
             FileContent::Text { bytes, .. } => return Ok(Self::of_bytes(input, &bytes, decoding, left_out)),
             FileContent::Other(kind) => left_out.add_kind(kind.name(), &input.path),
             FileContent::Unwritten(why) => left_out.add_unwritten(&input.path, &why),
-            FileContent::Empty if input.in_folder => left_out.num_empty += 1,
-            FileContent::Large if input.in_folder => left_out.num_large += 1,
+            FileContent::Empty if input.in_folder => left_out.empty.push(input.path.clone()),
+            FileContent::Large if input.in_folder => left_out.large.push(input.path.clone()),
             FileContent::Empty => return Ok(Some(Self::of_path(input))),
             FileContent::Large => return Ok(Some(Self::too_large(input, max_bytes))),
         }

@@ -576,7 +576,7 @@ mod tests {
             ("hash=minhash:6x20", "hash", "minhash:6x16,2"),
             ("hash=minhash:6x20,17", "hash", "1 to 16"),
             ("hash=minhash:6x7,2", "hash", "8 to 32 bits"),
-            ("hash=minhash:9x20,2", "hash", "which needs 96"),
+            ("hash=minhash:9x20,2 width=256", "hash", "which needs 96"),
             ("minhash width=64", "hash", "which needs 32"),
             ("minhash join=cyclic width=64 hash=minhash:2x16,1", "join", "minhash"),
             ("chinese hash=minhash:6x20,2", "weights", "tfidf:30"),

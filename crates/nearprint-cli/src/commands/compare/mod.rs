@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::args::{DecodingArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::input::refused::refuse_databases;
-use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture};
+use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, check_rotated, each_picture, is_picture};
 use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -18,9 +18,9 @@ use crate::words::{Change, Folded, differences, folded};
 use matrix::{Matrix, TableFormat};
 use nearprint::Width;
 use nearprint::any::AnyFingerprint;
-use nearprint_text::documents::{Kind, Records, look_at};
+use nearprint_text::documents::{self, Kind, look_at};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
-use records::TwoRecords;
+use records::Records;
 
 /// Show how similar texts or images are, and which words differ
 ///
@@ -29,8 +29,8 @@ use records::TwoRecords;
 /// are MinHash by default; the distance is then the number of differing bits of the sketches, and texts are near only
 /// if one band is equal. A and B may also be fingerprints of 64 or 128 bits in decimal or hexadecimal, or of 256 bits
 /// in hexadecimal. All their bits are compared, unless --recipe is a recipe of MinHash. Images are compared by PDQ, or
-/// with --recipe dhash or phash. To compare two texts of a file of records, or of a database that keeps texts, give
-/// --key twice.
+/// with --recipe dhash or phash. To compare two records, give --key twice, and a file of records or a database that
+/// keeps texts; or two, of which the second has the second key.
 ///
 /// Three inputs or more, or --format csv, give a table with a row and a column for each file, in the given order. Each
 /// cell is a distance. The exit code is then 0. A text without a feature of the recipe has the largest distance from
@@ -41,7 +41,7 @@ Examples:
   nearprint compare old.txt new.txt --similarity 0.7
   nearprint compare page-1.html page-2.html --recipe clean=html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
-  nearprint compare photo.jpg smaller.png
+  nearprint compare photo.jpg smaller.png --rotated
   nearprint compare *.txt --format csv
   nearprint compare --key pages.jsonl:1 --key pages.jsonl:2 pages.jsonl
   nearprint compare 0x1f3a 0x1f3b")]
@@ -50,9 +50,9 @@ pub(super) struct Args {
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The other text, image or fingerprint, or several texts or images
-    #[arg(value_name = "B", required_unless_present = "keys", conflicts_with = "keys")]
+    #[arg(value_name = "B", required_unless_present = "keys")]
     others: Vec<PathBuf>,
-    /// Compare the records of A with these two keys
+    /// Compare two records: of A, or the first of A and the second of B
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
     /// With --key: field or column that holds the text
@@ -69,6 +69,9 @@ pub(super) struct Args {
     /// Print N equal lines around each difference
     #[arg(long, value_name = "N", default_value = "3")]
     context: usize,
+    /// Also compare images as they are mirrored, or turned by 90, 180 or 270 degrees (PDQ)
+    #[arg(long, conflicts_with = "keys")]
+    rotated: bool,
     /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: TableFormat,
@@ -83,7 +86,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let (recipe, compared) = match &*self.others {
-            [] => self.compared_records(global)?,
+            _ if !self.keys.is_empty() => self.compared_records(global)?,
             [b] if self.format != TableFormat::Csv => self.compared(b, global)?,
             _ => return self.print_matrix(global),
         };
@@ -103,6 +106,7 @@ impl Args {
             (self.words, "--words"),
             (self.report.path().is_some(), "--report"),
             (self.near.is_given(), "a limit of nearness"),
+            (self.rotated, "--rotated"),
         ];
         if let Some((_, option)) = of_two.into_iter().find(|(is_given, _)| *is_given) {
             return Err(Failure::Usage(format!(
@@ -123,6 +127,9 @@ impl Args {
             let recipe = self.recipe.of_pictures().unwrap_or_default();
             return Ok((recipe.name().into(), self.compared_pictures(b, recipe, global)?));
         }
+        if self.rotated {
+            return Err(Failure::Usage("--rotated: only images are turned".into()));
+        }
         let recipe = self.recipe.recipe()?;
         let compared = match self.compared_fingerprints(b)? {
             Some(compared) => compared,
@@ -133,25 +140,32 @@ impl Args {
 
     /// What was found about two records with keys, with the name of the recipe.
     fn compared_records(&self, global: GlobalArgs) -> Result<(String, Compared), Failure> {
-        self.report.check(&[&self.a], &[])?;
-        let [first, second] = &*self.keys else {
-            return Err(Failure::Usage("--key: give it twice, once for each of the two records".into()));
+        let ([first, second], [] | [_]) = (&*self.keys, &*self.others) else {
+            let why = "--key: give it twice, once for each record, and one or two inputs";
+            return Err(Failure::Usage(why.into()));
         };
-        let records = TwoRecords {
-            input: &self.a,
-            keys: [first, second],
-            text_field: &self.text_field,
-            key_field: self.key_field.as_deref(),
+        let b = self.others.first().unwrap_or(&self.a);
+        self.report.check(&[&self.a, b], &[])?;
+        let (text_field, key_field) = (&*self.text_field, self.key_field.as_deref());
+        let records = |input| Records { input, text_field, key_field };
+        let (texts, stored) = match self.others.first() {
+            None => records(&self.a).find(&[first, second])?,
+            Some(b) => {
+                let (mut texts, stored) = records(&self.a).find(&[first])?;
+                let (others, of_b) = records(b).find(&[second])?;
+                texts.extend(others);
+                (texts, stored.or(of_b))
+            }
         };
-        let (texts, stored) = records.find()?;
         let recipe = self.recipe.recipe_or(|| stored.map_or_else(|| Ok(Recipe::DEFAULT.parse()?), Ok))?;
+        let texts = <[String; 2]>::try_from(texts).unwrap_or_default();
         Ok((recipe.to_string(), self.compared_texts(&recipe, texts, global)?))
     }
 
     /// What the inputs are called.
     fn names(&self) -> [String; 2] {
         match (self.others.first(), &*self.keys) {
-            (None, [first, second]) => [first.clone(), second.clone()],
+            (_, [first, second]) => [first.clone(), second.clone()],
             (b, _) => [self.a.as_path(), b.map_or(Path::new("-"), PathBuf::as_path)]
                 .map(|path| path.to_string_lossy().into_owned()),
         }
@@ -264,13 +278,18 @@ impl Args {
     ) -> Result<Compared, Failure> {
         let width = recipe.width();
         let k = self.near.k(None, width)?.unwrap_or(recipe.default_k());
-        let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
-        let mut values: Vec<AnyFingerprint> = Vec::new();
-        each_picture(&[self.a.clone(), b.into()], &reader, recipe, global, |_, prints| {
-            values.extend(prints.values.first());
+        check_rotated(self.rotated, recipe)?;
+        let reader = PictureReader::new(MAX_PICTURE_BYTES, self.rotated);
+        let mut prints: Vec<Vec<AnyFingerprint>> = Vec::new();
+        each_picture(&[self.a.clone(), b.into()], &reader, recipe, global, |_, of_one| {
+            prints.push(of_one.values);
             Ok(())
         })?;
-        let distance = values[0].distance(values[1]);
+        // A picture and another one that is turned are as near as the first one, turned back, and the other one: but
+        // for rounding, so that both are looked at.
+        let [a, b] = [&prints[0], &prints[1]];
+        let turned = a.iter().map(|&a| a.distance(b[0])).chain(b.iter().map(|&b| a[0].distance(b)));
+        let distance = turned.min().unwrap_or(width.bits());
         let verdict = Verdict::of(distance <= k, true);
         Ok(Compared { distance, bits: width.bits(), k, similarity: None, verdict, texts: None })
     }
@@ -336,7 +355,9 @@ impl Args {
 fn refuse_lines(inputs: &[PathBuf]) -> Result<(), Failure> {
     for input in inputs {
         let is_stdin = input.as_os_str() == "-";
-        if is_stdin || look_at(input)?.is_none_or(|found| found.kind != Kind::Records(Records::JsonLines)) {
+        if is_stdin
+            || look_at(input)?.is_none_or(|found| found.kind != Kind::Records(documents::Records::JsonLines))
+        {
             return Ok(());
         }
     }

@@ -1,4 +1,4 @@
-//! The texts of two records, by their keys.
+//! The texts of records, by their keys.
 
 use std::path::{Path, PathBuf};
 
@@ -10,40 +10,40 @@ use nearprint_text::dedup::stored_text;
 use nearprint_text::documents::{Item, Kind, Reader, ReaderOptions, look_at};
 use nearprint_text::{DatabaseProblem, Recipe};
 
-/// Where two records are.
-pub(super) struct TwoRecords<'a> {
+/// Where records are looked for.
+pub(super) struct Records<'a> {
     /// A file of records, or a database that keeps texts.
     pub(super) input: &'a Path,
-    pub(super) keys: [&'a str; 2],
     pub(super) text_field: &'a str,
     pub(super) key_field: Option<&'a str>,
 }
 
-impl TwoRecords<'_> {
-    /// Their texts, and the recipe of the database.
-    pub(super) fn find(&self) -> Result<([String; 2], Option<Recipe>), Failure> {
+impl Records<'_> {
+    /// The texts of some keys, in this order, and the recipe of the database.
+    pub(super) fn find(&self, keys: &[&str]) -> Result<(Vec<String>, Option<Recipe>), Failure> {
         let is_database = look_at(self.input)?.is_some_and(|found| found.kind == Kind::Database);
-        let (texts, recipe) = if is_database { self.stored()? } else { (self.read()?, None) };
-        match texts {
-            [Some(a), Some(b)] => Ok(([a, b], recipe)),
-            [a, _] => {
-                let key = self.keys[usize::from(a.is_some())];
+        let (found, recipe) = if is_database { self.stored(keys)? } else { (self.read(keys)?, None) };
+        let mut texts = Vec::new();
+        for (key, text) in keys.iter().zip(found) {
+            texts.push(text.ok_or_else(|| {
                 let hint = match self.key_field {
-                    Some(_) => "",
-                    None if is_database => "",
-                    None => "; --key-field names the field of keys, without it they are INPUT:N",
+                    None if !is_database => {
+                        "; --key-field names the field of keys, without it they are INPUT:N"
+                    }
+                    _ => "",
                 };
-                Err(Failure::Usage(format!("{}: no record with the key {key:?}{hint}", self.input.display())))
-            }
+                Failure::Usage(format!("{}: no record with the key {key:?}{hint}", self.input.display()))
+            })?);
         }
+        Ok((texts, recipe))
     }
 
-    fn read(&self) -> Result<[Option<String>; 2], Failure> {
+    fn read(&self, keys: &[&str]) -> Result<Vec<Option<String>>, Failure> {
         let mut options = ReaderOptions::default();
         options.fields.text = self.text_field.into();
         options.fields.key = self.key_field.map(str::to_string);
         let mut reader = Reader::open(&[self.input.to_path_buf()], options)?;
-        let mut texts = [None, None];
+        let mut texts = vec![None; keys.len()];
         while texts.iter().any(Option::is_none)
             && let Some(item) = reader.next_item()?
         {
@@ -53,7 +53,7 @@ impl TwoRecords<'_> {
                     return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason });
                 }
             };
-            for (key, text) in self.keys.iter().zip(&mut texts) {
+            for (key, text) in keys.iter().zip(&mut texts) {
                 if record.key == **key {
                     text.get_or_insert_with(|| record.text.clone());
                 }
@@ -62,14 +62,14 @@ impl TwoRecords<'_> {
         Ok(texts)
     }
 
-    fn stored(&self) -> Result<([Option<String>; 2], Option<Recipe>), Failure> {
+    fn stored(&self, keys: &[&str]) -> Result<(Vec<Option<String>>, Option<Recipe>), Failure> {
         let snapshot = AnyDatabase::open(self.input)?.snapshot()?;
         if !snapshot.key_storage().has_texts() {
             let path = PathBuf::from(self.input);
             return Err(nearprint_text::Error::from(DatabaseProblem::NoTexts { path }).into());
         }
-        let [a, b] = self.keys.map(|key| text_of(&snapshot, key));
-        Ok(([a?, b?], snapshot.recipe().and_then(|recipe| recipe.parse().ok())))
+        let texts = keys.iter().map(|key| text_of(&snapshot, key)).collect::<Result<Vec<_>, _>>()?;
+        Ok((texts, snapshot.recipe().and_then(|recipe| recipe.parse().ok())))
     }
 }
 

@@ -88,8 +88,9 @@ pub(super) struct Args {
     /// Records are read twice, except with first. Documents of --against and of earlier runs always stay
     #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
     keep: Option<Keep>,
-    /// Remember in a new --db what is left out, for `query --left-out` and `delete --job` [with no value: hashes].
-    /// hashes stores hashes of keys, in 30 bytes a document. keys also stores the keys, which `clusters` needs
+    /// Remember in a new --db what is left out: `query DB --left-out KEY` tells of what it was a duplicate [with no
+    /// value: hashes]. hashes stores hashes of keys, in 30 bytes a document. keys also stores the keys, which `clusters`
+    /// needs
     #[arg(long, value_name = "WHAT", requires = "database", num_args = 0..=1, require_equals = true, default_missing_value = "hashes", help_heading = "Database options")]
     remember: Option<String>,
     /// Skip documents with fewer words [default: 0]. They are neither kept nor duplicates, and are written to --rejects

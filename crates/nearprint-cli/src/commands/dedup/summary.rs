@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::args::{GlobalArgs, exactly, limit, note_skipped, of_texts, outcome_object, skipped_object};
 use crate::terminal::{STDOUT, plural, print_message};
-use nearprint::AnyDatabase;
 use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileJob, FileReport, TrimRules, Unit};
 
 /// Where output goes that nobody wants.
@@ -57,19 +56,16 @@ pub(super) fn note_written(global: GlobalArgs, job: &FileJob, report: &FileRepor
             format!("{shown} ({content})")
         });
     let files: Vec<String> = files.collect();
-    let stored = job.database.as_deref().map(|path| format!("{} has {}", path.display(), rows_of(path)));
+    let stored = job.database.as_deref().map(|path| match job.trim {
+        None => format!("stored {} in {}", plural(kept, "record"), path.display()),
+        Some(_) => format!("stored what is new in {}", path.display()),
+    });
     match (files.is_empty(), stored) {
         (true, None) => {}
         (true, Some(stored)) => global.note(format_args!("{stored}")),
         (false, None) => global.note(format_args!("wrote {}", files.join(", "))),
         (false, Some(stored)) => global.note(format_args!("wrote {}; {stored}", files.join(", "))),
     }
-}
-
-/// How many rows a database has, in words.
-fn rows_of(path: &Path) -> String {
-    let snapshot = AnyDatabase::open(path).and_then(|database| database.snapshot());
-    snapshot.map_or_else(|error| error.to_string(), |snapshot| plural(snapshot.stats().rows, "row"))
 }
 
 /// Tells what an interrupted run had done.

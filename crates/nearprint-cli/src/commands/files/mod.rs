@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::args::values;
 use crate::args::{
     DocumentNearArgs, FolderArgs, GlobalArgs, PictureArgs, PictureNear, RecipeArgs, exactly, limit,
-    note_skipped, num_skipped, of_texts, outcome_object, skipped_object,
+    note_skipped, note_skipped_paths, num_skipped, of_texts, outcome_object, skipped_object,
 };
 use crate::commands::fingerprint::fewer_than;
 use crate::input::refused::{refuse_databases, refuse_inside_database, refuse_lone_records};
@@ -358,7 +358,8 @@ impl Found {
             copies += u64::from(member.is_exact);
         }
         // Members of groups are compared, whatever they are.
-        let skipped = num_skipped(&counts.left_out) + counts.short + counts.plain - self.num_copied_others();
+        let too_small = (counts.short.len() + counts.plain.len()) as u64;
+        let skipped = num_skipped(&counts.left_out) + too_small - self.num_copied_others();
         Outcome {
             kept: counts.files - skipped - duplicates,
             duplicates,
@@ -393,7 +394,11 @@ impl Found {
             ));
         }
         let [too_short, too_plain] = &self.too_small;
-        let further = [(counts.short, &**too_short), (counts.plain, &**too_plain)];
+        let further = [(too_short, &counts.short), (too_plain, &counts.plain)];
+        for (why, paths) in further {
+            note_skipped_paths(global, why, paths);
+        }
+        let further = further.map(|(why, paths)| (paths.len() as u64, why.as_str()));
         note_skipped(global, &counts.left_out, &further, self.num_copied_others());
     }
 
@@ -419,8 +424,8 @@ impl Found {
             "compared_bytes": counts.len_bytes,
             "rule": self.near,
             "rule_of_images": self.near_pictures,
-            "too_short": counts.short,
-            "too_plain": counts.plain,
+            "too_short": counts.short.len(),
+            "too_plain": counts.plain.len(),
             "skipped_files": skipped_object(&counts.left_out),
             "seconds": self.took.as_secs_f64(),
         });

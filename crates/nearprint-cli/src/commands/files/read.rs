@@ -53,9 +53,9 @@ pub(crate) struct FileCounts {
     pub(crate) texts: u64,
     pub(crate) pictures: u64,
     /// Pictures with too little to see.
-    pub(crate) plain: u64,
+    pub(crate) plain: Vec<PathBuf>,
     /// Texts with too few words or features, or without any token.
-    pub(crate) short: u64,
+    pub(crate) short: Vec<PathBuf>,
     /// The number of texts that have no feature: only texts with the same tokens are near them.
     pub(crate) featureless: u64,
     /// What is neither.
@@ -303,10 +303,10 @@ impl ScannedFiles {
                     self.pictures.push(*picture);
                     return Ok(());
                 }
-                counts.plain += 1;
+                counts.plain.push(file.path.clone());
             }
             Ok(FileKind::Empty) => {
-                counts.left_out.num_empty += 1;
+                counts.left_out.empty.push(file.path.clone());
                 return Ok(());
             }
             Ok(FileKind::Unwanted) => {
@@ -315,10 +315,10 @@ impl ScannedFiles {
             }
             Err(error @ nearprint_text::Error::Engine(_)) => return counts.left_out.add_unreadable(error),
             Err(damaged) => counts.left_out.add_unreadable(damaged)?,
-            Ok(FileKind::Short) => counts.short += 1,
+            Ok(FileKind::Short) => counts.short.push(file.path.clone()),
             Ok(FileKind::Unwritten(why)) => counts.left_out.add_unwritten(&file.path, &why),
             Ok(FileKind::Other(kind)) => counts.left_out.add_kind(kind, &file.path),
-            Ok(FileKind::Large) => counts.left_out.num_large += 1,
+            Ok(FileKind::Large) => counts.left_out.large.push(file.path.clone()),
             Ok(FileKind::Undecoded(format)) => counts.left_out.add_unread(format, &file.path),
         }
         self.others.push(file.clone());

@@ -21,7 +21,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, plural, quoted};
 
 /// The name of an undo list.
-const UNDO_LIST: &str = "nearprint-undo.tsv";
+pub(in crate::commands) const UNDO_LIST: &str = "nearprint-undo.tsv";
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Action, one of")]

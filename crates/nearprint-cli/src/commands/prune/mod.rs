@@ -9,7 +9,7 @@ use super::files::{FilesArgs, Grouping, Mode};
 use crate::args::{GlobalArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use action::ActionArgs;
-pub(super) use action::{note_leftovers, note_missing};
+pub(super) use action::{UNDO_LIST, note_leftovers, note_missing};
 use serde_json::{Map, Value};
 
 /// Move, link or delete the duplicates that scan shows

@@ -32,21 +32,27 @@ pub(super) fn run(
     results.print_header(&mut out, &columns)?;
     let mut found = 0;
     for key in keys {
-        let mut is_found = false;
+        let (mut is_printed, mut is_remembered, mut is_kept) = (false, false, false);
         for documents in &all {
             if let Some(document) = documents.find(key)? {
-                is_found = true;
-                documents.print((key, &document), results.format(), &mut out)?;
+                is_remembered = true;
+                is_printed |= documents.print((key, &document), results.format(), &mut out)?;
             }
         }
-        found += u64::from(is_found);
-        if !is_found {
-            let mut is_kept = false;
-            for snapshot in snapshots {
-                is_kept |= !ids_of_key(snapshot, key)?.is_empty();
-            }
-            let what = if is_kept { "is kept" } else { "is unknown" };
-            global.note(format_args!("{key}: {what}"));
+        for snapshot in snapshots {
+            // A walk over all keys is worth it only for a key that is not known otherwise.
+            let ids = if is_printed { snapshot.ids_of_key(key)? } else { ids_of_key(snapshot, key)? };
+            is_kept |= !ids.is_empty();
+        }
+        found += u64::from(is_printed);
+        match (is_printed, is_kept, is_remembered) {
+            (true, false, _) => {}
+            (true, true, _) => global.note(format_args!("{key}: a document with this key is kept, too")),
+            (false, true, _) => global.note(format_args!("{key}: is kept")),
+            (false, false, true) => global.note(format_args!(
+                "{key}: was left out, but the document that was kept has been deleted since"
+            )),
+            (false, false, false) => global.note(format_args!("{key}: is unknown")),
         }
     }
     out.flush()?;

@@ -126,6 +126,7 @@ impl Args {
             return look_up.run((&folders, &snapshots), &inputs, global);
         }
         check_one_width(&folders, &snapshots)?;
+        self.refuse_other_files(&folders, &snapshots, &inputs)?;
         let look_up = TextLookUp { args: &self.texts, input: &self.input, near, limits, results };
         if !self.given_texts.is_empty() {
             return look_up.run_texts(&snapshots, &self.given_texts, global);
@@ -141,6 +142,31 @@ impl Args {
             return Ok(());
         }
         self.run_batches((&folders, snapshots), &inputs, global)
+    }
+
+    /// Refuses files that are neither images nor fingerprints, where the databases are of images.
+    fn refuse_other_files(
+        &self,
+        folders: &[PathBuf],
+        snapshots: &[AnySnapshot],
+        inputs: &[PathBuf],
+    ) -> Result<(), Failure> {
+        let is_of_pictures = |snapshot: &AnySnapshot| {
+            snapshot.recipe().is_some_and(|recipe| recipe.parse::<nearprint_image::Recipe>().is_ok())
+        };
+        if !snapshots.iter().all(is_of_pictures) {
+            return Ok(());
+        }
+        for input in inputs.iter().filter(|input| input.as_os_str() != "-") {
+            if !holds_fingerprints((&self.input, snapshots[0].width()), input)? {
+                return Err(Failure::Usage(format!(
+                    "{}: has neither an image nor fingerprints, but {} is of images",
+                    input.display(),
+                    folders[0].display()
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the inputs have texts, or standard input has if it is waited for and there are none: only databases of

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::limits::{Answered, LimitArgs, match_columns};
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
-use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture};
+use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, check_rotated, each_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{each_key, match_of};
@@ -66,9 +66,7 @@ impl PictureLookUp {
             ([folder, ..], [snapshot, ..]) => recipe_of(folder, snapshot)?,
             _ => Recipe::default(),
         };
-        if self.is_rotated && recipe != Recipe::Pdq {
-            return Err(Failure::Usage(format!("--rotated: only pdq finds rotated images, not {recipe}")));
-        }
+        check_rotated(self.is_rotated, recipe)?;
         for (other, snapshot) in folders.iter().zip(snapshots).skip(1) {
             if recipe_of(other, snapshot)? != recipe {
                 let first = folders[0].display();

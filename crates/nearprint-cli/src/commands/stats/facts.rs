@@ -70,7 +70,9 @@ impl Facts {
         let Self { stats, activity, .. } = self;
         let none = || "none".to_string();
         for (name, number) in self.numbers() {
-            writeln!(out, "{name}\t{}", number.map_or_else(none, |number| number.to_string()))?;
+            let is_uncounted = number.is_none() && matches!(name, "live_rows" | "dead_rows");
+            let without = || if is_uncounted { "unknown".to_string() } else { none() };
+            writeln!(out, "{name}\t{}", number.map_or_else(without, |number| number.to_string()))?;
         }
         for (name, text) in self.texts() {
             writeln!(out, "{name}\t{}", text.unwrap_or_else(none))?;

@@ -153,6 +153,14 @@ impl Keep {
         }
     }
 
+    /// What values may be, in words.
+    fn wanted(&self) -> &'static str {
+        match self.kinds().contains(&Kind::Text) {
+            true => "number, date, time or string",
+            false => "date of ISO 8601, time or number",
+        }
+    }
+
     /// Whether the largest values are the best ones.
     pub(crate) fn is_descending(&self) -> bool {
         matches!(self, Self::Max(_) | Self::Newest(_) | Self::Longest | Self::Last)
@@ -174,7 +182,10 @@ impl Keep {
     pub fn order(&self, values: &[RankValue]) -> Result<Vec<usize>, NotOrdered> {
         let mut kinds = Kinds::new(self);
         for (index, value) in values.iter().enumerate() {
-            kinds.push(value).map_err(|()| NotOrdered { index, value: value.to_string() })?;
+            kinds.push(value).map_err(|()| {
+                let is_of_none = self.kinds().iter().all(|kind| kind.key(value).is_none());
+                NotOrdered { index, value: value.to_string(), wanted: is_of_none.then(|| self.wanted()) }
+            })?;
         }
         let kind = kinds.kind();
         let mut order: Vec<usize> = (0..values.len()).collect();
@@ -195,11 +206,17 @@ pub struct NotOrdered {
     pub index: usize,
     /// The value.
     pub value: String,
+    /// What it should be, if it is nothing that can be ordered.
+    pub wanted: Option<&'static str>,
 }
 
 impl fmt::Display for NotOrdered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "value {}: {} cannot be ordered with the values before it", self.index, self.value)
+        let Self { index, value, wanted } = self;
+        match wanted {
+            Some(wanted) => write!(f, "item {index}: {value} is no {wanted}"),
+            None => write!(f, "item {index}: {value} cannot be ordered with the values before it"),
+        }
     }
 }
 

@@ -9,10 +9,10 @@ use super::plan::OutputPlan;
 use super::sharded::ShardedOutput;
 use crate::dedup::decide::{DeduplicatorOf, Original};
 use crate::dedup::job::{Checkpoint, FileDigest, FileJob, GROUP_SIZE};
-use crate::documents::internal::{WrittenFormat, push_cell};
+use crate::documents::internal::ListFormat;
 use crate::documents::{
     DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
-    WriterOptions, Written, escape, have_same_bytes, listed_path, path_of_line,
+    WriterOptions, Written, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
@@ -33,8 +33,7 @@ pub(crate) struct JobOutputs<'a, F: Fingerprint> {
     /// The documents of an output that is a folder.
     shards: Option<ShardedOutput>,
     duplicates: Option<LineFile>,
-    /// Whether its name denotes CSV.
-    lists_csv: bool,
+    list_format: ListFormat,
     /// See [`FileJob::spool`].
     spool: Option<BufWriter<Arc<File>>>,
     rejects: Option<LineFile>,
@@ -60,7 +59,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             documents: None,
             shards: None,
             duplicates: None,
-            lists_csv: job.duplicates.as_deref().and_then(WrittenFormat::named) == Some(WrittenFormat::Csv),
+            list_format: job.duplicates.as_deref().map_or(ListFormat::Tsv, ListFormat::of),
             spool: job.spool.clone().map(BufWriter::new),
             rejects: None,
             lists_files: reader.format() == Format::Text,
@@ -187,14 +186,13 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     }
 
     fn append_to_duplicates(&mut self, columns: &[&str]) -> Result<()> {
-        let lists_csv = self.lists_csv;
         let Some(file) = &mut self.duplicates else { return Ok(()) };
-        file.append(&if lists_csv { csv_line(columns) } else { tsv_line(columns) }).map(drop)
+        file.append(&self.list_format.line(columns)).map(drop)
     }
 
     fn append_to_spool(&mut self, columns: &[&str]) -> Result<()> {
         let Some(spool) = &mut self.spool else { return Ok(()) };
-        spool.write_all(&tsv_line(columns)).map_err(Error::io("write", SPOOL))
+        spool.write_all(&ListFormat::Tsv.line(columns)).map_err(Error::io("write", SPOOL))
     }
 
     /// Writes a line about a unit that is removed: the keys of its document and of the one that has it, each with a
@@ -297,21 +295,4 @@ fn added_values<'r, F: Fingerprint>(
 /// An output of an unfinished run cannot be opened.
 pub(crate) fn cannot_resume(error: Error) -> Error {
     ResumeProblem::Output(Box::new(error)).into()
-}
-
-/// A line of tab-separated columns, which are [escaped](escape).
-fn tsv_line(columns: &[&str]) -> Vec<u8> {
-    let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
-    (columns.join("\t") + "\n").into_bytes()
-}
-
-/// A line of CSV.
-fn csv_line(columns: &[&str]) -> Vec<u8> {
-    let mut line = Vec::new();
-    for (place, column) in columns.iter().enumerate() {
-        line.extend((place > 0).then_some(b','));
-        push_cell(column, b',', &mut line);
-    }
-    line.push(b'\n');
-    line
 }

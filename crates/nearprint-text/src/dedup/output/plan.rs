@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::sharded::{self, refuse_existing};
 use crate::dedup::job::{Added, FileJob, GROUP_SIZE, Shards};
-use crate::documents::internal::{WrittenFormat, check_rejects};
+use crate::documents::internal::{ListFormat, check_rejects};
 use crate::documents::{
     AddedField, DocumentWriter, InputFile, OutputFile, OutputShape, Reader, WriterOptions, check_outputs,
 };
@@ -80,8 +80,7 @@ pub(crate) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     }
     let is_other = |path: &&Path| !reader.reads(path) && *path != &*job.output;
     let duplicates = job.duplicates.as_deref().filter(is_other);
-    let is_csv = |path: &&Path| WrittenFormat::named(path) == Some(WrittenFormat::Csv);
-    duplicates.filter(|path| !is_csv(path)).map_or(Ok(()), |path| WrittenFormat::Tsv.check(path))?;
+    duplicates.map_or(Ok(()), ListFormat::check)?;
     job.rejects.as_deref().filter(is_other).map_or(Ok(()), check_rejects)
 }
 
