@@ -75,24 +75,36 @@ impl<F: Fingerprint> Writer<F> {
         due_merge(&self.manifest, young.map_or(0, |position| position + 1))
     }
 
-    /// Writes each run again without its deleted rows, the smallest first, as long as the disk has room. What is in no
-    /// run yet has to be durable.
+    /// Writes each run again without its deleted rows, the smallest first, where the disk has room. What is in no run
+    /// yet has to be durable.
+    ///
+    /// A run that has no room may have it after a larger one that is left without rows, so it is tried again.
     pub(super) fn shrink_runs(&mut self) -> Result<()> {
         let mut runs: Vec<(u64, u64)> =
             self.manifest.runs.iter().map(|record| (record.len_bytes(), record.run)).collect();
         runs.sort_unstable();
         let (options, unflushed) = (self.options.clone(), self.unflushed_runs()?);
-        for (_, run) in runs {
-            let Some(at) = self.manifest.runs.iter().position(|record| record.run == run) else { continue };
-            let mut plan = self.plan_to_compact(at..at + 1)?;
-            plan.newer.extend(unflushed.iter().cloned());
-            match plan.run(&options).and_then(|merged| self.install_merge(merged)) {
-                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
-                other => other?,
+        loop {
+            let (tried, mut without_room) = (runs.len(), Vec::new());
+            for (bytes, run) in runs {
+                let Some(at) = self.manifest.runs.iter().position(|record| record.run == run) else {
+                    continue;
+                };
+                let mut plan = self.plan_to_compact(at..at + 1)?;
+                plan.newer.extend(unflushed.iter().cloned());
+                match plan.run(&options).and_then(|merged| self.install_merge(merged)) {
+                    Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
+                        without_room.push((bytes, run))
+                    }
+                    other => other?,
+                }
+                self.finish_removals();
             }
-            self.finish_removals();
+            if without_room.is_empty() || without_room.len() == tried {
+                return Ok(());
+            }
+            runs = without_room;
         }
-        Ok(())
     }
 
     /// Runs in memory with what is in no run yet.
