@@ -74,9 +74,11 @@ release:
 wheel:
     tools/ci/wheel.sh
 
-# The site of the documentation
+# The site of the documentation, and its pages in a browser
 site:
-    tools/anchors.py && tools/setup.sh site && properdocs build --strict --site-dir "${NEARPRINT_WORK:-target}/site"
+    tools/anchors.py && tools/setup.sh site reports
+    properdocs build --strict --site-dir "${NEARPRINT_WORK:-target}/site"
+    python tests/site.py "${NEARPRINT_WORK:-target}/site"
 
 # What dedup finds
 yardstick:

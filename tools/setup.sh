@@ -32,7 +32,7 @@ release       pypi    maturin                                maturin>=1.7,<2
 release       cargo   cargo-deb                              cargo-deb@3.8.0 --no-default-features
 wheel         debian  mmdebstrap                             mmdebstrap
 wheel         pypi    maturin                                maturin>=1.7,<2
-site          pypi    properdocs                             properdocs==1.6.7 properdocs-theme-mkdocs
+site          pypi    properdocs,pygmentize                  properdocs==1.6.7 properdocs-theme-mkdocs pygments==2.21.0
 windows       debian  wine,x86_64-w64-mingw32-gcc            gcc-mingw-w64-x86-64 wine wine64
 aarch64       debian  qemu-aarch64,aarch64-linux-gnu-gcc     qemu-user gcc-aarch64-linux-gnu
 aarch64       pypi    cargo-zigbuild                         cargo-zigbuild==0.24.0 ziglang==0.17.1

@@ -1,4 +1,4 @@
-"""Fingerprints of pictures: edited copies of a picture have fingerprints that differ in few bits.
+"""Fingerprints of images: edited copies of an image have fingerprints that differ in few bits.
 
 ::
 
@@ -38,28 +38,28 @@ def fingerprint(
     missing: Literal["error", "keep", "skip"] = "error",
     progress: Progress = None,
 ) -> Fingerprints:
-    """The fingerprints of pictures, computed on all cores.
+    """The fingerprints of images, computed on all cores.
 
     ``pictures`` is an iterable of paths, of ``bytes`` with the content of files, of images of Pillow, or of arrays of
     ``uint8``: grey of shape (height, width), or RGB of shape (height, width, 3). Files are JPEG, PNG, WebP, GIF (the
     first frame), TIFF, BMP and HEIC, of at most 120 million pixels. They, and images of Pillow, are turned as EXIF data
     say, and transparent pixels are white.
 
-    ``recipe`` is ``pdq`` (256 bits; pictures within 31 bits are the same one), ``dhash`` or ``phash`` (64 bits).
+    ``recipe`` is ``pdq`` (256 bits; images within 31 bits are the same one), ``dhash`` or ``phash`` (64 bits).
     Returns uint64 of shape (n, 4) or (n,), the least significant word first. The array carries its recipe.
 
-    PDQ has a quality from 0 to 100. Pictures of less than ``min_quality`` and those that cannot be decoded are
+    PDQ has a quality from 0 to 100. Images of less than ``min_quality`` and those that cannot be decoded are
     missing: with ``missing="keep"`` returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"skip"`` leaves
     them out. The authors of PDQ recommend a quality of at least 50.
 
-    Raises ``InputError`` for a missing picture, unless missing ones are kept or dropped, and for another recipe;
-    ``TypeError`` for an item that is no picture.
+    Raises ``InputError`` for a missing image, unless missing ones are kept or dropped, and for another recipe;
+    ``TypeError`` for an item that is no image.
     """
     least = check_count(min_quality, "min_quality")
     if missing not in ("error", "keep", "skip"):
         raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
     if isinstance(pictures, (str, bytes, os.PathLike)):
-        raise TypeError("pictures: an iterable of pictures is wanted, not a single one")
+        raise TypeError("pictures: an iterable of images is wanted, not a single one")
     count = check_threads(threads)
     made: list[Any] = []
     absent: list[int] = []
@@ -71,7 +71,7 @@ def fingerprint(
             words, qualities, failed = _nearprint.fingerprint_pictures(chunk, recipe, count)
             if failed and missing == "error":
                 index, why = failed[0]
-                ways = "missing='keep' masks such pictures, and missing='skip' leaves them out"
+                ways = "missing='keep' masks such images, and missing='skip' leaves them out"
                 raise InputError(f"item {done + index}: {why}; {ways}")
             low = {int(index) for index in np.flatnonzero(qualities < least)} | {index for index, _ in failed}
             absent.extend(done + index for index in sorted(low))
@@ -86,7 +86,7 @@ def fingerprint(
         return carrying(np.delete(np.asarray(carried), absent, axis=0), recipe)
     if missing == "error":
         if absent:
-            raise InputError(f"{len(absent)} pictures have a quality below {least}, the first at {absent[0]}")
+            raise InputError(f"{len(absent)} images have a quality below {least}, the first at {absent[0]}")
         return carried
     mask = np.zeros(carried.shape, bool)
     mask[absent] = True
@@ -97,7 +97,7 @@ def fingerprint(
 
 
 def _items(pictures: Iterable[Any]) -> Iterator[Any]:
-    """Pictures as the native module takes them."""
+    """Images as the native module takes them."""
     for index, picture in enumerate(pictures):
         if isinstance(picture, (str, os.PathLike, bytes)):
             yield picture
@@ -108,7 +108,7 @@ def _items(pictures: Iterable[Any]) -> Iterator[Any]:
 
 
 def _array(picture: Any, index: int) -> Any:
-    """An image of Pillow as an array; anything else is one already, or no picture."""
+    """An image of Pillow as an array; anything else is one already, or no image."""
     if not (hasattr(picture, "getbands") and hasattr(picture, "convert")):
         return picture
     from PIL import Image, ImageOps
@@ -126,7 +126,7 @@ def _samples(array: Any, index: int) -> tuple[int, int, int, bytes]:
     shape = getattr(array, "shape", None)
     if shape is None or getattr(array, "dtype", None) != np.uint8:
         kind = type(array).__name__
-        raise TypeError(f"item {index}: {kind} is no picture: a path, bytes, an image or an array of uint8 is wanted")
+        raise TypeError(f"item {index}: {kind} is no image: a path, bytes, a Pillow image or a uint8 array is wanted")
     if len(shape) == 2:
         return shape[0], shape[1], 1, np.ascontiguousarray(array).tobytes()
     if len(shape) == 3 and shape[2] == 3:

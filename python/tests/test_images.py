@@ -86,13 +86,13 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
         b"",
         scene(6),
     ]
-    with pytest.raises(nearprint.InputError, match=r"item 1: .*text\.jpg: not a picture"):
+    with pytest.raises(nearprint.InputError, match=r"item 1: .*text\.jpg: not an image"):
         images.fingerprint(items)
     kept: Any = images.fingerprint(items, missing="keep", min_quality=50)
     assert kept.mask[:, 0].tolist() == [False, True, True, True, True, False]
     dropped = images.fingerprint(items, missing="skip", min_quality=50)
     assert dropped.tolist() == images.fingerprint([items[0], items[5]]).tolist() and dropped.recipe == "pdq"
-    with pytest.raises(nearprint.InputError, match="1 pictures have a quality below 50, the first at 1"):
+    with pytest.raises(nearprint.InputError, match="1 images have a quality below 50, the first at 1"):
         images.fingerprint([items[0], items[2]], min_quality=50)
     assert images.fingerprint([]).shape == (0, 4)
     bad: list[Any] = [5, None, np.zeros((3, 3))]

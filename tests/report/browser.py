@@ -278,7 +278,7 @@ def check_thumbnails(page):
     choose(page, "10000/kept")
     page.check(not page.run("return document.querySelector('#difference img')"), "has no pictures of the last group")
     notes = page.texts("#difference .note")
-    page.check(notes.count("This picture is not in this page.") == 2, "says so")
+    page.check(notes.count("This image is not in this page.") == 2, "says so")
     page.check(any("640 × 480 pixels" in note and "2024-05-17" in note for note in notes), "says what is known of them")
 
 

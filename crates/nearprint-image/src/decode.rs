@@ -163,7 +163,7 @@ fn upright(bytes: &[u8], format: ImageFormat, limits: &Limits, wanted: Samples) 
         })?,
     };
     if is_jpeg && !jpeg::is_whole(bytes) {
-        return Err(Error::Damaged { why: "the file ends before the picture does".into() });
+        return Err(Error::Damaged { why: "the file ends before the image does".into() });
     }
     let mut image = without_transparency(decoded);
     image.apply_orientation(orientation);

@@ -40,12 +40,12 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAPicture => f.write_str("not a picture of a known format"),
-            Self::Unsupported { format } => write!(f, "{format} pictures are not read"),
+            Self::NotAPicture => f.write_str("not an image of a known format"),
+            Self::Unsupported { format } => write!(f, "{format} images are not read"),
             Self::TooLarge { width, height } => {
-                write!(f, "a picture of {width} x {height} pixels is larger than the limit")
+                write!(f, "an image of {width} x {height} pixels is larger than the limit")
             }
-            Self::Damaged { why } => write!(f, "a damaged picture: {why}"),
+            Self::Damaged { why } => write!(f, "a damaged image: {why}"),
             Self::Samples { expected, found } => {
                 write!(f, "{found} samples instead of {expected}, or no pixel")
             }

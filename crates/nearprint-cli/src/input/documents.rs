@@ -63,7 +63,7 @@ pub(crate) fn for_each_text(
     }
     if let Some((name, paths)) = reader.left_out().kinds.iter().next() {
         let why = match (*name, reader_of(name)) {
-            ("pictures", _) => "is an image; `nearprint scan` compares images".into(),
+            ("images", _) => "is an image; `nearprint scan` compares images".into(),
             (name, Some(program)) => format!("is {name}, and no text; `{program}` writes its text"),
             (name, None) => format!("is no text: {name}"),
         };

@@ -52,13 +52,16 @@ impl PictureFile {
         self.width * self.height
     }
 
-    /// The distance from another picture, or from the nearest of its rotations and reflections.
+    /// The distance from another picture, or between one of the two and the nearest rotation or reflection of the other:
+    /// the smaller one, since rounding makes the two differ by a bit or so.
     pub(crate) fn distance(&self, other: &Self) -> u32 {
         if self.has_several || other.has_several {
             return if self.is_copy_of(other) { 0 } else { u32::MAX };
         }
-        let first = self.prints[0];
-        other.prints.iter().map(|&print| first.distance(print)).min().unwrap_or(u32::MAX)
+        let [a, b] = [self, other].map(|picture| &*picture.prints);
+        let turned =
+            a.iter().map(|print| print.distance(b[0])).chain(b.iter().map(|print| a[0].distance(*print)));
+        turned.min().unwrap_or(u32::MAX)
     }
 
     /// The state of the file with its identity, which databases do not remember. `None` if the file is another one

@@ -339,7 +339,7 @@ function change(number, from) {
 
 /** A picture, or why there is none. */
 function picture(url, member) {
-  if (!url) return element('p', 'note', 'This picture is not in this page.');
+  if (!url) return element('p', 'note', 'This image is not in this page.');
   const made = element('img', '');
   made.src = url;
   made.alt = oneLine(member.name);
@@ -365,7 +365,7 @@ function overlay(kept, keptUrl, other, otherUrl) {
   stack.style.aspectRatio = `${kept.picture[0]} / ${kept.picture[1]}`;
   const slider = element('input', '');
   Object.assign(slider, { type: 'range', id: 'slider', min: 0, max: 100, value: 50 });
-  slider.setAttribute('aria-label', 'How much of the kept picture covers the other one');
+  slider.setAttribute('aria-label', 'How much of the kept image covers the other one');
   const slide = () => { over.style.clipPath = `inset(0 ${100 - slider.value}% 0 0)`; };
   slider.addEventListener('input', slide);
   const blend = element('input', '');

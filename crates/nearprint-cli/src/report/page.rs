@@ -12,7 +12,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-DH38Dmjy8SL/6z4fkxJANkCi3Bil/cS+M/LyO9XG6as='; \
-    script-src 'sha256-fToZZ6a7ppjB9EGH+jrxif5R/bAbuAvbXqQwHYPvit4='; \
+    script-src 'sha256-HeZC+0xqdiBOOIASz2MXXp9RqZVcg+E8rtkTfyWvWio='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
@@ -144,7 +144,7 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64, has_files: bool) 
     html! {
         footer {
             p {
-                "Texts or pictures of " (grouped(num_groups_with_texts)) " of " (grouped(num_groups)) " groups are in this page, texts cut after "
+                "Texts or images of " (grouped(num_groups_with_texts)) " of " (grouped(num_groups)) " groups are in this page, texts cut after "
                 (grouped(MAX_CHARS as u64)) " characters. At most " (grouped(MAX_MEMBERS as u64))
                 " members of a group are listed."
             }

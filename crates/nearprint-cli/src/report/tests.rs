@@ -139,7 +139,7 @@ fn small_page() {
     assert_eq!(page.matches("<svg").count(), 2);
     assert_eq!(page.matches("#0064AA").count(), 1 + 6 + 5, "the style sheet's, and a bar for each bin");
     assert!(page.contains("Groups by number of members. 2: 41,870; 3: 9,214"));
-    assert!(page.contains("Texts or pictures of 5 of 6 groups"));
+    assert!(page.contains("Texts or images of 5 of 6 groups"));
     let list = &blocks(&page, "list")[0];
     assert_eq!(list["members"], serde_json::json!([3, 2, 2, 2, 2501, 2]));
     let members = &blocks(&page, "members")[0];
@@ -252,7 +252,7 @@ fn the_budget_decides_which_groups_have_pictures() {
     let embedded: usize = urls.map(str::len).sum();
     assert!((budget - 10_000..=budget).contains(&(embedded as u64)), "{embedded}");
     let shown = super::page::grouped(num_shown as u64);
-    assert!(page.contains(&format!("Texts or pictures of {shown} of 10,001 groups")), "{shown}");
+    assert!(page.contains(&format!("Texts or images of {shown} of 10,001 groups")), "{shown}");
     let names: usize = blocks(&page, "list").iter().map(|list| list["names"].as_array().unwrap().len()).sum();
     assert_eq!(names, GROUPS);
     let (folder, _temporary) = folder();

@@ -304,7 +304,7 @@ impl Failure {
                 Some(format!("`{program} FILE | nearprint … -` reads it").into())
             }
             Self::Text(TextError::InputSet(InputSetProblem::NothingCompared { first, .. })) => match *first {
-                "pictures" => Some(
+                "images" => Some(
                     "`nearprint scan` compares images, `prune` acts on them, `fingerprint --recipe pdq` prints their fingerprints"
                         .into(),
                 ),
@@ -328,7 +328,7 @@ impl Failure {
             Self::Text(error) => hint_of(error).map(Into::into),
             Self::Input { place, why } if is_no_fingerprint(place, why) => Some(
                 "`nearprint fingerprint INPUT --header | nearprint build DB -` makes fingerprints of records, texts and \
-                 pictures"
+                 images"
                     .into(),
             ),
             Self::Partial { failure, .. } => failure.hint(),

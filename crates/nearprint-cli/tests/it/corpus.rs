@@ -185,7 +185,7 @@ fn expected_left_out(files: &[Made], with_pictures: bool) -> BTreeMap<String, us
         let mut add = |kind: &str, count| *counts.entry(kind.to_string()).or_insert(0) += count;
         match what {
             What::Text(_) => {}
-            What::Picture(_) if with_pictures => add("pictures", 1),
+            What::Picture(_) if with_pictures => add("images", 1),
             What::Picture(_) => {}
             What::Table(_) => add("Parquet", 1),
             What::Database => {

@@ -277,7 +277,7 @@ fn regression_what_another_command_is_for_is_refused_with_it() {
     ["photos/1.png", "photos/2.png"].iter().for_each(|name| write(at, name, png));
     fails(at, "compare photos/1.png photos/2.png", b"", 5, &["no fingerprint was made"]);
     fails(at, "compare photos/1.png one.jsonl", b"", 5, &["is an image", "nearprint scan"]);
-    fails(at, "dedup photos -o kept", b"", 5, &["2 pictures", "nearprint scan"]);
+    fails(at, "dedup photos -o kept", b"", 5, &["2 images", "nearprint scan"]);
     fails(at, "fingerprint photos", b"", 5, &["2 of 2 files", "no fingerprint was made"]);
 }
 

@@ -57,9 +57,9 @@ fn groups_of_pictures_begin_with_the_best() {
     assert!(of("sub/half.jpg").unwrap().contains("\tnear\t0.9"), "{lines:?}");
     assert_eq!((of("turned"), of("mirrored"), of("blank"), of("words")), (None, None, None, None));
     for words in [
-        "broken.png: a damaged picture",
-        "cut.jpg: a damaged picture: the file ends before the picture does",
-        "bomb.png: a picture of 60000 x 60000 pixels is larger",
+        "broken.png: a damaged image",
+        "cut.jpg: a damaged image: the file ends before the image does",
+        "bomb.png: an image of 60000 x 60000 pixels is larger",
         "warning: formats that cannot be decoded: 1 AVIF (d/web.avif), 2 Photoshop (d/layers.psd, d/sub/layers.psd)",
         "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 images with less detail than 50; 2 of these are in groups of copies\n",
         "PDQ within 31 of 256 bits",
@@ -87,7 +87,7 @@ fn photographs_of_phones_are_compared() {
     let outcome = nearprint(home.path(), "scan d --report near.html", b"");
     assert_eq!(groups(&outcome.out).len(), 1, "{} {}", outcome.out, outcome.err);
     assert!(outcome.out.contains("\td/turned.heic\n"), "{}", outcome.out);
-    for words in ["cut.heic: a damaged picture", "1 HEIF (d/other.heic)", "skipped: 1 unreadable, 1 HEIF\n"] {
+    for words in ["cut.heic: a damaged image", "1 HEIF (d/other.heic)", "skipped: 1 unreadable, 1 HEIF\n"] {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);
     }
     let page = fs::read_to_string(home.path().join("near.html")).unwrap();
@@ -169,7 +169,7 @@ fn pictures_are_looked_up() {
     fails(at, "query t.np d/0.png", b"", 2, &["no fingerprints of images"]);
     let bad = nearprint(at, "fingerprint d/0.png d/bomb.png d/words.jpg d/web.avif --recipe pdq", b"");
     assert_eq!((bad.code, bad.out.lines().count()), (5, 1), "{}", bad.err);
-    for words in ["3 of 4 files", "words.jpg: not an image", "web.avif: AVIF pictures are not read"] {
+    for words in ["3 of 4 files", "words.jpg: not an image", "web.avif: AVIF images are not read"] {
         assert!(bad.err.contains(words), "{words:?} is not in {}", bad.err);
     }
 }

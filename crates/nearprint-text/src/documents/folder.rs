@@ -95,7 +95,7 @@ impl LeftOut {
     /// The kind of a file for which the program that is to write its text has failed.
     pub const UNWRITTEN: &str = "for which --pre wrote no text";
     /// The kind under which files are counted where only pictures are compared.
-    pub const NO_PICTURE: &str = "no pictures";
+    pub const NO_PICTURE: &str = "no images";
 
     const EMPTY: &str = "empty";
     const LARGE: &str = "too large";

@@ -310,7 +310,7 @@ impl ScannedFiles {
                 return Ok(());
             }
             Ok(FileKind::Unwanted) => {
-                counts.left_out.add_kind("pictures", &file.path);
+                counts.left_out.add_kind("images", &file.path);
                 return Ok(());
             }
             Err(error @ nearprint_text::Error::Engine(_)) => return counts.left_out.add_unreadable(error),

@@ -60,7 +60,7 @@ fn others() -> [Row; 6] {
     [
         row("HTML", &html, ["what a reader sees"; 3]),
         row("text", "an encoding in which hardly any character is a control character", ["one document"; 3]),
-        row("picture", "its first bytes", [PICTURE_LEFT_OUT, "what it shows", "what it shows, if all are"]),
+        row("image", "its first bytes", [PICTURE_LEFT_OUT, "what it shows", "what it shows, if all are"]),
         row("nearprint database", "a folder with its files", [REFUSED; 3]),
         row(
             "empty",
