@@ -114,3 +114,34 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
             database.find("text", k=3, similarity=0.5)
     with nearprint.open(stored(tmp_path, {"a": words(0, 100)}, "hashes")) as database:
         assert database.pairs(similarity=0.7).table().columns == ("a", "b", "distance")
+
+
+def test_a_database_with_features_compares_exactly(tmp_path: Path) -> None:
+    texts = ["one two three four five six", "one two three four five six seven", "something else"]
+    with nearprint.create(tmp_path / "made.np", recipe="minhash", features=True) as database:
+        database.add_texts(texts, keys=["a", "b", "c"])
+        database.commit()
+        assert database.stats()["keys"] == "keys and features"
+        assert database.find(texts[0], similarity=0.7)["similarity"].tolist() == [1.0, 0.8]
+    found = nearprint.dedup(["one two three four five six eight"], database=tmp_path / "made.np", similarity=0.8)
+    assert found["similarity"].tolist() == [0.8]
+    with pytest.raises(nearprint.InputError, match="texts, features: keys have one of them"):
+        nearprint.create(tmp_path / "other.np", recipe="minhash", features=True, texts=True)
+
+
+def test_regression_evidence_is_no_text(tmp_path: Path) -> None:
+    with nearprint.build(tmp_path / "a.np", ["one two three four five"], keys=["k"]) as database:
+        (row,) = database.find("one two three four five")
+        assert not database.keeps_texts
+        assert database.texts_of(row["fingerprint"], row["id"]) == {"k": ""}
+
+
+def test_a_row_of_fingerprints_knows_its_width() -> None:
+    prints = nearprint.fingerprint(["one two three four five six", "one two three four five six seven"])
+    assert nearprint.distance(prints[0], prints[1]) == nearprint.distance(prints[:1], prints[1:])[0]
+
+
+def test_regression_lifetimes_are_checked(tmp_path: Path) -> None:
+    for lifetime in (0, "30d", float("nan"), -1):
+        with pytest.raises(nearprint.InputError, match="expire_after = "):
+            nearprint.create(tmp_path / "a.np", expire_after=lifetime)  # type: ignore[arg-type]
