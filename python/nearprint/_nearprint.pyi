@@ -38,6 +38,7 @@ __all__ = [
     "join_between",
     "join_blocks",
     "num_differing_bits",
+    "order_of",
     "ordered_of_arrow",
     "pairs_of_short_list",
     "recipe_line",
