@@ -34,6 +34,8 @@ cd "$work/python"
 # Spark's tests wait for Spark: beside the others they take little.
 pytest -q tests/test_spark.py > "$work/spark" 2>&1 &
 spark=$!
+# They end with the others, if one of these fails.
+trap 'kill "$spark" 2> /dev/null || true; cleanup' EXIT
 mypy tests benchmarks
 mypy -p nearprint
 stubtest nearprint._nearprint

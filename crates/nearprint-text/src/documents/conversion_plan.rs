@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::cell::{Cell, CellKind, Kinds, Nested};
 use super::conversion::{Column, Conversion, cell_of};
-use super::csv::names_in;
 use super::escape::escape;
-use super::fields::{Fields, lossy};
+use super::fields::Fields;
 use super::format::Format;
 use super::json;
 #[cfg(feature = "parquet")]
@@ -122,15 +121,8 @@ impl Found {
 
 /// The columns of a table, in its order.
 fn columns_of_header(reader: &Reader, fields: &[String]) -> Result<Vec<Column>> {
-    let parser = reader.parser();
-    let name = |bytes: &[u8]| match parser.encoding {
-        Some(encoding) => encoding.text_of(bytes).into_owned(),
-        None => lossy(bytes).0.into_owned(),
-    };
-    let mut names: Vec<String> = match reader.header() {
-        [] => Vec::new(),
-        header => names_in(header, parser.delimiter()).iter().map(|cell| name(cell)).collect(),
-    };
+    let (parser, header) = (reader.parser(), reader.header());
+    let mut names = if header.line.is_empty() { Vec::new() } else { header.names() };
     if names.is_empty() {
         names =
             [Some(&parser.fields.text), parser.fields.key.as_ref()].into_iter().flatten().cloned().collect();

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use memchr::memchr;
 
 use super::delimiter::Delimiter;
-use super::fields::{Fields, no_field};
+use super::fields::{Fields, lossy, no_field};
+use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
 use crate::error::{Error, Result};
 
@@ -22,9 +23,37 @@ pub(super) struct CsvColumns {
 }
 
 /// The place of the first column of this name in a header, from 0.
-pub(super) fn column_of(header: &[u8], delimiter: u8, name: &str) -> Option<usize> {
-    Cells::new(without_mark(without_line_end(header)), delimiter)
-        .position(|cell| *cell.content() == *name.as_bytes())
+pub(super) fn column_of(header: Header<'_>, name: &str) -> Option<usize> {
+    header.names().iter().position(|found| found == name)
+}
+
+/// The first line of a table, what separates its cells, and its encoding if that is not UTF-8.
+#[derive(Clone, Copy)]
+pub(super) struct Header<'a> {
+    pub(super) line: &'a [u8],
+    pub(super) delimiter: u8,
+    pub(super) encoding: Option<Encoding>,
+}
+
+impl Header<'_> {
+    /// The names of the columns.
+    pub(super) fn names(self) -> Vec<String> {
+        let cells = Cells::new(without_mark(without_line_end(self.line)), self.delimiter);
+        cells.map(|cell| self.text(&cell.content())).collect()
+    }
+
+    /// Whether both have the same columns, written alike.
+    pub(super) fn is_as(self, other: Self) -> bool {
+        let [own, of_other] = [self, other].map(|header| header.text(without_mark(without_line_end(header.line))));
+        own == of_other
+    }
+
+    fn text(self, bytes: &[u8]) -> String {
+        match self.encoding {
+            Some(encoding) => encoding.text_of(bytes).into_owned(),
+            None => lossy(bytes).0.into_owned(),
+        }
+    }
 }
 
 /// Appends a record to `out`, with the cells of these columns, which are sorted.
@@ -63,26 +92,21 @@ pub fn push_cell(content: &str, delimiter: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// The cells of a header.
-pub(super) fn names_in(header: &[u8], delimiter: u8) -> Vec<Cow<'_, [u8]>> {
-    Cells::new(without_mark(without_line_end(header)), delimiter).map(Cell::content).collect()
-}
-
 impl CsvColumns {
     /// Finds the columns in the header of an input.
-    pub(super) fn new(header: &[u8], delimiter: u8, fields: &Fields, name: &str) -> Result<Self> {
-        let names = names_in(header, delimiter);
+    pub(super) fn new(header: Header<'_>, fields: &Fields, name: &str) -> Result<Self> {
+        let names = header.names();
         let find = |field: &str| -> Result<usize> {
-            let mut found = (0..names.len()).filter(|&at| *names[at] == *field.as_bytes());
+            let mut found = (0..names.len()).filter(|&at| names[at] == field);
             match (found.next(), found.next()) {
                 (Some(at), None) => Ok(at),
                 (Some(_), Some(_)) => {
                     Err(Error::input(format!("{name}:1"), format!("two columns named {field:?}")))
                 }
                 (None, _) => {
-                    let there = names.iter().map(|name| String::from_utf8_lossy(name));
+                    let there = names.iter().map(|name| Cow::Borrowed(&**name));
                     let hint = match &*names {
-                        [one] if Delimiter::COMMA.and_others().any(|other| one.contains(&other.byte())) => {
+                        [one] if Delimiter::COMMA.and_others().any(|other| one.as_bytes().contains(&other.byte())) => {
                             "; --delimiter says what separates them"
                         }
                         _ => "",
@@ -94,7 +118,7 @@ impl CsvColumns {
         };
         let optional = |field: &Option<String>| field.as_deref().map(find).transpose();
         let wanted = [Some(find(&fields.text)?), optional(&fields.key)?, optional(&fields.value)?];
-        Ok(Self { delimiter, count: names.len(), wanted })
+        Ok(Self { delimiter: header.delimiter, count: names.len(), wanted })
     }
 
     pub(super) fn delimiter(&self) -> u8 {
@@ -265,10 +289,14 @@ mod tests {
         }
     }
 
+    fn header(line: &[u8]) -> Header<'_> {
+        Header { line, delimiter: b',', encoding: None }
+    }
+
     #[test]
     fn columns_are_found_by_name() {
         let fields = Fields { text: "b".into(), key: Some("a.x".into()), ..Fields::default() };
-        let columns = CsvColumns::new("\u{feff}\"a.x\",b,c\r\n".as_bytes(), b',', &fields, "f").unwrap();
+        let columns = CsvColumns::new(header("\u{feff}\"a.x\",b,c\r\n".as_bytes()), &fields, "f").unwrap();
         let found = columns.cells(b"1,\"2,\"\"\",3\r\n").unwrap();
         assert_eq!(
             found.map(|cell| cell.map(Cow::into_owned)),
@@ -276,7 +304,7 @@ mod tests {
         );
         assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, but the header has 3");
         assert_eq!(columns.text(b"1,2,3,4\n").as_deref(), Some(&b"2"[..]));
-        let error = |header: &[u8]| CsvColumns::new(header, b',', &fields, "f").unwrap_err().to_string();
+        let error = |line: &[u8]| CsvColumns::new(header(line), &fields, "f").unwrap_err().to_string();
         assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"; there are \"a\", \"b\"");
         assert_eq!(error(b"b,b"), "f:1: two columns named \"b\"");
     }
@@ -291,15 +319,15 @@ mod tests {
         assert_eq!(only("a,\"b,c\",,d\r\n", &[0, 1]), "a,\"b,c\"\r\n");
         assert_eq!(only("a,\"b,c\",,d", &[2, 3]), ",d");
         assert_eq!(only("a,b\n", &[]), "\n");
-        assert_eq!(column_of(b"\xef\xbb\xbfa,\"b\"\n", b',', "a"), Some(0));
-        assert_eq!(column_of(b"a,\"b\"\n", b',', "b"), Some(1));
-        assert_eq!(column_of(b"a,b\n", b',', "c"), None);
+        assert_eq!(column_of(header(b"\xef\xbb\xbfa,\"b\"\n"), "a"), Some(0));
+        assert_eq!(column_of(header(b"a,\"b\"\n"), "b"), Some(1));
+        assert_eq!(column_of(header(b"a,b\n"), "c"), None);
     }
 
     #[test]
     fn the_text_is_replaced_in_its_cell() {
         let fields = Fields { text: "b".into(), ..Fields::default() };
-        let columns = CsvColumns::new(b"a,b,c\n", b',', &fields, "f").unwrap();
+        let columns = CsvColumns::new(header(b"a,b,c\n"), &fields, "f").unwrap();
         for (record, expected) in
             [(&b"1,\"old, \"\"text\",\"3,\"\r\n"[..], "1,\"x\ny\",\"3,\"\r\n"), (b",,", ",\"x\ny\",")]
         {

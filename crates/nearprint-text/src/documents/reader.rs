@@ -12,7 +12,7 @@ use nearprint::internal::file;
 
 use super::common_format::{common_format, settle_records};
 use super::conversion::Conversion;
-use super::csv::{CsvColumns, names_in};
+use super::csv::{CsvColumns, Header};
 use super::delimiter::Delimiter;
 use super::escape::escape;
 use super::fields::Fields;
@@ -128,8 +128,9 @@ pub struct Reader {
     parser: Arc<Parser>,
     /// Whether a format was given, so that no file is looked at for one.
     is_format_given: bool,
-    /// Of CSV: the header of the first input, with its line end.
+    /// Of CSV: the header of the first input, with its line end, and its encoding if that is not UTF-8.
     header: Vec<u8>,
+    header_encoding: Option<Encoding>,
     max_record_bytes: usize,
     decoding: Decoding,
     /// Of Parquet: what was found out about the columns of all inputs.
@@ -241,6 +242,7 @@ impl Reader {
             ahead: VecDeque::new(),
             is_format_given,
             header: Vec::new(),
+            header_encoding: None,
             max_record_bytes,
             decoding: Decoding::new(encoding, &pre)?,
             #[cfg(feature = "parquet")]
@@ -421,8 +423,8 @@ impl Reader {
         &self.parser
     }
 
-    pub(super) fn header(&self) -> &[u8] {
-        &self.header
+    pub(super) fn header(&self) -> Header<'_> {
+        Header { line: &self.header, delimiter: self.parser.delimiter(), encoding: self.header_encoding }
     }
 
     /// The columns of all Parquet inputs, united by name, and the compression of the current one.
@@ -529,8 +531,9 @@ impl Reader {
         }
         let mut found = Vec::new();
         for delimiter in usual.and_others().filter(is_alone) {
-            let header = splitter.header(delimiter.byte())?;
-            if CsvColumns::new(header, delimiter.byte(), &self.parser.fields, "").is_ok() {
+            let line = splitter.header(delimiter.byte())?;
+            let header = Header { line, delimiter: delimiter.byte(), encoding };
+            if CsvColumns::new(header, &self.parser.fields, "").is_ok() {
                 if delimiter == usual {
                     return Ok(usual.byte());
                 }
@@ -562,20 +565,22 @@ impl Reader {
     /// Reads the header of a table. Returns whether there is one; an empty table has none.
     fn read_header(&mut self, splitter: &mut Splitter, delimiter: u8, name: &str) -> Result<bool> {
         let place = || format!("{name}:1");
-        let header = match splitter.next()? {
+        let line = match splitter.next()? {
             None => return Ok(false),
             Some(Piece::Broken(_, why)) => return Err(Error::input(place(), why)),
-            Some(Piece::Record(header)) => header,
+            Some(Piece::Record(line)) => line,
         };
-        let bare = |header| without_mark(without_line_end(header));
+        let header = Header { line, delimiter, encoding: self.parser.encoding };
+        let first = Header { line: &self.header, delimiter, encoding: self.header_encoding };
         if self.header.is_empty() {
-            let columns = CsvColumns::new(header, delimiter, &self.parser.fields, name)?;
-            self.header = header.to_vec();
+            let columns = CsvColumns::new(header, &self.parser.fields, name)?;
+            (self.header, self.header_encoding) = (line.to_vec(), header.encoding);
             self.parser = Arc::new(Parser { columns: Some(columns), ..(*self.parser).clone() });
-        } else if bare(header) != bare(&self.header) {
+        } else if !header.is_as(first) {
+            let names = first.names();
             let first = self.inputs[0].name();
-            let names = names_in(&self.header, delimiter);
-            let is_separated = |other: &Delimiter| names_in(header, other.byte()) == names;
+            let is_separated =
+                |other: &Delimiter| Header { delimiter: other.byte(), ..header }.names() == names;
             let why = match Delimiter::COMMA.and_others().find(is_separated) {
                 Some(other) => format!("its fields are separated by {other}, but those of {first} are not"),
                 None => format!("its header differs from {first}"),

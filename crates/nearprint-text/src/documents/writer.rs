@@ -79,7 +79,7 @@ impl OutputShape {
             is_converted.then(|| plan(reader, to, &options.fields, options.nested)).transpose()?;
         Ok(Self {
             parser: reader.parser().clone(),
-            header: reader.header().to_vec(),
+            header: reader.header().line.to_vec(),
             is_empty: reader.inputs().is_empty(),
             #[cfg(feature = "parquet")]
             parquet: reader.parquet()?,
@@ -493,7 +493,8 @@ fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
     if let Some(shape) = &shape.parquet {
         return shape.schema.column_with_name(name).map(|(column, _)| column);
     }
-    csv::column_of(&shape.header, shape.parser.delimiter(), name)
+    let (delimiter, encoding) = (shape.parser.delimiter(), shape.parser.encoding);
+    csv::column_of(Header { line: &shape.header, delimiter, encoding }, name)
 }
 
 /// Checks that records of a shape can be written with these options under this name. Returns the columns that are
