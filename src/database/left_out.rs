@@ -94,26 +94,42 @@ impl LeftOutRows {
         remembers(self.0.key_storage())
     }
 
-    /// The document of a key. Where [hashes](Remember::Hashes) are remembered, it costs a walk over all rows.
+    /// The document of a key, as the latest of the jobs that left it out found it. Where [hashes](Remember::Hashes) are
+    /// remembered, it costs a walk over all rows.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn find(&self, key: &str) -> Result<Option<LeftOut>> {
-        let id = hash_key(key.as_bytes());
+        let (id, mut found) = (hash_key(key.as_bytes()), None::<LeftOut>);
         for fingerprint in self.0.fingerprints_of(id)? {
             let row = Row { fingerprint, id };
-            if self.remembers() == Remember::Hashes {
-                return Ok(Some(LeftOut::of(row, None)));
-            }
-            if self.0.keys_of(row)?.iter().any(|known| known.key == key) {
-                return Ok(Some(LeftOut::of(row, Some(key.into()))));
-            }
+            let of_row = if self.remembers() == Remember::Hashes {
+                LeftOut::of(row, None)
+            } else if self.0.keys_of(row)?.iter().any(|known| known.key == key) {
+                LeftOut::of(row, Some(key.into()))
+            } else {
+                continue;
+            };
+            found = Some(found.filter(|before| before.job > of_row.job).unwrap_or(of_row));
         }
-        Ok(None)
+        Ok(found)
+    }
+
+    /// The number of rows that are not deleted. Costs a walk over all rows.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn count(&self) -> Result<u64> {
+        let mut count = 0;
+        self.0.visit_rows(|_| {
+            count += 1;
+            Ok::<(), Error>(())
+        })?;
+        Ok(count)
     }
 
     /// Visits all documents by ascending id of their kept document, so that those of one kept document come
-    /// together.
+    /// together. One that several jobs have left out is visited for each of them.
     ///
     /// # Errors
     /// [`Error::Corrupt`], and what `visit` returns.

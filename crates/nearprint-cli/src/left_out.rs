@@ -1,5 +1,6 @@
 //! Documents that a database remembers as left out.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::terminal::failure::Failure;
@@ -71,10 +72,11 @@ impl<'a> LeftOutDocuments<'a> {
     /// Prints each kept document with those that were left out because of it, as the members of clusters. Those whose
     /// kept document has been deleted are in none.
     pub(crate) fn print_groups(&self, format: ResultFormat, out: &mut OutputStream) -> Result<(), Failure> {
-        let (mut groups, mut last, mut is_deleted) = (0, None, false);
+        let (mut groups, mut last, mut is_deleted, mut printed) = (0, None, false, HashSet::new());
         self.rows.visit(|LeftOut { id, key, kept, similarity, .. }| {
             if last != Some(kept) {
                 last = Some(kept);
+                printed.clear();
                 let row = self.kept(kept)?;
                 is_deleted = row.is_none();
                 if let Some((fingerprint, key)) = row {
@@ -83,7 +85,8 @@ impl<'a> LeftOutDocuments<'a> {
                     out.write(|out| format.cluster_member(out, row, Some(Some(&key)), Some(1.0)))?;
                 }
             }
-            if is_deleted {
+            // Several jobs may have left it out.
+            if is_deleted || !printed.insert(id) {
                 return Ok(());
             }
             let key = key.unwrap_or_default();

@@ -19,8 +19,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Remembers that a document was left out as a near-duplicate of a kept one, if the database [remembers
-    /// such documents](crate::Schema::remember). It replaces what was remembered under this key. The job is a
-    /// number below 2^48. Durable with the next commit.
+    /// such documents](crate::Schema::remember). What another job has left out under this key stays, too, until it is
+    /// forgotten. The job is a number below 2^48. Durable with the next commit.
     ///
     /// # Errors
     /// As [`insert`](Writer::insert).
@@ -40,11 +40,12 @@ impl<F: Fingerprint> Writer<F> {
             true => NewRow::keyed(fingerprint, key),
             false => NewRow { id: Some(hash_key(key.as_bytes())), ..NewRow::from(fingerprint) },
         };
-        writer.replace(row).map(drop)
+        writer.insert(row).map(drop)
     }
 
-    /// Forgets the documents that some jobs have left out, and returns their number. Costs a walk over all that
-    /// are remembered. Durable with the next commit.
+    /// Forgets the documents that some jobs have left out, and returns their number. Costs two walks over all that
+    /// are remembered. What other jobs have left out under the same keys stays, unless it [expires](
+    /// crate::Schema::expire_after): then it is forgotten, too. Durable with the next commit.
     ///
     /// # Errors
     /// As [`delete`](Writer::delete).
@@ -54,13 +55,37 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn forget_left_out_by(&mut self, jobs: &[u64]) -> Result<u64> {
         let Some(writer) = &mut self.left_out else { return Ok(0) };
-        let mut ids = Vec::new();
-        writer.snapshot_of_all()?.visit_rows(|row| {
-            ids.extend(jobs.contains(&left_out::job_of(row)).then_some(row.id));
+        let (mut ids, mut forgotten, mut others) = (BTreeSet::new(), 0, Vec::new());
+        let snapshot = writer.snapshot_of_all()?;
+        let is_of_these = |row| jobs.contains(&left_out::job_of(row));
+        snapshot.visit_rows(|row| {
+            if is_of_these(row) {
+                ids.insert(row.id);
+                forgotten += 1;
+            }
             Ok::<(), Error>(())
         })?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        // Rows that are inserted again would live longer.
+        if writer.manifest().expiry.is_none() {
+            snapshot.visit_rows(|row| {
+                if ids.contains(&row.id) && !is_of_these(row) {
+                    others.push((row, snapshot.keys_of(row)?));
+                }
+                Ok::<(), Error>(())
+            })?;
+        }
         ids.iter().try_for_each(|&id| writer.delete_id(id))?;
-        Ok(ids.len() as u64)
+        for (row, keys) in others {
+            let keyed = keys
+                .iter()
+                .map(|known| NewRow { id: Some(row.id), ..NewRow::keyed(row.fingerprint, &known.key) });
+            let plain = keys.is_empty().then(|| NewRow { id: Some(row.id), ..NewRow::from(row.fingerprint) });
+            keyed.chain(plain).try_for_each(|row| writer.insert(row).map(drop))?;
+        }
+        Ok(forgotten)
     }
 
     /// Does something to the documents that are remembered as left out, too.

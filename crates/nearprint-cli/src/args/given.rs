@@ -22,6 +22,14 @@ impl GivenArgs {
     }
 }
 
+impl GivenArgs {
+    /// Whether anything but these is given.
+    pub(crate) fn has_other_than(&self, names: &[&str]) -> bool {
+        let is_given = |name: &str| self.0.value_source(name) == Some(ValueSource::CommandLine);
+        self.0.ids().any(|id| is_given(id.as_str()) && !names.contains(&id.as_str()))
+    }
+}
+
 impl FromArgMatches for GivenArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         Ok(Self(matches.clone()))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs, check_read, num_skipped, skipped_object};
+use crate::args::{DocumentArgs, GlobalArgs, SummaryArgs, check_read, num_skipped, skipped_object, values};
 use crate::input::documents::{Rejects, UnusualDocuments};
 use crate::terminal::failure::Failure;
 use crate::terminal::position::PositionBar;
@@ -14,7 +14,7 @@ use nearprint_text::documents::{
     Record, WriterOptions, check_outputs,
 };
 use nearprint_text::internal::ListFormat;
-use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
+use nearprint_text::passages::{Contained, DEFAULT_NGRAM, MIN_WORDS, PassageIndex};
 use serde_json::json;
 
 /// Leave out records that contain a text of a benchmark
@@ -53,7 +53,7 @@ pub(super) struct Args {
     ngram: usize,
     /// Leave out only documents with at least this share of the passages of an evaluation text, 0 to 1; 0 for any
     /// passage
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share, help_heading = "Evaluation options")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = values::similarity, help_heading = "Evaluation options")]
     min_share: f64,
     /// List what was found, as TSV or, if the name ends in .csv, as CSV: `key evaluation share words start passage` for
     /// each evaluation text in a document. The
@@ -79,10 +79,6 @@ const PASSAGE_CHARS: usize = 300;
 
 fn ngram(text: &str) -> std::result::Result<usize, String> {
     text.parse().ok().filter(|words| (1..=1000).contains(words)).ok_or_else(|| "not 1 to 1000".into())
-}
-
-fn share(text: &str) -> std::result::Result<f64, String> {
-    text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "not 0 to 1".into())
 }
 
 /// The evaluation texts.
@@ -152,8 +148,12 @@ impl Args {
             0 => String::new(),
             some => format!("; {} too short to be looked for", plural(some as u64, "evaluation text")),
         };
-        global.note(format_args!("contain: {rule}{short}"));
+        global.note(format_args!("contain: {rule}, or a whole text of {MIN_WORDS} or more{short}"));
         unusual.warn(global);
+        if self.output.as_os_str() != "-" {
+            let written = plural(if self.annotate { num_documents } else { kept }, "record");
+            global.note(format_args!("wrote {} ({written})", self.output.display()));
+        }
         self.summary.write(|| {
             json!({
                 "read": read,
@@ -199,12 +199,16 @@ impl Args {
                 }
             }
         }
-        if num_missing > 0 && keys.is_empty() {
+        if keys.is_empty() {
             let place =
                 self.against.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
             let field = &self.against_field;
-            let why =
-                format!("no record has a text in the field {field:?}; --against-field names another one");
+            let why = match num_missing {
+                0 => "has no evaluation text".into(),
+                _ => {
+                    format!("no record has a text in the field {field:?}; --against-field names another one")
+                }
+            };
             return Err(Failure::Input { place, why });
         }
         if num_missing > 0 {

@@ -122,7 +122,7 @@ impl Args {
         let job = StoredJob::find(&jobs, name)?;
         let remembered = LeftOutRows::open(&self.database, &global.options())?;
         let left_out: u64 = match &remembered {
-            Some(remembered) => job.left_out_by_others(&snapshot, remembered)?,
+            Some(remembered) => job.left_out_later(&snapshot, remembered)?,
             None => {
                 jobs.iter().filter(|later| later.number > job.number).map(|job| job.counts.duplicates).sum()
             }

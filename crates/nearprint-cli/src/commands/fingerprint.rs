@@ -9,6 +9,7 @@ use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, each_picture, is_picture
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::plural;
 use crate::terminal::results::{ResultFormat, escape, escaped_key, json};
 use nearprint::any::AnyFingerprint;
 use nearprint::{Error, Radix, Width};
@@ -309,9 +310,11 @@ impl Printer {
 /// The least numbers of tokens and of features, as far as they are above 0.
 pub(super) fn fewer_than(min_words: usize, min_features: usize) -> String {
     match (min_words, min_features) {
-        (tokens, 0) => format!("{tokens} tokens"),
-        (0, features) => format!("{features} features"),
-        (tokens, features) => format!("{tokens} tokens or {features} features"),
+        (tokens, 0) => plural(tokens as u64, "token"),
+        (0, features) => plural(features as u64, "feature"),
+        (tokens, features) => {
+            format!("{} or {}", plural(tokens as u64, "token"), plural(features as u64, "feature"))
+        }
     }
 }
 

@@ -22,6 +22,7 @@ const SIMILARITY: &str = "Remove similar paragraphs or lines, too [default: only
 /// of one kind. Rerun an interrupted command with --db to resume it. A command with the inputs of an earlier one
 /// changes nothing, unless --restart is given.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "nearprint trim [OPTIONS] --output <OUT> <INPUT>...")]
 #[command(after_help = "\
 Examples:
   nearprint trim pages.jsonl -o clean.jsonl --key-field url --removed removed.tsv

@@ -58,6 +58,10 @@ fn documents_with_a_passage_are_left_out_and_listed() {
     succeeds(at, &format!("{LINE} -o out.jsonl --found found.csv"), b"");
     let csv = fs::read_to_string(at.join("found.csv")).unwrap();
     assert_eq!(csv, found.replace('\t', ","), "no cell has a comma");
+    assert!(
+        outcome.err.contains("or a whole text of 8 or more")
+            && outcome.err.contains("wrote out.jsonl (1 record)")
+    );
     for part in [
         "4 records read: 1 kept, 3 left out, which contain 2 of 3 evaluation texts",
         "a run of 13 words; 1 evaluation text too short",
@@ -96,6 +100,11 @@ fn inputs_are_not_overwritten_and_bad_evaluation_texts_are_named() {
         fails(at, &format!("{LINE} -o {output}"), b"", 2, &["--output", "is also an input"]);
     }
     fails(at, &format!("{LINE} -o out.jsonl --found out.jsonl"), b"", 2, &["--output", "--found"]);
+    fs::write(at.join("none.jsonl"), "").unwrap();
+    let none = LINE.replace("evals.csv", "none.jsonl");
+    fails(at, &format!("{none} -o out.jsonl"), b"", 5, &["none.jsonl", "no evaluation text"]);
+    assert!(!at.join("out.jsonl").exists());
+    succeeds(at, &format!("{LINE} -o half.jsonl --min-share 50%"), b"");
     fails(at, &format!("{LINE} -o out.jsonl --ngram 0"), b"", 2, &["--ngram"]);
     fails(at, &format!("{LINE} -o out.jsonl --min-share 2"), b"", 2, &["--min-share"]);
     fs::write(at.join("evals.csv"), "id,question\nq1\n").unwrap();

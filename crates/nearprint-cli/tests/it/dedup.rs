@@ -330,7 +330,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     for words in [
         "6 records read: 4 kept, 0 duplicates",
         ", 2 rejected",
-        "2 records have no words",
+        "2 records without words",
         "1 records are not valid UTF-8",
     ] {
         assert!(outcome.err.contains(words), "{words:?} in {}", outcome.err);
@@ -798,5 +798,62 @@ fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() 
             let dashes = if name.len() == 1 { "-" } else { "--" };
             assert!(pages.contains(&format!("{dashes}{name}")), "{name} is on no page of docs");
         }
+    }
+}
+
+#[test]
+fn regression_a_dry_run_has_the_counts_of_the_real_one() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let record = |key: usize, text: usize| {
+        format!("{{\"id\":\"{key}\",\"text\":\"page {text} of the series with {text}\"}}\n")
+    };
+    fs::write(at.join("one.jsonl"), (0..20).map(|key| record(key, key)).collect::<String>()).unwrap();
+    fs::write(at.join("two.jsonl"), (0..20).map(|key| record(100 + key, key + 10)).collect::<String>())
+        .unwrap();
+    let verdict = |line: &str| {
+        let outcome = nearprint(at, line, b"");
+        assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
+        outcome.err.lines().next().unwrap().to_string()
+    };
+    for day in ["one", "two"] {
+        verdict(&format!("dedup {day}.jsonl -o {day}.out.jsonl --db seen.np --key-field id"));
+    }
+    let two = "dedup two.jsonl -o two.out.jsonl --db seen.np --key-field id";
+    for dry in [format!("{two} --dry-run"), "dedup two.jsonl --db seen.np --key-field id -n".into()] {
+        assert!(verdict(&dry).starts_with("already complete since"), "{dry}: {}", verdict(&dry));
+    }
+    let dry = verdict(&format!("{two} --restart --dry-run"));
+    assert!(dry.starts_with("20 records read: 10 kept, 10 duplicates"), "{dry}");
+    assert_eq!(dry, verdict(&format!("{two} --restart")));
+    // Other options do not run it again, and that is said.
+    let other = nearprint(at, &format!("{two} --similarity 0.9"), b"");
+    assert!(
+        other.err.contains("already complete") && other.err.contains("had other options"),
+        "{}",
+        other.err
+    );
+    let same = nearprint(at, two, b"");
+    assert!(!same.err.contains("other options"), "{}", same.err);
+    // So is the end of what another job has written.
+    fs::write(at.join("three.jsonl"), record(300, 300)).unwrap();
+    let third = nearprint(at, "dedup three.jsonl -o two.out.jsonl --db seen.np --key-field id", b"");
+    assert!(third.err.contains("two.out.jsonl replaces what job 3 of "), "{}", third.err);
+    assert!(third.err.contains("those records stay stored"), "{}", third.err);
+}
+
+#[test]
+fn regression_a_name_of_a_format_that_is_not_written_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one\"}\n").unwrap();
+    fails(at, "dedup in.jsonl -o out.xlsx", b"", 2, &["out.xlsx", "a spreadsheet", "JSON lines"]);
+    fails(at, "trim in.jsonl -o out.zip", b"", 2, &["out.zip", "a ZIP archive"]);
+    for command in ["dedup", "trim"] {
+        let help = succeeds(at, &format!("{command} -h"), b"");
+        assert!(
+            help.contains(&format!("Usage: nearprint {command} [OPTIONS] --output <OUT> <INPUT>...")),
+            "{help}"
+        );
     }
 }

@@ -29,7 +29,7 @@ fn regression_dedup_keeps_texts_without_features() {
             let outcome = nearprint(at, &line, b"");
             assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
             assert_eq!(fs::read_to_string(at.join("out")).unwrap(), lines(texts), "{line}");
-            let count = format!("{} records or units have words, but no feature", twice.len());
+            let count = format!("{} records with words, but without a feature", twice.len());
             assert!(outcome.err.contains(&count), "{}", outcome.err);
             assert!(outcome.err.contains(&format!("({} copies, 0 near)", texts.len())));
         }

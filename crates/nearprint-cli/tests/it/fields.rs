@@ -142,7 +142,7 @@ fn documents_without_a_text_are_errors_kept_or_dropped() {
     for keep in ["first", "longest"] {
         let line = format!("{line} --keep {keep} --db {keep}.np");
         let kept = nearprint(at, &format!("{line} --missing keep"), b"");
-        assert!(kept.err.contains("5 records read: 5 kept") && kept.err.contains("3 records have no words"));
+        assert!(kept.err.contains("5 records read: 5 kept") && kept.err.contains("3 records without words"));
         assert_eq!(read(at, "out.jsonl"), [first, missing, null, null, second].concat());
         // Another job, though of the same inputs.
         let line = format!("{line} --missing skip --rejects rest.jsonl");

@@ -549,3 +549,46 @@ fn regression_what_is_left_of_a_database_is_no_folder_of_files() {
     let (half, missing) = (nearprint(at, "stats half.np", b""), nearprint(at, "stats missing.np", b""));
     assert!(half.code == missing.code && half.err.contains("no database there"), "{}", half.err);
 }
+
+#[test]
+fn regression_names_of_columns_are_read_in_the_encoding_of_their_file() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = |first: usize| -> String {
+        let rows = (first..first + 20)
+            .map(|row| format!("k{row};{row};Überblick über Fall {row} von {}\n", row * 7));
+        rows.collect()
+    };
+    let table = |first| format!("Schlüssel;Preis;Überblick\n{}", rows(first));
+    let latin = |text: String| text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect::<Vec<u8>>();
+    write(at, "old.csv", latin(table(0)));
+    write(at, "new.csv", table(10));
+    let fields = "--key-field Schlüssel --text-field Überblick";
+    for more in ["", "--encoding windows-1252", "--delimiter semicolon"] {
+        let done = nearprint(at, &format!("dedup old.csv -o out.csv {fields} {more}"), b"");
+        assert!(done.err.contains("20 records read: 20 kept"), "{more}: {}", done.err);
+    }
+    let both = nearprint(at, &format!("dedup old.csv new.csv -o both.jsonl {fields}"), b"");
+    assert!(both.err.contains("40 records read: 30 kept, 10 duplicates"), "{}", both.err);
+    let written = fs::read_to_string(at.join("both.jsonl")).unwrap();
+    assert_eq!(written.matches("\"Schlüssel\":").count(), 30, "{written}");
+    fails(
+        at,
+        "dedup old.csv -o x.csv --text-field Text",
+        b"",
+        5,
+        &["\"Schlüssel\", \"Preis\", \"Überblick\""],
+    );
+}
+
+#[test]
+fn patterns_that_exclude_nothing_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "tree/keep/a.txt", "one two three");
+    write(at, "tree/b.txt", "four five six");
+    let scanned = nearprint(at, "scan tree --exclude tree/keep --exclude b.*", b"").err;
+    assert!(scanned.contains("nothing is excluded by \"tree/keep\""), "{scanned}");
+    assert!(!scanned.contains("\"b.*\"") && scanned.contains("1 excluded"), "{scanned}");
+    assert!(!nearprint(at, "scan tree --exclude keep", b"").err.contains("nothing is excluded"));
+}

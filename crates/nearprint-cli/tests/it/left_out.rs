@@ -133,3 +133,41 @@ fn a_job_that_starts_over_forgets_what_it_left_out() {
     fails(at, "dedup tue.jsonl -o x.jsonl --remember", b"", 2, &["--db"]);
     fails(at, "trim tue.jsonl -o x.jsonl --db t.np --remember", b"", 2, &["--remember"]);
 }
+
+#[test]
+fn regression_a_job_that_is_taken_back_leaves_the_answers_of_others() {
+    for what in ["--remember", "--remember=keys"] {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        write_days(at);
+        assert_eq!(dedup(at, "mon", what).code, 0);
+        assert_eq!(dedup(at, "tue", "").code, 0);
+        let answer = succeeds(at, "query seen.np --left-out t11", b"");
+        assert_eq!(answer.split('\t').nth(3), Some("2\n"));
+        fs::copy(at.join("tue.jsonl"), at.join("again.jsonl")).unwrap();
+        assert_eq!(dedup(at, "again", "").code, 0);
+        let last = succeeds(at, "query seen.np --left-out t11", b"");
+        assert_eq!(last, answer.replace("\t2\n", "\t3\n"), "the latest job answers");
+        if what == "--remember=keys" {
+            let clusters = succeeds(at, "clusters seen.np", b"");
+            assert_eq!(clusters.matches("t11").count(), 1, "{clusters}");
+        }
+        let counted = |name: &str| {
+            let stats = succeeds(at, "stats seen.np --count --format json", b"");
+            serde_json::from_str::<serde_json::Value>(&stats).unwrap()[name].as_u64().unwrap()
+        };
+        assert_eq!(counted("left_out_rows"), 5 + 3 + 3);
+        succeeds(at, "delete seen.np --job 3", b"");
+        assert_eq!(succeeds(at, "query seen.np --left-out t11", b""), answer);
+        assert_eq!(counted("left_out_rows"), 5 + 3);
+        // Earlier jobs are not because of later ones.
+        let dry = nearprint(at, "delete seen.np --job 2 --dry-run", b"");
+        assert!(!dry.err.contains("later jobs"), "{}", dry.err);
+        succeeds(at, "delete seen.np --key t11", b"");
+        assert_eq!(counted("left_out_rows"), 5 + 2);
+        // Whoever asks for the key is led there, and the name in a list of duplicates is known.
+        fails(at, "query seen.np --key n3", b"", 2, &["no row has this key", "--left-out n3"]);
+        let listed = succeeds(at, "query seen.np --left-out n3#24", b"");
+        assert!(listed.starts_with("n3#24\tu3\t"), "{listed}");
+    }
+}

@@ -150,7 +150,13 @@ fn pictures_are_looked_up() {
     assert_eq!(swapped, rotated.out, "whichever of the two is turned");
     fails(at, "compare d/0.png d/1.png --rotated --recipe phash", b"", 2, &["only pdq"]);
     fs::write(at.join("note.txt"), "no picture").unwrap();
-    fails(at, "query p.np note.txt", b"", 2, &["note.txt: has neither an image nor fingerprints", "p.np"]);
+    fails(
+        at,
+        "query p.np note.txt",
+        b"",
+        2,
+        &["note.txt: has neither an image nor fingerprints; give images", "p.np"],
+    );
     fails(at, "compare note.txt note.txt --rotated", b"", 2, &["only images are turned"]);
     // All commands for fingerprints serve these databases.
     for line in ["pairs p.np", "clusters p.np", "pairs p.np p.np"] {

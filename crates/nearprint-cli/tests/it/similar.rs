@@ -134,7 +134,7 @@ fn documents_are_looked_up_by_their_ids() {
         assert_eq!(columns(&limited, &[4]).len(), 2);
         let bits = succeeds(at, &format!("query seen.np --id {id} -k 0"), b"");
         assert_eq!(bits.lines().map(|line| line.split('\t').count()).collect::<Vec<_>>(), [5]);
-        assert_eq!(succeeds(at, "query seen.np --id 12345", b""), "");
+        fails(at, "query seen.np --id 12345", b"", 2, &["--id 12345: no row has this id"]);
     }
 }
 

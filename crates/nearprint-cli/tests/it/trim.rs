@@ -311,3 +311,28 @@ fn units_go_from_their_nth_document_on_and_hollow_documents_go_whole() {
     let similar = "trim in.jsonl -o out.jsonl --by line --similarity 0.8 --from 3";
     fails(at, similar, b"", 2, &["--from: numbers above 2 are for pieces of the same words"]);
 }
+
+#[test]
+fn regression_times_are_those_that_are_there_and_punctuation_is_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page = |number: usize| {
+        format!("Home About Contact Login Imprint Privacy\\n\\nPage {number} has {number} own words.")
+    };
+    let mut lines: Vec<String> =
+        (0..12).map(|number| format!("{{\"text\":\"{}\"}}\n", page(number))).collect();
+    fs::write(at.join("in.jsonl"), lines.concat()).unwrap();
+    for more in ["", "--from 3 --recipe exact", "--from 12 --recipe exact", "--by passage --length 6"] {
+        let outcome = nearprint(at, &format!("trim in.jsonl -o out.jsonl {more}"), b"");
+        assert!(outcome.err.contains("most frequent: 12 times \"Home About"), "{more}: {}", outcome.err);
+    }
+    // Of a copy, its punctuation would be left.
+    lines.push(lines[3].clone());
+    fs::write(at.join("in.jsonl"), lines.concat()).unwrap();
+    let outcome = nearprint(at, "trim in.jsonl -o out.jsonl --by passage --length 4", b"");
+    assert!(
+        outcome.err.contains("13 records read: 12 kept") && outcome.err.contains("1 left out"),
+        "{}",
+        outcome.err
+    );
+}

@@ -44,7 +44,8 @@ impl Header<'_> {
 
     /// Whether both have the same columns, written alike.
     pub(super) fn is_as(self, other: Self) -> bool {
-        let [own, of_other] = [self, other].map(|header| header.text(without_mark(without_line_end(header.line))));
+        let [own, of_other] =
+            [self, other].map(|header| header.text(without_mark(without_line_end(header.line))));
         own == of_other
     }
 
@@ -106,7 +107,11 @@ impl CsvColumns {
                 (None, _) => {
                     let there = names.iter().map(|name| Cow::Borrowed(&**name));
                     let hint = match &*names {
-                        [one] if Delimiter::COMMA.and_others().any(|other| one.as_bytes().contains(&other.byte())) => {
+                        [one]
+                            if Delimiter::COMMA
+                                .and_others()
+                                .any(|other| one.as_bytes().contains(&other.byte())) =>
+                        {
                             "; --delimiter says what separates them"
                         }
                         _ => "",

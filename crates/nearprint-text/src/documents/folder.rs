@@ -242,11 +242,15 @@ pub(super) struct Walker<'a> {
     names: Option<Gitignore>,
     /// Device and inode of the files so far.
     visited: HashSet<(u64, u64)>,
+    /// The patterns of what is excluded that have matched something.
+    matched: Arc<Mutex<HashSet<String>>>,
+    has_walked: bool,
 }
 
 impl<'a> Walker<'a> {
     pub(super) fn new(rules: &'a FolderRules) -> Self {
-        Self { rules, names: None, visited: HashSet::new() }
+        let (visited, matched) = (HashSet::new(), Arc::default());
+        Self { rules, names: None, visited, matched, has_walked: false }
     }
 
     fn compile_names(&mut self) -> Result<()> {
@@ -256,6 +260,16 @@ impl<'a> Walker<'a> {
             self.names = Some(compiled(names, patterns_of(FolderRules::IGNORED_NAMES))?);
         }
         Ok(())
+    }
+
+    /// Tells of patterns that exclude nothing: files that were meant to be left out would be read.
+    pub(super) fn note_unmatched(&self, left_out: &mut LeftOut) {
+        let matched = self.matched.lock().unwrap_or_else(PoisonError::into_inner);
+        let unmatched =
+            self.rules.exclude.iter().filter(|pattern| self.has_walked && !matched.contains(*pattern));
+        left_out.notes.extend(unmatched.map(|pattern| {
+            format!("warning: nothing is excluded by {pattern:?}, which is a pattern as in a .gitignore of the folder")
+        }));
     }
 
     /// Whether a file is seen for the first time.
@@ -272,7 +286,8 @@ impl<'a> Walker<'a> {
     ) -> Result<()> {
         self.compile_names()?;
         let exclude = compiled(GitignoreBuilder::new(folder), self.rules.exclude.iter().map(String::as_str))?;
-        let num_excluded = Arc::new(AtomicU64::new(0));
+        self.has_walked = true;
+        let (num_excluded, matched) = (Arc::new(AtomicU64::new(0)), self.matched.clone());
         let counted = num_excluded.clone();
         let temporary = Arc::new(Mutex::new(Vec::new()));
         let found_temporary = temporary.clone();
@@ -285,7 +300,11 @@ impl<'a> Walker<'a> {
                     .push(entry.path().to_path_buf());
                 return false;
             }
-            let is_excluded = entry.depth() > 0 && exclude.matched(entry.path(), is_folder).is_ignore();
+            let found = exclude.matched(entry.path(), is_folder);
+            if let Some(glob) = found.inner().filter(|_| entry.depth() > 0) {
+                matched.lock().unwrap_or_else(PoisonError::into_inner).insert(glob.original().to_string());
+            }
+            let is_excluded = entry.depth() > 0 && found.is_ignore();
             counted.fetch_add(u64::from(is_excluded), Ordering::Relaxed);
             !is_excluded && (entry.depth() == 0 || !is_version_control(entry))
         };

@@ -119,6 +119,7 @@ pub(super) fn list(
             left_out.num_further_names += 1;
         }
     }
+    walker.note_unmatched(&mut left_out);
     left_out.temporary.sort_unstable();
     left_out.links.sort_unstable();
     left_out.special.sort_unstable();

@@ -8,7 +8,7 @@ use super::reader::Reader;
 use crate::error::{OutputProblem, Result};
 
 /// The endings of names that denote a format, and the name of the format in messages.
-const ENDINGS: [(&str, Written); 14] = [
+const ENDINGS: [(&str, Written); 24] = [
     ("jsonl", Written::Jsonl),
     ("ndjson", Written::Jsonl),
     ("jl", Written::Jsonl),
@@ -23,6 +23,16 @@ const ENDINGS: [(&str, Written); 14] = [
     ("u128", Written::Raw(128)),
     ("u256", Written::Raw(256)),
     ("u320", Written::Raw(320)),
+    ("xlsx", Written::Other("a spreadsheet")),
+    ("xls", Written::Other("a spreadsheet")),
+    ("ods", Written::Other("a spreadsheet")),
+    ("docx", Written::Other("a document of an office program")),
+    ("odt", Written::Other("a document of an office program")),
+    ("pdf", Written::Other("PDF")),
+    ("zip", Written::Other("a ZIP archive")),
+    ("avro", Written::Other("Avro")),
+    ("orc", Written::Other("ORC")),
+    ("arrow", Written::Other("Arrow")),
 ];
 
 /// What is written to an output.
@@ -43,6 +53,8 @@ pub enum Written {
     Raw(u32),
     /// Paths, or other lines of text
     Lines,
+    /// What is never written, by its name
+    Other(&'static str),
 }
 
 impl Written {
@@ -68,6 +80,7 @@ impl Written {
             Self::Raw(256) => "raw 256-bit numbers",
             Self::Raw(_) => "raw 320-bit numbers",
             Self::Lines => "lines of text",
+            Self::Other(name) => name,
         }
     }
 
@@ -83,13 +96,13 @@ impl Written {
             Self::Raw(128) => ".u128",
             Self::Raw(256) => ".u256",
             Self::Raw(_) => ".u320",
-            Self::Lines => ".txt",
+            Self::Lines | Self::Other(_) => ".txt",
         }
     }
 
     /// Whether readers take it for bytes that are no text.
     fn is_binary(self) -> bool {
-        matches!(self, Self::Parquet | Self::Npy | Self::Raw(_))
+        matches!(self, Self::Parquet | Self::Npy | Self::Raw(_) | Self::Other(_))
     }
 
     /// Checks that the name of an output denotes no other format than what is written to it. A name without a known
@@ -153,7 +166,7 @@ pub(crate) fn format_of_records(path: &Path, inputs: Format) -> Option<Format> {
         Written::Csv => Some(Format::Csv),
         Written::Tsv => Some(Format::Tsv),
         Written::Parquet => cfg!(feature = "parquet").then_some(Format::Parquet),
-        Written::Npy | Written::Raw(_) | Written::Lines => None,
+        Written::Npy | Written::Raw(_) | Written::Lines | Written::Other(_) => None,
     }
 }
 
@@ -198,7 +211,8 @@ mod tests {
         for name in ["a", "a.txt", "a.gz", "a.log", "-", ".csv.d/a", "a.tsv", "A.TSV.gz", "tsv"] {
             assert!(!is_refused(Written::Tsv, name), "{name}");
         }
-        for name in ["a.csv", "a.JSON", "a.ndjson.zst", "a.parquet", "a.u64", "a.npy", "a.u256.gz"] {
+        for name in ["a.csv", "a.JSON", "a.ndjson.zst", "a.parquet", "a.u64", "a.npy", "a.u256.gz", "a.XLSX"]
+        {
             assert!(is_refused(Written::Tsv, name), "{name}");
             assert!(is_refused(Written::Lines, name), "{name}");
         }

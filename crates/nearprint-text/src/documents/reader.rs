@@ -22,7 +22,7 @@ use super::input_bytes::InputBytes;
 use super::input_file::{self, InputFile};
 use super::json_values::{JsonHead, JsonValues};
 use super::kind::{Encoding, Records};
-use super::lines::{Piece, Splitter, without_line_end, without_mark};
+use super::lines::{Piece, Splitter, without_line_end};
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetReader, ParquetShape};
 use super::parser::{Parser, RawRecord};

@@ -494,7 +494,7 @@ fn column_of(shape: &OutputShape, name: &str) -> Option<usize> {
         return shape.schema.column_with_name(name).map(|(column, _)| column);
     }
     let (delimiter, encoding) = (shape.parser.delimiter(), shape.parser.encoding);
-    csv::column_of(Header { line: &shape.header, delimiter, encoding }, name)
+    csv::column_of(csv::Header { line: &shape.header, delimiter, encoding }, name)
 }
 
 /// Checks that records of a shape can be written with these options under this name. Returns the columns that are

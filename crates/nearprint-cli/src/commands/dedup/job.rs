@@ -75,8 +75,8 @@ pub(in crate::commands) struct JobArgs {
     /// Write nothing, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
-    /// Forget what an earlier run with these inputs kept, and run again. Use it also after an interrupted run. Rows of
-    /// other runs stay
+    /// Forget what an earlier run with these inputs kept, also an interrupted one, and run again. Rows of other runs
+    /// stay. Without it, an interrupted run is resumed
     #[arg(long, help_heading = "Database options")]
     restart: bool,
     #[command(flatten, next_help_heading = "Database options")]
@@ -178,6 +178,7 @@ fn note_outcome(global: GlobalArgs, job: &FileJob, done: &FileReport, started: I
                 "already complete since {completed}: {}; nothing was changed",
                 done.outcome(job.trim.is_some()).verdict("record")
             ));
+            done.left_out.notes.iter().for_each(|note| global.note(format_args!("warning: {note}")));
         }
         (None, Some(rules)) => trimmed::summarize(global, job, rules, done),
         (None, None) => summary::summarize(global, job, done, started),

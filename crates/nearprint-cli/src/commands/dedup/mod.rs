@@ -33,6 +33,7 @@ pub use report::DedupReport;
 /// --store hashes, fingerprints estimate the similarity. The summary counts copies, which have the same words in the
 /// same order, apart from other near-duplicates.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "nearprint dedup [OPTIONS] --output <OUT> <INPUT>...")]
 #[command(after_help = "\
 Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv

@@ -33,7 +33,7 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, report: &FileReport, 
         describe_duplicates(global, report);
     }
     note_candidates(global, report);
-    warn(global, report);
+    warn(global, job, report);
     note_written(global, job, report);
 }
 
@@ -76,7 +76,7 @@ pub(super) fn note_resumed(global: GlobalArgs, report: &FileReport) {
 }
 
 /// Prints what was skipped of the inputs, and warnings about unusual records.
-pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
+pub(super) fn warn(global: GlobalArgs, job: &FileJob, report: &FileReport) {
     let DocumentCounts { aside, empty, featureless, invalid_utf8, .. } = report.counts;
     note_skipped(global, &report.left_out, &[(aside, "of too few words or features, or without a text")], 0);
     if !report.unlisted.is_empty() {
@@ -87,20 +87,20 @@ pub(super) fn warn(global: GlobalArgs, report: &FileReport) {
         ));
     }
     for (count, what) in [
-        (empty, "records have no words: nothing is near them; --min-words 1 skips them"),
+        (empty, "without words: nothing is near them; --min-words 1 skips them"),
         (
             featureless,
-            "records or units have words, but no feature of the recipe: only copies of them are found; \
-             --min-features 1 skips them",
+            "with words, but without a feature of the recipe: only copies of them are found; --min-features 1 skips them",
         ),
         (
             invalid_utf8,
-            "records are not valid UTF-8, or have escapes of half a character: U+FFFD stands for these in texts and \
-             keys",
+            "not valid UTF-8, or with escapes of half a character: U+FFFD stands for these in texts and keys; --encoding \
+             names another encoding",
         ),
     ] {
         if count > 0 && !global.quiet {
-            print_message(format_args!("warning: {count} {what}"));
+            let units = if job.trim.is_some() { "unit" } else { "record" };
+            print_message(format_args!("warning: {} {what}", plural(count, units)));
         }
     }
 }

@@ -26,16 +26,18 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, rules: TrimRules, rep
     global.note(format_args!("{verdict}"));
     global.note(format_args!("{}; recurring: {}", removed(rules.by, report), recurring(rules, report)));
     if units.hollow > 0 {
+        let records = plural(units.hollow, "record");
         global.note(format_args!(
-            "earlier records leave less than --min-left of {}",
-            plural(units.hollow, "record")
+            "{records} had less than --min-left of their text that is in no earlier record"
         ));
     }
     note_resumed(global, report);
     if let Some(group) = report.largest.first() {
-        global.note(format_args!("most frequent: {} times {}", group.size, quoted(&group.name)));
+        // One of them is counted with what was removed; those before --from stay, too.
+        let times = group.size + rules.from.saturating_sub(2);
+        global.note(format_args!("most frequent: {times} times {}", quoted(&group.name)));
     }
-    warn(global, report);
+    warn(global, job, report);
     note_written(global, job, report);
 }
 

@@ -49,7 +49,11 @@ fn read_lines(list: &Path) -> Result<Vec<Chosen>, Failure> {
         |number: usize, why: String| Failure::Input { place: format!("{}:{number}", list.display()), why };
     let mut lines = text.lines().zip(1..);
     if lines.next().is_none_or(|(names, _)| names != CHOICE_COLUMNS.join("\t")) {
-        return Err(bad(1, format!("expected a header: {}", CHOICE_COLUMNS.join(" "))));
+        let hint = match text.starts_with("<!") {
+            true => "; this is a page, whose button saves the list of the files that are chosen in it",
+            false => "",
+        };
+        return Err(bad(1, format!("expected a header: {}{hint}", CHOICE_COLUMNS.join(" "))));
     }
     let (mut chosen, mut going, mut kept_at) = (Vec::new(), HashMap::new(), HashMap::new());
     for (line, number) in lines {

@@ -23,6 +23,9 @@ use serde_json::{Map, Value};
 /// alone, and its name is printed. The list has a header, then a line for each file: `path kept similarity state
 /// kept_state`, with tabs between them. Lines may be removed. A state is the size, time and number of a file.
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "nearprint prune [OPTIONS] <--move-to DIR|--hardlink|--reflink|--delete> <PATH>..."
+)]
 #[command(after_help = "\
 Examples:
   nearprint prune articles --move-to gone --dry-run
@@ -30,7 +33,7 @@ Examples:
   nearprint prune photos --copies --hardlink
   nearprint prune --list ~/Downloads/nearprint-chosen.tsv --move-to gone")]
 pub(super) struct Args {
-    /// Folders and files, as for `scan`, with the same rules
+    /// Folders and files, at least one unless --list is given. They are read as by `scan`
     #[arg(value_name = "PATH", required_unless_present = "list")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -39,7 +42,7 @@ pub(super) struct Args {
     /// similarity, whether both files have the same bytes, and the kept file
     #[arg(short = 'n', long, help_heading = "Action, one of")]
     dry_run: bool,
-    /// Act on the files chosen in a report
+    /// Act on the files chosen in a report: FILE is the list that the page saves
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "k", "similarity", "images", "quality", "rotated", "picture_db", "keep", "reference", "min_words", "min_features", "max_size", "recipe"], help_heading = "Which files")]
     list: Option<PathBuf>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Queries by the ids of stored documents.
 
 use super::limits::{Answered, LimitArgs, match_columns};
+use super::no_row;
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
@@ -32,7 +33,11 @@ impl DocumentLookUp<'_> {
         let (format, width) = (self.results.format(), snapshot.width());
         let mut answered = Answered::default();
         for &id in self.ids {
-            for words in snapshot.fingerprints_of(id)?.chunks_exact(width.words()) {
+            let rows = snapshot.fingerprints_of(id)?;
+            if rows.is_empty() {
+                return Err(no_row(id));
+            }
+            for words in rows.chunks_exact(width.words()) {
                 let mut found = Columns::new(width, Finder::SHAPE);
                 finder.find_row(0, (words, id), self.limits.most(), &mut found)?;
                 answered.push(found.len());

@@ -10,6 +10,12 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::plural;
 use nearprint::any::AnySnapshot;
 
+/// The key of a document that `--duplicates` lists with its number behind it, since the kept one has this key, too.
+fn without_number(key: &str) -> Option<&str> {
+    let (key, number) = key.rsplit_once('#')?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(key)
+}
+
 /// Prints of which kept documents those with some keys were near-duplicates.
 pub(super) fn run(
     (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
@@ -34,7 +40,11 @@ pub(super) fn run(
     for key in keys {
         let (mut is_printed, mut is_remembered, mut is_kept) = (false, false, false);
         for documents in &all {
-            if let Some(document) = documents.find(key)? {
+            let found = match documents.find(key)? {
+                None => without_number(key).map_or(Ok(None), |key| documents.find(key))?,
+                found => found,
+            };
+            if let Some(document) = found {
                 is_remembered = true;
                 is_printed |= documents.print((key, &document), results.format(), &mut out)?;
             }

@@ -12,14 +12,16 @@ use std::path::{Path, PathBuf};
 use crate::args::{FingerprintArgs, GlobalArgs, InBase, NearArgs, ResultArgs};
 use crate::commands::snapshots::{check_one_width, ids_of_key, snapshots};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, holds_fingerprints, read_all};
+use crate::left_out::LeftOutDocuments;
 use crate::pictures::is_picture;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::quoted;
 use crate::terminal::results::{each_key, match_of};
 use documents::DocumentLookUp;
 use limits::{Answered, LimitArgs, match_columns};
 use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
-use nearprint::{BandLayout, Error, Match, Radix, Row, Width};
+use nearprint::{BandLayout, Error, Match, Options, Radix, Row, Width};
 use nearprint_text::recipe::Recipe;
 use pictures::PictureLookUp;
 use texts::{TextArgs, TextLookUp};
@@ -107,10 +109,10 @@ impl Args {
             let why = format!("{}: an input, beside --text", input.display());
             return Err(Failure::Usage(why));
         }
-        if let Some(missing) = inputs.iter().find(|input| is_missing(input)) {
-            return Err(no_input(&folders[0], missing));
-        }
         let snapshots = snapshots(&global.options(), &folders)?;
+        if let Some(missing) = inputs.iter().find(|input| is_missing(input)) {
+            return Err(no_input(&folders[0], &snapshots[0], missing));
+        }
         if !self.left_out.is_empty() {
             if let Some(input) = inputs.first() {
                 return Err(Failure::Usage(format!("{}: --left-out reads no inputs", input.display())));
@@ -118,7 +120,7 @@ impl Args {
             return left_out::run((&folders, &snapshots), &self.left_out, self.results, global);
         }
         for key in &self.key {
-            self.id.extend(ids_with_key(&snapshots, key)?);
+            self.id.extend(ids_with_key((&folders, &snapshots), key, &global.options())?);
         }
         let &Self { near, limits, results, rotated: is_rotated, .. } = &self;
         if inputs.first().is_some_and(|input| is_picture(input)) {
@@ -159,11 +161,10 @@ impl Args {
         }
         for input in inputs.iter().filter(|input| input.as_os_str() != "-") {
             if !holds_fingerprints((&self.input, snapshots[0].width()), input)? {
-                return Err(Failure::Usage(format!(
-                    "{}: has neither an image nor fingerprints, but {} is of images",
-                    input.display(),
-                    folders[0].display()
-                )));
+                let what =
+                    if input.is_dir() { "is a folder" } else { "has neither an image nor fingerprints" };
+                let (input, folder) = (input.display(), folders[0].display());
+                return Err(Failure::Usage(format!("{input}: {what}; give images to look up in {folder}")));
             }
         }
         Ok(())
@@ -179,8 +180,6 @@ impl Args {
     ) -> Result<bool, Failure> {
         let stdin = [PathBuf::from("-")];
         let inputs = if inputs.is_empty() && waits { &stdin } else { inputs };
-        let is_of_texts =
-            |snapshot: &AnySnapshot| snapshot.recipe().is_some_and(|recipe| recipe.parse::<Recipe>().is_ok());
         if !snapshots.iter().all(is_of_texts) {
             return Ok(false);
         }
@@ -227,9 +226,11 @@ impl Args {
             runner.begin(false)?;
         }
         for &id in &self.id {
-            for fingerprint in runner.fingerprints_of(id)? {
-                runner.row(fingerprint, None, None)?;
+            let found = runner.fingerprints_of(id)?;
+            if found.is_empty() {
+                return Err(no_row(id));
             }
+            found.into_iter().try_for_each(|fingerprint| runner.row(fingerprint, None, None))?;
         }
         given.iter().try_for_each(|&fingerprint| runner.row(fingerprint, None, None))?;
         runner.idle()?;
@@ -254,15 +255,41 @@ fn databases_and_inputs(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 /// The ids of a key in all databases.
-fn ids_with_key(snapshots: &[AnySnapshot], key: &str) -> Result<BTreeSet<u64>, Failure> {
+fn ids_with_key(
+    (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
+    key: &str,
+    options: &Options,
+) -> Result<BTreeSet<u64>, Failure> {
     let mut found = BTreeSet::new();
     for snapshot in snapshots {
         found.extend(ids_of_key(snapshot, key)?);
     }
-    match found.is_empty() {
-        true => Err(Failure::Usage(format!("--key {key:?}: no row has this key"))),
-        false => Ok(found),
+    if !found.is_empty() {
+        return Ok(found);
     }
+    let why = format!("--key {key:?}: no row has this key");
+    for (folder, snapshot) in folders.iter().zip(snapshots) {
+        let documents = LeftOutDocuments::of(snapshot, options)?;
+        if documents.map(|documents| documents.find(key)).transpose()?.flatten().is_some() {
+            let hint = format!(
+                "this document was left out: nearprint query {} --left-out {}",
+                quoted(folder),
+                quoted(Path::new(key))
+            );
+            return Err(Failure::OtherCommand { why, hint });
+        }
+    }
+    Err(Failure::Usage(why))
+}
+
+/// The error for an id that is not stored.
+fn no_row(id: u64) -> Failure {
+    Failure::Usage(format!("--id {id}: no row has this id"))
+}
+
+/// Whether the fingerprints of a database are made of texts.
+fn is_of_texts(snapshot: &AnySnapshot) -> bool {
+    snapshot.recipe().is_some_and(|recipe| recipe.parse::<Recipe>().is_ok())
 }
 
 /// Whether a path is neither there nor standard input.
@@ -271,12 +298,15 @@ fn is_missing(input: &Path) -> bool {
 }
 
 /// A text or a number instead of a file.
-fn no_input(database: &Path, input: &Path) -> Failure {
+fn no_input(database: &Path, snapshot: &AnySnapshot, input: &Path) -> Failure {
     let (database, name) = (database.display(), input.to_string_lossy());
     let is_number = Width::ALL.into_iter().any(|width| AnyFingerprint::parse(width, &name, None).is_ok());
     let hint = match is_number {
         true => format!("to look up a fingerprint: nearprint query {database} -f {name}"),
-        false => format!("to look up a text: nearprint query {database} -t '{name}'"),
+        false if is_of_texts(snapshot) => {
+            format!("to look up a text: nearprint query {database} -t '{name}'")
+        }
+        false => return Failure::Usage(format!("no file {name:?}")),
     };
     Failure::OtherCommand { why: format!("no file {name:?}"), hint }
 }

@@ -7,9 +7,10 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use super::files::{FilesArgs, Found, Grouping, Mode};
-use crate::args::{GlobalArgs, HeaderArgs, ReportArgs, SummaryArgs};
+use crate::args::{GivenArgs, GlobalArgs, HeaderArgs, ReportArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::quoted;
 use nearprint::Error;
 use print::{GroupPrinter, Style};
 use report::ScanReport;
@@ -46,6 +47,8 @@ Examples:
   nearprint scan articles --paths -0 | xargs -0 ls -l
   nearprint prune articles -s 0.9 -e md,txt --move-to gone --dry-run    # acts on it")]
 pub(super) struct Args {
+    #[command(flatten)]
+    given: GivenArgs,
     /// Folders and files. Texts are compared with texts, images with images
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
@@ -101,8 +104,12 @@ impl Args {
         self.print(&found)?;
         found.note(global);
         if io::stderr().is_terminal() && found.outcome().duplicates > 0 {
-            let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-            global.note(format_args!("next: nearprint prune {} --move-to gone --dry-run", paths.join(" ")));
+            let paths: Vec<String> = self.paths.iter().map(|path| quoted(path)).collect();
+            // What decides which files stay has to be the same.
+            let others = self.given.has_other_than(&["paths", "report", "summary", "limit"]);
+            let options = if others { "with the same options, " } else { "" };
+            let command = format!("nearprint prune {} --move-to gone --dry-run", paths.join(" "));
+            global.note(format_args!("next: {options}{command}"));
         }
         Ok(self.summary.write(|| Value::Object(found.object()))?)
     }

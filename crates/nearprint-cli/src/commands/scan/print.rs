@@ -180,7 +180,10 @@ fn noun(group: &FileGroup) -> &'static str {
 
 /// How near a member is to the file that is shown first.
 fn near(group: &FileGroup, member: &GroupMember) -> String {
-    if group.is_by_similarity { percent::<1>(member.similarity) } else { member.distance.to_string() }
+    match group.is_by_similarity || group.kind == GroupKind::Pictures {
+        true => percent::<1>(member.similarity),
+        false => member.distance.to_string(),
+    }
 }
 
 fn write_json(out: &mut dyn Write, group: &FileGroup, files: &ScannedFiles) -> io::Result<()> {

@@ -55,7 +55,9 @@ impl Args {
             false => stats.live_rows,
         };
         let recipe = snapshot.recipe().map(str::to_string);
-        let left_out = LeftOutRows::open(&self.database, &global.options())?.map(|rows| rows.rows());
+        let left_out = LeftOutRows::open(&self.database, &global.options())?;
+        let count = |rows: LeftOutRows| if self.count { rows.count() } else { Ok(rows.rows()) };
+        let left_out = left_out.map(count).transpose()?;
         let facts = Facts { stats, recipe, activity: database.activity()?, live_rows, left_out };
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {

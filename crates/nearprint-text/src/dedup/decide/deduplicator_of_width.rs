@@ -343,7 +343,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     /// Ignores the documents of a read-only database with these sequence numbers.
     pub(crate) fn ignore(&mut self, sequences: Vec<Range<u64>>) {
         if let Some(known) = &mut self.known {
-            known.ignored = sequences;
+            known.ignored.extend(sequences);
         }
     }
 

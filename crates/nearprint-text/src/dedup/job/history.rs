@@ -106,8 +106,17 @@ impl FinishedJob {
             .try_for_each(|(path, file)| OutputFile::complete_written(path, file.content.written()))
     }
 
-    /// The report of a job that had read the same inputs, and was not run.
-    pub(crate) fn report(&self, measure: &Measure, counts_copies: bool) -> FileReport {
+    /// The report of a job of this identity, which had read the same inputs, and was not run.
+    pub(crate) fn report(
+        &self,
+        identity: &JobIdentity,
+        measure: &Measure,
+        counts_copies: bool,
+    ) -> FileReport {
+        let mut left_out = LeftOut::default();
+        if self.identity.job != identity.job {
+            left_out.notes.push("that job had other options; a restart runs it with these".into());
+        }
         FileReport {
             near: measure.near(),
             recipe: measure.recipe.clone(),
@@ -117,7 +126,7 @@ impl FinishedJob {
             groups: None,
             largest: Vec::new(),
             counts_copies,
-            left_out: LeftOut::default(),
+            left_out,
             are_files: false,
             files: None,
             unlisted: Vec::new(),
@@ -127,8 +136,12 @@ impl FinishedJob {
 
     /// Whether `job` is this job, or would replace its output.
     pub(crate) fn is_or_has_output_of(&self, job: &FileJob, identity: &JobIdentity) -> bool {
+        self.identity == *identity || self.has_output_of(job)
+    }
+
+    fn has_output_of(&self, job: &FileJob) -> bool {
         let output = self.files[0].as_ref().filter(|_| is_named(&job.output));
-        self.identity == *identity || output.is_some_and(|output| output.path == path_hash(&job.output))
+        output.is_some_and(|output| output.path == path_hash(&job.output))
     }
 
     /// Refuses a job with an output that this job has not written.
@@ -201,6 +214,14 @@ impl History {
             return Err(DatabaseProblem::OtherUnits { path, found }.into());
         }
         Ok(Self { jobs })
+    }
+
+    /// Tells that a job replaces what an earlier one has written.
+    pub(crate) fn replaced_by(&self, job: &FileJob) -> Option<String> {
+        let FinishedJob { number, completed, .. } =
+            self.jobs.iter().rev().find(|earlier| earlier.has_output_of(job))?;
+        let output = job.output.display();
+        Some(format!("{output} replaces what job {number} of {completed} wrote; those records stay stored"))
     }
 
     /// The number of the next job.

@@ -1,5 +1,6 @@
 //! The finished jobs that a database remembers, and how one is taken back.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -61,16 +62,17 @@ impl StoredJob {
         }
     }
 
-    /// The number of documents that other jobs have left out because of rows of this job. Costs a walk over
+    /// The number of documents that later jobs have left out because of rows of this job. Costs a walk over
     /// all documents that are remembered as left out.
     ///
     /// # Errors
     /// [`Error::Engine`] with errors of the engine.
-    pub fn left_out_by_others(&self, snapshot: &AnySnapshot, remembered: &LeftOutRows) -> Result<u64> {
+    pub fn left_out_later(&self, snapshot: &AnySnapshot, remembered: &LeftOutRows) -> Result<u64> {
         let is_own = |sequence: u64| self.rows.iter().any(|rows| rows.contains(&sequence));
-        let (mut count, mut last) = (0, None);
+        let (mut found, mut last) = (HashSet::new(), None);
         remembered.visit(|left_out| {
-            if left_out.job == self.number {
+            // A document that is decided outside of jobs may have come at any time.
+            if (1..=self.number).contains(&left_out.job) {
                 return Ok(());
             }
             let is_of_this = match last {
@@ -85,10 +87,12 @@ impl StoredJob {
                 }
             };
             last = Some((left_out.kept, is_of_this));
-            count += u64::from(is_of_this);
+            if is_of_this {
+                found.insert(left_out.id);
+            }
             Ok::<(), Error>(())
         })?;
-        Ok(count)
+        Ok(found.len() as u64)
     }
 
     /// Deletes the rows that this job has stored, and forgets that it has run, by one commit. Documents that

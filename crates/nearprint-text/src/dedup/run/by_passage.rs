@@ -86,7 +86,7 @@ fn take<F: Fingerprint>(
         return run.write_rest(record, None);
     }
     let rest = removed.rest_of(&record.text);
-    if rest.trim().is_empty() {
+    if !rest.contains(char::is_alphanumeric) {
         run.counts.duplicates += 1;
         return Ok(());
     }

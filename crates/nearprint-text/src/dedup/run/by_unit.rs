@@ -88,7 +88,7 @@ fn take<F: Fingerprint>(
         return run.write_rest(record, None);
     }
     let rest = rules.by.without(&record.text, &removed);
-    if rest.trim().is_empty() {
+    if !rest.contains(char::is_alphanumeric) {
         run.counts.duplicates += 1;
         return Ok(());
     }

@@ -109,7 +109,8 @@ impl WidthVisitor for Run<'_> {
         if let Some(finished) = opened.finished_before(&mut input, report)? {
             finished.check_files(&job, &input.reader)?;
             let deduplicator = &opened.deduplicator;
-            return Ok(finished.report(deduplicator.measure(), deduplicator.counts_copies()));
+            let (measure, counts_copies) = (deduplicator.measure(), deduplicator.counts_copies());
+            return Ok(finished.report(&opened.identity, measure, counts_copies));
         }
         input.stop_recording();
         let reader = &mut input.reader;

@@ -17,7 +17,7 @@ use nearprint::Fingerprint;
 pub(crate) struct OpenedJob<'a, F: Fingerprint> {
     job: &'a FileJob,
     pub(crate) deduplicator: DeduplicatorOf<F>,
-    identity: JobIdentity,
+    pub(super) identity: JobIdentity,
     /// The jobs that the database has seen to their end.
     history: History,
     unfinished: Option<Checkpoint>,
@@ -85,14 +85,14 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         report: Report<'_>,
     ) -> Result<Option<FinishedJob>> {
         let Self { job, identity, history, .. } = self;
-        let runs = job.dry_run || self.unfinished.is_some();
-        if runs || history.jobs.is_empty() {
+        if self.unfinished.is_some() || history.jobs.is_empty() {
             return Ok(None);
         }
         let mut same = history.same_inputs(identity, &mut input.reader, report)?;
         if !job.restart {
             let mut earlier = same.iter().rev().map(|&place| &history.jobs[place]);
-            if let Some(latest) = earlier.clone().find(|earlier| earlier.is_or_has_output_of(job, identity)) {
+            let is_it = |earlier: &&FinishedJob| job.dry_run || earlier.is_or_has_output_of(job, identity);
+            if let Some(latest) = earlier.clone().find(is_it) {
                 return Ok(Some(latest.clone()));
             }
             if let Some(latest) = earlier.find(|earlier| earlier.counts.records > 0) {
@@ -102,7 +102,13 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             // Files may have changed since. Nothing but its content identifies a stream.
             let is_this = |place: &usize| !job.reads_stdin() && history.jobs[*place].identity == *identity;
             same.extend((0..history.jobs.len()).filter(is_this));
-            self.forget_later(&same);
+            match job.dry_run {
+                true => {
+                    let rows = same.iter().flat_map(|&place| history.jobs[place].rows.0.clone());
+                    self.deduplicator.ignore(rows.collect());
+                }
+                false => self.forget_later(&same),
+            }
         }
         input.rewind(self.job)?;
         Ok(None)

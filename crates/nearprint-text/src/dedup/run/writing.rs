@@ -323,7 +323,9 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.counts.units.removed_bytes += text.len() as u64;
         self.counts.units.within += u64::from(is_own);
         let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
-        self.groups.push(&format!("{}#{}", first.0, first.1), &text[..shown])?;
+        // Passages have no number: those with the same words are one group.
+        let group = if first.1.is_empty() { text.into() } else { format!("{}#{}", first.0, first.1) };
+        self.groups.push(&group, &text[..shown])?;
         self.outputs.list_removed(removed, first)
     }
 
@@ -380,6 +382,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             }
             DuplicateFiles { duplicates, stamps }
         });
+        let mut left_out = reader.left_out().clone();
+        left_out.notes.extend(history.replaced_by(self.job));
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
@@ -401,7 +405,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             near: self.deduplicator.near(),
             recipe: self.deduplicator.recipe().clone(),
             counts_copies: self.deduplicator.counts_copies(),
-            left_out: reader.left_out().clone(),
+            left_out,
             are_files: reader.format() == Format::Text,
             files,
             unlisted,
