@@ -72,8 +72,11 @@ impl Args {
             })?;
         }
         out.flush()?;
-        if jobs.is_empty() {
-            global.note(format_args!("{}: no job has used it", self.database.display()));
+        let database = self.database.display();
+        if snapshot.checkpoint().is_some() {
+            global.note(format_args!("{database}: a job is unfinished; its command resumes it"));
+        } else if jobs.is_empty() {
+            global.note(format_args!("{database}: no job has used it"));
         }
         Ok(())
     }

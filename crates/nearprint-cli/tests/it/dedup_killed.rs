@@ -75,10 +75,13 @@ fn a_killed_run_goes_on(options: &str) {
     let (output, duplicates) = (read(at, "out.jsonl"), read(at, "out.tsv"));
 
     cut_off(at, line, &documents[..15_000]);
+    let jobs = nearprint(at, "jobs seen.np", b"");
+    assert_eq!((&*jobs.out, &*jobs.err), ("", "seen.np: a job is unfinished; its command resumes it\n"));
     fails(at, &line.replace("-k 3", "-k 4"), all.as_bytes(), 2, &["--restart", "stopped after record "]);
     let again = nearprint(at, line, all.as_bytes());
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(again.err.contains("an interrupted run processed"), "{}", again.err);
+    assert!(!nearprint(at, "jobs seen.np", b"").err.contains("unfinished"));
     assert_eq!(read(at, "out.jsonl"), output);
     assert_eq!(read(at, "out.tsv"), duplicates);
     let rows = |name: &str| {
