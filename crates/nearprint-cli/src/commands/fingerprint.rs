@@ -46,7 +46,7 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     /// Print how each fingerprint is computed: tokens, features with weights and hashes, and the sum of each bit. With
     /// --features, it also prints what each feature adds to each sum, the most significant bit first
-    #[arg(long, conflicts_with_all = ["format", "min_words", "min_features"])]
+    #[arg(long, conflicts_with_all = ["format", "json", "min_words", "min_features"])]
     explain: bool,
     /// Read documents as lists of features instead of texts. A line has WORD, 0xHASH or 0bHASH, a tab, and a weight,
     /// which is not 0. A negative weight counts for the opposite of each bit
@@ -62,6 +62,9 @@ pub(super) struct Args {
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
+    /// Print JSON, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Begin with a line for `build`, `add` and `query`: the width, the recipe and its distance. In TSV, a line with
     /// the names of the columns follows
     #[arg(long, conflicts_with = "explain")]
@@ -75,7 +78,10 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+    pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
+        if self.json {
+            self.format = ResultFormat::Json;
+        }
         if let Some(recipe) = self.picture_recipe() {
             return self.print_pictures(recipe, global);
         }

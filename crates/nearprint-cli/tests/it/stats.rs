@@ -45,6 +45,12 @@ fn stats_tell_live_rows_from_dead_ones_and_name_the_writer() {
     let lines = succeeds(at, "stats db", b"");
     assert!(lines.contains(&format!("\nwriter\tprocess {} on host ", std::process::id())), "{lines}");
     assert!(lines.contains("\nlive_rows\tunknown\n"), "{lines}");
+    for line in ["stats db", "compare 0x1f3a 0x1f3b", "fingerprint README"] {
+        std::fs::write(at.join("README"), "one two three four").unwrap();
+        let both =
+            ["--json", "--format json"].map(|option| nearprint(at, &format!("{line} {option}"), b"").out);
+        assert!(both[0] == both[1] && both[0].starts_with('{'), "{line}: {both:?}");
+    }
     writer.close().unwrap();
     assert_eq!(json("")["locked"], json!(false));
     for line in succeeds(at, "stats db", b"").lines() {

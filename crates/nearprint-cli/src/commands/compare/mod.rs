@@ -64,7 +64,7 @@ pub(super) struct Args {
     #[command(flatten)]
     decoding: DecodingArgs,
     /// Print the words in which the texts differ, also to a pipe or a file
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "json"])]
     words: bool,
     /// Print N equal lines around each difference
     #[arg(long, value_name = "N", default_value = "3")]
@@ -75,6 +75,9 @@ pub(super) struct Args {
     /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: TableFormat,
+    /// Print JSON, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     #[command(flatten)]
     report: ReportArgs,
     #[command(flatten)]
@@ -84,7 +87,10 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+    pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
+        if self.json {
+            self.format = TableFormat::Json;
+        }
         let (recipe, compared) = match &*self.others {
             _ if !self.keys.is_empty() => self.compared_records(global)?,
             [b] if self.format != TableFormat::Csv => self.compared(b, global)?,

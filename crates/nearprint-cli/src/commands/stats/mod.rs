@@ -20,7 +20,7 @@ use nearprint::LeftOutRows;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  nearprint stats corpus.np --format json
+  nearprint stats corpus.np --json
   nearprint stats corpus.np --format prometheus > corpus.prom")]
 pub(super) struct Args {
     /// The database
@@ -29,6 +29,9 @@ pub(super) struct Args {
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: StatsFormat,
+    /// Print JSON, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Count live and deleted rows, which reads all rows where there are several runs
     #[arg(long)]
     count: bool,
@@ -60,7 +63,8 @@ impl Args {
         let left_out = left_out.map(count).transpose()?;
         let facts = Facts { stats, recipe, activity: database.activity()?, live_rows, left_out };
         let mut out = OutputStream::stdout();
-        out.write(|out| match self.format {
+        let format = if self.json { StatsFormat::Json } else { self.format };
+        out.write(|out| match format {
             StatsFormat::Tsv => facts.write_lines(out),
             StatsFormat::Json => facts.write_json(out),
             StatsFormat::Prometheus => prometheus::write(out, &self.database, &facts),
