@@ -42,8 +42,13 @@ fn deletions(rows: u64, largest_id: u64) -> u64 {
     rows.saturating_mul(7 + bits) / 7
 }
 
-/// Makes a reserve of so many bytes or more, or a larger one in place of a smaller one, if the disk has room.
+/// Makes a reserve of so many bytes or more, or a larger one in place of a smaller one, if the disk has room. Removes
+/// one that is not wanted any more.
 pub(crate) fn keep(storage: &dyn Storage, wanted: u64) {
+    if wanted == 0 {
+        release(storage);
+        return;
+    }
     let has = storage.open(names::RESERVE).and_then(|file| file.len_bytes()).unwrap_or(0);
     if has >= wanted {
         return;

@@ -45,9 +45,10 @@ pub(crate) struct SchemaArgs {
     /// bits, and a sketch
     #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
     layout: Option<LayoutChoice>,
-    /// What is stored with each row [default: keys if the input of `build` has some, else nothing]. keys are texts that
-    /// are printed with the row. The other kinds also store keys. hashes of texts identify copies. features are sets
-    /// that give exact similarities. texts are compressed
+    /// What is stored with each row [default: keys if `build` reads lines with some, else nothing]. Keys of files of CSV,
+    /// JSON lines and Parquet are stored only if this is given. keys are texts that are printed with the row. The other
+    /// kinds also store keys. hashes of texts identify copies. features are sets that give exact similarities. texts are
+    /// compressed
     #[arg(long, value_name = "WHAT")]
     store: Option<Stored>,
     /// Rows expire after this time, such as 30d, 12h, 90m or 45s. Queries no longer find them, and their files are

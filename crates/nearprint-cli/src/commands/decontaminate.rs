@@ -199,16 +199,12 @@ impl Args {
                 }
             }
         }
-        if keys.is_empty() {
+        if num_missing > 0 && keys.is_empty() {
             let place =
                 self.against.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
             let field = &self.against_field;
-            let why = match num_missing {
-                0 => "has no evaluation text".into(),
-                _ => {
-                    format!("no record has a text in the field {field:?}; --against-field names another one")
-                }
-            };
+            let why =
+                format!("no record has a text in the field {field:?}; --against-field names another one");
             return Err(Failure::Input { place, why });
         }
         if num_missing > 0 {
@@ -217,6 +213,9 @@ impl Args {
         }
         unusual.warn(global);
         check_read(global, &reader)?;
+        if keys.is_empty() {
+            global.note(format_args!("warning: there is no evaluation text, so nothing is left out"));
+        }
         let inputs = reader.inputs().iter().map(|input| input.path.clone()).collect();
         let is_table = reader.is_table();
         Ok(Evaluation { keys, index: builder.finish(), num_short, inputs, is_table })

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::terminal::failure::Failure;
 use nearprint::any::AnySnapshot;
 use nearprint::{Error, Options};
 
@@ -20,6 +21,11 @@ pub(crate) fn check_one_width(folders: &[PathBuf], snapshots: &[AnySnapshot]) ->
             Err(Error::Width { path: path.clone(), database, requested })
         }
     }
+}
+
+/// The error for an id that is not stored.
+pub(crate) fn unknown_id(id: u64) -> Failure {
+    Failure::Usage(format!("--id {id}: no row has this id"))
 }
 
 /// The ids of the rows with a key: a look-up where ids were made from keys, otherwise one walk over all keys.

@@ -55,7 +55,7 @@ fn regression_a_command_took_several_snapshots_of_a_database() {
         "query a.np --id 1",
         "query a.np b.np -f 7",
         "query kept.np documents.jsonl --key-field key",
-        "query kept.np --id 16144550604616225110",
+        "query kept.np --key a",
         "stats a.np",
         "stats a.np --count",
         "pairs a.np",

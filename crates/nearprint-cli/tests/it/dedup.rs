@@ -236,8 +236,7 @@ fn a_database_remembers_across_runs() {
         );
     }
     assert_eq!(rows(), all);
-    let found = succeeds(at, "query seen.np -k 0 --id 0", b"");
-    assert_eq!(found, "");
+    fails(at, "query seen.np -k 0 --id 0", b"", 2, &["no row has this id"]);
     let exported = succeeds(at, "export seen.np", b"");
     assert!(exported.lines().all(|line| line.split('\t').nth(2).is_some_and(|key| key.starts_with("doc "))));
 }
@@ -331,7 +330,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
         "6 records read: 4 kept, 0 duplicates",
         ", 2 rejected",
         "2 records without words",
-        "1 records are not valid UTF-8",
+        "1 record not valid UTF-8",
     ] {
         assert!(outcome.err.contains(words), "{words:?} in {}", outcome.err);
     }
@@ -820,11 +819,11 @@ fn regression_a_dry_run_has_the_counts_of_the_real_one() {
         verdict(&format!("dedup {day}.jsonl -o {day}.out.jsonl --db seen.np --key-field id"));
     }
     let two = "dedup two.jsonl -o two.out.jsonl --db seen.np --key-field id";
-    for dry in [format!("{two} --dry-run"), "dedup two.jsonl --db seen.np --key-field id -n".into()] {
-        assert!(verdict(&dry).starts_with("already complete since"), "{dry}: {}", verdict(&dry));
-    }
     let dry = verdict(&format!("{two} --restart --dry-run"));
     assert!(dry.starts_with("20 records read: 10 kept, 10 duplicates"), "{dry}");
+    for line in [format!("{two} --dry-run"), "dedup two.jsonl --db seen.np --key-field id -n".into()] {
+        assert_eq!(verdict(&line), dry, "{line}: what the job itself has kept does not count");
+    }
     assert_eq!(dry, verdict(&format!("{two} --restart")));
     // Other options do not run it again, and that is said.
     let other = nearprint(at, &format!("{two} --similarity 0.9"), b"");
@@ -838,7 +837,7 @@ fn regression_a_dry_run_has_the_counts_of_the_real_one() {
     // So is the end of what another job has written.
     fs::write(at.join("three.jsonl"), record(300, 300)).unwrap();
     let third = nearprint(at, "dedup three.jsonl -o two.out.jsonl --db seen.np --key-field id", b"");
-    assert!(third.err.contains("two.out.jsonl replaces what job 3 of "), "{}", third.err);
+    assert!(third.err.contains("two.out.jsonl replaces what job 2 of "), "{}", third.err);
     assert!(third.err.contains("those records stay stored"), "{}", third.err);
 }
 
@@ -848,7 +847,7 @@ fn regression_a_name_of_a_format_that_is_not_written_is_refused() {
     let at = home.path();
     fs::write(at.join("in.jsonl"), "{\"text\":\"one\"}\n").unwrap();
     fails(at, "dedup in.jsonl -o out.xlsx", b"", 2, &["out.xlsx", "a spreadsheet", "JSON lines"]);
-    fails(at, "trim in.jsonl -o out.zip", b"", 2, &["out.zip", "a ZIP archive"]);
+    fails(at, "trim in.jsonl -o out.ods", b"", 2, &["out.ods", "a spreadsheet"]);
     for command in ["dedup", "trim"] {
         let help = succeeds(at, &format!("{command} -h"), b"");
         assert!(

@@ -66,7 +66,7 @@ fn regression_commands_find_nothing_near_texts_without_features() {
     assert!(outcome.err.contains("4 of the files have no feature"), "{}", outcome.err);
     let outcome = nearprint(at, &format!("{scan} --min-features 1"), b"");
     assert_eq!(groups(&outcome.out), ["kept d/a, copy d/copy"], "copies are shown whatever is compared");
-    assert!(outcome.err.contains("4 of fewer than 1 tokens or 1 features"), "{}", outcome.err);
+    assert!(outcome.err.contains("4 of fewer than 1 token or 1 feature"), "{}", outcome.err);
 
     let matrix = succeeds(at, &format!("compare d/a d/b d/copy {recipe}"), b"");
     let cells: Vec<u32> =

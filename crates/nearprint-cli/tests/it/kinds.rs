@@ -574,7 +574,7 @@ fn regression_names_of_columns_are_read_in_the_encoding_of_their_file() {
     assert_eq!(written.matches("\"Schlüssel\":").count(), 30, "{written}");
     fails(
         at,
-        "dedup old.csv -o x.csv --text-field Text",
+        "dedup old.csv -o x.csv --text-field Text --delimiter semicolon",
         b"",
         5,
         &["\"Schlüssel\", \"Preis\", \"Überblick\""],

@@ -8,7 +8,7 @@ use super::reader::Reader;
 use crate::error::{OutputProblem, Result};
 
 /// The endings of names that denote a format, and the name of the format in messages.
-const ENDINGS: [(&str, Written); 24] = [
+const ENDINGS: [(&str, Written); 23] = [
     ("jsonl", Written::Jsonl),
     ("ndjson", Written::Jsonl),
     ("jl", Written::Jsonl),
@@ -29,7 +29,6 @@ const ENDINGS: [(&str, Written); 24] = [
     ("docx", Written::Other("a document of an office program")),
     ("odt", Written::Other("a document of an office program")),
     ("pdf", Written::Other("PDF")),
-    ("zip", Written::Other("a ZIP archive")),
     ("avro", Written::Other("Avro")),
     ("orc", Written::Other("ORC")),
     ("arrow", Written::Other("Arrow")),

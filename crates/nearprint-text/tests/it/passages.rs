@@ -103,7 +103,7 @@ fn lines(texts: &[String]) -> String {
 fn left(texts: &[String]) -> String {
     let lines = lines(texts);
     let pairs = texts.iter().zip(lines.split_inclusive('\n'));
-    pairs.filter(|(text, _)| !text.trim().is_empty()).map(|(_, line)| line).collect()
+    pairs.filter(|(text, _)| text.contains(char::is_alphanumeric)).map(|(_, line)| line).collect()
 }
 
 proptest! {

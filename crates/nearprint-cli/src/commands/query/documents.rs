@@ -1,8 +1,8 @@
 //! Queries by the ids of stored documents.
 
 use super::limits::{Answered, LimitArgs, match_columns};
-use super::no_row;
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
+use crate::commands::snapshots::unknown_id;
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -35,7 +35,7 @@ impl DocumentLookUp<'_> {
         for &id in self.ids {
             let rows = snapshot.fingerprints_of(id)?;
             if rows.is_empty() {
-                return Err(no_row(id));
+                return Err(unknown_id(id));
             }
             for words in rows.chunks_exact(width.words()) {
                 let mut found = Columns::new(width, Finder::SHAPE);

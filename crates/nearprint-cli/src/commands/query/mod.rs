@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::args::{FingerprintArgs, GlobalArgs, InBase, NearArgs, ResultArgs};
-use crate::commands::snapshots::{check_one_width, ids_of_key, snapshots};
+use crate::commands::snapshots::{check_one_width, ids_of_key, snapshots, unknown_id};
 use crate::input::fingerprints::{Description, KeyPolicy, RowSink, holds_fingerprints, read_all};
 use crate::left_out::LeftOutDocuments;
 use crate::pictures::is_picture;
@@ -228,7 +228,7 @@ impl Args {
         for &id in &self.id {
             let found = runner.fingerprints_of(id)?;
             if found.is_empty() {
-                return Err(no_row(id));
+                return Err(unknown_id(id));
             }
             found.into_iter().try_for_each(|fingerprint| runner.row(fingerprint, None, None))?;
         }
@@ -280,11 +280,6 @@ fn ids_with_key(
         }
     }
     Err(Failure::Usage(why))
-}
-
-/// The error for an id that is not stored.
-fn no_row(id: u64) -> Failure {
-    Failure::Usage(format!("--id {id}: no row has this id"))
 }
 
 /// Whether the fingerprints of a database are made of texts.

@@ -78,7 +78,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     /// The latest finished job that has read the same inputs, and that is this job or whose output this
     /// job would replace. `None` if the job is to run; an error if another job has read the same documents, so that
     /// all of them would be duplicates. Where it is to start over, the rows of all jobs
-    /// that have read the same inputs are to be forgotten.
+    /// that have read the same inputs are to be forgotten. A dry run ignores them.
     pub(crate) fn finished_before(
         &mut self,
         input: &mut JobInput,
@@ -89,10 +89,9 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             return Ok(None);
         }
         let mut same = history.same_inputs(identity, &mut input.reader, report)?;
-        if !job.restart {
+        if !job.restart && !job.dry_run {
             let mut earlier = same.iter().rev().map(|&place| &history.jobs[place]);
-            let is_it = |earlier: &&FinishedJob| job.dry_run || earlier.is_or_has_output_of(job, identity);
-            if let Some(latest) = earlier.clone().find(is_it) {
+            if let Some(latest) = earlier.clone().find(|earlier| earlier.is_or_has_output_of(job, identity)) {
                 return Ok(Some(latest.clone()));
             }
             if let Some(latest) = earlier.find(|earlier| earlier.counts.records > 0) {
