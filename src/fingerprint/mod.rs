@@ -8,7 +8,8 @@ mod integers;
 mod payload;
 mod text;
 mod wide;
-mod widths;
+mod width;
+mod width_visitor;
 mod words;
 
 use std::fmt;
@@ -21,7 +22,8 @@ pub(crate) use distance::Distance;
 pub(crate) use payload::{HI_BITS, Payload, Stored};
 pub use text::{ParseFingerprintError, Printed, Radix};
 pub use wide::{U256, U320, Wide};
-pub use widths::{Width, WidthVisitor};
+pub use width::Width;
+pub use width_visitor::WidthVisitor;
 pub use words::{OfWords, fingerprints, words, words_of};
 
 /// A fingerprint: `u64`, `u128`, [`U256`] or [`U320`].

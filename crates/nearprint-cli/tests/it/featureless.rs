@@ -79,7 +79,7 @@ fn regression_commands_find_nothing_near_texts_without_features() {
     assert!(outcome.err.contains("2 of the documents: without a feature"), "{}", outcome.err);
     let outcome = nearprint(at, &format!("fingerprint d/a d/b {recipe} --min-features 1"), b"");
     assert!(outcome.out.is_empty(), "{}", outcome.out);
-    assert!(outcome.err.contains("2 documents of fewer than 1 features were skipped"), "{}", outcome.err);
+    assert!(outcome.err.contains("2 documents of fewer than 1 feature were skipped"), "{}", outcome.err);
 }
 
 #[test]
