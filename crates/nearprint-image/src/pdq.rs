@@ -63,6 +63,18 @@ impl Turn {
         Self::Transversed,
     ];
 
+    /// The turned picture.
+    fn of(self, picture: &Picture<'_>) -> Picture<'static> {
+        let [is_transposed, flips, mirrors] = self.steps();
+        let (width, height) = (picture.width(), picture.height());
+        let (new_width, new_height) = if is_transposed { (height, width) } else { (width, height) };
+        picture.rearranged(new_width, new_height, |x, y| {
+            let x = if mirrors { new_width - 1 - x } else { x };
+            let y = if flips { new_height - 1 - y } else { y };
+            if is_transposed { (y, x) } else { (x, y) }
+        })
+    }
+
     /// Whether rows become columns, and whether then the vertical and the horizontal axis are reversed.
     const fn steps(self) -> [bool; 3] {
         match self {
@@ -88,11 +100,19 @@ pub fn pdq(picture: &Picture<'_>) -> Pdq {
 /// The PDQ fingerprints of all rotations and reflections of a picture, in the order of [`Turn::ALL`], at the cost of
 /// one. Windows and centres of the grid are not quite symmetric, so that they differ in a few bits from the
 /// turned picture.
+///
+/// In small pictures a window has two or three pixels, and that would be 40 bits or more. Pictures with a side of less
+/// than 400 pixels are turned themselves, at the cost of eight: their fingerprints are those of the turned pictures.
 #[must_use]
 pub fn pdq_turned(picture: &Picture<'_>) -> ([U256; 8], u8) {
     let grid = grid(picture);
-    let coefficients = transformed(&grid);
-    (Turn::ALL.map(|turn| turned(&coefficients, turn)), quality(&grid))
+    let (coefficients, quality) = (transformed(&grid), quality(&grid));
+    let is_small = picture.width().min(picture.height()) < SMALL_SIDE;
+    let hash = |turn: Turn| match turn != Turn::None && is_small {
+        true => pdq(&turn.of(picture)).hash,
+        false => turned(&coefficients, turn),
+    };
+    (Turn::ALL.map(hash), quality)
 }
 
 fn grid(picture: &Picture<'_>) -> Vec<f32> {
@@ -109,6 +129,9 @@ fn quality(grid: &[f32]) -> u8 {
     let sum: u32 = vertical.chain(horizontal).sum();
     u8::try_from((sum / 90).min(100)).unwrap_or(100)
 }
+
+/// Pictures with a smaller side are turned pixel by pixel.
+const SMALL_SIDE: usize = 400;
 
 /// The rows of the cosine transform for the frequencies 1 to 16.
 static COSINES: LazyLock<[[f64; GRID]; SIDE]> = LazyLock::new(|| {

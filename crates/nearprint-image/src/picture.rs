@@ -39,6 +39,25 @@ impl<'a> Picture<'a> {
         }
     }
 
+    /// A picture with the pixels of this one in other places. `from` has the place here of each place there: a column
+    /// and a row.
+    pub(crate) fn rearranged(
+        &self,
+        width: usize,
+        height: usize,
+        from: impl Fn(usize, usize) -> (usize, usize),
+    ) -> Picture<'static> {
+        let mut samples = Vec::with_capacity(self.samples.len());
+        for y in 0..height {
+            for x in 0..width {
+                let (column, row) = from(x, y);
+                let start = self.channels * (row * self.width + column);
+                samples.extend_from_slice(&self.samples[start..start + self.channels]);
+            }
+        }
+        Picture { width, height, channels: self.channels, samples: samples.into() }
+    }
+
     /// The width in pixels.
     #[must_use]
     pub fn width(&self) -> usize {

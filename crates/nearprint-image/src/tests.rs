@@ -80,14 +80,16 @@ fn decode(bytes: &[u8]) -> Result<Picture<'static>> {
 
 #[test]
 fn turned_fingerprints_are_those_of_turned_pictures() {
-    for (width, height, seed) in [(640, 480, 1), (333, 500, 4), (200, 200, 9), (64, 64, 2)] {
+    for (width, height, seed) in [(640, 480, 1), (333, 500, 4), (200, 200, 9), (64, 64, 2), (192, 144, 7)] {
         let original = picture(width, height, seed);
         let (hashes, quality) = pdq_turned(&original);
         assert_eq!(Pdq { hash: hashes[0], quality }, pdq(&original));
         assert!(quality >= 80, "{quality}");
         for (hash, turn) in hashes.into_iter().zip(Turn::ALL) {
             let distance = pdq(&turned(&original, turn)).hash.distance(hash);
-            assert!(distance <= 31, "{width} x {height}, {turn:?}: {distance}");
+            // Small pictures are turned themselves.
+            let most = if width.min(height) < 400 { 0 } else { 31 };
+            assert!(distance <= most, "{width} x {height}, {turn:?}: {distance}");
             let others = hashes.iter().filter(|&&other| other.distance(hash) <= 31).count();
             assert_eq!(others, 1, "{width} x {height}, {turn:?} is like another one");
         }

@@ -61,7 +61,7 @@ fn groups_of_pictures_begin_with_the_best() {
         "cut.jpg: a damaged image: the file ends before the image does",
         "bomb.png: an image of 60000 x 60000 pixels is larger",
         "warning: formats that cannot be decoded: 1 AVIF (d/web.avif), 2 Photoshop (d/layers.psd, d/sub/layers.psd)",
-        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 images with less detail than 50; 2 of these are in groups of copies\n",
+        "1 binary, 3 unreadable, 1 AVIF, 2 Photoshop, 1 images below --min-detail 50; 2 of these are in groups of copies\n",
         "PDQ within 31 of 256 bits",
     ] {
         assert!(outcome.err.contains(words), "{words:?} is not in {}", outcome.err);

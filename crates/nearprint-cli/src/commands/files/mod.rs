@@ -36,7 +36,8 @@ pub(crate) use read::{GroupKind, GroupedFile, ScannedFiles};
 pub(crate) struct FilesArgs {
     #[command(flatten, next_help_heading = "What counts as near")]
     near: DocumentNearArgs,
-    /// Find only byte-identical copies. All files take part, whatever they contain and however large they are
+    /// Find only byte-identical copies. All files take part but those with ignored names, whatever they contain and however
+    /// large they are
     #[arg(long, conflicts_with_all = ["k", "similarity", "recipe", "min_words", "min_features", "max_size", "picture_db"], help_heading = "What counts as near")]
     pub(crate) copies: bool,
     /// How near images have to be. At most 15 of 256 bits differ for strict, 31 for default and 47 for loose; none
@@ -211,7 +212,7 @@ impl FilesArgs {
             only_copies: self.copies,
             too_small: [
                 format!("of fewer than {}", fewer_than(self.min_words.max(1), self.min_features)),
-                format!("images with less detail than {}", self.pictures.quality),
+                format!("images below --min-detail {}", self.pictures.quality),
             ],
             took: started.elapsed(),
             scanned,
