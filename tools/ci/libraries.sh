@@ -12,7 +12,7 @@ cd "$work/libraries"
 # Tests a module with what its extra needs, and the library that it is named after. `==` in place of `>=` takes the
 # oldest versions. What else is missing belongs to other modules.
 try() {
-  local module=$1 library=$2 sign=$3 needed all=" PIL dask datasets datatrove duckdb polars pyarrow sklearn "
+  local module=$1 library=$2 sign=$3 needed all=" PIL dask datasets datasketch datatrove duckdb polars pyarrow sklearn "
   mapfile -t needed < <(sed -n "s/^$module = \[\(.*\)\]$/\1/p" pyproject.toml | tr -d '" ' | tr ',' '\n')
   rm -rf venv
   python3 -m venv venv
