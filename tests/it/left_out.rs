@@ -73,7 +73,11 @@ fn a_document_that_was_left_out_is_found_by_its_key() {
         writer.remember_left_out("out2", "other", 0.9, 3).unwrap();
         writer.commit().unwrap();
         let again = find(&path, "out2").unwrap();
-        assert!(again.job == 3 && again.kept != found.kept && all(&path).len() == 10, "{again:?}");
+        assert!(again.job == 3 && again.kept != found.kept && all(&path).len() == 11, "{again:?}");
+        // Without that job, the earlier answer is there again.
+        assert_eq!(writer.forget_left_out(&[3]).unwrap(), 1);
+        writer.commit().unwrap();
+        assert_eq!((find(&path, "out2"), all(&path).len()), (Some(found), 10));
     }
 }
 
