@@ -33,9 +33,7 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, rules: TrimRules, rep
     }
     note_resumed(global, report);
     if let Some(group) = report.largest.first() {
-        // One of them is counted with what was removed; those before --from stay, too.
-        let times = group.size + rules.from.saturating_sub(2);
-        global.note(format_args!("most frequent: {times} times {}", quoted(&group.name)));
+        global.note(format_args!("most frequent: {} times {}", group.size, quoted(&group.name)));
     }
     warn(global, job, report);
     note_written(global, job, report);

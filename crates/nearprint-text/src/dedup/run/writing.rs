@@ -395,7 +395,11 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             self.deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
             history.jobs.push(written);
         }
-        let (groups, largest) = self.groups.largest()?;
+        let (groups, mut largest) = self.groups.largest()?;
+        if let Some(rules) = self.job.trim {
+            // What was removed is counted with one that stays, but those before the first removed one stay, too.
+            largest.iter_mut().for_each(|group| group.size += rules.from.saturating_sub(2));
+        }
         let report = FileReport {
             counts: self.counts,
             resumed_after: self.state.resumed_after,
