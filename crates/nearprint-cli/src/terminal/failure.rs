@@ -327,8 +327,8 @@ impl Failure {
             Self::OtherCommand { hint, .. } => Some(hint.clone().into()),
             Self::Text(error) => hint_of(error).map(Into::into),
             Self::Input { place, why } if is_no_fingerprint(place, why) => Some(
-                "--fingerprint-field or --columns names the column of fingerprints; `nearprint fingerprint INPUT --header \
-                 | nearprint build DB -` makes fingerprints of records, texts and images"
+                "`nearprint fingerprint INPUT --header | nearprint build DB -` makes fingerprints of records, texts and \
+                 images; --fingerprint-field or --columns names a column of fingerprints"
                     .into(),
             ),
             Self::Partial { failure, .. } => failure.hint(),
