@@ -78,6 +78,16 @@ fn a_document_that_was_left_out_is_found_by_its_key() {
         assert_eq!(writer.forget_left_out(&[3]).unwrap(), 1);
         writer.commit().unwrap();
         assert_eq!((find(&path, "out2"), all(&path).len()), (Some(found), 10));
+        // Without jobs, the last answer counts, whatever the ids are.
+        for (kept, similarity) in [("z", 0.5), ("other", 0.6), ("a", 0.8), ("kept", 0.9)] {
+            writer.remember_left_out("out2", kept, similarity, 0).unwrap();
+            writer.commit().unwrap();
+            let last = find(&path, "out2").unwrap();
+            assert!(
+                (last.similarity - similarity).abs() < 1e-4 && all(&path).len() == 10,
+                "{kept}: {last:?}"
+            );
+        }
     }
 }
 

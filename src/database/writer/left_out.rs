@@ -20,7 +20,8 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Remembers that a document was left out as a near-duplicate of a kept one, if the database [remembers
     /// such documents](crate::Schema::remember). What another job has left out under this key stays, too, until it is
-    /// forgotten. The job is a number below 2^48. Durable with the next commit.
+    /// forgotten. The job is a number below 2^48; 0 stands for none, and then what was remembered under this key is
+    /// replaced. Durable with the next commit.
     ///
     /// # Errors
     /// As [`insert`](Writer::insert).
@@ -40,7 +41,10 @@ impl<F: Fingerprint> Writer<F> {
             true => NewRow::keyed(fingerprint, key),
             false => NewRow { id: Some(hash_key(key.as_bytes())), ..NewRow::from(fingerprint) },
         };
-        writer.insert(row).map(drop)
+        match job {
+            0 => writer.replace(row).map(drop),
+            _ => writer.insert(row).map(drop),
+        }
     }
 
     /// Forgets the documents that some jobs have left out, and returns their number. Costs two walks over all that

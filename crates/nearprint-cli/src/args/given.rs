@@ -20,9 +20,7 @@ impl GivenArgs {
         let given = names.filter(|name| self.0.value_source(name) == Some(ValueSource::CommandLine));
         given.map(|name| (name, self.0.get_raw(name).into_iter().flatten().map(OsString::from).collect()))
     }
-}
 
-impl GivenArgs {
     /// Whether anything but these is given.
     pub(crate) fn has_other_than(&self, names: &[&str]) -> bool {
         let is_given = |name: &str| self.0.value_source(name) == Some(ValueSource::CommandLine);

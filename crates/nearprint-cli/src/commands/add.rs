@@ -12,11 +12,11 @@ use serde_json::json;
 
 /// Add rows
 ///
-/// Rows become durable and visible to readers batch by batch. After a bad line, a failure or
-/// Ctrl-C, all committed rows stay, and the message reports their number. A row without an id gets
-/// the one after the largest id ever stored. A row that is stored already counts, too, and is stored once. For databases with keys, keys come from CSV, TSV, JSON
-/// lines and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key. What `fingerprint`
-/// and `export` print needs no options.
+/// Rows become durable and visible to readers batch by batch. After a bad line, a failure or Ctrl-C, all committed rows
+/// stay, and the message reports their number. A row without an id gets the one after the largest id ever stored. A row
+/// that is stored already is counted, and stays stored once. For databases with keys, keys come from CSV, TSV, JSON lines
+/// and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key. What `fingerprint` and `export` print
+/// needs no options.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -56,9 +56,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = values::similarity, help_heading = "Evaluation options")]
     min_share: f64,
     /// List what was found, as TSV or, if the name ends in .csv, as CSV: `key evaluation share words start passage` for
-    /// each evaluation text in a document. The
-    /// share is that of its passages in the document. The passage is the longest one; words is its length, and start
-    /// the number of its first word in the document
+    /// each evaluation text in a document. The share is that of its passages in the document. The passage is the longest
+    /// one; words is its length, and start the number of its first word in the document
     #[arg(long, value_name = "FILE")]
     found: Option<PathBuf>,
     /// Leave nothing out, and add the fields contaminated_by and contaminated_share to each document. They are the key

@@ -291,8 +291,7 @@ impl Args {
             prints.push(of_one.values);
             Ok(())
         })?;
-        // A picture and another one that is turned are as near as the first one, turned back, and the other one: but
-        // for rounding, so that both are looked at.
+        // It should not matter which of the two is turned. Rounding makes a difference, so both are.
         let [a, b] = [&prints[0], &prints[1]];
         let turned = a.iter().map(|&a| a.distance(b[0])).chain(b.iter().map(|&b| a[0].distance(b)));
         let distance = turned.min().unwrap_or(width.bits());

@@ -86,21 +86,23 @@ pub(super) fn warn(global: GlobalArgs, job: &FileJob, report: &FileReport) {
             paths.join(", ")
         ));
     }
-    for (count, what) in [
-        (empty, "without words: nothing is near them; --min-words 1 skips them"),
+    let unit = if job.trim.is_some() { "unit" } else { "record" };
+    for (count, noun, what) in [
+        (empty, "record", "without words: nothing is near them; --min-words 1 skips them"),
         (
             featureless,
+            unit,
             "with words, but without a feature of the recipe: only copies of them are found; --min-features 1 skips them",
         ),
         (
             invalid_utf8,
+            "record",
             "not valid UTF-8, or with escapes of half a character: U+FFFD stands for these in texts and keys; --encoding \
              names another encoding",
         ),
     ] {
         if count > 0 && !global.quiet {
-            let units = if job.trim.is_some() { "unit" } else { "record" };
-            print_message(format_args!("warning: {} {what}", plural(count, units)));
+            print_message(format_args!("warning: {} {what}", plural(count, noun)));
         }
     }
 }

@@ -27,9 +27,7 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, rules: TrimRules, rep
     global.note(format_args!("{}; recurring: {}", removed(rules.by, report), recurring(rules, report)));
     if units.hollow > 0 {
         let records = plural(units.hollow, "record");
-        global.note(format_args!(
-            "{records} had less than --min-left of their text that is in no earlier record"
-        ));
+        global.note(format_args!("{records}: less than --min-left of the text is in no earlier record"));
     }
     note_resumed(global, report);
     if let Some(group) = report.largest.first() {
