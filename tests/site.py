@@ -54,7 +54,7 @@ def main():
             wrong += [f"{page}: is wider than the screen: {html}" for html in driver.execute_script(WIDER)]
     driver.quit()
     print(f"{len(pages)} pages")
-    sys.exit("\n".join(wrong))
+    sys.exit("\n".join(wrong) or None)
 
 
 main()
