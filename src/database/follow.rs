@@ -275,8 +275,9 @@ impl<F: Fingerprint> Follower<F> {
         let oldest = news.manifest.wal_headers().next();
         let in_runs = oldest.map_or(news.manifest.next_frame, |header| header.first_frame);
         for header in self.manifest.wal_headers() {
-            let of_source = news.logs.iter().find(|log| log.header == header);
-            let of_source = of_source.map_or(in_runs, |log| log.end.frame);
+            // A writer that goes on with a log that it has found repeats its frames in a new one.
+            let same_frames = news.logs.iter().filter(|log| log.header.first_frame == header.first_frame);
+            let of_source = same_frames.map(|log| log.end.frame).max().unwrap_or(in_runs);
             // A power cut may have taken the one commit of the source that was not durable.
             if self.end_of_copy(header)?.is_some_and(|end| end.frame > of_source + 1) {
                 return Ok(true);

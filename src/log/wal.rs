@@ -57,20 +57,30 @@ impl Wal {
     /// A frame that cannot be written is truncated away, durably, before any other write. A bad
     /// frame is therefore always the last.
     pub(crate) fn append(&mut self, content: &Content) -> Result<()> {
-        if self.next_frame >= MAX_NUMBER {
-            return Err(Error::Limit(Limit::Numbers));
-        }
-        let frame = content.frame(self.live.salt, self.next_frame).ok_or(Error::Limit(Limit::Commit))?;
-        if let Err(error) = self.file.write_all_at(&frame, self.end) {
-            // The guarded storage records a failure here, which poisons the writer.
-            let _ = self.file.truncate(self.end).and_then(|()| self.file.sync());
-            return Err(Error::io("write", &self.path)(error));
+        self.append_all(std::slice::from_ref(content))
+    }
+
+    /// Appends a frame for each content, and makes them durable together. Several only before a manifest names the
+    /// log: later, a frame is written once the one before is durable.
+    pub(crate) fn append_all(&mut self, contents: &[Content]) -> Result<()> {
+        let (mut end, mut next_frame) = (self.end, self.next_frame);
+        for content in contents {
+            if next_frame >= MAX_NUMBER {
+                return Err(Error::Limit(Limit::Numbers));
+            }
+            let frame = content.frame(self.live.salt, next_frame).ok_or(Error::Limit(Limit::Commit))?;
+            if let Err(error) = self.file.write_all_at(&frame, end) {
+                // The guarded storage records a failure here, which poisons the writer.
+                let _ = self.file.truncate(self.end).and_then(|()| self.file.sync());
+                return Err(Error::io("write", &self.path)(error));
+            }
+            end += frame.len() as u64;
+            next_frame += 1;
         }
         if !sabotage::skips("wal-sync") {
             self.file.sync().map_err(Error::io("sync", &self.path))?;
         }
-        self.end += frame.len() as u64;
-        self.next_frame += 1;
+        (self.end, self.next_frame) = (end, next_frame);
         Ok(())
     }
 }

@@ -176,6 +176,43 @@ fn a_follower_goes_on_after_a_full_disk() {
     assert!(failures > 100, "{failures}");
 }
 
+/// A writer that found a sealed log and a live one, and no room for a run, began a new live log with another first
+/// frame than the one at which the sealed log ends, so nobody could read the database any more.
+#[test]
+fn regression_two_logs_that_are_found_on_a_full_disk_stay_readable() {
+    let (mut failures, mut found) = (0, 0);
+    for call in 0..12 {
+        let (source, dest) = fresh();
+        let mut follower = follow(&source, &dest).unwrap();
+        let mut rows = Rows::new();
+        for i in 0..20 {
+            let is_full = i % 2 == 1;
+            if is_full {
+                source.fail_from(source.calls() + call, ErrorKind::StorageFull);
+            }
+            let writer = Writer::open(Arc::new(source.clone()), options());
+            source.heal();
+            let Ok(mut writer) = writer else {
+                failures += 1;
+                continue;
+            };
+            let is_sealed = manifest::of::<u64>(&source).unwrap().sealed_wal.is_some();
+            found += u64::from(is_sealed && writer.holds_found_log());
+            for step in 0..7 {
+                change(&mut writer, &mut rows, mix64(20 * i + step));
+                assert_eq!(read(&source), rows, "call {call}, writer {i}, step {step}");
+                follower.update().unwrap();
+                assert_eq!(read(&dest), rows, "call {call}, writer {i}, step {step}");
+            }
+            assert_eq!(read(&source.crash(&mut |_| false)), rows);
+        }
+        Writer::<u64>::open(Arc::new(source.clone()), options()).unwrap().close().unwrap();
+        drop(follower);
+        catch_up(&source, &dest);
+    }
+    assert!(found > 20, "{found} times, {failures} failures");
+}
+
 #[test]
 fn nobody_but_updates_writes_to_a_follower() {
     let (source, dest) = fresh();

@@ -31,7 +31,7 @@ impl<F: Fingerprint> Writer<F> {
             Err(Error::DiskFull { .. }) if self.makes_room() && !self.storage.is_poisoned() => {
                 reserve::release(&self.storage);
                 self.with_left_out(Writer::commit_all)?;
-                self.log_deletions()
+                self.log_pending()
             }
             other => other,
         }
@@ -42,10 +42,13 @@ impl<F: Fingerprint> Writer<F> {
         self.deletes && !self.inserts && !self.pending.is_empty()
     }
 
-    /// Makes deletions durable in the least room: in the log, where the memtable is full, too.
-    fn log_deletions(&mut self) -> Result<()> {
+    /// Makes operations durable in the least room: in the log, where the memtable is full, too.
+    pub(super) fn log_pending(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
+        if self.pending.is_empty() && self.kept.is_empty() {
+            return Ok(());
+        }
         let packed = self.pending.packed::<F>().map_err(|problem| problem.of(&self.path))?;
         let given = packed.map(|packed| std::mem::replace(&mut self.pending, packed));
         let written = match Wal::has_room(self.wal.as_ref(), &self.pending) {
@@ -73,14 +76,15 @@ impl<F: Fingerprint> Writer<F> {
     fn begin_commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
-        self.finish_flush(false)?;
+        // A merge that is installed frees what the run of a flush may need.
         self.take_finished_merge()?;
+        self.finish_flush(false)?;
         self.drop_expired()
     }
 
     fn commit_once(&mut self) -> Result<()> {
         self.begin_commit()?;
-        if self.pending.is_empty() && self.kept.is_none() {
+        if self.pending.is_empty() && self.kept.is_empty() {
             return Ok(());
         }
         let changes = &self.memtable.changes;

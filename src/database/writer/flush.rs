@@ -28,11 +28,13 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Makes a new log the live one, in a new manifest.
     pub(super) fn publish_with_log(&mut self, mut next: Manifest) -> Result<()> {
+        // The frames that are kept have the same numbers in the new log: a sealed one ends before them.
+        next.next_frame = if self.kept.is_empty() { self.next_frame() } else { self.manifest.next_frame };
         let mut wal = self.create_log(&mut next)?;
         // What is committed is in the new log before that takes the place of the old one.
-        let begun = self.kept.as_ref().map_or(Ok(()), |kept| wal.append(kept));
+        let begun = if self.kept.is_empty() { Ok(()) } else { wal.append_all(&self.kept) };
         begun.and_then(|()| self.publish(next)).inspect_err(|_| self.forget_log(wal.live.number))?;
-        (self.wal, self.kept) = (Some(wal), None);
+        (self.wal, self.kept) = (Some(wal), Vec::new());
         Ok(())
     }
 
@@ -48,7 +50,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Whether it goes on with a log that it has found, whose last frame is in doubt.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn holds_found_log(&self) -> bool {
-        self.kept.is_some()
+        !self.kept.is_empty()
     }
 
     #[cfg(any(test, feature = "fuzzing"))]
@@ -56,9 +58,8 @@ impl<F: Fingerprint> Writer<F> {
         !self.pending.is_empty()
     }
 
-    /// Creates a log, and names it in the next manifest.
+    /// Creates a log that begins with the next frame of the next manifest, and names it there.
     fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
-        next.next_frame = self.next_frame();
         let wal = Wal::create(&self.storage, next)?;
         self.counters.next_wal += 1;
         (next.live_wal, next.next_wal) = (Some(wal.live), self.counters.next_wal);
@@ -89,7 +90,7 @@ impl<F: Fingerprint> Writer<F> {
         old.into_iter().for_each(|log| self.forget_log(log));
         self.memtable.clear();
         self.pending.clear();
-        self.kept = None;
+        self.kept.clear();
         Ok(())
     }
 
@@ -202,10 +203,9 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// Takes the live log into the memtable. It stays until the next one, which begins with its content. A sealed
+    /// Takes the live log into the memtable. It stays until the next one, which begins with its frames. A sealed
     /// log stays as it is, and is flushed later.
     fn keep_logs(&mut self, logs: &[Log]) -> Result<()> {
-        let mut kept = Content::default();
         for log in logs {
             let frames = log.read(log.start())?;
             if log.is_sealed() {
@@ -215,10 +215,9 @@ impl<F: Fingerprint> Writer<F> {
                 continue;
             }
             frames.visit(&mut |operation| self.memtable.apply(operation))?;
-            frames.contents().for_each(|content| kept.append(content));
+            self.kept.extend(frames.contents().map(Content::of_frame));
             self.counters.next_frame = frames.end().frame;
         }
-        self.kept = (!kept.is_empty()).then_some(kept);
         Ok(())
     }
 }

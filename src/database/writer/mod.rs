@@ -102,9 +102,9 @@ pub struct Writer<F: Fingerprint> {
     deletes: bool,
     inserts: bool,
     wal: Option<Wal>,
-    /// What the log that it found holds, if it goes on with it: the next log begins with that. The last frame may
+    /// The frames of the log that it found, if it goes on with it: the next log begins with them. The last one may
     /// lack its sync.
-    kept: Option<Content>,
+    kept: Vec<Content>,
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,
     /// Threads that remove the files of replaced runs.
@@ -167,7 +167,7 @@ impl<F: Fingerprint> Writer<F> {
             deletes: false,
             inserts: false,
             wal: None,
-            kept: None,
+            kept: Vec::new(),
             merges: Vec::new(),
             removals: Vec::new(),
             left_out: None,
@@ -381,8 +381,8 @@ impl<F: Fingerprint> Writer<F> {
     fn flush_once(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
-        self.finish_flush(true)?;
         self.take_finished_merge()?;
+        self.finish_flush(true)?;
         if self.memtable.changes.operations() == 0 {
             return Ok(());
         }
@@ -408,8 +408,8 @@ impl<F: Fingerprint> Writer<F> {
         match self.with_reserve(Self::flush_once) {
             // Runs without the rows that the log deletes may make room for a run of the log.
             Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
-                self.commit_all()?;
                 self.discard_merges();
+                self.log_pending()?;
                 self.shrink_runs()?;
                 self.flush_once()?;
             }

@@ -92,10 +92,11 @@ impl Content {
         Ok(Some(notes))
     }
 
-    /// Appends the content of a frame.
-    pub(crate) fn append(&mut self, content: &[u8]) {
-        self.bytes.put(content);
-        self.batch = None;
+    /// The content of a frame that was read.
+    pub(crate) fn of_frame(content: &[u8]) -> Self {
+        let mut read = Self::default();
+        read.bytes.put(content);
+        read
     }
 
     pub(crate) fn push<F: Fingerprint>(&mut self, operation: Operation<'_, F>) {
