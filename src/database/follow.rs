@@ -107,6 +107,15 @@ impl<F: Fingerprint> Database<F> {
     }
 
     pub(super) fn follow_in(&self, dest: &Path) -> Result<Follower<F>> {
+        let mut follower = self.begin_to_follow_in(dest)?;
+        if let Some(left_out) = left_out::open(self.path(), &self.options)? {
+            follower.left_out = Some(Box::new(left_out.begin_to_follow_in(&dest.join(names::LEFT_OUT))?));
+        }
+        follower.update()?;
+        Ok(follower)
+    }
+
+    fn begin_to_follow_in(&self, dest: &Path) -> Result<Follower<F>> {
         let source = self.storage()?;
         refuse_inside(dest, self.path())?;
         let is_new = match Folder::of_database(dest) {
@@ -117,13 +126,7 @@ impl<F: Fingerprint> Database<F> {
         if is_new {
             seed::<F>(&*source, dest, (self.database_id, &self.options))?;
         }
-        let mut follower =
-            Follower::open(source, Arc::new(Folder::of_database(dest)?), (self.database_id, &self.options))?;
-        follower.update()?;
-        if let Some(left_out) = left_out::open(self.path(), &self.options)? {
-            follower.left_out = Some(Box::new(left_out.follow_in(&dest.join(names::LEFT_OUT))?));
-        }
-        Ok(follower)
+        Follower::open(source, Arc::new(Folder::of_database(dest)?), (self.database_id, &self.options))
     }
 }
 
@@ -243,12 +246,37 @@ impl<F: Fingerprint> Follower<F> {
     }
 
     pub(super) fn bring_up_to_date(&mut self) -> Result<Update> {
+        let news = self.news()?;
+        // Both are looked at before one changes: that the source was restored may show in one of them only.
+        let of_left_out = self.left_out.as_ref().map(|left_out| left_out.news()).transpose();
+        let of_left_out = of_left_out.map_err(|error| match error {
+            Error::Diverged { .. } => self.diverged(),
+            other => other,
+        })?;
+        let left_out = match (&mut self.left_out, of_left_out) {
+            (Some(left_out), Some(news)) => left_out.take_over(news)?,
+            _ => Update::default(),
+        };
+        let own = self.take_over(news)?;
+        Ok(Update { bytes: own.bytes + left_out.bytes, changed: own.changed || left_out.changed })
+    }
+
+    /// What the source has, and the folder has not.
+    fn news(&self) -> Result<News<F>> {
         self.check()?;
         let ends = |salt| self.logs.iter().find(|copy| copy.salt == salt).map(|copy| copy.end);
         let news = News::<F>::read(&*self.source, self.manifest.database_id, ends, Some(&self.manifest))?;
         if is_another_history(&self.manifest, &news.manifest) || self.is_ahead(&news)? {
-            return Err(Error::Diverged { path: self.storage.path(""), followed: self.source.path("") });
+            return Err(self.diverged());
         }
+        Ok(news)
+    }
+
+    fn diverged(&self) -> Error {
+        Error::Diverged { path: self.storage.path(""), followed: self.source.path("") }
+    }
+
+    fn take_over(&mut self, news: News<F>) -> Result<Update> {
         let is_new = news.manifest != self.manifest;
         if is_new {
             // What an update before has left, which did not come to its end.
@@ -265,9 +293,7 @@ impl<F: Fingerprint> Follower<F> {
             self.logs.retain(|copy| named.contains(&copy.salt));
             self.manifest = news.manifest;
         }
-        let left_out = self.left_out.as_mut().map(|left_out| left_out.bring_up_to_date());
-        let left_out = left_out.transpose()?.unwrap_or_default();
-        Ok(Update { bytes: bytes + left_out.bytes, changed: is_new || bytes > 0 || left_out.changed })
+        Ok(Update { bytes, changed: is_new || bytes > 0 })
     }
 
     /// Whether a log in the folder has more commits than the source.

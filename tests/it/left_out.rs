@@ -155,6 +155,35 @@ fn memories_expire_as_rows_do() {
     assert_eq!(all(&path), []);
 }
 
+/// What was left out showed that the source was restored, after the rows of the database had been replaced.
+#[test]
+fn regression_a_follower_takes_over_nothing_of_a_restored_source() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let before = database(&at("seen.np"), Remember::Keys);
+    before.snapshot().unwrap().backup(at("saved.np")).unwrap();
+    let mut writer = before.writer().unwrap();
+    writer.remember_left_out("lost", "kept", 0.8, 3).unwrap();
+    writer.close().unwrap();
+    before.follow(at("second.np")).unwrap();
+    fs::remove_dir_all(at("seen.np")).unwrap();
+    fs::rename(at("saved.np"), at("seen.np")).unwrap();
+    // No run of the rows is an earlier one, so they do not show that the database was restored.
+    let restored = Database::<u64>::open(at("seen.np")).unwrap();
+    for number in 0..4 {
+        let mut writer = restored.writer().unwrap();
+        writer.insert(NewRow::keyed(number, &format!("new {number}"))).unwrap();
+        writer.compact().unwrap();
+        writer.close().unwrap();
+    }
+    let (rows, left_out) = (restored.snapshot().unwrap().stats().rows, all(&at("second.np")));
+    let refused = restored.follow(at("second.np"));
+    assert!(matches!(refused, Err(Error::Diverged { path, .. }) if path == at("second.np")));
+    let second = Database::<u64>::open(at("second.np")).unwrap().snapshot().unwrap();
+    assert_eq!((second.stats().rows, rows), (1, 5));
+    assert_eq!(all(&at("second.np")), left_out);
+}
+
 #[test]
 fn copies_and_followers_have_the_memories() {
     for remember in BOTH {
