@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
-const NAMES: [(&[&str], &str); 12] = [
+const NAMES: [(&[&str], &str); 15] = [
     (
         &["threshold", "jaccard-threshold", "jaccard", "min-similarity"],
         "--similarity S is the least similarity, 0 to 1",
@@ -38,14 +38,23 @@ const NAMES: [(&[&str], &str); 12] = [
     ),
     (&["output-dir", "output-file", "out", "output-path"], "-o OUT is the file or folder to write"),
     (
-        &["move-to", "hardlink", "reflink", "delete", "trash"],
+        &["move", "move-to", "hardlink", "reflink", "delete", "trash"],
         "`nearprint prune --move-to DIR` moves files, and `nearprint undo` brings them back",
     ),
     (
         &["unit", "paragraph", "paragraphs", "line", "lines", "passage", "passages"],
         "`nearprint trim --by paragraph` removes paragraphs, lines or passages that recur",
     ),
-    (&["directories", "directory", "path", "input", "input-file"], "inputs are given without an option"),
+    (
+        &["directories", "directory", "path", "input", "input-file", "file", "files", "i"],
+        "inputs are given without an option",
+    ),
+    (&["recursive", "recurse", "r"], "a folder is read with all folders in it"),
+    (&["diff"], "`nearprint compare A B --words` prints the words that differ"),
+    (
+        &["id-from", "start-id"],
+        "--first-id N numbers the rows from N on; an id may follow a fingerprint, after a tab",
+    ),
 ];
 
 /// An error without clap's guess, and what to give instead, if it is about an option that other programs have.
@@ -138,6 +147,6 @@ fn num_edits(a: &str, b: &str) -> usize {
 }
 
 fn hint_of(argument: &str) -> Option<&'static str> {
-    let name = argument.strip_prefix("--")?.replace('_', "-");
+    let name = argument.strip_prefix('-')?.trim_start_matches('-').replace('_', "-");
     NAMES.iter().find(|(names, _)| names.contains(&&*name)).map(|(_, hint)| *hint)
 }

@@ -49,24 +49,30 @@ impl<'a> LeftOutDocuments<'a> {
         out: &mut OutputStream,
     ) -> Result<bool, Failure> {
         let Some((_, kept)) = self.kept(found.kept)? else { return Ok(false) };
-        let LeftOut { similarity, job, .. } = *found;
-        out.write(|out| match format {
-            ResultFormat::Tsv => {
-                let kept = escaped_key(&kept);
-                let job = if job == 0 { String::new() } else { job.to_string() };
-                writeln!(out, "{}\t{kept}\t{}\t{job}", escaped_key(key), share(similarity))
+        out.write(|out| write_pair(out, format, (key, &kept), found))?;
+        Ok(true)
+    }
+
+    /// Prints the documents that were left out because of a kept one with these ids, if keys are remembered. Returns
+    /// their number. Costs a walk over all documents that are remembered.
+    pub(crate) fn print_those_of(
+        &self,
+        (kept, ids): (&str, &[u64]),
+        format: ResultFormat,
+        out: &mut OutputStream,
+    ) -> Result<u64, Failure> {
+        let mut count = 0;
+        self.rows.visit(|found| {
+            if !ids.contains(&found.kept) {
+                return Ok(());
             }
-            ResultFormat::Json => {
-                let job = if job == 0 { "null".into() } else { job.to_string() };
-                let (key, kept) = (json(key), json(&kept));
-                writeln!(
-                    out,
-                    r#"{{"left_out":{key},"kept":{kept},"similarity":{},"job":{job}}}"#,
-                    share(similarity)
-                )
+            count += 1;
+            match &found.key {
+                Some(key) => Ok(out.write(|out| write_pair(out, format, (key, kept), &found))?),
+                None => Ok::<(), Failure>(()),
             }
         })?;
-        Ok(true)
+        Ok(count)
     }
 
     /// Prints each kept document with those that were left out because of it, as the members of clusters. Those whose
@@ -92,6 +98,27 @@ impl<'a> LeftOutDocuments<'a> {
             let key = key.unwrap_or_default();
             Ok(out.write(|out| left_out_member(out, format, (groups - 1, id), (&key, similarity)))?)
         })
+    }
+}
+
+/// A line with a document that was left out and the kept one.
+fn write_pair(
+    out: &mut dyn Write,
+    format: ResultFormat,
+    (key, kept): (&str, &str),
+    found: &LeftOut,
+) -> io::Result<()> {
+    let (similarity, job) = (share(found.similarity), found.job);
+    match format {
+        ResultFormat::Tsv => {
+            let job = if job == 0 { String::new() } else { job.to_string() };
+            writeln!(out, "{}\t{}\t{similarity}\t{job}", escaped_key(key), escaped_key(kept))
+        }
+        ResultFormat::Json => {
+            let job = if job == 0 { "null".into() } else { job.to_string() };
+            let (key, kept) = (json(key), json(kept));
+            writeln!(out, r#"{{"left_out":{key},"kept":{kept},"similarity":{similarity},"job":{job}}}"#)
+        }
     }
 }
 

@@ -23,14 +23,19 @@ Examples:
   nearprint add corpus.np today.txt
   nearprint fingerprint articles --header | nearprint add corpus.np -
   crawler | nearprint add corpus.np --batch 100 --acknowledge
+  nearprint add corpus.np more.txt --first-id 100000
   nearprint add corpus.np changed.tsv --upsert")]
 pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// Files of fingerprints; - or none for standard input
+    /// Files of fingerprints, each with a tab and its id behind it if you give ids; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
+    /// Id of the first row without one, from which the others count on [default: one more than the largest id ever
+    /// stored]
+    #[arg(long, value_name = "N")]
+    first_id: Option<u64>,
     /// Commit after every N rows, as soon as the last of them has been read
     #[arg(long, value_name = "N", default_value = "50000", value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
@@ -69,6 +74,7 @@ impl Args {
             dropped_keys: DroppedKeys::default(),
             writer,
             recipe,
+            next_id: self.first_id,
             rows: 0,
             committed: 0,
             out: OutputStream::stdout(),
@@ -93,6 +99,8 @@ struct Adder<'a> {
     dropped_keys: DroppedKeys,
     writer: AnyWriter,
     recipe: Option<String>,
+    /// The id of the next row without one, if --first-id sets them.
+    next_id: Option<u64>,
     /// Rows inserted so far.
     rows: u64,
     /// Those of them that are durable.
@@ -107,6 +115,10 @@ impl RowSink for Adder<'_> {
         id: Option<u64>,
         key: Option<&str>,
     ) -> Result<(), Failure> {
+        let id = match (id, key) {
+            (None, None) => self.next_id()?,
+            _ => id,
+        };
         store(fingerprint, id, key, |row| match self.args.upsert {
             true => self.writer.upsert(row, &mut |_| Ok(())),
             false => self.writer.insert(row, &mut |_| Ok(())),
@@ -129,6 +141,13 @@ impl RowSink for Adder<'_> {
 }
 
 impl Adder<'_> {
+    fn next_id(&mut self) -> Result<Option<u64>, Failure> {
+        let Some(id) = self.next_id else { return Ok(None) };
+        let exceeded = || Failure::Usage(format!("--first-id: no id is left after {id}"));
+        self.next_id = Some(id.checked_add(1).ok_or_else(exceeded)?);
+        Ok(Some(id))
+    }
+
     /// Commits all rows so far, and acknowledges that with `--acknowledge`.
     fn commit(&mut self) -> Result<(), Failure> {
         if self.rows == self.committed {

@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// The folder to create
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// Files of fingerprints; - or none for standard input
+    /// Files of fingerprints, each with a tab and its id behind it if you give ids; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     #[command(flatten)]

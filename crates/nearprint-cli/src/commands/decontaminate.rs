@@ -127,6 +127,7 @@ impl Args {
         bar.clear();
         read?;
         let (num_documents, num_found, unusual) = (job.num_documents, job.num_found, job.unusual);
+        let lines = job.num_lines;
         let num_evaluations = job.was_found.iter().filter(|found| **found).count();
         let rejected = job.finish()?;
         let left_out = if self.annotate { 0 } else { num_found };
@@ -151,7 +152,13 @@ impl Args {
         unusual.warn(global);
         if self.output.as_os_str() != "-" {
             let written = plural(if self.annotate { num_documents } else { kept }, "record");
-            global.note(format_args!("wrote {} ({written})", self.output.display()));
+            let found =
+                self.found.as_ref().map(|path| format!(", {} ({})", path.display(), plural(lines, "line")));
+            let rejects = self.documents.rejects.as_ref();
+            let rejects =
+                rejects.map(|path| format!(", {} ({})", path.display(), plural(rejected, "record")));
+            let (found, rejects) = (found.unwrap_or_default(), rejects.unwrap_or_default());
+            global.note(format_args!("wrote {} ({written}){found}{rejects}", self.output.display()));
         }
         self.summary.write(|| {
             json!({
@@ -241,6 +248,8 @@ struct Job<'a> {
     num_documents: u64,
     /// Documents that contain something.
     num_found: u64,
+    /// What the list of what was found has.
+    num_lines: u64,
     /// Whether each evaluation text is in a document.
     was_found: Vec<bool>,
 }
@@ -272,6 +281,7 @@ impl<'a> Job<'a> {
             unusual: UnusualDocuments::default(),
             num_documents: 0,
             num_found: 0,
+            num_lines: 0,
             was_found: vec![false; evaluation.keys.len()],
         })
     }
@@ -289,6 +299,7 @@ impl<'a> Job<'a> {
             if let Some(file) = &mut self.found {
                 let key = &self.evaluation.keys[contained.text];
                 file.append(&record.key, key, contained)?;
+                self.num_lines += 1;
             }
         }
         if self.annotates {

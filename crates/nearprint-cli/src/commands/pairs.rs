@@ -11,6 +11,7 @@ use crate::output_estimate::OutputEstimate;
 use crate::similar_documents::{SimilarDocuments, pair_columns};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::quoted;
 use crate::terminal::results::ResultFormat;
 use nearprint::any::{AnySnapshot, AnyStream, find_all, find_row_pairs};
 use nearprint::{Error, Options};
@@ -64,6 +65,17 @@ impl Args {
             return Err(Failure::Usage(
                 "two inputs have to be databases; `nearprint build` makes one from a file".into(),
             ));
+        }
+        if let Some((database, file)) = database.zip(self.other.as_deref().filter(|other| other.is_file())) {
+            let hint = format!(
+                "to find what is near its fingerprints: nearprint query {} {}",
+                quoted(database),
+                quoted(file)
+            );
+            return Err(Failure::OtherCommand {
+                why: format!("{}: a file, not a database", file.display()),
+                hint,
+            });
         }
         global.print_results(|out, options| {
             out.limit(self.source.max_output);

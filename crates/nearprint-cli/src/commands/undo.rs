@@ -1,7 +1,9 @@
 //! `nearprint undo`
 
+use std::ffi::OsString;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nearprint::Error;
 use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, escaped, read_list, recover, temporary_beside};
@@ -82,7 +84,27 @@ impl Args {
             format_args!("{} restored{rest}", plural(restored as u64, "file")),
             object,
         )?;
+        for other in self.other_lists() {
+            global.note(format_args!("another undo list: {}", escaped(&other)));
+        }
         if failed > 0 { Err(Failure::ActsFailed { failed }) } else { Ok(()) }
+    }
+}
+
+impl Args {
+    /// The lists that other calls of `prune` have written beside this one.
+    fn other_lists(&self) -> Vec<PathBuf> {
+        let Some((folder, own)) = self.list.parent().zip(self.list.file_name()) else { return Vec::new() };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_list = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with("nearprint-undo") && name.ends_with(".tsv")
+        };
+        let names = entries.map(|entry| entry.file_name()).filter(|name| is_list(name) && name != own);
+        let mut lists: Vec<PathBuf> = names.map(|name| self.list.with_file_name(name)).collect();
+        lists.sort();
+        lists
     }
 }
 

@@ -10,6 +10,9 @@ use super::file::{PictureReader, Prints};
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 
+/// What to say where nothing is near an image that was not turned.
+pub(crate) const NOT_TURNED: &str = "--rotated also finds images that are mirrored or turned";
+
 /// Refuses `--rotated` where no fingerprints of rotated pictures can be made.
 pub(crate) fn check_rotated(is_rotated: bool, recipe: Recipe) -> Result<(), Failure> {
     match is_rotated && recipe != Recipe::Pdq {

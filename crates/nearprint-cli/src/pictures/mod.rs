@@ -10,7 +10,7 @@ mod shown;
 
 pub(crate) use collection::{KnownPictures, PictureMemory};
 pub(crate) use decoder::{HAS_DECODERS, quiet_decoders};
-pub(crate) use each::{check_rotated, each_picture};
+pub(crate) use each::{NOT_TURNED, check_rotated, each_picture};
 pub(crate) use file::{Candidate, PictureFile, PictureReader, is_any_picture, is_picture};
 pub(crate) use groups::{Grouping, best_first, group};
 

@@ -62,10 +62,9 @@ pub(crate) fn match_of(row: &AnyRow<'_>) -> Match<AnyFingerprint> {
 
 /// A similarity in percent, rounded down to some digits: only 1 is 100%.
 pub(crate) fn percent<const DIGITS: u8>(similarity: f64) -> String {
-    let scale = 10f64.powi(i32::from(DIGITS));
-    // Products such as 100 * 0.57 are a little less than they should be.
-    let percents = (100.0 * scale * similarity + 1e-6).floor() / scale;
-    format!("{percents:.*}%", usize::from(DIGITS))
+    let least_step = 0.1f64.powi(i32::from(DIGITS));
+    let most = if similarity < 1.0 { 100.0 - least_step } else { 100.0 };
+    format!("{:.*}%", usize::from(DIGITS), (100.0 * similarity).min(most))
 }
 
 /// A similarity as a number of which only 1 is 1.0000.
@@ -271,8 +270,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percents_are_rounded_down() {
-        assert_eq!([0.7, 0.57, 0.99999, 1.0].map(percent::<1>), ["70.0%", "57.0%", "99.9%", "100.0%"]);
+    fn only_1_is_printed_as_100_percent() {
+        let percents = [0.7, 0.57, 0.8507, 0.99999, 1.0].map(percent::<1>);
+        assert_eq!(percents, ["70.0%", "57.0%", "85.1%", "99.9%", "100.0%"]);
+        assert_eq!([0.996, 1.0].map(percent::<0>), ["99%", "100%"]);
     }
 
     #[test]

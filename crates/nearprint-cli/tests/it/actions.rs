@@ -268,3 +268,20 @@ fn what_scan_shows_is_what_prune_acts_on() {
     }
     assert!(nothing <= 2, "most options find something");
 }
+
+/// The list of an earlier `prune` restores what that has moved, and the other one was forgotten.
+#[test]
+fn regression_undo_names_the_lists_beside_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    fs::write(at.join("d/first.txt"), "one text of several words").unwrap();
+    for again in ["second", "third"] {
+        fs::write(at.join(format!("d/{again}.txt")), "one text of several words").unwrap();
+        succeeds(at, "prune d --move-to gone", b"");
+    }
+    let undone = nearprint(at, "undo gone/nearprint-undo.tsv", b"");
+    assert!(undone.err.contains("another undo list: gone/nearprint-undo-2.tsv\n"), "{}", undone.err);
+    let undone = nearprint(at, "undo gone/nearprint-undo-2.tsv", b"");
+    assert_eq!((undone.code, fs::read_dir(at.join("d")).unwrap().count()), (0, 3), "{}", undone.err);
+}

@@ -59,14 +59,45 @@ fn a_job_is_listed_and_taken_back() {
     let again = run("tue");
     assert!(again.lines().count() <= number, "{again}");
     assert!(succeeds(at, "jobs seen.np", b"").lines().last().unwrap().starts_with("4\t"));
-    for (name, words) in [("2", "no such job"), ("none", "no such job"), ("", "no such job")] {
-        fails(at, &format!("delete seen.np --job={name}"), b"", 2, &[words]);
+    for name in ["2", "none", ""] {
+        let words = ["no such job", "the latest are 4 (tue.out.jsonl), "];
+        fails(at, &format!("delete seen.np --job={name}"), b"", 2, &words);
     }
     fails(at, "delete seen.np --job 1 --id 7", b"", 2, &["cannot be used with"]);
     fails(at, "delete seen.np --dry-run", b"", 2, &["--job"]);
-    // They deleted rows in spite of it.
-    for selected in ["--key a", "--keys keys", "--key-prefix a", "--id 1", "--id 0..9"] {
-        fails(at, &format!("delete seen.np {selected} --dry-run"), b"", 2, &["--dry-run", "--job"]);
+    fails(at, "delete seen.np ids --dry-run", b"", 2, &["cannot be used with"]);
+}
+
+/// Deletions deleted rows in spite of it; then they refused it.
+#[test]
+fn regression_a_dry_run_counts_what_a_deletion_deletes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let lines: String = (0..40).map(|row| format!("{}\t{}\tk{}\n", row % 9, row / 2, row % 30)).collect();
+    fs::write(at.join("rows.tsv"), lines).unwrap();
+    succeeds(at, "build a.np rows.tsv --store keys --columns fingerprint,id,key", b"");
+    fs::write(at.join("keys"), "k1\nk29\nunknown\n").unwrap();
+    let rows = |at: &Path, name: &str| succeeds(at, &format!("export {name}"), b"");
+    let before = rows(at, "a.np");
+    for (number, selected) in [
+        "--key k3 --key k3",
+        "--keys keys",
+        "--key-prefix k1",
+        "--key-prefix x",
+        "--id 1",
+        "--id 3..9 --id 5..12",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let dry = nearprint(at, &format!("delete a.np {selected} --dry-run"), b"");
+        assert_eq!((dry.code, rows(at, "a.np")), (0, before.clone()), "{}", dry.err);
+        let count = |said: &str| said.split(' ').find_map(|word| word.parse::<usize>().ok()).unwrap();
+        let copy = format!("{number}.np");
+        succeeds(at, &format!("backup a.np {copy}"), b"");
+        let real = nearprint(at, &format!("delete {copy} {selected}"), b"");
+        assert_eq!(count(&dry.err), count(&real.err), "{selected}: {}{}", dry.err, real.err);
+        assert!(number == 3 || rows(at, &copy) != before, "{selected}");
     }
 }
 

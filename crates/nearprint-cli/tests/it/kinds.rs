@@ -338,6 +338,9 @@ fn regression_pictures_are_compared_by_what_they_show() {
     assert!(same.code == 0 && same.err.contains("at most 31 of 256 bits"), "{}", same.err);
     let other = nearprint(at, "compare pics/a.png pics/c.png --format json", b"");
     assert!(other.code == 6 && other.out.contains("\"bits\":256,\"k\":31,"), "{}", other.out);
+    let found: serde_json::Value = serde_json::from_str(&other.out).unwrap();
+    let number = |name: &str| found[name].as_f64().unwrap();
+    assert!((1.0 - number("distance") / 256.0 - number("similarity")).abs() < 1e-9, "{}", other.out);
     let table = succeeds(at, "compare pics/a.png pics/b.png pics/c.png", b"");
     assert!(table.lines().nth(1).unwrap().starts_with("pics/a.png\t0\t"), "{table}");
     assert_eq!(table.lines().nth(1).unwrap().split('\t').nth(2), Some(same.out.trim()), "{table}");

@@ -39,15 +39,22 @@ fn what_a_document_was_a_copy_of_is_asked() {
         assert_eq!(dedup(at, "tue", "").code, 0);
         let asked =
             nearprint(at, "query seen.np --left-out n3 --left-out t11 --left-out u3 --left-out x", b"");
-        assert_eq!(asked.code, 0, "{}", asked.err);
+        assert_eq!(asked.code, 2, "{}", asked.err);
         let lines: Vec<Vec<&str>> = asked.out.lines().map(|line| line.split('\t').collect()).collect();
-        assert_eq!(
-            (lines.len(), &lines[0][..2], &lines[1][..2]),
-            (2, &["n3", "u3"][..], &["t11", "u11"][..])
-        );
+        assert_eq!((&lines[0][..2], &lines[1][..2]), (&["n3", "u3"][..], &["t11", "u11"][..]));
+        // What was left out because of a kept one has a name where keys are remembered.
+        let (listed, names) = match what {
+            "--remember" => (&lines[..0], "; `dedup --remember=keys` remembers their keys"),
+            _ => (&lines[..1], ""),
+        };
+        assert_eq!(&lines[2..], listed);
         assert_eq!((lines[0][3], lines[1][3]), ("1", "2"));
         assert!(lines[0][2].starts_with("0."), "{lines:?}");
-        assert!(asked.err.contains("u3: is kept\nx: is unknown\n4 keys: 2 left out\n"), "{}", asked.err);
+        let said = format!(
+            "u3: is kept; 1 document was left out because of it{names}\n4 keys: 2 left out, 1 kept\n"
+        );
+        assert!(asked.err.contains(&said), "{}", asked.err);
+        assert!(asked.err.contains("--left-out x: no document with this key is remembered"), "{}", asked.err);
         let json = succeeds(at, "query seen.np --left-out n3 --json", b"");
         assert!(json.starts_with(r#"{"left_out":"n3","kept":"u3","similarity":0."#), "{json}");
         assert!(succeeds(at, "stats seen.np", b"").contains("\nleft_out_rows\t8\n"));
@@ -57,13 +64,21 @@ fn what_a_document_was_a_copy_of_is_asked() {
         succeeds(at, "backup seen.np --follow second.np --once", b"");
         assert_eq!(succeeds(at, "query second.np --left-out n3 --json", b""), json);
         // It is forgotten by its key, and by its job.
-        assert!(nearprint(at, "delete seen.np --key n3", b"").err.starts_with("deleted 1 row "));
-        assert_eq!(succeeds(at, "query seen.np --left-out n3", b""), "");
+        let dry = nearprint(at, "delete seen.np --key n3 --key u9 -n", b"");
+        assert_eq!(
+            dry.err,
+            "dry run: 1 row would be deleted from seen.np; would forget 1 document left out\n"
+        );
+        let gone = nearprint(at, "delete seen.np --key n3 --key u9 --summary gone.json", b"");
+        assert_eq!(gone.err, "deleted 1 row from seen.np; forgot 1 document left out\n");
+        let counts = fs::read_to_string(at.join("gone.json")).unwrap();
+        assert!(counts.contains("\"rows\":1") && counts.contains("\"left_out\":1"), "{counts}");
+        fails(at, "query seen.np --left-out n3", b"", 2, &["no document with this key is remembered"]);
         let gone = nearprint(at, "delete seen.np --job 1 --summary gone.json", b"");
         assert!(gone.err.contains("later jobs left out 3 records because of these rows"), "{}", gone.err);
         let counts = fs::read_to_string(at.join("gone.json")).unwrap();
         assert!(counts.contains("\"left_out_later\":3"), "{counts}");
-        assert_eq!(succeeds(at, "query seen.np --left-out n4", b""), "");
+        fails(at, "query seen.np --left-out n4", b"", 2, &["--left-out n4"]);
         let asked = nearprint(at, "query seen.np --left-out t11 --json", b"");
         assert_eq!(asked.out, "", "the document that was kept is gone");
         assert!(
@@ -170,4 +185,19 @@ fn regression_a_job_that_is_taken_back_leaves_the_answers_of_others() {
         let listed = succeeds(at, "query seen.np --left-out n3#24", b"");
         assert!(listed.starts_with("n3#24\tu3\t"), "{listed}");
     }
+}
+
+/// The text of a document that was left out is in no database, and the message did not say so.
+#[test]
+fn regression_comparing_a_document_that_was_left_out_names_its_input() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write_days(at);
+    assert_eq!(dedup(at, "mon", "--remember --store texts").code, 0);
+    let words = ["is not stored, as it was left out", "nearprint compare INPUT seen.np --key n3 --key KEPT"];
+    fails(at, "compare seen.np --key n3 --key u3", b"", 2, &words);
+    fails(at, "compare seen.np --key x --key u3", b"", 2, &["no record with the key \"x\""]);
+    let compared =
+        nearprint(at, "compare mon.jsonl seen.np --key n3 --key u3 --key-field url --similarity 0.7", b"");
+    assert_eq!(compared.code, 0, "{}", compared.err);
 }

@@ -123,7 +123,7 @@ fn regression_an_earlier_job_given_again_changes_nothing() {
     assert_eq!((read(at, "mon.out"), read(at, "tue.out")), files);
     // Another output would be empty: it is refused, and the earlier one is named.
     let other = monday.replace("mon.out", "other.out");
-    fails(at, &other, b"", 2, &["into mon.out: all 40 documents would be duplicates", "--restart"]);
+    fails(at, &other, b"", 2, &["into mon.out: its 40 documents were decided then", "--restart"]);
     assert!(!at.join("other.out").exists());
     fails(at, &monday.replace("mon.out", "-"), b"", 2, &["into mon.out"]);
     // Days without a record are no such thing.

@@ -146,6 +146,8 @@ fn pictures_are_looked_up() {
     let [plain, rotated] =
         ["", " --rotated"].map(|more| nearprint(at, &format!("compare d/0.png d/sub/turned.png{more}"), b""));
     assert_eq!((plain.code, rotated.code), (6, 0), "{} {}", plain.out, rotated.out);
+    assert!(plain.err.contains("--rotated also finds images that are mirrored or turned"), "{}", plain.err);
+    assert!(!rotated.err.contains("--rotated"), "{}", rotated.err);
     let swapped = succeeds(at, "compare d/sub/turned.png d/0.png --rotated", b"");
     assert_eq!(swapped, rotated.out, "whichever of the two is turned");
     fails(at, "compare d/0.png d/1.png --rotated --recipe phash", b"", 2, &["only pdq"]);

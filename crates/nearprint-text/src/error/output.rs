@@ -29,7 +29,7 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
-    /// A finished job has read the same inputs, so that all documents would be duplicates, and did not write this
+    /// A finished job has read the same inputs and decided all documents, and did not write this
     /// output.
     AlreadyRun {
         /// The output.
@@ -186,8 +186,8 @@ impl fmt::Display for OutputProblem {
             }
             Self::AlreadyRun { path, completed, into, records } => write!(
                 f,
-                "already run on {completed} into {into}: all {records} documents would be duplicates; that run did \
-                 not write {}",
+                "already run on {completed} into {into}: its {records} documents were decided then; that run did not \
+                 write {}",
                 path.display()
             ),
             Self::NotResumable { path } => {

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::args::{DecodingArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::input::refused::refuse_databases;
-use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, check_rotated, each_picture, is_picture};
+use crate::pictures::{
+    MAX_PICTURE_BYTES, NOT_TURNED, PictureReader, check_rotated, each_picture, is_picture,
+};
 use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -296,7 +298,11 @@ impl Args {
         let turned = a.iter().map(|&a| a.distance(b[0])).chain(b.iter().map(|&b| a[0].distance(b)));
         let distance = turned.min().unwrap_or(width.bits());
         let verdict = Verdict::of(distance <= k, true);
-        Ok(Compared { distance, bits: width.bits(), k, similarity: None, verdict, texts: None })
+        if !verdict.is_near() && !self.rotated && recipe == nearprint_image::Recipe::Pdq {
+            global.note(format_args!("{NOT_TURNED}"));
+        }
+        let similarity = Some(1.0 - f64::from(distance) / f64::from(width.bits()));
+        Ok(Compared { distance, bits: width.bits(), k, similarity, verdict, texts: None })
     }
 
     /// The texts in two files.

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::snapshots::ids_of_key;
 use crate::terminal::failure::Failure;
-use nearprint::AnyDatabase;
+use crate::terminal::quoted;
 use nearprint::any::AnySnapshot;
+use nearprint::{AnyDatabase, LeftOutRows, Options};
 use nearprint_text::dedup::stored_text;
 use nearprint_text::documents::{Item, Kind, Reader, ReaderOptions, look_at};
 use nearprint_text::{DatabaseProblem, Recipe};
@@ -25,6 +26,9 @@ impl Records<'_> {
         let (found, recipe) = if is_database { self.stored(keys)? } else { (self.read(keys)?, None) };
         let mut texts = Vec::new();
         for (key, text) in keys.iter().zip(found) {
+            if text.is_none() && is_database {
+                self.refuse_left_out(key)?;
+            }
             texts.push(text.ok_or_else(|| {
                 let hint = match self.key_field {
                     None if !is_database => {
@@ -36,6 +40,22 @@ impl Records<'_> {
             })?);
         }
         Ok((texts, recipe))
+    }
+
+    /// Fails if the database remembers that the document of a key was left out, so that it has no text of it.
+    fn refuse_left_out(&self, key: &str) -> Result<(), Failure> {
+        let remembered = LeftOutRows::open(self.input, &Options::new())?;
+        if remembered.map(|rows| rows.find(key)).transpose()?.flatten().is_none() {
+            return Ok(());
+        }
+        let database = quoted(self.input);
+        Err(Failure::OtherCommand {
+            why: format!("{}: the text of {key:?} is not stored, as it was left out", self.input.display()),
+            hint: format!(
+                "compare it with its input: nearprint compare INPUT {database} --key {} --key KEPT",
+                quoted(Path::new(key))
+            ),
+        })
     }
 
     fn read(&self, keys: &[&str]) -> Result<Vec<Option<String>>, Failure> {

@@ -82,16 +82,17 @@ pub(super) struct Args {
     /// to the groups
     #[arg(long, conflicts_with = "database", help_heading = "Output options")]
     group_size: bool,
-    /// Which one of several near-duplicates to keep. For files: best (most words, then the oldest, then the shortest
-    /// path), oldest, newest, largest, shortest-path, first, last, longest or shortest [default: best]. For records:
-    /// first, last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. Values of
+    /// Which one of near-duplicates to keep, such as first, longest, min:FIELD or newest:FIELD. For records: first,
+    /// last, longest, shortest, max:FIELD, min:FIELD, newest:FIELD or oldest:FIELD [default: first]. For files: best
+    /// (most words, then the oldest, then the shortest path), oldest, newest, largest, shortest-path, first, last,
+    /// longest or shortest [default: best]. Values of
     /// FIELD are numbers, dates and times as in ISO 8601, or strings; a missing value is the smallest and oldest.
     /// Records are read twice, except with first. Documents of --against and of earlier runs always stay
     #[arg(long, value_name = "WHICH", help_heading = "Duplicate options")]
     keep: Option<Keep>,
-    /// Remember in a new --db what is left out: `query DB --left-out KEY` tells of what it was a duplicate [with no
-    /// value: hashes]. hashes stores hashes of keys, in 30 bytes a document. keys also stores the keys, which `clusters`
-    /// needs
+    /// Remember in a new --db what is left out, for `query DB --left-out KEY`, or with keys also for `clusters`. The
+    /// default, hashes, stores hashes of keys, in 30 bytes a document, so KEY can be asked of what it was a duplicate.
+    /// keys also stores the keys: `clusters` shows all groups, and `query --left-out` what a kept document left out
     #[arg(long, value_name = "WHAT", requires = "database", num_args = 0..=1, require_equals = true, default_missing_value = "hashes", help_heading = "Database options")]
     remember: Option<String>,
     /// Skip documents with fewer words [default: 0]. They are neither kept nor duplicates, and are written to --rejects

@@ -1,5 +1,7 @@
 //! `nearprint delete`
 
+mod selected;
+
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -7,9 +9,10 @@ use crate::args::{GlobalArgs, SummaryArgs, WriterArgs, values};
 use crate::input::fingerprints::{KeyEnd, read_ids, read_keys};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, plural};
-use nearprint::LeftOutRows;
 use nearprint::any::AnyWriter;
+use nearprint::{KeyStorage, LeftOutRows, Options};
 use nearprint_text::dedup::StoredJob;
+use selected::Selected;
 use serde_json::json;
 
 /// Delete rows by key or id
@@ -27,7 +30,7 @@ Examples:
   nearprint delete corpus.np --id 42 --id 1000..1999
   nearprint delete corpus.np --key https://example.org/page
   find articles -type f -print0 | nearprint delete corpus.np --keys - -0
-  nearprint delete corpus.np --key-prefix https://example.org/
+  nearprint delete corpus.np --key-prefix https://example.org/ --dry-run
   nearprint delete documents.np --job documents.jsonl --dry-run")]
 pub(super) struct Args {
     /// The database
@@ -41,8 +44,8 @@ pub(super) struct Args {
     /// The keys of --keys end with a zero byte instead of a line feed, and are not escaped
     #[arg(short = '0', long = "null", requires = "keys")]
     null: bool,
-    /// Print what --job would delete, and delete nothing. Refused with anything but --job
-    #[arg(short = 'n', long)]
+    /// Print how many rows would be deleted, and delete nothing. Reads all rows. Refused with ids from INPUT
+    #[arg(short = 'n', long, conflicts_with = "input")]
     dry_run: bool,
     #[command(flatten)]
     summary: SummaryArgs,
@@ -89,25 +92,72 @@ impl Args {
             return self.delete_job(job, global);
         }
         if self.dry_run {
-            return Err(Failure::Usage("--dry-run: only a deletion by --job can be tried".into()));
+            return self.count(global);
         }
         let mut deletion = Deletion {
             writer: self.writer.options(global).open_any(&self.database)?.writer()?,
+            database: &self.database,
+            options: global.options(),
             done: 0,
+            left_out: 0,
             committed: 0,
         };
         interrupt::set_committed_rows(0);
         let deleted = self.delete(&mut deletion).and_then(|what| deletion.commit().map(|()| what));
-        let Deletion { writer, done, committed } = deletion;
+        let Deletion { writer, done, left_out, committed, .. } = deletion;
         let what = deleted
             .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
-        let (count, database) = (plural(done, what), self.database.display());
+        let rows = done - left_out;
+        let (count, database) = (plural(rows, what), self.database.display());
         let text = match what {
             OF_LIST => format!("deleted what {database} had under {count}"),
-            _ => format!("deleted {count} from {database}"),
+            _ => format!("deleted {count} from {database}{}", forgotten(left_out, "forgot")),
         };
-        Ok(self.summary.note(global, format_args!("{text}"), json!({ format!("{what}s"): done }))?)
+        let counts = json!({ format!("{what}s"): rows, "left_out": left_out });
+        Ok(self.summary.note(global, format_args!("{text}"), counts)?)
+    }
+
+    /// Counts what would be deleted.
+    fn count(&self, global: GlobalArgs) -> Result<(), Failure> {
+        let snapshot = global.options().open_any(&self.database)?.snapshot()?;
+        let Selection { key, keys, key_prefix, id, job: _ } = &self.selection;
+        let mut listed = key.clone();
+        if let Some(path) = keys {
+            read_keys(path, self.key_end(), &mut |key| {
+                listed.push(key);
+                Ok(())
+            })?;
+        }
+        let selected = match key_prefix {
+            _ if !id.is_empty() => Selected::Ids(id),
+            Some(prefix) => Selected::Prefix(prefix),
+            None if keys.is_none() && key.is_empty() => {
+                return Err(Failure::Usage(
+                    "--dry-run: give --id, --key, --keys, --key-prefix or --job".into(),
+                ));
+            }
+            None => Selected::Keys(&listed),
+        };
+        if id.is_empty() {
+            self.check_keys(snapshot.key_storage())?;
+        }
+        let rows = selected.count_rows(&snapshot)?;
+        let left_out = selected.count_left_out(&self.database, &global.options())?;
+        let (count, database) = (plural(rows, "row"), self.database.display());
+        let text = format!(
+            "dry run: {count} would be deleted from {database}{}",
+            forgotten(left_out, "would forget")
+        );
+        Ok(self.summary.note(
+            global,
+            format_args!("{text}"),
+            json!({ "rows": rows, "left_out": left_out }),
+        )?)
+    }
+
+    fn key_end(&self) -> KeyEnd {
+        if self.null { KeyEnd::Null } else { KeyEnd::Line }
     }
 
     /// Deletes what a job has stored.
@@ -155,20 +205,21 @@ impl Args {
     }
 
     /// Deletes what the options select, and returns what is counted.
-    fn delete(&self, deletion: &mut Deletion) -> Result<&'static str, Failure> {
+    fn delete(&self, deletion: &mut Deletion<'_>) -> Result<&'static str, Failure> {
         let Selection { key, keys, key_prefix, id, job: _ } = &self.selection;
         if !id.is_empty() {
             for range in id {
                 deletion.done += deletion.writer.delete_ids(range.clone())?;
             }
         } else if let Some(prefix) = key_prefix {
-            self.check_keys(deletion)?;
+            self.check_keys(deletion.writer.key_storage())?;
+            deletion.forget(&Selected::Prefix(prefix))?;
             deletion.done += deletion.writer.delete_key_prefix(prefix)?;
         } else if let Some(path) = keys {
-            self.check_keys(deletion)?;
+            self.check_keys(deletion.writer.key_storage())?;
             self.delete_listed(path, deletion)?;
         } else if !key.is_empty() {
-            self.check_keys(deletion)?;
+            self.check_keys(deletion.writer.key_storage())?;
             deletion.delete_keys(key)?;
         } else {
             read_ids(&self.input, &mut |id| deletion.delete_id(id))?;
@@ -178,9 +229,9 @@ impl Args {
     }
 
     /// Deletes the keys in a file.
-    fn delete_listed(&self, path: &Path, deletion: &mut Deletion) -> Result<(), Failure> {
+    fn delete_listed(&self, path: &Path, deletion: &mut Deletion<'_>) -> Result<(), Failure> {
         let mut batch = Vec::new();
-        read_keys(path, if self.null { KeyEnd::Null } else { KeyEnd::Line }, &mut |key| {
+        read_keys(path, self.key_end(), &mut |key| {
             batch.push(key);
             if batch.len() < BATCH_KEYS {
                 return Ok(());
@@ -191,24 +242,42 @@ impl Args {
         deletion.delete_keys(&batch)
     }
 
-    fn check_keys(&self, deletion: &Deletion) -> Result<(), Failure> {
-        if deletion.writer.key_storage().has_keys() {
+    fn check_keys(&self, storage: KeyStorage) -> Result<(), Failure> {
+        if storage.has_keys() {
             return Ok(());
         }
         Err(Failure::Usage(format!("{}: the database stores no keys", self.database.display())))
     }
 }
 
+/// What a deletion forgets beside rows, as the end of a sentence.
+fn forgotten(left_out: u64, forgets: &str) -> String {
+    match left_out {
+        0 => String::new(),
+        _ => format!("; {forgets} {} left out", plural(left_out, "document")),
+    }
+}
+
 /// Deletes and commits in batches.
-struct Deletion {
+struct Deletion<'a> {
     writer: AnyWriter,
-    /// Ids or rows deleted so far.
+    database: &'a Path,
+    options: Options,
+    /// Ids or rows deleted so far, with the documents that were remembered as left out.
     done: u64,
+    /// Those documents.
+    left_out: u64,
     /// Those of them that are durable.
     committed: u64,
 }
 
-impl Deletion {
+impl Deletion<'_> {
+    /// Counts the documents that are about to be forgotten.
+    fn forget(&mut self, selected: &Selected<'_>) -> Result<(), Failure> {
+        self.left_out += selected.count_left_out(self.database, &self.options)?;
+        Ok(())
+    }
+
     fn delete_id(&mut self, id: u64) -> Result<(), Failure> {
         self.writer.delete(&[id])?;
         self.done += 1;
@@ -216,6 +285,10 @@ impl Deletion {
     }
 
     fn delete_keys(&mut self, keys: &[String]) -> Result<(), Failure> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.forget(&Selected::Keys(keys))?;
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         self.done += self.writer.delete_keys(&keys)?;
         Ok(())

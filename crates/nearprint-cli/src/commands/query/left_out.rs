@@ -16,7 +16,8 @@ fn without_number(key: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(key)
 }
 
-/// Prints of which kept documents those with some keys were near-duplicates.
+/// Prints of which kept documents those with some keys were near-duplicates, and what was left out because of a kept
+/// one.
 pub(super) fn run(
     (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
     keys: &[String],
@@ -36,9 +37,9 @@ pub(super) fn run(
     let mut out = OutputStream::stdout();
     let columns = ["left_out", "kept", "similarity", "job"].map(|name| (name, true));
     results.print_header(&mut out, &columns)?;
-    let mut found = 0;
+    let (mut left_out, mut kept, mut unknown) = (0, 0, None);
     for key in keys {
-        let (mut is_printed, mut is_remembered, mut is_kept) = (false, false, false);
+        let (mut is_printed, mut is_remembered) = (false, false);
         for documents in &all {
             let found = match documents.find(key)? {
                 None => without_number(key).map_or(Ok(None), |key| documents.find(key))?,
@@ -49,24 +50,41 @@ pub(super) fn run(
                 is_printed |= documents.print((key, &document), results.format(), &mut out)?;
             }
         }
-        for snapshot in snapshots {
+        let (mut is_kept, mut because, mut has_keys) = (false, 0, true);
+        for (snapshot, documents) in snapshots.iter().zip(&all) {
             // A walk over all keys is worth it only for a key that is not known otherwise.
             let ids = if is_printed { snapshot.ids_of_key(key)? } else { ids_of_key(snapshot, key)? };
-            is_kept |= !ids.is_empty();
+            if !ids.is_empty() {
+                is_kept = true;
+                has_keys &= documents.has_keys();
+                because += documents.print_those_of((key, &ids), results.format(), &mut out)?;
+            }
         }
-        found += u64::from(is_printed);
-        match (is_printed, is_kept, is_remembered) {
-            (true, false, _) => {}
-            (true, true, _) => global.note(format_args!("{key}: a document with this key is kept, too")),
-            (false, true, _) => global.note(format_args!("{key}: is kept")),
-            (false, false, true) => global.note(format_args!(
+        left_out += u64::from(is_printed);
+        kept += u64::from(is_kept);
+        if is_kept {
+            let too = if is_printed { ", too" } else { "" };
+            let names =
+                if has_keys || because == 0 { "" } else { "; `dedup --remember=keys` remembers their keys" };
+            let (documents, were) = (plural(because, "document"), if because == 1 { "was" } else { "were" });
+            global
+                .note(format_args!("{key}: is kept{too}; {documents} {were} left out because of it{names}"));
+        } else if is_remembered && !is_printed {
+            global.note(format_args!(
                 "{key}: was left out, but the document that was kept has been deleted since"
-            )),
-            (false, false, false) => global.note(format_args!("{key}: is unknown")),
+            ));
+        } else if !is_remembered {
+            unknown = unknown.or(Some(key));
         }
     }
     out.flush()?;
-    let keys = plural(keys.len() as u64, "key");
-    global.note(format_args!("{keys}: {found} left out"));
-    Ok(())
+    if keys.len() > 1 {
+        global.note(format_args!("{}: {left_out} left out, {kept} kept", plural(keys.len() as u64, "key")));
+    }
+    match unknown {
+        None => Ok(()),
+        Some(key) => {
+            Err(Failure::Usage(format!("--left-out {key}: no document with this key is remembered")))
+        }
+    }
 }

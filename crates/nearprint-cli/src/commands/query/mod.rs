@@ -77,8 +77,9 @@ pub(super) struct Args {
     /// Find rows near the row with this key, as with --id; may be repeated
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
-    /// Find the kept document of which the document with this key was a duplicate; may be repeated. The database must
-    /// be one that `dedup --remember` made. Prints `left_out kept similarity job`
+    /// Find the kept document of which the document with this key was a duplicate; may be repeated. Of a kept document,
+    /// list what was left out because of it. The database must be one that `dedup --remember` made; for such a list,
+    /// `--remember=keys`. Prints `left_out kept similarity job`
     #[arg(long, value_name = "KEY", conflicts_with_all = ["fingerprints", "given_texts", "id", "key", "k", "similarity"])]
     left_out: Vec<String>,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::limits::{Answered, LimitArgs, match_columns};
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
-use crate::pictures::{MAX_PICTURE_BYTES, PictureReader, check_rotated, each_picture};
+use crate::pictures::{MAX_PICTURE_BYTES, NOT_TURNED, PictureReader, check_rotated, each_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{each_key, match_of};
@@ -35,11 +35,12 @@ impl PictureLookUp {
         let mut out = OutputStream::stdout();
         let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
         self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, false))?;
-        let mut answered = Answered::default();
+        let (mut answered, mut is_any_far) = (Answered::default(), false);
         let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
             let query = path.to_string_lossy();
             let found = self.find(snapshots, &prints.values, k)?;
             answered.push(found.len());
+            is_any_far |= found.is_empty();
             if self.limits.prints_unmatched() {
                 let format = self.results.format();
                 if found.is_empty() {
@@ -57,6 +58,9 @@ impl PictureLookUp {
         });
         out.flush()?;
         answered.note(self.limits, global);
+        if is_any_far && !self.is_rotated && recipe == Recipe::Pdq {
+            global.note(format_args!("{NOT_TURNED}"));
+        }
         printed
     }
 

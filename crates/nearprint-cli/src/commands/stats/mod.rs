@@ -69,6 +69,10 @@ impl Args {
             StatsFormat::Json => facts.write_json(out),
             StatsFormat::Prometheus => prometheus::write(out, &self.database, &facts),
         })?;
-        Ok(out.flush()?)
+        out.flush()?;
+        if facts.live_rows.is_none() {
+            global.note(format_args!("--count counts live_rows and dead_rows"));
+        }
+        Ok(())
     }
 }

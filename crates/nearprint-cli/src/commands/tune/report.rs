@@ -55,7 +55,10 @@ fn quality(args: &Args, exact: Option<&ExactChoice>) -> Option<String> {
         None if args.known.is_given() => None,
         None => {
             let similarity = args.similarity();
-            Some(format!("--similarity {similarity} finds these pairs by definition; fingerprints alone:"))
+            Some(format!(
+                "{similarity} is the limit that was asked for, not a result; `dedup --dry-run --similarity 0.3 --report \
+                 groups.html` shows what other limits leave out"
+            ))
         }
     }
 }
@@ -194,7 +197,11 @@ fn note_choices(
     best: Choice<'_>,
     global: GlobalArgs,
 ) {
-    let verdict = if exact.is_some() { "with --store hashes" } else { verdict(args, best) };
+    let verdict = match exact {
+        Some(_) => "with --store hashes".into(),
+        None if args.known.is_given() => verdict(args, best).to_string(),
+        None => format!("fingerprints alone, {}", verdict(args, best)),
+    };
     global.note(format_args!("{verdict}: {}", summary(tried, best)));
     let kind = |tried: &Tried, at: usize| {
         let curve = &tried.curves[at];
@@ -259,8 +266,9 @@ fn short_curves(tried: &Tried, study: &Study) -> Option<String> {
     let all = tried.curves.iter().filter(|curve| curve.confirm.is_some()).count();
     let ends = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let count = short.len();
+    let some = if count == all { "all".into() } else { format!("{count} of {all}") };
     Some(format!(
-        "{count} of the {all} curves that compare texts end at k = {ends}: beyond are more than {limit} pairs"
+        "trials that compare texts end at k = {ends} ({some} of them), where they would compare more than {limit} pairs"
     ))
 }
 

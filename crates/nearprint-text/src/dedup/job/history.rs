@@ -282,7 +282,7 @@ fn lower_half(value: u64) -> u32 {
 }
 
 /// Whether an output has a name of its own: it is not standard output, a pipe or a device.
-fn is_named(path: &Path) -> bool {
+pub(crate) fn is_named(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |found| found.is_file() || found.is_dir())
 }
 

@@ -28,6 +28,9 @@ pub struct StoredJob {
     rows: Vec<Range<u64>>,
 }
 
+/// How many jobs a message names.
+const MOST_NAMED: usize = 5;
+
 impl StoredJob {
     /// The jobs of a database, the earliest first. The oldest jobs are missing if there was no room for their
     /// records ([`MAX_HISTORY_BYTES`](nearprint::MAX_HISTORY_BYTES)).
@@ -52,7 +55,15 @@ impl StoredJob {
         let found: Vec<&Self> = jobs.iter().filter(has_name).collect();
         match found[..] {
             [job] => Ok(job),
-            [] => Err(Error::setting("job", format!("{name}: the database has no such job"))),
+            [] => {
+                let of_job = |job: &Self| format!("{} ({})", job.number, job.output.display());
+                let all: Vec<String> = jobs.iter().rev().take(MOST_NAMED).map(of_job).collect();
+                let latest = match all.is_empty() {
+                    true => "it has none".to_string(),
+                    false => format!("the latest are {}", all.join(", ")),
+                };
+                Err(Error::setting("job", format!("{name}: the database has no such job; {latest}")))
+            }
             _ => {
                 let numbers: Vec<String> = found.iter().map(|job| job.number.to_string()).collect();
                 let why =

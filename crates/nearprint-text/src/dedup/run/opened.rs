@@ -6,7 +6,7 @@ use super::against::Against;
 use super::input::JobInput;
 use super::writing::WritingJob;
 use crate::dedup::decide::DeduplicatorOf;
-use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report};
+use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report, is_named};
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
 use crate::documents::{OutputShape, Reader};
@@ -76,9 +76,9 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     }
 
     /// The latest finished job that has read the same inputs, and that is this job or whose output this
-    /// job would replace. `None` if the job is to run; an error if another job has read the same documents, so that
-    /// all of them would be duplicates. Where it is to start over, the rows of all jobs
-    /// that have read the same inputs are to be forgotten. A dry run ignores them.
+    /// job would replace. `None` if the job is to run; an error if another job has read the same documents, and
+    /// decided them. Where it is to start over, the rows of all jobs that have read the same inputs are to be
+    /// forgotten. A dry run of that ignores them, and one without an output takes any job for its own.
     pub(crate) fn finished_before(
         &mut self,
         input: &mut JobInput,
@@ -89,9 +89,11 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             return Ok(None);
         }
         let mut same = history.same_inputs(identity, &mut input.reader, report)?;
-        if !job.restart && !job.dry_run {
+        if !job.restart {
             let mut earlier = same.iter().rev().map(|&place| &history.jobs[place]);
-            if let Some(latest) = earlier.clone().find(|earlier| earlier.is_or_has_output_of(job, identity)) {
+            let is_any = job.dry_run && !is_named(&job.output);
+            let is_own = |earlier: &&FinishedJob| is_any || earlier.is_or_has_output_of(job, identity);
+            if let Some(latest) = earlier.clone().find(is_own) {
                 return Ok(Some(latest.clone()));
             }
             if let Some(latest) = earlier.find(|earlier| earlier.counts.records > 0) {
