@@ -301,7 +301,7 @@ impl<F: Fingerprint> Follower<F> {
         let oldest = news.manifest.wal_headers().next();
         let in_runs = oldest.map_or(news.manifest.next_frame, |header| header.first_frame);
         for header in self.manifest.wal_headers() {
-            // A writer that goes on with a log that it has found repeats its frames in a new one.
+            // A writer that goes on with two logs that it has found repeats the frames of the live one in a new log.
             let same_frames = news.logs.iter().filter(|log| log.header.first_frame == header.first_frame);
             let of_source = same_frames.map(|log| log.end.frame).max().unwrap_or(in_runs);
             // A power cut may have taken the one commit of the source that was not durable.

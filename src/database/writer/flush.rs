@@ -28,8 +28,9 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Makes a new log the live one, in a new manifest.
     pub(super) fn publish_with_log(&mut self, mut next: Manifest) -> Result<()> {
-        // The frames that are kept have the same numbers in the new log: a sealed one ends before them.
-        next.next_frame = if self.kept.is_empty() { self.next_frame() } else { self.manifest.next_frame };
+        // Behind a sealed log, which ends where the found one begins, frames that are kept have the same numbers.
+        let repeats = next.sealed_wal.is_some() && !self.kept.is_empty();
+        next.next_frame = if repeats { self.manifest.next_frame } else { self.next_frame() };
         let mut wal = self.create_log(&mut next)?;
         // What is committed is in the new log before that takes the place of the old one.
         let begun = if self.kept.is_empty() { Ok(()) } else { wal.append_all(&self.kept) };
@@ -203,8 +204,8 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// Takes the live log into the memtable. It stays until the next one, which begins with its frames. A sealed
-    /// log stays as it is, and is flushed later.
+    /// Takes the live log into the memtable. It stays until the next one, which begins with its content: as one frame,
+    /// or behind a sealed log as the same frames. A sealed log stays as it is, and is flushed later.
     fn keep_logs(&mut self, logs: &[Log]) -> Result<()> {
         for log in logs {
             let frames = log.read(log.start())?;
@@ -215,7 +216,13 @@ impl<F: Fingerprint> Writer<F> {
                 continue;
             }
             frames.visit(&mut |operation| self.memtable.apply(operation))?;
-            self.kept.extend(frames.contents().map(Content::of_frame));
+            match logs.len() {
+                1 => {
+                    let all: Vec<&[u8]> = frames.contents().collect();
+                    self.kept.extend((!all.is_empty()).then(|| Content::of_frame(&all.concat())));
+                }
+                _ => self.kept.extend(frames.contents().map(Content::of_frame)),
+            }
             self.counters.next_frame = frames.end().frame;
         }
         Ok(())

@@ -102,8 +102,8 @@ pub struct Writer<F: Fingerprint> {
     deletes: bool,
     inserts: bool,
     wal: Option<Wal>,
-    /// The frames of the log that it found, if it goes on with it: the next log begins with them. The last one may
-    /// lack its sync.
+    /// The frames with which the next log begins, if it goes on with a log that it found. The last frame that was found
+    /// may lack its sync.
     kept: Vec<Content>,
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,

@@ -92,7 +92,7 @@ impl Content {
         Ok(Some(notes))
     }
 
-    /// The content of a frame that was read.
+    /// What frames have held.
     pub(crate) fn of_frame(content: &[u8]) -> Self {
         let mut read = Self::default();
         read.bytes.put(content);

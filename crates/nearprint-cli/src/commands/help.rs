@@ -116,7 +116,7 @@ const IN_LONG_HELP_OF: &[(&str, &[&str])] = &[
     ("fingerprint", &["exclude", "ext", "no_ignore"]),
     ("tune", &["exclude", "ext", "no_ignore"]),
     ("scan", &["k", "header", "max_size"]),
-    ("prune", &["k", "max_size"]),
+    ("prune", &["k", "max_size", "picture_db"]),
     ("repair", &["fingerprints"]),
 ];
 /// The examples that `-h` has.

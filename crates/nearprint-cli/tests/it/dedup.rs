@@ -823,7 +823,8 @@ fn regression_a_dry_run_has_the_counts_of_the_real_one() {
     assert!(dry.starts_with("20 records read: 10 kept, 10 duplicates"), "{dry}");
     for line in [format!("{two} --dry-run"), "dedup two.jsonl --db seen.np --key-field id -n".into()] {
         let said = verdict(&line);
-        assert!(said.starts_with("already complete since ") && said.contains(&dry), "{line}: {said}");
+        let counts = "20 records read: 10 kept, 10 duplicates";
+        assert!(said.starts_with("already complete since ") && said.contains(counts), "{line}: {said}");
     }
     let elsewhere = two.replace("two.out", "three.out");
     for line in [elsewhere.clone(), format!("{elsewhere} --dry-run")] {

@@ -73,7 +73,7 @@ fn write(at: &Path, name: &str, content: &[u8]) {
 
 fn write_fingerprints(at: &Path) {
     let prints: String = (0..40u64).map(|n| format!("{}\t{n}\n", (n / 2) << 40 | n)).collect();
-    for name in ["fingerprints.txt", "prints.txt", "today.txt", "new-prints.txt"] {
+    for name in ["fingerprints.txt", "prints.txt", "today.txt", "more.txt", "new-prints.txt"] {
         write(at, name, prints.as_bytes());
     }
     write(at, "prints.txt.gz", &gzipped(prints.as_bytes()));

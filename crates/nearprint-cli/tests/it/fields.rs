@@ -96,7 +96,7 @@ fn a_finished_run_with_chosen_fields_is_recognized() {
     let outcome = nearprint(at, &other, b"");
     assert!(outcome.err.contains("already complete since 2"), "{}", outcome.err);
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), expected);
-    fails(at, &other.replace("out.jsonl", "other.jsonl"), b"", 2, &["into out.jsonl: all 80 documents"]);
+    fails(at, &other.replace("out.jsonl", "other.jsonl"), b"", 2, &["into out.jsonl: its 80 documents"]);
     assert!(!at.join("other.jsonl").exists());
 }
 

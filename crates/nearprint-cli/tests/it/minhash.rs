@@ -130,7 +130,8 @@ fn deduplication_remembers_bands() {
         nearprint(at, "dedup near.jsonl -o out2 --db seen.np --duplicates dup.tsv --key-field id", b"");
     assert!(outcome.err.contains("1 record read: 0 kept, 1 duplicate"), "{}", outcome.err);
     assert!(duplicates(at, "dup.tsv").starts_with("near\tone\t"));
-    let strict = nearprint(at, "dedup near.jsonl -o out3 --db seen.np --similarity 1 --dry-run", b"");
+    let strict =
+        nearprint(at, "dedup near.jsonl -o out3 --db seen.np --similarity 1 --restart --dry-run", b"");
     assert!(strict.err.contains("1 record read: 1 kept"), "{}", strict.err);
     fails(at, "dedup near.jsonl -o x --db seen.np --recipe simhash", b"", 2, &["256 bits"]);
     fails(at, "dedup near.jsonl -o x --db seen.np --rows 3", b"", 2, &["--rows"]);

@@ -46,8 +46,8 @@ pub(crate) struct FilesArgs {
     images: PictureNear,
     #[command(flatten)]
     pictures: PictureArgs,
-    /// Remember the fingerprints of images in DB, by path, size and time, so that each image is decoded once; created
-    /// if missing. Images of other folders in DB are compared first, and always stay
+    /// Remember images in DB, so that each is decoded once. They are known by path, size and time. DB is created if
+    /// missing. Images of other folders in DB are compared first, and always stay
     #[arg(id = "picture_db", long = "db", value_name = "DB", help_heading = "Which files")]
     db: Option<PathBuf>,
     /// Which file of a group is kept [default: best]. WHICH is best, oldest, newest, largest, shortest-path, first or
