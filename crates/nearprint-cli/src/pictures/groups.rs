@@ -24,14 +24,14 @@ pub(crate) struct Grouping<'a> {
     pub(crate) is_kept: &'a dyn Fn(usize) -> bool,
 }
 
-/// The indexes of pictures, the best first: those that are kept, then those with the most pixels, the most bytes, the
-/// oldest, and the one with the shortest path.
+/// The indexes of pictures, the best first: those that are kept, then those with the most pixels, the oldest, and the
+/// one with the shortest path. Bytes are no measure: a copy of another format has more, and shows no more.
 pub(crate) fn best_first(files: &[PictureFile], is_kept: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_cached_key(|&at| {
         let file = &files[at];
-        let size = (Reverse(file.num_pixels()), Reverse(file.stamp.size_bytes));
-        (!is_kept(at), size, Keep::Best.rank_of_file(0, &file.stamp, &file.path), file.path.clone())
+        let rank = Keep::Best.rank_of_file(0, &file.stamp, &file.path);
+        (!is_kept(at), Reverse(file.num_pixels()), rank, file.path.clone())
     });
     order
 }
@@ -116,7 +116,7 @@ mod tests {
     use nearprint_text::documents::FileStamp;
 
     fn file(number: usize, prints: Vec<u64>) -> PictureFile {
-        let stamp = FileStamp { size_bytes: (number * 7 % 5) as u64, modified: (0, 0), id: (0, 0) };
+        let stamp = FileStamp { size_bytes: 0, modified: ((number * 7 % 5) as i64, 0), id: (0, 0) };
         PictureFile {
             path: format!("{number}").into(),
             stamp,
@@ -137,7 +137,7 @@ mod tests {
             let is_kept = |at: usize| at % 11 == 3;
             let order = best_first(&files, is_kept);
             for pair in order.windows(2) {
-                let key = |at: usize| (!is_kept(at), Reverse(files[at].num_pixels()), Reverse(files[at].stamp.size_bytes));
+                let key = |at: usize| (!is_kept(at), Reverse(files[at].num_pixels()), files[at].stamp.modified);
                 prop_assert!(key(pair[0]) <= key(pair[1]));
             }
             let mut expected: Vec<Vec<(usize, u32)>> = Vec::new();

@@ -70,6 +70,23 @@ fn groups_of_pictures_begin_with_the_best() {
     assert!(json.contains(r#""copy":true,"width":320,"height":240}"#), "{json}");
 }
 
+/// A PNG that is made of a photo is larger, and the photo went.
+#[test]
+fn regression_an_older_photo_stays_and_a_larger_copy_goes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join("d").join(name);
+    fs::create_dir(at("")).unwrap();
+    let photo = scene(1, 320, 240);
+    photo.save(at("photo.jpg")).unwrap();
+    photo.rotate90().save(at("a.png")).unwrap();
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().write(true).open(at("photo.jpg")).unwrap().set_modified(earlier).unwrap();
+    assert!(fs::metadata(at("a.png")).unwrap().len() > fs::metadata(at("photo.jpg")).unwrap().len());
+    let out = succeeds(home.path(), "scan d --rotated", b"");
+    let kept = out.lines().find(|line| line.contains("\tkept\t"));
+    assert!(kept.is_some_and(|line| line.ends_with("\td/photo.jpg")), "{out}");
+}
+
 #[test]
 fn photographs_of_phones_are_compared() {
     let home = tempfile::tempdir().unwrap();

@@ -51,8 +51,8 @@ pub(crate) struct FilesArgs {
     #[arg(id = "picture_db", long = "db", value_name = "DB", help_heading = "Which files")]
     db: Option<PathBuf>,
     /// Which file of a group is kept [default: best]. WHICH is best, oldest, newest, largest, shortest-path, first or
-    /// last. best is the file with the most words or pixels, then the largest image, the oldest file, the shortest
-    /// path. first and last are in the order of paths
+    /// last. best is the file with the most words or pixels, then the oldest file, the shortest path. first and last
+    /// are in the order of paths
     #[arg(long, value_name = "WHICH", value_parser = keep_of_files, help_heading = "Which files")]
     keep: Option<Keep>,
     /// Never touch files below DIR, and compare with them first; may be repeated. DIR may be inside a PATH
