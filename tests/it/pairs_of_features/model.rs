@@ -74,7 +74,7 @@ impl Held {
     pub(super) fn forget(&mut self, jobs: &[u64], expires: bool) -> u64 {
         let of_jobs = self.left_out.keys().filter(|(_, job, _)| jobs.contains(job));
         let forgotten: Vec<String> = of_jobs.map(|(key, ..)| key.clone()).collect();
-        self.left_out.retain(|(key, job, _), _| !jobs.contains(job) && !(expires && forgotten.contains(key)));
+        self.left_out.retain(|(key, job, _), _| !(jobs.contains(job) || expires && forgotten.contains(key)));
         forgotten.len() as u64
     }
 
