@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use nearprint_text::documents::{Kind, look_at};
 
 /// Names in datasketch, text-dedup, datatrove, simhash-py and czkawka, and what to give instead.
-const NAMES: [(&[&str], &str); 15] = [
+const NAMES: [(&[&str], &str); 17] = [
     (
         &["threshold", "jaccard-threshold", "jaccard", "min-similarity"],
         "--similarity S is the least similarity, 0 to 1",
@@ -38,7 +38,7 @@ const NAMES: [(&[&str], &str); 15] = [
     ),
     (&["output-dir", "output-file", "out", "output-path"], "-o OUT is the file or folder to write"),
     (
-        &["move", "move-to", "hardlink", "reflink", "delete", "trash"],
+        &["move", "d", "move-to", "hardlink", "reflink", "delete", "trash"],
         "`nearprint prune --move-to DIR` moves files, and `nearprint undo` brings them back",
     ),
     (
@@ -49,6 +49,8 @@ const NAMES: [(&[&str], &str); 15] = [
         &["directories", "directory", "path", "input", "input-file", "file", "files", "i"],
         "inputs are given without an option",
     ),
+    (&["exact", "identical"], "`scan --copies` and `prune --copies` compare bytes only"),
+    (&["hex", "hexadecimal"], "--radix 16 reads hexadecimal digits without 0x"),
     (&["recursive", "recurse", "r"], "a folder is read with all folders in it"),
     (&["diff"], "`nearprint compare A B --words` prints the words that differ"),
     (
@@ -72,13 +74,14 @@ pub(crate) fn with_hint(mut error: clap::Error) -> (clap::Error, Option<&'static
 }
 
 /// Commands of other programs, and what does the same here.
-const COMMANDS: [(&[&str], &str); 6] = [
-    (&["dupes", "find", "duplicates", "group"], "nearprint scan FOLDER"),
+const COMMANDS: [(&[&str], &str); 7] = [
+    (&["dupes", "dup", "find", "duplicates", "group", "image", "images"], "nearprint scan FOLDER"),
     (&["dedupe", "deduplicate"], "nearprint dedup INPUT -o OUT"),
     (&["clean"], "nearprint trim INPUT -o OUT"),
     (&["info"], "nearprint stats DB"),
     (&["search", "lookup"], "nearprint query DB"),
     (&["index"], "nearprint build DB INPUT"),
+    (&["minhash", "simhash", "hash"], "nearprint fingerprint INPUT"),
 ];
 
 /// The most letters in which a word may differ from the one that is meant.

@@ -27,7 +27,7 @@ use serde_json::json;
 /// Evaluation texts are held in memory, with 24 more bytes for each word. Documents are not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
+After `dedup`, and before `trim`. Examples:
   nearprint decontaminate pages.jsonl --against evals.jsonl -o clean.jsonl --found found.tsv
   nearprint decontaminate pages.jsonl --against evals.jsonl -o all.jsonl --annotate --min-share 0.5
   nearprint decontaminate pages.jsonl --against qa.csv --against-field question -o clean.jsonl")]

@@ -69,6 +69,14 @@ fn what_a_document_was_a_copy_of_is_asked() {
             dry.err,
             "dry run: 1 row would be deleted from seen.np; would forget 1 document left out\n"
         );
+        let lost = "1 document was left out because of these rows, and not restored\n";
+        for selected in ["--key u11 --key n0", "--key-prefix u11"] {
+            let dry = nearprint(at, &format!("delete seen.np {selected} -n"), b"");
+            assert!(dry.err.starts_with("dry run: 1 row would") && dry.err.ends_with(lost), "{}", dry.err);
+            succeeds(at, &format!("backup seen.np copy{}.np", selected.len()), b"");
+            let gone = nearprint(at, &format!("delete copy{}.np {selected}", selected.len()), b"");
+            assert!(gone.err.starts_with("deleted 1 row from") && gone.err.ends_with(lost), "{}", gone.err);
+        }
         let gone = nearprint(at, "delete seen.np --key n3 --key u9 --summary gone.json", b"");
         assert_eq!(gone.err, "deleted 1 row from seen.np; forgot 1 document left out\n");
         let counts = fs::read_to_string(at.join("gone.json")).unwrap();

@@ -43,7 +43,7 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
         "4 records read: 3 kept, 1 of them shortened, 2 unchanged; 1 left out\n",
         "3 of 8 paragraphs removed, 39% of the text; recurring: the same words\n",
         "wrote out.jsonl (3 records), removed.tsv (3 lines)\n",
-        "most frequent: 3 times \"ALL RIGHTS RESERVED BY THE OWNER OF THIS PAGE AND BY NOBODY",
+        "most frequent, there 3 times: \"ALL RIGHTS RESERVED BY THE OWNER OF THIS PAGE AND BY NOBODY",
     ] {
         assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
     }
@@ -324,7 +324,11 @@ fn regression_times_are_those_that_are_there_and_punctuation_is_nothing() {
     fs::write(at.join("in.jsonl"), lines.concat()).unwrap();
     for more in ["", "--from 3 --recipe exact", "--from 12 --recipe exact", "--by passage --length 6"] {
         let outcome = nearprint(at, &format!("trim in.jsonl -o out.jsonl {more}"), b"");
-        assert!(outcome.err.contains("most frequent: 12 times \"Home About"), "{more}: {}", outcome.err);
+        assert!(
+            outcome.err.contains("most frequent, there 12 times: \"Home About"),
+            "{more}: {}",
+            outcome.err
+        );
     }
     // Of a copy, its punctuation would be left.
     lines.push(lines[3].clone());

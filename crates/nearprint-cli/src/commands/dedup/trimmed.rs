@@ -31,7 +31,7 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, rules: TrimRules, rep
     }
     note_resumed(global, report);
     if let Some(group) = report.largest.first() {
-        global.note(format_args!("most frequent: {} times {}", group.size, quoted(&group.name)));
+        global.note(format_args!("most frequent, there {} times: {}", group.size, quoted(&group.name)));
     }
     warn(global, job, report);
     note_written(global, job, report);

@@ -12,7 +12,7 @@ use crate::terminal::{interrupt, plural};
 use nearprint::any::AnyWriter;
 use nearprint::{KeyStorage, LeftOutRows, Options};
 use nearprint_text::dedup::StoredJob;
-use selected::Selected;
+use selected::{Counts, Selected};
 use serde_json::json;
 
 /// Delete rows by key or id
@@ -100,11 +100,12 @@ impl Args {
             options: global.options(),
             done: 0,
             left_out: 0,
+            because: 0,
             committed: 0,
         };
         interrupt::set_committed_rows(0);
         let deleted = self.delete(&mut deletion).and_then(|what| deletion.commit().map(|()| what));
-        let Deletion { writer, done, left_out, committed, .. } = deletion;
+        let Deletion { writer, done, left_out, because, committed, .. } = deletion;
         let what = deleted
             .and_then(|what| writer.close().map(|()| what).map_err(Into::into))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
@@ -114,8 +115,10 @@ impl Args {
             OF_LIST => format!("deleted what {database} had under {count}"),
             _ => format!("deleted {count} from {database}{}", forgotten(left_out, "forgot")),
         };
-        let counts = json!({ format!("{what}s"): rows, "left_out": left_out });
-        Ok(self.summary.note(global, format_args!("{text}"), counts)?)
+        let counts = json!({ format!("{what}s"): rows, "left_out": left_out, "left_out_because": because });
+        self.summary.note(global, format_args!("{text}"), counts)?;
+        note_not_restored(because, global);
+        Ok(())
     }
 
     /// Counts what would be deleted.
@@ -142,18 +145,17 @@ impl Args {
         if id.is_empty() {
             self.check_keys(snapshot.key_storage())?;
         }
-        let rows = selected.count_rows(&snapshot)?;
-        let left_out = selected.count_left_out(&self.database, &global.options())?;
+        let remembered = LeftOutRows::open(&self.database, &global.options())?;
+        let Counts { rows, left_out, because } = selected.count(&snapshot, remembered.as_ref())?;
         let (count, database) = (plural(rows, "row"), self.database.display());
         let text = format!(
             "dry run: {count} would be deleted from {database}{}",
             forgotten(left_out, "would forget")
         );
-        Ok(self.summary.note(
-            global,
-            format_args!("{text}"),
-            json!({ "rows": rows, "left_out": left_out }),
-        )?)
+        let counts = json!({ "rows": rows, "left_out": left_out, "left_out_because": because });
+        self.summary.note(global, format_args!("{text}"), counts)?;
+        note_not_restored(because, global);
+        Ok(())
     }
 
     fn key_end(&self) -> KeyEnd {
@@ -208,12 +210,13 @@ impl Args {
     fn delete(&self, deletion: &mut Deletion<'_>) -> Result<&'static str, Failure> {
         let Selection { key, keys, key_prefix, id, job: _ } = &self.selection;
         if !id.is_empty() {
+            deletion.look(&Selected::Ids(id))?;
             for range in id {
                 deletion.done += deletion.writer.delete_ids(range.clone())?;
             }
         } else if let Some(prefix) = key_prefix {
             self.check_keys(deletion.writer.key_storage())?;
-            deletion.forget(&Selected::Prefix(prefix))?;
+            deletion.look(&Selected::Prefix(prefix))?;
             deletion.done += deletion.writer.delete_key_prefix(prefix)?;
         } else if let Some(path) = keys {
             self.check_keys(deletion.writer.key_storage())?;
@@ -258,6 +261,14 @@ fn forgotten(left_out: u64, forgets: &str) -> String {
     }
 }
 
+/// Tells what nothing stands for any more.
+fn note_not_restored(because: u64, global: GlobalArgs) {
+    if because > 0 {
+        let (documents, were) = (plural(because, "document"), if because == 1 { "was" } else { "were" });
+        global.note(format_args!("{documents} {were} left out because of these rows, and not restored"));
+    }
+}
+
 /// Deletes and commits in batches.
 struct Deletion<'a> {
     writer: AnyWriter,
@@ -267,14 +278,19 @@ struct Deletion<'a> {
     done: u64,
     /// Those documents.
     left_out: u64,
+    /// Others that were left out because of the rows.
+    because: u64,
     /// Those of them that are durable.
     committed: u64,
 }
 
 impl Deletion<'_> {
-    /// Counts the documents that are about to be forgotten.
-    fn forget(&mut self, selected: &Selected<'_>) -> Result<(), Failure> {
-        self.left_out += selected.count_left_out(self.database, &self.options)?;
+    /// Counts what was left out, if that is remembered, before a deletion.
+    fn look(&mut self, selected: &Selected<'_>) -> Result<(), Failure> {
+        let Some(remembered) = LeftOutRows::open(self.database, &self.options)? else { return Ok(()) };
+        let counts = selected.count(&self.writer.snapshot()?, Some(&remembered))?;
+        self.left_out += counts.left_out;
+        self.because += counts.because;
         Ok(())
     }
 
@@ -288,7 +304,7 @@ impl Deletion<'_> {
         if keys.is_empty() {
             return Ok(());
         }
-        self.forget(&Selected::Keys(keys))?;
+        self.look(&Selected::Keys(keys))?;
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         self.done += self.writer.delete_keys(&keys)?;
         Ok(())

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
-use std::path::Path;
 
-use nearprint::any::{AnyRow, AnySnapshot};
-use nearprint::{Error, LeftOutRows, Options};
+use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot};
+use nearprint::{Error, LeftOutRows, Row};
 
 /// What is deleted.
 pub(super) enum Selected<'a> {
@@ -14,48 +13,69 @@ pub(super) enum Selected<'a> {
     Prefix(&'a str),
 }
 
+/// What a deletion takes.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Rows: of keys, those that have no other one.
+    pub(super) rows: u64,
+    /// Documents that were left out and are forgotten.
+    pub(super) left_out: u64,
+    /// Others that were left out because of the rows.
+    pub(super) because: u64,
+}
+
 impl Selected<'_> {
-    /// The number of rows that would be deleted: of keys, those that have no other one. Costs a walk over all rows.
-    pub(super) fn count_rows(&self, snapshot: &AnySnapshot) -> Result<u64, Error> {
+    /// Costs walks over all rows and over all documents that are remembered as left out, and then memory for the ids of
+    /// the selected rows.
+    pub(super) fn count(
+        &self,
+        snapshot: &AnySnapshot,
+        remembered: Option<&LeftOutRows>,
+    ) -> Result<Counts, Error> {
         let keys: HashSet<&str> = match self {
             Self::Keys(keys) => keys.iter().map(String::as_str).collect(),
             _ => HashSet::new(),
         };
+        let has_key = |key: &str| match self {
+            Self::Ids(_) => false,
+            Self::Keys(_) => keys.contains(key),
+            Self::Prefix(prefix) => key.starts_with(prefix),
+        };
         let is_doomed = |row: &AnyRow<'_>| match self {
             Self::Ids(ranges) => ranges.iter().any(|range| range.contains(&row.id)),
-            Self::Keys(_) => row.key.is_some_and(|key| keys.contains(key)),
-            Self::Prefix(prefix) => row.key.is_some_and(|key| key.starts_with(prefix)),
+            _ => row.key.is_some_and(has_key),
         };
+        let (mut counts, mut ids) = (Counts::default(), HashSet::new());
         // The keys of a row come one after the other.
-        let (mut count, mut last, mut stays) = (0, None, false);
+        let (mut last, mut stays) = (None, true);
+        let mut end = |last: Option<Row<AnyFingerprint>>, stays: bool| {
+            if let Some(row) = last.filter(|_| !stays) {
+                counts.rows += 1;
+                ids.extend(remembered.map(|_| row.id));
+            }
+        };
         snapshot.clone().with_keys().rows()?.visit(|block| {
             for row in block.rows() {
                 let this = Some(row.row());
                 if last != this {
-                    count += u64::from(last.is_some() && !stays);
+                    end(last, stays);
                     (last, stays) = (this, false);
                 }
                 stays |= !is_doomed(&row);
             }
             Ok::<(), Error>(())
         })?;
-        Ok(count + u64::from(last.is_some() && !stays))
-    }
-
-    /// The number of documents that a database would forget as left out. Costs a walk over all that it remembers.
-    pub(super) fn count_left_out(&self, database: &Path, options: &Options) -> Result<u64, Error> {
-        let Some(remembered) = LeftOutRows::open(database, options)? else { return Ok(0) };
-        match self {
-            Self::Ids(_) => Ok(0),
-            Self::Keys(keys) => remembered.count_of(&keys.iter().map(String::as_str).collect::<Vec<_>>()),
-            Self::Prefix(prefix) => {
-                let mut count = 0;
-                remembered.visit(|left_out| {
-                    count += u64::from(left_out.key.is_some_and(|key| key.starts_with(prefix)));
-                    Ok::<(), Error>(())
-                })?;
-                Ok(count)
-            }
+        end(last, stays);
+        let Some(remembered) = remembered else { return Ok(counts) };
+        if let Self::Keys(_) = self {
+            counts.left_out = remembered.count_of(&keys.iter().copied().collect::<Vec<_>>())?;
         }
+        remembered.visit(|left_out| {
+            let is_forgotten = left_out.key.as_deref().is_some_and(has_key);
+            counts.left_out += u64::from(is_forgotten && matches!(self, Self::Prefix(_)));
+            counts.because += u64::from(!is_forgotten && ids.contains(&left_out.kept));
+            Ok::<(), Error>(())
+        })?;
+        Ok(counts)
     }
 }
