@@ -566,6 +566,8 @@ class Database:
         recipe = self._recipe_of_texts()
         if missing not in ("error", "skip"):
             raise InputError(f"missing = {missing!r}: 'error' or 'skip' is wanted")
+        if not self.keeps_keys and (keys is not None or key is not None):
+            raise InputError(f"{self._path}: the database stores no keys")
         core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
         ids = [np.empty(0, np.uint64)]
         for batch in Texts(texts, text, key=key, keys=keys, missing=missing).batches():
@@ -612,18 +614,23 @@ class Database:
         *,
         similarity: Optional[float] = None,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
+        fingerprint: Optional[str] = None,
+        id: Optional[str] = None,
+        key: Optional[str] = None,
+        text: Optional[str] = None,
         signed: bool = False,
     ) -> IfNew:
         """Inserts each row that has no stored row within ``k`` bits, and returns what the others have met.
 
-        Uncommitted rows count, and so do the rows of this call. ``fingerprints`` is one fingerprint or many; ``k`` and
-        ``similarity`` are as in :meth:`query`, and the rest as in :meth:`add`. Durable after the next :meth:`commit`.
+        Uncommitted rows count, and so do the rows of this call. ``fingerprints`` is one fingerprint, many, or a table;
+        ``k`` and ``similarity`` are as in :meth:`query`, and the rest as in :meth:`add`. Durable after the next
+        :meth:`commit`.
         """
         core, distance = self._open(), self._k_of(k, similarity)
         self._check_carried(fingerprints)
         rows = self._listed(Rows(fingerprints, ids, keys, texts))
         given, met, first = [np.empty(0, np.uint64)], [], 0
-        for batch in rows.batches(Names(None, None, None, None)):
+        for batch in rows.batches(Names(fingerprint, id, key, text)):
             own, found = core.insert_if_new(batch.native(self._width, signed=signed)[0], distance)
             found["query"] += first
             first += len(own)

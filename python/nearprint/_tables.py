@@ -86,6 +86,10 @@ class _Columns(Table):
     """A mapping of columns."""
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
+        lengths = {str(name): _length_of(column) for name, column in self.value.items()}
+        if len({length for length in lengths.values() if length is not None}) > 1:
+            listed = ", ".join(f"{name!r} has {length}" for name, length in lengths.items() if length is not None)
+            raise InputError(f"the columns of a table have one length: {listed}")
         return iter([self.value])
 
     def select(self, chosen: Flags) -> Any:
@@ -514,6 +518,13 @@ def table_of(value: Any) -> Optional[Table]:
 def _kind_of(value: Any) -> Optional[type[Table]]:
     found = (_KINDS.get((kind.__module__.partition(".")[0], kind.__name__)) for kind in type(value).__mro__)
     return next((kind for kind in found if kind is not None), None)
+
+
+def _length_of(column: Any) -> Optional[int]:
+    try:
+        return len(column)
+    except TypeError:
+        return None
 
 
 def _chosen(column: Any, chosen: Flags) -> Any:

@@ -12,11 +12,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Optional
 
 import numpy as np
 import pyarrow
-from duckdb import DuckDBPyConnection
+from duckdb import DuckDBPyConnection, InvalidInputException
 
 from . import _lists, _nearprint, _texts
 from ._database import Database
@@ -29,7 +30,8 @@ __all__ = ["register"]
 def register(connection: DuckDBPyConnection, database: Optional[Database] = None, recipe: Optional[str] = None) -> None:
     """Registers the functions for a ``recipe``, by default that of the ``database``, or ``minhash``.
 
-    The database has to stay open. Raises ``InputError`` for one without a recipe or without keys.
+    The database has to stay open. Functions of an earlier call are replaced. Raises ``InputError`` for a database
+    without a recipe or without keys.
     """
     if database is not None and (database.recipe is None or not database.keeps_keys or recipe is not None):
         raise InputError("database: one with a recipe and with keys is wanted, and no other recipe")
@@ -56,6 +58,9 @@ def register(connection: DuckDBPyConnection, database: Optional[Database] = None
         functions["find"] = (keys, ["VARCHAR"], "VARCHAR[]")
     by_arrow: Any = "arrow"
     for name, (function, takes, returns) in functions.items():
+        # Those of an earlier call are replaced.
+        with contextlib.suppress(InvalidInputException):
+            connection.remove_function(f"nearprint_{name}")
         connection.create_function(f"nearprint_{name}", function, takes, returns, type=by_arrow)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Optional
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from ._dedup import dedup
 from ._settings import Similarity
@@ -54,5 +55,7 @@ class NearDuplicateRemover(BaseEstimator):
     def fit_resample(self, X: Any, y: Any = None) -> Any:  # noqa: N803
         """The texts, or rows, that are not near an earlier one; with ``y``, a pair with what belongs to them."""
         places = np.flatnonzero(self.fit(X).kept_)
+        if y is not None and _num_samples(y) != len(self.kept_):
+            raise ValueError(f"{len(self.kept_)} texts, and {_num_samples(y)} values of y")
         rows = _safe_indexing(X, places)
         return rows if y is None else (rows, _safe_indexing(y, places))

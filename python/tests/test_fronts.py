@@ -139,6 +139,9 @@ def test_functions_of_duckdb(tmp_path: Path) -> None:
         assert all(answers[text] == expected[number] for number, text in enumerate(texts))
         with pytest.raises(nearprint.InputError, match="no other recipe"):
             nearprint.duckdb.register(duckdb.connect(), database, "simhash")
+        # A notebook registers them again.
+        nearprint.duckdb.register(connection, database)
+        assert dict(connection.sql("SELECT t, nearprint_find(t) FROM query").fetchall()) == answers
     with nearprint.create(tmp_path / "plain.np") as plain, pytest.raises(nearprint.InputError, match="with a recipe"):
         nearprint.duckdb.register(duckdb.connect(), plain)
 
@@ -191,6 +194,9 @@ def test_a_transformer_of_scikit_learn() -> None:
         assert list(pickle.loads(pickle.dumps(remover)).transform(given)) == [texts[place] for place in kept]
     rows, labels = remover.fit_resample(texts, list(range(40)))
     assert rows == [texts[place] for place in kept] and labels == kept.tolist()
+    for wrong in ([0, 1], list(range(41))):
+        with pytest.raises(ValueError, match=f"40 texts, and {len(wrong)} values of y"):
+            remover.fit_resample(texts, wrong)
     assert remover.kept_.tolist() == expected["kept"].tolist()
     assert remover.duplicate_of_.tolist() == expected["duplicate_of"].tolist()
     frame = pandas.DataFrame({"body": texts, "label": range(40)})

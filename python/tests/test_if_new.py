@@ -50,6 +50,18 @@ def test_one_fingerprint_and_empty_batches(tmp_path: Path) -> None:
         assert (len(nothing.inserted), len(nothing.met)) == (0, 0)
 
 
+def test_regression_columns_of_a_table_are_inserted_if_new(tmp_path: Path) -> None:
+    """The ids and keys of a table were dropped, and could not be named."""
+    with nearprint.create(tmp_path / "seen.np", keys=True) as database:
+        table = {"print": [1, 2**40], "number": [7, 9], "name": ["a", "b"]}
+        found = database.insert_if_new(table, 1, fingerprint="print", id="number", key="name")
+        assert found.ids.tolist() == [7, 9]
+        database.commit()
+        assert database.ids_of_key("b", everywhere=True).tolist() == [9]
+        with pytest.raises(nearprint.InputError, match="no column 'nothing'"):
+            database.insert_if_new(table, 1, fingerprint="print", key="nothing")
+
+
 def test_rows_expire_for_a_handle_that_only_reads(tmp_path: Path) -> None:
     path = tmp_path / "moment.np"
     with nearprint.create(path, expire_after=timedelta(milliseconds=300), partition=0.1) as database:

@@ -244,3 +244,8 @@ def test_results_are_shown_in_notebooks() -> None:
     shown = result._repr_html_()
     assert "&lt;b&gt;" in shown and "<b>" not in shown and "<p>20 rows</p>" in shown
     assert shown.count("<tr>") == 11
+
+
+def test_regression_columns_of_a_table_have_one_length() -> None:
+    with pytest.raises(nearprint.InputError, match=r"one length: 'text' has 3, 'n' has 2"):
+        nearprint.dedup({"text": ["a b c", "a b c", "d e f"], "n": [1, 2]}, table="annotated")

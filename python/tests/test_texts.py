@@ -147,3 +147,11 @@ def test_regression_what_is_masked_does_not_get_into_a_database(path: Path) -> N
     narrow = nearprint.fingerprint(["one two three", None], "simhash", missing="mask")
     with pytest.raises(nearprint.InputError, match="compressed"):
         nearprint.build(path, narrow)
+
+
+def test_regression_keys_of_texts_are_refused_where_none_are_stored(tmp_path: Path) -> None:
+    with nearprint.create(tmp_path / "a.np", recipe="minhash") as database:
+        for given in ({"keys": ["doc-1"]}, {"key": "name"}):
+            with pytest.raises(nearprint.InputError, match="stores no keys"):
+                database.add_texts({"text": ["one two three four"], "name": ["doc-1"]}, **given)
+        assert len(database.add_texts(["one two three four"])) == 1
