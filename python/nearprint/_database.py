@@ -401,7 +401,8 @@ class Database:
 
         Where the database keeps evidence (features or texts of documents, as :func:`dedup_files` stores them), and
         ``k`` is not given, exact similarities decide: pairs of at least ``similarity``, by default the limit of the
-        database. The column ``similarity`` is added; of two fingerprints it is the largest of their
+        database. Documents that share no band are not compared: some pairs of a few words are missed, and some far
+        below that limit. The column ``similarity`` is added; of two fingerprints it is the largest of their
         documents. With ``ids``, ``key_a`` and ``key_b`` are added too.
         """
         listener = listener_of(self._listened(progress))
