@@ -329,7 +329,7 @@ class Database:
 
         ``texts`` is a text, a list, a column, or a table with a column ``text``. One text is as in :meth:`query`; many
         are as in :meth:`query_batch`. Of a text without features, only copies that :func:`dedup_files` has stored are
-        found, and of a text without tokens nothing.
+        found, and of a missing text or one without tokens nothing.
 
         Where the database keeps evidence, and ``k`` is not given, exact similarities of at least ``similarity``
         decide, as in :meth:`pairs`: the column ``similarity`` is added, and the most similar rows come first.
