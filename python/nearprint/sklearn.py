@@ -18,9 +18,9 @@ __all__ = ["NearDuplicateRemover"]
 class NearDuplicateRemover(BaseEstimator):
     """Leaves out the texts that are near an earlier one, as :func:`nearprint.dedup` does.
 
-    Texts are a list, an array, or the column ``text`` of a table; missing ones stay. :meth:`transform` has no memory: it looks at the
-    texts of its call. A step of a pipeline cannot shorten ``y``; :meth:`fit_resample` shortens both, as the samplers of
-    imbalanced-learn do, whose pipelines leave out no row when they predict.
+    Texts are a list, an array, or the column ``text`` of a table; missing ones stay. :meth:`transform` has no memory:
+    it looks at the texts of its call. A step of a pipeline cannot shorten ``y``; :meth:`fit_resample` shortens both, as
+    the samplers of imbalanced-learn do, whose pipelines leave out no row when they predict.
 
     After a call, ``kept_`` has a flag for each text, and ``duplicate_of_`` the index of the kept text, or -1.
     """
