@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::summary::{nearness, recurring};
+use super::summary::{nearness, recurring, stricter};
 use super::trimmed::{removed, shares_left};
 use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
@@ -179,7 +179,9 @@ impl DedupReport {
             }
         }
         facts.push(fact("Groups", format!("{num_groups}{shown}{since}")));
-        facts.extend(stricter(&by_similarity).map(|value| fact("With a higher --similarity", value)));
+        facts.extend(
+            stricter(&by_similarity, &done.near).map(|value| fact("With a higher --similarity", value)),
+        );
         facts.push(match self.trim {
             None => fact("Near", nearness(&done.near)),
             Some(rules) => fact("Recurring", recurring(rules, done)),
@@ -336,18 +338,6 @@ impl Sizes {
     }
 }
 
-/// About how many would be left out at higher limits, from the similarities in tenths; `None` if
-/// nothing is far from the limit.
-fn stricter(by_similarity: &[u64; 10]) -> Option<String> {
-    let lowest = by_similarity.iter().position(|&count| count > 0)?;
-    let left_out = |tenth: usize| by_similarity[tenth..].iter().sum::<u64>();
-    let limits: Vec<String> = (lowest + 1..10)
-        .filter(|&tenth| left_out(tenth) > 0)
-        .map(|tenth| format!("about {} at 0.{tenth}", left_out(tenth)))
-        .collect();
-    (!limits.is_empty()).then(|| format!("left out {}", limits.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use nearprint_text::dedup::DedupOptions;
@@ -356,15 +346,6 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-
-    #[test]
-    fn higher_limits_leave_out_what_is_more_similar() {
-        let counts = [0, 0, 0, 0, 0, 4, 3, 0, 2, 1];
-        let expected = "left out about 6 at 0.6, about 3 at 0.7, about 3 at 0.8, about 1 at 0.9";
-        assert_eq!(stricter(&counts).as_deref(), Some(expected));
-        assert_eq!(stricter(&[0; 10]), None);
-        assert_eq!(stricter(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 5]), None);
-    }
 
     #[test]
     fn a_report_can_be_cancelled_while_it_reads() {

@@ -32,6 +32,9 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, report: &FileReport, 
     if report.counts.duplicates > 0 {
         describe_duplicates(global, report);
     }
+    if let Some(limits) = stricter(&report.counts.by_similarity, &report.near).filter(|_| job.dry_run) {
+        global.note(format_args!("with a higher --similarity: {limits}"));
+    }
     note_candidates(global, report);
     warn(global, job, report);
     note_written(global, job, report);
@@ -39,22 +42,28 @@ pub(super) fn summarize(global: GlobalArgs, job: &FileJob, report: &FileReport, 
 
 /// Names the files that were written, with what is in them.
 pub(super) fn note_written(global: GlobalArgs, job: &FileJob, report: &FileReport) {
+    let DocumentCounts { kept, duplicates, bad, aside, units, .. } = report.counts;
+    let outputs = || job.named_outputs().filter(|(_, path)| path.as_os_str() != NULL_DEVICE);
+    let shown =
+        |path: &Path| if path == Path::new("-") { STDOUT.into() } else { path.to_string_lossy().to_string() };
     if job.dry_run {
+        let unwritten: Vec<String> = outputs().map(|(_, path)| shown(path)).collect();
+        if !unwritten.is_empty() {
+            global.note(format_args!("dry run: {} not written", unwritten.join(", ")));
+        }
         return;
     }
-    let DocumentCounts { kept, duplicates, bad, aside, units, .. } = report.counts;
-    let files =
-        job.named_outputs().filter(|(_, path)| path.as_os_str() != NULL_DEVICE).map(|(name, path)| {
-            let shown = if path == Path::new("-") { STDOUT.into() } else { path.to_string_lossy() };
-            let content = match name {
-                "output" if job.annotate => plural(kept + duplicates, "record"),
-                "output" => plural(kept, "record"),
-                "removed" => plural(units.removed, "line"),
-                "duplicates" => plural(duplicates, "line"),
-                _ => plural(bad + aside, "record"),
-            };
-            format!("{shown} ({content})")
-        });
+    let files = outputs().map(|(name, path)| {
+        let shown = shown(path);
+        let content = match name {
+            "output" if job.annotate => plural(kept + duplicates, "record"),
+            "output" => plural(kept, "record"),
+            "removed" => plural(units.removed, "line"),
+            "duplicates" => plural(duplicates, "line"),
+            _ => plural(bad + aside, "record"),
+        };
+        format!("{shown} ({content})")
+    });
     let files: Vec<String> = files.collect();
     let stored = job.database.as_deref().map(|path| match job.trim {
         None => format!("stored {} in {}", plural(kept, "record"), path.display()),
@@ -218,5 +227,39 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
         report.largest.iter().map(|group| format!("{} near {}", group.size, quoted(&group.name))).collect();
     if !groups.is_empty() {
         global.note(format_args!("largest groups{since}: {}", groups.join(", ")));
+    }
+}
+
+/// About how many would be left out at higher limits, from the similarities in tenths; `None` if
+/// nothing is far from the limit.
+pub(super) fn stricter(by_similarity: &[u64; 10], near: &DocumentsNear) -> Option<String> {
+    let lowest = by_similarity.iter().position(|&count| count > 0)?;
+    let left_out = |tenth: usize| by_similarity[tenth..].iter().sum::<u64>();
+    let is_higher = |tenth: usize| match near {
+        DocumentsNear::Exact { similarity } => tenth as f64 > 10.0 * similarity + 1e-9,
+        _ => tenth > lowest,
+    };
+    let limits: Vec<String> = (1..10)
+        .filter(|&tenth| is_higher(tenth) && left_out(tenth) > 0)
+        .map(|tenth| format!("about {} at 0.{tenth}", left_out(tenth)))
+        .collect();
+    (!limits.is_empty()).then(|| format!("left out {}", limits.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn higher_limits_leave_out_what_is_more_similar() {
+        let exact = |similarity| DocumentsNear::Exact { similarity };
+        let counts = [0, 0, 0, 0, 0, 4, 3, 0, 2, 1];
+        let expected = "left out about 6 at 0.6, about 3 at 0.7, about 3 at 0.8, about 1 at 0.9";
+        assert_eq!(stricter(&counts, &exact(0.5)).as_deref(), Some(expected));
+        // What lies between a low limit and the lowest similarity shows, too.
+        let below = stricter(&counts, &exact(0.3)).unwrap();
+        assert!(below.starts_with("left out about 10 at 0.4, about 10 at 0.5, about 6 at 0.6"), "{below}");
+        assert_eq!(stricter(&[0; 10], &exact(0.5)), None);
+        assert_eq!(stricter(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 5], &exact(0.9)), None);
     }
 }

@@ -55,9 +55,9 @@ fn quality(args: &Args, exact: Option<&ExactChoice>) -> Option<String> {
         None if args.known.is_given() => None,
         None => {
             let similarity = args.similarity();
+            let limit = if args.similarity.is_some() { "limit that was asked for" } else { "default limit" };
             Some(format!(
-                "{similarity} is the limit that was asked for, not a result; `dedup --dry-run --similarity 0.3 --report \
-                 groups.html` shows what other limits leave out"
+                "{similarity} is the {limit}, not a result; `dedup --dry-run --similarity 0.3` shows what other limits leave out"
             ))
         }
     }
