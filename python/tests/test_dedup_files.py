@@ -82,7 +82,7 @@ def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: di
     if isinstance(done, nearprint.Trimming):
         assert summary.startswith(f"{done.read} records read: {done.kept} kept, {done.shortened} of them")
         assert f"{done.units.removed} of {done.units.compared} {options['by']}s removed, " in summary
-        assert all(f'{times} times "{name[:60]}"' in summary for name, times in done.largest[:1])
+        assert all(f'{times} times: "{name[:60]}"' in summary for name, times in done.largest[:1])
     else:
         assert summary.startswith(str(done).splitlines()[0] + "\n")
         assert all(f'{size} near "{name[:60]}"' in summary for name, size in done.largest)
