@@ -197,3 +197,18 @@ fn a_folder_follows_a_database() {
     assert!(export_of(at, "second").contains("4\t3\n"));
     succeeds(at, "verify second", b"");
 }
+
+/// Rows with an id keep it, and the others count on.
+#[test]
+fn rows_that_are_added_count_on_from_an_id() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build a.np -", b"5\n6\n");
+    succeeds(at, "add a.np - --first-id 100", b"7\n8\t3\n9\n");
+    let mut ids: Vec<u64> = succeeds(at, "export a.np", b"")
+        .lines()
+        .map(|line| line.split('\t').nth(1).unwrap().parse().unwrap())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 3, 100, 101]);
+}
