@@ -54,14 +54,14 @@ def words_of(
 ) -> tuple[Words, int]:
     """The words of many fingerprints, row by row in one flat array, and the width.
 
-    If ``width`` is not given, an array determines it. A list has ``width_of_lists``; if that is not
-    given either, the smallest width that fits all items. With ``signed``, int64 are bit patterns.
+    If ``width`` is not given, an array, bytes or hexadecimal digits determine it. Other lists have ``width_of_lists``;
+    if that is not given either, the smallest width that fits all items. With ``signed``, int64 are bit patterns.
     """
     if width is not None:
         check_width(width)
     array = _array_of(fingerprints, "fingerprints", signed)
     if array is None:
-        return _words_of_list(fingerprints, width_of_lists if width is None else width)
+        return _words_of_list(fingerprints, width, width_of_lists)
     words = _rows(array, signed)
     found = 64 if words.ndim == 1 else 64 * words.shape[1]
     if width is not None and found != width:
@@ -117,7 +117,8 @@ def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
         try:
             array = _nearprint.words_of_list(listed, 64, False)
         except (TypeError, InputError) as error:
-            raise type(error)(f"ids: {error}") from None
+            hint = "; key= takes texts as keys" if any(isinstance(one, str) for one in listed[:1]) else ""
+            raise type(error)(f"ids: {error}{hint}") from None
     if count is not None and len(array) != count:
         raise InputError(f"{len(array)} ids for {count} fingerprints")
     return array
@@ -242,6 +243,8 @@ def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]
         array = _primitive(values, what)
         if array is not None or kind == "category":
             return array
+    if isinstance(values, _nearprint.ArrowColumn) and values.has_texts():
+        return None
     if _is_arrow(values):
         if what == "ids":
             return _nearprint.ids_of_arrow(values, signed)
@@ -302,19 +305,26 @@ def _unsigned(array: npt.NDArray[Any], what: str, signed: bool) -> Words:
     if signed and array.dtype == np.int64:
         return np.require(array, np.int64, ["C", "A"]).view(np.uint64)
     if array.dtype.kind == "i" and array.size and array.min() < 0:
-        raise InputError(
-            f"{what}: {array.min()} is negative; for numbers that went through signed ones, give "
-            "array.view('uint64'), or signed=True to build, add and query_batch"
+        hint = (
+            "for numbers that went through signed ones, give array.view('uint64'), or signed=True to build, add and "
+            "query_batch"
+            if array.dtype == np.int64
+            else f"and {array.dtype} has no 64 bits"
         )
+        raise InputError(f"{what}: {array.min()} is negative; {hint}")
     return np.require(array, np.uint64, ["C", "A"])
 
 
-def _words_of_list(fingerprints: Iterable[Any], width: Optional[int]) -> tuple[Words, int]:
+def _words_of_list(
+    fingerprints: Iterable[Any], width: Optional[int], width_of_lists: Optional[int]
+) -> tuple[Words, int]:
     listed = fingerprints if type(fingerprints) is list else listed_of(fingerprints, "fingerprints")
     if listed and isinstance(listed[0], (np.ndarray, list, tuple)):
-        return _words_of_rows(listed, width)
+        return _words_of_rows(listed, width or width_of_lists)
     if listed and isinstance(listed[0], bytes):
         return _words_of_bytes(listed, width)
+    if width is None and width_of_lists is not None:
+        width = max(width_of_lists, _width_of_list([item for item in listed[:1] if isinstance(item, str)]))
     if width is None:
         width = _width_of_list(listed)
     return _nearprint.words_of_list(listed, width), width

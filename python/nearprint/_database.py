@@ -367,7 +367,8 @@ class Database:
     ) -> Result:
         """The ``count`` nearest rows (1) at most ``max_k`` bits away, for one fingerprint or each of many.
 
-        ``max_k`` is unlimited by default; ``similarity`` says it for MinHash. ``k`` is another name of ``count``, as in
+        ``max_k`` is unlimited by default, and ``similarity`` says it for MinHash, where only rows with an equal band
+        are found. ``k`` is another name of ``count``, as in
         libraries of nearest neighbours. Columns as in :meth:`query` for one fingerprint, as in :meth:`query_batch` for
         many. Of equal distances, the smaller fingerprint is first, then the smaller id.
         """
@@ -533,8 +534,8 @@ class Database:
 
         Instead of columns, rows may be a table: of pandas, pyarrow, polars or DuckDB, a mapping, a
         :class:`Result`, or a stream of Arrow data, which is read batch by batch. ``fingerprint`` (by
-        default ``"fingerprint"``), ``id``, ``key`` and ``text`` are the names of its columns. With
-        ``signed``, fingerprints and ids of int64 are bit patterns: -1 is the largest number.
+        default ``"fingerprint"``), ``id``, ``key`` and ``text`` are the names of its columns; without ``id`` and
+        ``key``, its columns ``id`` and ``key`` are taken, as :meth:`rows` has them. With ``signed``, fingerprints and ids of int64 are bit patterns: -1 is the largest number.
 
         Durable and visible after the next :meth:`commit`. A call that is interrupted, or runs out of
         automatic ids or of memory, may have inserted a part of the rows.
@@ -601,8 +602,6 @@ class Database:
 
         Returns and raises as :meth:`add`.
         """
-        if ids is None and keys is None and id is None and key is None:
-            raise InputError("upsert: ids or keys are needed")
         names = Names(fingerprint, id, key, text)
         return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=True)
 
@@ -654,8 +653,11 @@ class Database:
     def _insert(self, rows: Rows, names: Names, signed: bool, upsert: bool) -> Ids:
         core = self._open()
         self._check_carried(rows.fingerprints)
-        batches = self._listed(rows).batches(names)
-        given = [core.add(batch.native(self._width, signed=signed)[0], upsert) for batch in batches]
+        given = []
+        for batch in self._listed(rows).batches(names):
+            if upsert and batch.ids is None and batch.keys is None:
+                raise InputError("upsert: ids or keys are needed")
+            given.append(core.add(batch.native(self._width, signed=signed)[0], upsert))
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
 
     def _check_carried(self, fingerprints: Any) -> None:

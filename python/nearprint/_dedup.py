@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any, NamedTuple, Optional, TypeVar, overload
 
 import numpy as np
@@ -148,28 +149,31 @@ def dedup(
         threads=threads,
         memory=memory,
     )
+    # What cannot be read makes no database.
+    batches = source.batches()
+    batches = chain(list(islice(batches, 1)), batches)
     with listening(progress) as listener:
         decided = _Decisions(opened(path, settings), path is not None)
         try:
-            count = _decide_all(source, order, decided, listener)
+            count = _decide_all(batches, order, decided, listener)
             decided.finish()
         finally:
             decided.abandon()
     return source.returned(table, decided.result(count, missing == "keep"))
 
 
-def _decide_all(source: Texts, order: Order, decided: _Decisions, listener: Listener) -> int:
+def _decide_all(batches: Iterator[Batch], order: Order, decided: _Decisions, listener: Listener) -> int:
     """Decides texts in an order. Returns their number."""
     if order.kind == "first":
         count = 0
-        for batch in source.batches():
+        for batch in batches:
             decided.decide(_Rows.of(batch))
             count += len(batch.texts)
             if listener is not None:
                 listener("deduplicating", count, None)
         return count
     with _Spool() as spool:
-        values = list(spool.copy(source.batches(), order))
+        values = list(spool.copy(batches, order))
         if order.values is not None and len(values) != len(order.values):
             raise InputError(f"keep: {len(order.values)} values for {len(values)} texts")
         places = order.places(values if order.values is None else order.values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class Error(Exception):
     """The base of all exceptions about databases: no database, a full disk, a closed database."""
@@ -32,6 +34,14 @@ class InputError(Error, ValueError):
 class ExistsError(Error, FileExistsError):
     """The path of a new database exists already; also a ``FileExistsError``."""
 
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.errno = errno.EEXIST
+
 
 class NotFoundError(Error, FileNotFoundError):
     """There is no database at a path; also a ``FileNotFoundError``."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.errno = errno.ENOENT

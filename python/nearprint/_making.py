@@ -67,6 +67,8 @@ def create(
     layout, of_kind = kind_of(kind, layout, recipe)
     width = check_width(width or of_kind or 64)
     warn_of_open_kind(width, recipe, kind, layout)
+    if features and not layout.startswith("bands:"):
+        raise InputError('features: are compared with MinHash, as by recipe="minhash"')
     settings = settings_of(
         k_of_layout(k, similarity, layout, width, line),
         width,
@@ -133,10 +135,10 @@ def build(
     texts (0.7), which becomes a part of the recipe.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
-    carries its recipe, which the database stores, unless a ``kind`` or a layout is given; ``numpy.asarray`` drops
+    carries its recipe, which the database stores, unless its ``kind`` or layout is given; ``numpy.asarray`` drops
     it. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``: ``hamming`` is taken with a
     ``UserWarning``. Without a width and a recipe,
-    an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
+    an array, bytes or hexadecimal digits determine the width, and other lists have 64 bits. Rows without ids and keys are numbered from
     ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
     ``numpy.memmap`` is read as needed, and a stream batch by batch. With ``runs_only`` the result is a
     folder of runs for :meth:`Database.ingest`. A database adopts one of all runs with the same
@@ -147,12 +149,14 @@ def build(
     """
     if identity is not None and not runs_only:
         raise InputError("identity is for runs: runs_only=True")
+    if ids is not None and id is not None:
+        raise InputError("ids and id: only one of them can be given")
     if texts is None and are_texts(fingerprints, fingerprint, text):
         if kind is not None or width is not None or layout != "auto" or signed or hashes:
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
         return build_texts(
             path,
-            Texts(fingerprints, text or "text", key=key, keys=keys),
+            Texts(fingerprints, text or "text", key=key, keys=keys, value=id),
             ids,
             k=k,
             recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={similarity}",
@@ -179,7 +183,7 @@ def build(
         width,
         layout_of_kind,
         line,
-        keys is not None or key is not None,
+        rows["keys"] is not None,
         (texts is not None or text is not None) and not hashes,
         hashes,
         threads=threads,
@@ -230,7 +234,9 @@ def build_texts(
         try:
             for batch in source.batches():
                 rows = rows_of(batch, how, first_id if ids is None and batch.keys is None else None)
-                if ids is not None:
+                if batch.values is not None:
+                    rows = rows._replace(ids=batch.values)
+                elif ids is not None:
                     rows = rows._replace(ids=ids[count : count + len(batch.texts)])
                 builder.push(rows.native(width)[0])
                 count += len(batch.texts)

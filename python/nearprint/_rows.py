@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -20,6 +20,13 @@ class Names(NamedTuple):
     id: Optional[str] = None
     key: Optional[str] = None
     text: Optional[str] = None
+
+    def among(self, there: Container[str]) -> Names:
+        """The names to read. Without one for ids or keys, those that tables of rows have are taken if they are there."""
+        id, key = self.id, self.key
+        if id is None and key is None:
+            id, key = (name if name in there else None for name in ("id", "key"))
+        return Names(self.fingerprint or "fingerprint", id, key, self.text)
 
 
 class Rows(NamedTuple):
@@ -40,9 +47,12 @@ class Rows(NamedTuple):
             return iter([self])
         if any(column is not None for column in self[1:]):
             raise InputError("ids, keys, texts: a table has them as columns; id=, key= and text= name these")
-        chosen = names._replace(fingerprint=names.fingerprint or "fingerprint")
-        names_of_columns = [name for name in chosen if name is not None]
-        return (Rows(*(_column(batch, name) for name in chosen)) for batch in table.read(names_of_columns))
+        there = table.names
+        batches = table.read([name for name in names.among(there or ()) if name is not None])
+        return (
+            Rows(*(_column(batch, name) for name in names.among(batch if there is None else there)))
+            for batch in batches
+        )
 
     def native(self, width: Optional[int], of_lists: int = 64, signed: bool = False) -> tuple[dict[str, Any], int]:
         """The rows for the native module, and their width."""

@@ -65,6 +65,20 @@ impl ArrowColumn {
         self.0.len()
     }
 
+    /// Whether its values are texts, which may be fingerprints in hexadecimal.
+    fn has_texts(&self) -> bool {
+        let kind = match self.0.data_type() {
+            DataType::Dictionary(_, value) => value,
+            other => other,
+        };
+        matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    }
+
+    /// Its values that have an order, with `None` for nulls.
+    fn tolist(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        ordered_of_arrow(py, ArrowArrays { data_type: self.0.data_type().clone(), chunks: vec![self.0.clone()] }).map(Bound::unbind)
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

@@ -16,7 +16,7 @@ import pytest
 import nearprint
 from nearprint import _distributed
 
-from .conftest import GRAPHS, mixed, near_duplicates, numbers_of, rows_of, sliding, variants
+from .conftest import GRAPHS, mixed, near_duplicates, needs, numbers_of, rows_of, sliding, variants
 
 PARTS = (1, 4, 16)
 #: Makes rows of a frame in some parts, and the functions over them.
@@ -26,6 +26,7 @@ Spread = Callable[[pd.DataFrame, int], Any]
 @pytest.fixture(scope="module", params=["dask", "ray"])
 def engine(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Spread, Callable[[Any], pd.DataFrame]]]:
     if request.param == "dask":
+        needs("dask")
         import nearprint.dask
 
         dd: Any = importlib.import_module("dask.dataframe")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -161,7 +164,7 @@ def test_misfits_of_tables_are_refused(tmp_path: Path) -> None:
         with pytest.raises(nearprint.InputError, match="only one of them"):
             database.nearest(1, 2, k=2)
         with pytest.raises(nearprint.InputError, match="ids or keys are needed"):
-            database.upsert(table, fingerprint="print", signed=True)
+            database.upsert(table.select(["print"]), fingerprint="print", signed=True)
 
 
 def test_a_stream_that_fails_builds_nothing(tmp_path: Path) -> None:
@@ -190,11 +193,13 @@ def test_texts_are_found_by_the_recipe(tmp_path: Path) -> None:
 
 
 def test_errors_of_paths_are_those_of_files(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no database there"):
+    with pytest.raises(FileNotFoundError, match="no database there") as missing:
         nearprint.open(tmp_path / "none.np")
+    assert missing.value.errno == errno.ENOENT
     nearprint.create(tmp_path / "one.np").close()
-    with pytest.raises(FileExistsError, match="exists"):
+    with pytest.raises(FileExistsError, match="exists") as exists:
         nearprint.create(tmp_path / "one.np")
+    assert exists.value.errno == errno.EEXIST
     with pytest.raises(FileExistsError, match="exists"):
         nearprint.build(tmp_path / "one.np", [1])
 
@@ -249,3 +254,72 @@ def test_results_are_shown_in_notebooks() -> None:
 def test_regression_columns_of_a_table_have_one_length() -> None:
     with pytest.raises(nearprint.InputError, match=r"one length: 'text' has 3, 'n' has 2"):
         nearprint.dedup({"text": ["a b c", "a b c", "d e f"], "n": [1, 2]}, table="annotated")
+
+
+@pytest.mark.parametrize("make", [dict, pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_regression_ids_and_keys_of_a_table_are_not_dropped(make: Any, tmp_path: Path) -> None:
+    columns = {"id": [30, 10, 20], "fingerprint": [1, 2, 4], "key": ["c", "a", "b"]}
+    with nearprint.build(tmp_path / "built.np", make(columns)) as built:
+        assert built.keeps_keys
+        assert [(row["id"], row["key"]) for row in built.rows().table()] == [(30, "c"), (10, "a"), (20, "b")]
+        with nearprint.build(tmp_path / "again.np", built.rows()) as again:
+            assert again.rows().table().to_pylist() == built.rows().table().to_pylist()
+    with nearprint.create(tmp_path / "added.np") as added:
+        with pytest.raises(nearprint.InputError, match="made without keys"):
+            added.add(make(columns))
+        ids = added.add(make({name: columns[name] for name in ("id", "fingerprint")}))
+        assert ids.tolist() == [30, 10, 20]
+        assert added.upsert(make({"id": [30], "fingerprint": [7]})).tolist() == [30]
+        with pytest.raises(nearprint.InputError, match="ids or keys are needed"):
+            added.upsert(make({"fingerprint": [7]}))
+        with pytest.raises((nearprint.InputError, TypeError), match="key= takes texts as keys|ids: "):
+            added.add(make({"id": ["x"], "fingerprint": [7]}))
+    # Whoever names one of them has chosen.
+    with nearprint.build(tmp_path / "named.np", make(columns), key="key") as named:
+        assert named.keeps_keys
+        assert set(named.rows().table()["id"].tolist()).isdisjoint(columns["id"])
+
+
+def test_regression_the_ids_of_a_table_of_texts_are_those_that_are_named(tmp_path: Path) -> None:
+    texts = pandas.DataFrame({"number": [5, 6], "text": ["one two three four five", "six seven eight nine ten"]})
+    with nearprint.build(tmp_path / "x.np", texts, id="number") as database:
+        assert sorted(database.rows().table()["id"].tolist()) == [5, 6]
+        assert database.find("one two three four five")["id"].tolist() == [5]
+    with pytest.raises(nearprint.InputError, match="ids and id"):
+        nearprint.build(tmp_path / "y.np", texts, [1, 2], id="number")
+
+
+@pytest.mark.parametrize("make", [list, pandas.Series, polars.Series, pyarrow.array])
+@pytest.mark.parametrize("width", [64, 128, 256, 320])
+def test_regression_digits_and_bytes_have_their_width(make: Any, width: int, tmp_path: Path) -> None:
+    numbers = [1, 2**width - 1]
+    for index, column in enumerate(
+        ([f"{number:0{width // 4}x}" for number in numbers], [number.to_bytes(width // 8, "big") for number in numbers])
+    ):
+        for rows in (make(column), {"fingerprint": make(column)}, polars.DataFrame({"fingerprint": column})):
+            path = tmp_path / f"{index}.np"
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                with nearprint.build(path, rows) as database:
+                    assert database.width == width
+                    assert numbers_of(database.rows().table()["fingerprint"]) == numbers
+            shutil.rmtree(path)
+
+
+def test_hexadecimal_results_are_rows(tmp_path: Path) -> None:
+    with nearprint.build(tmp_path / "x.np", rows_of(near_duplicates(128, 100), 128)) as database:
+        rows = database.rows().table()
+        with nearprint.build(tmp_path / "y.np", rows.hexadecimal()) as again:
+            assert again.width == 128 and again.rows().table().to_pylist() == rows.to_pylist()
+
+
+def test_regression_texts_that_cannot_be_read_make_no_database(tmp_path: Path) -> None:
+    def texts() -> Iterator[str]:
+        yield "one text"
+        raise RuntimeError("the source has failed")
+
+    with pytest.raises(RuntimeError):
+        nearprint.dedup(texts(), database=tmp_path / "x.np")
+    with pytest.raises(nearprint.InputError, match="no column 'text'"):
+        nearprint.dedup({"words": ["one text"]}, database=tmp_path / "x.np")
+    assert not list(tmp_path.iterdir())

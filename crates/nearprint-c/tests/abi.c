@@ -588,6 +588,8 @@ static void refusals(void) {
   schema.k = 3;
   schema.keys = 5;
   FAILS(nearprint_builder_new(TEXT(in_home("x")), &schema, NULL, 0, &builder, error), bad, "schema.keys");
+  schema.keys = NEARPRINT_KEYS_AND_FEATURES;
+  FAILS(nearprint_builder_new(TEXT(in_home("x")), &schema, NULL, 0, &builder, error), bad, "compared with MinHash");
   schema.keys = NEARPRINT_KEYS;
   schema.layout = "rotations:0";
   schema.layout_len = strlen(schema.layout);

@@ -132,6 +132,10 @@ impl SchemaArgs {
                 None => format!("--layout {layout}: the recipe makes no bands"),
             }));
         }
+        if keys == KeyStorage::KeysAndFeatures && layout.bands().is_none() {
+            let why = "--store features: features are compared with MinHash, as by --recipe minhash";
+            return Err(Failure::Usage(why.into()));
+        }
         let default = layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
         let pictures = self.picture_recipe();
         let default = default.or(pictures.map(nearprint_image::Recipe::default_k));

@@ -103,6 +103,7 @@ fn layouts_follow_from_recipes_and_must_not_contradict_them() {
     fails(at, "create c.np --layout bands:9x20 --width 256", b"", 2, &["76 of 256 bits", "needs 96"]);
     fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:10x16"]);
     fails(at, "create c.np --layout bands:2x16 --recipe simhash", b"", 2, &["makes no bands"]);
+    fails(at, "create c.np --recipe simhash --store features", b"", 2, &["compared with MinHash"]);
     let explained = succeeds(at, "explain --rows 1000 --recipe minhash --similarity 0.8", b"");
     for line in [
         "bands:7x16",

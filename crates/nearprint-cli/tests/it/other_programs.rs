@@ -104,6 +104,13 @@ fn equal_lines_between_differences_are_counted() {
     assert!(words("--context 10").contains("line 9\nline 10\n") && !words("--context 10").contains("@@"));
     let same = nearprint(at, "compare a.txt a.txt --words", b"").out;
     assert_eq!(same.lines().last(), Some("@@ 23 equal lines @@"));
+    let json: serde_json::Value = serde_json::from_str(&words("--json")).unwrap();
+    let text = |name: &str| -> String {
+        json["words"].as_array().unwrap().iter().filter_map(|part| part.get(name)?.as_str()).collect()
+    };
+    assert_eq!([text("removed"), text("added")], ["onetwo", "12"]);
+    assert_eq!(text("equal").lines().count(), 23);
+    fails(at, "compare a.txt b.txt --words --format csv", b"", 2, &["not for CSV"]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use nearprint::any::AnyFingerprint;
 use nearprint_text::documents::{self, Kind, look_at};
 use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 use records::Records;
+use serde_json::{Value, json};
 
 /// Show how similar texts or images are, and which words differ
 ///
@@ -65,8 +66,8 @@ pub(super) struct Args {
     key_field: Option<String>,
     #[command(flatten)]
     decoding: DecodingArgs,
-    /// Print the words in which the texts differ, also to a pipe or a file
-    #[arg(long, conflicts_with_all = ["format", "json"])]
+    /// Print the words in which the texts differ, also to a pipe or a file, and in JSON
+    #[arg(long)]
     words: bool,
     /// Print N equal lines around each difference
     #[arg(long, value_name = "N", default_value = "3")]
@@ -118,7 +119,7 @@ impl Args {
         ];
         if let Some((_, option)) = of_two.into_iter().find(|(is_given, _)| *is_given) {
             return Err(Failure::Usage(format!(
-                "{option} is for two inputs; for several, distances are printed"
+                "{option} is for two inputs, and not for CSV; for several, distances are printed"
             )));
         }
         let inputs = [std::slice::from_ref(&self.a), &self.others].concat();
@@ -189,10 +190,12 @@ impl Args {
         if self.format == TableFormat::Json {
             let similarity = similarity.map_or("null".into(), |similarity| similarity.to_string());
             let near = verdict.is_near();
+            let words = compared.texts.as_ref().filter(|_| self.words);
+            let words = words.map_or(String::new(), |[a, b]| format!(r#","words":{}"#, words_in_json(a, b)));
             out.write(|out| {
                 writeln!(
                     out,
-                    r#"{{"distance":{distance},"bits":{bits},"k":{k},"similarity":{similarity},"near":{near}}}"#
+                    r#"{{"distance":{distance},"bits":{bits},"k":{k},"similarity":{similarity},"near":{near}{words}}}"#
                 )
             })?;
             return Ok(out.flush()?);
@@ -464,6 +467,16 @@ impl Compared {
             Verdict::SameTokens => "copies: the same words, but no feature of the recipe".into(),
         }
     }
+}
+
+/// Two texts as one, in parts: each an object whose only name is `equal`, `removed` or `added`.
+fn words_in_json(a: &str, b: &str) -> Value {
+    let part = |change: &Change<'_>| match change {
+        Change::Equal(text) => json!({ "equal": text }),
+        Change::Removed(text) => json!({ "removed": text }),
+        Change::Added(text) => json!({ "added": text }),
+    };
+    differences(a, b).iter().map(part).collect()
 }
 
 /// Prints two texts as one. Without colours, `[-` and `-]` are around words of the first one, `{+`

@@ -26,7 +26,7 @@ Jaccard similarity of --similarity or more, which `dedup` finds by definition. T
 show how well fingerprints alone find them. Pairs a little below count as different documents, \
 and those a little above as near-duplicates, although a fingerprint can hardly separate them. \
 So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is \
-what you say, not a result: `dedup --dry-run --similarity 0.3` shows what other ones leave out.\n\
+what you say, not a result; the pairs at other limits are counted.\n\
 \n\
 Without --recipe, tries minhash, with several splits into bands and rows, and simhash, alone and \
 with the texts compared by --similarity. --all prints a line for each of them, \

@@ -9,27 +9,40 @@ use super::similarity_limit::LEAST;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::unescape;
 use nearprint::Error;
-use nearprint_text::jaccard::similar_pairs;
+use nearprint_text::jaccard::similarities;
 use nearprint_text::tune::{Labels, Study, affordable_sample, sample};
 
+/// The limits at which pairs are counted.
+const LIMITS: [f64; 5] = [0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// The number of pairs with a similarity of a limit or more.
+pub(super) type PairsAt = Vec<(f64, usize)>;
+
 /// The labels of all documents: those that the options name or, without any, the similar pairs of
-/// the sample.
-pub(super) fn study(args: &Args, corpus: &Corpus, threads: usize) -> Result<Study, Failure> {
+/// the sample, which are counted at several limits.
+pub(super) fn study(args: &Args, corpus: &Corpus, threads: usize) -> Result<(Study, PairsAt), Failure> {
     let len = corpus.keys.len();
     let sample_size = sample_size(args, corpus, threads);
+    let mut pairs_at = PairsAt::new();
     let (labels, why) = if args.known.is_given() {
         (read(&args.known, &corpus.keys)?, "no near-duplicates are known of the documents of --sample".into())
     } else {
         let least = args.similarity();
-        let pairs = similar_pairs(&corpus.sets, &sample(len, sample_size), least, threads);
-        (Labels::Pairs(pairs), format!("no two documents have a similarity of {least} or more"))
+        let pairs = similarities(&corpus.sets, &sample(len, sample_size), least.min(LIMITS[0]), threads);
+        let count = |limit| pairs.iter().filter(|&&(_, _, similarity)| similarity >= limit).count();
+        pairs_at.extend(LIMITS.map(|limit| (limit, count(limit))));
+        let near = pairs.iter().filter(|&&(_, _, similarity)| similarity >= least);
+        (
+            Labels::Pairs(near.map(|&(a, b, _)| (a, b)).collect()),
+            format!("no two documents have a similarity of {least} or more"),
+        )
     };
     let study = Study::new(labels, len, sample_size);
     if study.num_positives() == 0 {
         let why = format!("{why}, so there is nothing to learn from");
         return Err(Failure::Input { place: "documents".into(), why });
     }
-    Ok(study)
+    Ok((study, pairs_at))
 }
 
 /// The size of the sample: the usual one, less where many documents are near, unless it is given.
@@ -38,7 +51,7 @@ fn sample_size(args: &Args, corpus: &Corpus, threads: usize) -> usize {
     // Of several sizes of shingles, the smallest one has the most similar pairs.
     let (sets, least) = match corpus.features.first() {
         Some(features) => (features, LEAST),
-        None => (&corpus.sets, args.similarity()),
+        None => (&corpus.sets, args.similarity().min(LIMITS[0])),
     };
     let is_known = args.sample.is_some() || sets.is_empty();
     if is_known { usual } else { affordable_sample(sets, usual, least, threads) }

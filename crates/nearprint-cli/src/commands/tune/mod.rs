@@ -28,10 +28,11 @@ impl Args {
         let mut corpus = Corpus::new(&candidates, &exact, threads, self.needs(&confirms));
         corpus.read(&self, global)?;
         corpus.unusual.warn(global);
-        let study = labels::study(&self, &corpus, threads)?;
+        let (study, pairs_at) = labels::study(&self, &corpus, threads)?;
         let exact = similarity_limit::choose(&self, &exact, &corpus, &study, threads);
         let mut tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
         tried.definition = (!self.known.is_given()).then(|| Similarity::Jaccard(self.similarity()));
+        tried.pairs_at = pairs_at;
         report::report(&self, (&tried, exact.as_ref()), &study, global)
     }
 

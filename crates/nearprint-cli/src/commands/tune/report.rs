@@ -1,5 +1,6 @@
 //! The table, the recommendation and the warnings.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::advice;
@@ -34,7 +35,7 @@ pub(super) fn report(
     }
     out.flush()?;
     global.note(format_args!("{}", documents_text(args, study)));
-    quality(args, exact).iter().for_each(|quality| global.note(format_args!("{quality}")));
+    quality(args, tried, exact).iter().for_each(|quality| global.note(format_args!("{quality}")));
     note_choices(args, (tried, exact), best, global);
     let warnings = warnings(tried, exact, study, best);
     warnings.iter().for_each(|warning| global.note(format_args!("{warning}")));
@@ -49,15 +50,18 @@ pub(super) fn report(
 }
 
 /// How good the command is, unless it has the best fingerprints.
-fn quality(args: &Args, exact: Option<&ExactChoice>) -> Option<String> {
+fn quality(args: &Args, tried: &Tried, exact: Option<&ExactChoice>) -> Option<String> {
     match exact {
         Some(exact) => Some(exact.quality()),
         None if args.known.is_given() => None,
         None => {
             let similarity = args.similarity();
             let limit = if args.similarity.is_some() { "limit that was asked for" } else { "default limit" };
+            let pairs: Vec<String> =
+                tried.pairs_at.iter().map(|(limit, count)| format!("{count} at {limit}")).collect();
             Some(format!(
-                "{similarity} is the {limit}, not a result; `dedup --dry-run --similarity 0.3` shows what other limits leave out"
+                "{similarity} is the {limit}, not a result; pairs at other limits: {}; `dedup --dry-run --report near.html` shows some",
+                pairs.join(", ")
             ))
         }
     }
@@ -90,6 +94,7 @@ fn counts(
         "cpu_us": cost.cpu_us,
         "row_bytes": cost.row_bytes,
         "exact": exact.map(ExactChoice::counts),
+        "pairs_at": tried.pairs_at.iter().map(|(limit, count)| (limit.to_string(), *count)).collect::<BTreeMap<_, _>>(),
     })
 }
 

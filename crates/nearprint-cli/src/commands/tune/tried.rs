@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::candidates::Candidate;
 use super::corpus::Corpus;
+use super::labels::PairsAt;
 use crate::terminal::failure::Failure;
 use nearprint::{BandLayout, Width};
 use nearprint_text::dedup::Similarity;
@@ -27,6 +28,8 @@ pub(super) struct Tried {
     /// The confirmation that near-duplicates are defined by, if they are. It is not recommended, as it would only
     /// find what was asked for.
     pub(super) definition: Option<Similarity>,
+    /// How many pairs other limits of the definition find.
+    pub(super) pairs_at: PairsAt,
 }
 
 /// A point of a curve.
@@ -55,8 +58,13 @@ impl Tried {
         let none = std::iter::once((None, 0.0));
         let measured = measures.iter().map(|&measure| (Some(measure), corpus.comparison_us(measure)));
         let comparisons: Vec<(Option<Similarity>, f64)> = none.chain(measured).collect();
-        let mut tried =
-            Self { curves: Vec::new(), candidates: Vec::new(), costs: Vec::new(), definition: None };
+        let mut tried = Self {
+            curves: Vec::new(),
+            candidates: Vec::new(),
+            costs: Vec::new(),
+            definition: None,
+            pairs_at: Vec::new(),
+        };
         let mut models = Models::default();
         let recipes = candidates.into_iter().zip(&corpus.prints).zip(corpus.fingerprint_us());
         for ((candidate, prints), fingerprint_us) in recipes {
