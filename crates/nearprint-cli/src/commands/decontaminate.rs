@@ -24,10 +24,13 @@ use serde_json::json;
 /// of at least 8 words is found if a document has all of its words in a row. Texts of fewer words occur by chance and
 /// are not looked for. Documents without such passages are written unchanged, in input order.
 ///
+/// Run it before `dedup`, which may keep a record with a question and leave out its near-duplicate without one, and
+/// before `trim`, which removes questions that recur from all records but the first.
+///
 /// Evaluation texts are held in memory, with 24 more bytes for each word. Documents are not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-After `dedup`, and before `trim`. Examples:
+Before `dedup` and `trim`. Examples:
   nearprint decontaminate pages.jsonl --against evals.jsonl -o clean.jsonl --found found.tsv
   nearprint decontaminate pages.jsonl --against evals.jsonl -o all.jsonl --annotate --min-share 0.5
   nearprint decontaminate pages.jsonl --against qa.csv --against-field question -o clean.jsonl")]

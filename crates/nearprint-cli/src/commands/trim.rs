@@ -15,8 +15,8 @@ const SIMILARITY: &str = "Remove similar paragraphs or lines, too [default: only
 /// The first record with a piece keeps it, and later records are written without it. A record that loses nothing is
 /// written unchanged. One that loses everything is not written. Inputs are records in JSON lines, CSV, TSV or Parquet.
 ///
-/// Run it after `dedup` and `decontaminate`. An evaluation text that recurs is removed from all records but the first,
-/// and `decontaminate` would not find the others.
+/// Run it after `decontaminate`, which would not find an evaluation text that was removed, and after `dedup`:
+/// near-duplicates without the paragraphs that they share no longer look alike.
 ///
 /// A piece recurs if it has the same words in the same order. With --similarity, -k or --recipe, similar paragraphs and
 /// lines are removed, too. Passages are runs of --length words or more, wherever they begin and end.
@@ -27,7 +27,7 @@ const SIMILARITY: &str = "Remove similar paragraphs or lines, too [default: only
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "nearprint trim [OPTIONS] --output <OUT> <INPUT>...")]
 #[command(after_help = "\
-After `dedup` and `decontaminate`. Examples:
+After `decontaminate` and `dedup`. Examples:
   nearprint trim pages.jsonl -o clean.jsonl --key-field url --removed removed.tsv
   nearprint trim pages.jsonl -o clean.jsonl --by passage --length 30
   nearprint trim today.jsonl -o clean.jsonl --by line --from 10 --db pieces.np")]

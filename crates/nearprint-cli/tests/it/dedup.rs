@@ -848,6 +848,26 @@ fn regression_a_dry_run_has_the_counts_of_the_real_one() {
 }
 
 #[test]
+fn regression_a_repeated_job_hid_that_its_rows_were_deleted() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let record = |key| format!("{{\"id\":\"{key}\",\"text\":\"page {key} of the series with {key}\"}}\n");
+    fs::write(at.join("one.jsonl"), (0..20).map(record).collect::<String>()).unwrap();
+    let job = "dedup one.jsonl -o out.jsonl --db seen.np --key-field id";
+    succeeds(at, job, b"");
+    let repeated = || {
+        let outcome = nearprint(at, job, b"");
+        assert!(outcome.code == 0 && outcome.err.contains("already complete"), "{}", outcome.err);
+        outcome.err.contains("warning: rows may have been deleted since, or have expired; a restart")
+    };
+    assert!(!repeated());
+    succeeds(at, "delete seen.np --key 3", b"");
+    assert!(repeated());
+    succeeds(at, &format!("{job} --restart"), b"");
+    assert!(!repeated());
+}
+
+#[test]
 fn regression_a_name_of_a_format_that_is_not_written_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -69,7 +69,7 @@ fn what_a_document_was_a_copy_of_is_asked() {
             dry.err,
             "dry run: 1 row would be deleted from seen.np; would forget 1 document left out\n"
         );
-        let lost = "1 document was left out because of these rows, and not restored\n";
+        let lost = "1 document was left out because of these rows, and stays left out\n";
         for selected in ["--key u11 --key n0", "--key-prefix u11"] {
             let dry = nearprint(at, &format!("delete seen.np {selected} -n"), b"");
             assert!(dry.err.starts_with("dry run: 1 row would") && dry.err.ends_with(lost), "{}", dry.err);

@@ -423,7 +423,7 @@ fn the_recommended_options_are_those_of_dedup() {
     ] {
         let outcome = nearprint(at, &format!("tune in.jsonl --try shingle=2,3 {options}"), b"");
         assert_eq!(outcome.code, 0, "{}", outcome.err);
-        let pasted = outcome.err.lines().find_map(|line| line.split_once("recommended: ")).unwrap().1;
+        let pasted = outcome.err.lines().find_map(|line| line.split_once("--store hashes: ")).unwrap().1;
         let (pasted, rest) = pasted.split_once(" (precision ").unwrap();
         for words in ["recall", "95 %", "us of CPU a document", "bytes a row"] {
             assert!(rest.contains(words), "{rest}");

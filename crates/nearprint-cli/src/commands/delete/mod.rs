@@ -196,10 +196,10 @@ impl Args {
             let records = plural(left_out, "record");
             match remembered {
                 Some(_) => global.note(format_args!(
-                    "later jobs left out {records} because of these rows; these records are not restored"
+                    "later jobs left out {records} because of these rows; they stay left out"
                 )),
                 None => global.note(format_args!(
-                    "later jobs left out {records}, perhaps because of these rows; these records are not restored"
+                    "later jobs left out {records}, perhaps because of these rows; they stay left out"
                 )),
             }
         }
@@ -264,8 +264,9 @@ fn forgotten(left_out: u64, forgets: &str) -> String {
 /// Tells what nothing stands for any more.
 fn note_not_restored(because: u64, global: GlobalArgs) {
     if because > 0 {
-        let (documents, were) = (plural(because, "document"), if because == 1 { "was" } else { "were" });
-        global.note(format_args!("{documents} {were} left out because of these rows, and not restored"));
+        let documents = plural(because, "document");
+        let (were, stay) = if because == 1 { ("was", "stays") } else { ("were", "stay") };
+        global.note(format_args!("{documents} {were} left out because of these rows, and {stay} left out"));
     }
 }
 

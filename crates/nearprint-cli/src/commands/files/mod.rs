@@ -379,11 +379,12 @@ impl Found {
             _ => format!("; {} to save", DecimalBytes(self.spare_bytes())),
         };
         global.note(format_args!("{}{freed}", outcome.verdict("file")));
-        let images = match counts.pictures {
-            0 => String::new(),
-            _ => format!("; images: {}", self.near_pictures),
+        let rules = match (counts.texts, counts.pictures) {
+            (_, 0) => self.near.clone(),
+            (0, _) => format!("images: {}", self.near_pictures),
+            _ => format!("{}; images: {}", self.near, self.near_pictures),
         };
-        global.note(format_args!("near: {}{images}", self.near));
+        global.note(format_args!("near: {rules}"));
         if global.verbose {
             let (megabytes, seconds) = (counts.len_bytes as f64 / 1e6, self.took.as_secs_f64());
             global.note(format_args!("{megabytes:.1} MB in {seconds:.1} s"));

@@ -88,7 +88,8 @@ pub(super) struct Args {
     results: ResultArgs,
     #[command(flatten)]
     texts: TextArgs,
-    /// Also look up images as they are mirrored, or turned by 90, 180 or 270 degrees (PDQ)
+    /// Also look up images as they are mirrored, or turned by 90, 180 or 270 degrees (PDQ). `compare` and `scan` turn
+    /// both of two images, and may print some bits less
     #[arg(long)]
     rotated: bool,
     #[command(flatten)]

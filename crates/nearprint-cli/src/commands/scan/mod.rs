@@ -32,7 +32,8 @@ use serde_json::Value;
 ///
 /// In JSON, `copy` is true for a copy of the first file, and for the first file if it has a copy.
 ///
-/// Images (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints.
+/// Images (JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC) are compared with each other by PDQ fingerprints. Their similarity is
+/// the share of equal bits.
 ///
 /// All other files are compared byte for byte: binary files, files that are too large or damaged, plain images and texts
 /// without a word. Copies among them are groups, too. Bytes that a hard link keeps do not count as savings.
@@ -103,6 +104,9 @@ impl Args {
         self.report.write(|| report.head(), |out| report.write_groups(out, threads))?;
         self.print(&found)?;
         found.note(global);
+        if let Some(report) = self.report.path() {
+            global.note(format_args!("wrote {}", report.display()));
+        }
         if io::stderr().is_terminal() && found.outcome().duplicates > 0 {
             let paths: Vec<String> = self.paths.iter().map(|path| quoted(path)).collect();
             // What decides which files stay has to be the same.

@@ -205,7 +205,10 @@ fn note_choices(
     let verdict = match exact {
         Some(_) => "with --store hashes".into(),
         None if args.known.is_given() => verdict(args, best).to_string(),
-        None => format!("fingerprints alone, {}", verdict(args, best)),
+        None => {
+            let goal = if args.goal.is_reached(best.point) { "" } else { "; nothing reaches the goal; nearest" };
+            format!("fingerprints alone, as with -k and --store hashes{goal}")
+        }
     };
     global.note(format_args!("{verdict}: {}", summary(tried, best)));
     let kind = |tried: &Tried, at: usize| {
@@ -252,7 +255,7 @@ fn warnings(tried: &Tried, exact: Option<&ExactChoice>, study: &Study, best: Cho
     warnings.extend(
         borders(tried, best)
             .iter()
-            .map(|border| format!("warning: the best lies on the border of what was tried: {border}")),
+            .map(|border| format!("warning: the best of them lies on the border of what was tried: {border}")),
     );
     warnings.extend(short_curves(tried, study));
     warnings

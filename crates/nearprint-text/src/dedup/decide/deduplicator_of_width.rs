@@ -263,6 +263,15 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         }
     }
 
+    /// The number of its rows, without those that may be deleted.
+    pub(crate) fn least_rows(&self) -> Result<u64> {
+        let stats = match &self.known {
+            Some(known) => known.snapshot.stats(),
+            None => self.writer.snapshot()?.stats(),
+        };
+        Ok(stats.rows.saturating_sub(stats.tombstones))
+    }
+
     /// Replaces the records of finished jobs, by the next commit.
     pub(crate) fn set_history(&mut self, history: &[u8]) -> Result<()> {
         Ok(self.writer.set_history(history)?)

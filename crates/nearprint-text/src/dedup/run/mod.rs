@@ -110,7 +110,9 @@ impl WidthVisitor for Run<'_> {
             finished.check_files(&job, &input.reader)?;
             let deduplicator = &opened.deduplicator;
             let (measure, counts_copies) = (deduplicator.measure(), deduplicator.counts_copies());
-            return Ok(finished.report(&opened.identity, measure, counts_copies));
+            let mut done = finished.report(&opened.identity, measure, counts_copies);
+            done.left_out.notes.extend(opened.missing_rows()?);
+            return Ok(done);
         }
         input.stop_recording();
         let reader = &mut input.reader;

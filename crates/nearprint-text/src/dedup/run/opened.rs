@@ -115,6 +115,14 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         Ok(None)
     }
 
+    /// Tells that rows of finished jobs may be missing, which a repeated job does not store again.
+    pub(super) fn missing_rows(&self) -> Result<Option<String>> {
+        let kept: u64 = self.history.jobs.iter().map(|job| job.counts.kept).sum();
+        let is_missing = self.job.trim.is_none() && self.deduplicator.least_rows()? < kept;
+        let why = "rows may have been deleted since, or have expired; a restart stores those of this job again";
+        Ok(is_missing.then(|| why.to_string()))
+    }
+
     /// Marks finished jobs, given by their places in the history, and their rows as what is to be forgotten.
     fn forget_later(&mut self, jobs: &[usize]) {
         let Some(restart) = &mut self.restart else { return };
