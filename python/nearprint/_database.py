@@ -535,7 +535,8 @@ class Database:
         Instead of columns, rows may be a table: of pandas, pyarrow, polars or DuckDB, a mapping, a
         :class:`Result`, or a stream of Arrow data, which is read batch by batch. ``fingerprint`` (by
         default ``"fingerprint"``), ``id``, ``key`` and ``text`` are the names of its columns; without ``id`` and
-        ``key``, its columns ``id`` and ``key`` are taken, as :meth:`rows` has them. With ``signed``, fingerprints and ids of int64 are bit patterns: -1 is the largest number.
+        ``key``, its columns ``id`` and ``key`` are taken, as :meth:`rows` has them. With ``signed``, fingerprints
+        and ids of int64 are bit patterns: -1 is the largest number.
 
         Durable and visible after the next :meth:`commit`. A call that is interrupted, or runs out of
         automatic ids or of memory, may have inserted a part of the rows.

@@ -135,15 +135,15 @@ def build(
     texts (0.7), which becomes a part of the recipe.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
-    carries its recipe, which the database stores, unless its ``kind`` or layout is given; ``numpy.asarray`` drops
-    it. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``: ``hamming`` is taken with a
-    ``UserWarning``. Without a width and a recipe,
-    an array, bytes or hexadecimal digits determine the width, and other lists have 64 bits. Rows without ids and keys are numbered from
-    ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
-    ``numpy.memmap`` is read as needed, and a stream batch by batch. With ``runs_only`` the result is a
-    folder of runs for :meth:`Database.ingest`. A database adopts one of all runs with the same
-    ``identity``, a name; without it, one of all runs with the same rows, unless ids were given
-    automatically. With ``hashes``, the ``texts`` are hashes, of at most 32 bytes.
+    carries its recipe, which the database stores, unless a ``kind`` or a layout is given, which must be that of the
+    recipe; ``numpy.asarray`` drops it. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``:
+    ``hamming`` is taken with a ``UserWarning``. Without a width and a recipe, an array, bytes or hexadecimal digits
+    determine the width, and other lists have 64 bits. Rows without ids and keys are numbered from ``first_id``.
+    Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of ``numpy.memmap`` is read as
+    needed, and a stream batch by batch. With ``runs_only`` the result is a folder of runs for
+    :meth:`Database.ingest`. A database adopts one of all runs with the same ``identity``, a name; without it, one
+    of all runs with the same rows, unless ids were given automatically. With ``hashes``, the ``texts`` are hashes,
+    of at most 32 bytes.
 
     Raises ``InputError`` for an ``identity`` without ``runs_only``, and as :meth:`Database.add` and :func:`create`.
     """

@@ -22,7 +22,7 @@ class Names(NamedTuple):
     text: Optional[str] = None
 
     def among(self, there: Container[str]) -> Names:
-        """The names to read. Without one for ids or keys, those that tables of rows have are taken if they are there."""
+        """The names to read. If neither ids nor keys are named, they have the names that results give them."""
         id, key = self.id, self.key
         if id is None and key is None:
             id, key = (name if name in there else None for name in ("id", "key"))

@@ -272,7 +272,7 @@ def test_regression_ids_and_keys_of_a_table_are_not_dropped(make: Any, tmp_path:
         assert added.upsert(make({"id": [30], "fingerprint": [7]})).tolist() == [30]
         with pytest.raises(nearprint.InputError, match="ids or keys are needed"):
             added.upsert(make({"fingerprint": [7]}))
-        with pytest.raises((nearprint.InputError, TypeError), match="key= takes texts as keys|ids: "):
+        with pytest.raises((nearprint.InputError, TypeError), match="key= takes texts as keys"):
             added.add(make({"id": ["x"], "fingerprint": [7]}))
     # Whoever names one of them has chosen.
     with nearprint.build(tmp_path / "named.np", make(columns), key="key") as named:
