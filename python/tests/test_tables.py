@@ -258,7 +258,7 @@ def test_regression_columns_of_a_table_have_one_length() -> None:
 
 @pytest.mark.parametrize("make", [dict, pandas.DataFrame, polars.DataFrame, pyarrow.table])
 def test_regression_ids_and_keys_of_a_table_are_not_dropped(make: Any, tmp_path: Path) -> None:
-    columns = {"id": [30, 10, 20], "fingerprint": [1, 2, 4], "key": ["c", "a", "b"]}
+    columns: dict[str, list[Any]] = {"id": [30, 10, 20], "fingerprint": [1, 2, 4], "key": ["c", "a", "b"]}
     with nearprint.build(tmp_path / "built.np", make(columns)) as built:
         assert built.keeps_keys
         assert [(row["id"], row["key"]) for row in built.rows().table()] == [(30, "c"), (10, "a"), (20, "b")]
