@@ -233,6 +233,30 @@ fn copies_and_followers_have_the_memories() {
 }
 
 #[test]
+#[cfg(unix)]
+fn regression_only_root_could_enter_the_folder_of_memories() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let database = database(&at("seen.np"), Remember::Keys);
+    let snapshot = database.snapshot().unwrap();
+    snapshot.backup(at("copy.np")).unwrap();
+    snapshot.backup_with(at("again.np"), Some(at("copy.np"))).unwrap();
+    drop(database.follow(at("second.np")).unwrap());
+    Options::new().repair::<u64>(at("seen.np"), at("saved.np"), &Schema::new()).unwrap();
+    for name in ["seen.np", "copy.np", "again.np", "second.np", "saved.np"] {
+        let (outer, inner) = (at(name), at(name).join("left-out"));
+        assert_eq!(mode(&inner), mode(&outer), "{name}");
+        assert_eq!(mode(&inner) & 0o700, 0o700, "{name}");
+        for folder in [outer, inner] {
+            let manifest = mode(&folder.join("MANIFEST"));
+            assert_eq!(manifest & 0o111, 0, "{name}");
+        }
+    }
+}
+
+#[test]
 fn damaged_memories_are_found_and_repaired() {
     let home = tempfile::tempdir().unwrap();
     let (path, saved) = (home.path().join("seen.np"), home.path().join("saved.np"));

@@ -157,7 +157,7 @@ impl Folder {
     }
 
     /// Gives the folder and its files the permissions of a source, which its owner has in any case.
-    /// Without one, they get what the umask leaves to new ones.
+    /// Without one, they get what the umask leaves to new ones. A database in the folder has its own.
     pub(in crate::storage) fn set_permissions(&self, source: Option<Permissions>) -> io::Result<()> {
         let (folder, file) = match source {
             Some(source) => (source.folder & OTHERS | Mode::RWXU, mode_of_copy(source)),
@@ -167,7 +167,10 @@ impl Folder {
             }
         };
         for name in self.names()? {
-            rustix::fs::chmodat(&self.handle, name, file, AtFlags::empty())?;
+            let stat = rustix::fs::statat(&self.handle, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+            if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+                rustix::fs::chmodat(&self.handle, name, file, AtFlags::empty())?;
+            }
         }
         Ok(rustix::fs::fchmod(&self.handle, folder)?)
     }

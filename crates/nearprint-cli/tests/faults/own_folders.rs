@@ -272,6 +272,37 @@ fn regression_long_names_can_be_databases() {
 }
 
 #[test]
+fn regression_only_root_could_remember_what_was_left_out() {
+    let home = tempfile::tempdir().unwrap();
+    if home.path().metadata().unwrap().uid() != 0 {
+        let name = "regression_only_root_could_remember_what_was_left_out";
+        return skip(Need::Root, name, "only root may start programs of other users");
+    }
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    // A program that others may read.
+    let program = home.path().join("nearprint");
+    fs::copy(env!("CARGO_BIN_EXE_nearprint"), &program).unwrap();
+    let run = |line: &str, input: Vec<String>| {
+        let mut command = Command::new(&program);
+        command.uid(65_534).gid(65_534).current_dir(home.path()).env("TMPDIR", home.path());
+        Running::start(command.args(line.split(' '))).feed(input.into_iter()).end().expect(0).out
+    };
+    let all: Vec<String> = documents(40).chain(documents(20)).collect();
+    run("dedup - -o out.jsonl --db seen.np --remember=keys --key-field id --duplicates out.tsv", all);
+    let left_out = fs::read_to_string(home.path().join("out.tsv")).unwrap();
+    assert!(left_out.lines().count() >= 20, "{left_out}");
+    for name in ["seen.np", "copy.np"] {
+        assert!(run(&format!("query {name} --left-out 3"), vec![]).starts_with("3\t3\t"), "{name}");
+        run(&format!("verify {name}"), vec![]);
+        if name == "seen.np" {
+            run("backup seen.np copy.np", vec![]);
+        }
+    }
+    run("backup seen.np --follow second.np --once", vec![]);
+    run("verify second.np", vec![]);
+}
+
+#[test]
 fn regression_a_lock_that_is_a_link_is_no_damage() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.np");
