@@ -109,14 +109,14 @@ impl Schedule {
     }
 
     fn move_to(&mut self, instance: usize, to: PathBuf) {
-        fs::rename(self.instances[instance].path.as_ref().unwrap(), &to).unwrap();
         if to == self.path {
             self.may_be_opened(instance);
         }
+        fs::rename(self.instances[instance].path.as_ref().unwrap(), &to).unwrap();
         self.instances[instance].path = Some(to);
     }
 
-    /// Writers that have not opened a database yet may open this one.
+    /// Writers that have not opened a database yet may open this one, as soon as it is at the path.
     fn may_be_opened(&mut self, instance: usize) {
         for writing in &mut self.writing {
             if writing.acknowledged.load(Ordering::SeqCst) == 0 {
@@ -130,10 +130,10 @@ impl Schedule {
         let rows = self.next..self.next + random.below(3) * 20;
         self.next += NUMBERS;
         let input = rows.clone().map(|i| fingerprint(i).to_string()).collect();
+        self.may_be_opened(self.instances.len());
         command("build", &self.path, &[], input).expect(0);
         let acknowledged = rows.map(fingerprint).collect();
         self.instances.push(Instance { path: Some(self.path.clone()), acknowledged });
-        self.may_be_opened(self.instances.len() - 1);
     }
 
     fn start(&mut self, random: &mut Random) {

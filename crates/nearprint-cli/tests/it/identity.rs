@@ -399,7 +399,8 @@ fn regression_an_undo_list_is_bounded() {
         refused.err
     );
     assert!(!path.exists());
-    for broken in [with(&list, "\t0:0\t", "\t"), list[..list.len() - 5].to_string(), "\n".into()] {
+    let owner = list.split('\t').nth(7).unwrap();
+    for broken in [with(&list, &format!("\t{owner}\t"), "\t"), list[..list.len() - 5].to_string(), "\n".into()] {
         let ended = undo(&broken, "");
         assert!(ended.code == 5 && ended.err.contains("list.tsv:1: is no line"), "{}", ended.err);
     }
