@@ -15,6 +15,7 @@ use crate::pictures::{
 use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::results::share;
 use crate::terminal::without_controls;
 use crate::words::{Change, Folded, differences, folded};
 use matrix::{Matrix, TableFormat};
@@ -40,7 +41,7 @@ use serde_json::{Value, json};
 /// all texts with other words.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
+To a pipe, the first line is the number of differing bits; --json also has the similarity. Examples:
   nearprint compare old.txt new.txt --similarity 0.7
   nearprint compare page-1.html page-2.html --recipe clean=html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
@@ -449,7 +450,7 @@ impl Verdict {
 impl Compared {
     /// The similarity and the verdict in words.
     fn summary(&self) -> String {
-        let found = self.similarity.unwrap_or_default();
+        let exact = share(self.similarity.unwrap_or_default());
         let similarity =
             self.similarity.map_or(String::new(), |found| format!("similarity about {found:.2}; "));
         let Self { k, bits, .. } = self;
@@ -457,9 +458,9 @@ impl Compared {
             Verdict::Near => format!("{similarity}near-duplicates: at most {k} of {bits} bits differ"),
             Verdict::TooFar => format!("{similarity}not near: more than {k} of {bits} bits differ"),
             Verdict::NoEqualBand => format!("{similarity}not near, as no band is equal"),
-            Verdict::Similar(least) => format!("similarity {found:.4}; near-duplicates: at least {least}"),
-            Verdict::Dissimilar(least) => format!("similarity {found:.4}; not near: less than {least}"),
-            Verdict::OtherMarkup => format!("similarity {found:.4}; not copies: the markup differs"),
+            Verdict::Similar(least) => format!("similarity {exact}; near-duplicates: at least {least}"),
+            Verdict::Dissimilar(least) => format!("similarity {exact}; not near: less than {least}"),
+            Verdict::OtherMarkup => format!("similarity {exact}; not copies: the markup differs"),
             Verdict::NoToken => "not near: a text has no words".into(),
             Verdict::NoFeature => {
                 "not near: a text has no feature of the recipe, and the words differ".into()

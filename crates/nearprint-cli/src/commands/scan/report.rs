@@ -9,6 +9,9 @@ use crate::args::{GroupWriter, write_groups};
 use crate::commands::files::{FileGroup, Found, GroupKind, GroupMember};
 use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
 
+/// The most files that a page names which could not be read.
+const MOST_UNREAD: usize = 10;
+
 /// The page of what was found.
 pub(super) struct ScanReport<'a> {
     pub(super) paths: &'a [PathBuf],
@@ -28,12 +31,19 @@ impl ScanReport<'_> {
         let mut facts = vec![
             fact("Scanned", paths.join(", ")),
             fact("Outcome", format!("{}; {} to save", outcome.verdict("file"), DecimalBytes(spare_bytes))),
-            fact("Near", self.found.near.clone()),
-            fact("Recipe", self.found.recipe.to_string()),
         ];
+        if counts.texts > 0 || counts.pictures == 0 {
+            facts.push(fact("Near", self.found.near.clone()));
+            facts.push(fact("Recipe", self.found.recipe.to_string()));
+        }
         if counts.pictures > 0 {
             facts.push(fact("Images", counts.pictures.to_string()));
             facts.push(fact("Near images", self.found.near_pictures.clone()));
+        }
+        let unread = &counts.left_out.unreadable;
+        facts.extend(unread.iter().take(MOST_UNREAD).map(|why| fact("Not read", why.clone())));
+        if let Some(others) = unread.len().checked_sub(MOST_UNREAD).filter(|&others| others > 0) {
+            facts.push(fact("Not read", format!("{others} more")));
         }
         let sizes = Histogram::of_sizes(groups.iter().map(|group| group.members.len()));
         let similarities = members().map(|member| member.similarity);
