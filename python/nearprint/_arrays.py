@@ -128,6 +128,8 @@ def strings_of(texts: Any, count: int, what: str) -> list[str]:
     """Keys, one for each row."""
     listed = in_order(texts, what)
     for index, text in enumerate(listed):
+        if is_missing(text):
+            raise TypeError(f"{what}: item {index}: {type(text).__name__} is no str; rows without a key are added apart")
         if not isinstance(text, str):
             raise TypeError(f"{what}: item {index}: {type(text).__name__} is no str")
         encoded(text, what, index)
@@ -320,14 +322,21 @@ def _words_of_list(
 ) -> tuple[Words, int]:
     listed = fingerprints if type(fingerprints) is list else listed_of(fingerprints, "fingerprints")
     if listed and isinstance(listed[0], (np.ndarray, list, tuple)):
-        return _words_of_rows(listed, width or width_of_lists)
+        return _words_of_rows(listed, width)
     if listed and isinstance(listed[0], bytes):
         return _words_of_bytes(listed, width)
+    hint = ""
     if width is None and width_of_lists is not None:
+        hint = "; width= sets another width"
         width = max(width_of_lists, _width_of_list([item for item in listed[:1] if isinstance(item, str)]))
     if width is None:
         width = _width_of_list(listed)
-    return _nearprint.words_of_list(listed, width), width
+    try:
+        return _nearprint.words_of_list(listed, width), width
+    except InputError as error:
+        if "does not fit" in str(error):
+            raise InputError(f"{error}{hint}") from None
+        raise
 
 
 def _words_of_rows(listed: list[Any], width: Optional[int]) -> tuple[Words, int]:

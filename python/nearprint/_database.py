@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from itertools import islice
 from types import TracebackType
 from typing import Any, Literal, Optional, Union, overload
 
@@ -60,7 +61,8 @@ def open(
     which it was noticed; and for a ``clock`` that is five minutes behind the last commit (``event``,
     ``last_commit``, ``now``). The first write waits at most ``wait`` seconds while another process writes. ``progress``
     is for all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An
-    exception of the callable cancels the operation.
+    exception of the callable cancels the operation, unless it comes with the last report, when the work is done: then
+    it goes to ``sys.unraisablehook``. The total may be ``None``, where it is unknown.
 
     Raises ``NotFoundError``, a ``FileNotFoundError``, if there is no database; ``CorruptionError`` if it is
     damaged.
@@ -272,6 +274,8 @@ class Database:
     ) -> Result:
         """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them; others are not looked up.
 
+        A row that has several keys is repeated for each, and counts once.
+
         In a database of bands, ``similarity`` sets ``k``: the similarity from which on texts are near.
 
         Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``. Rows are ordered
@@ -279,9 +283,7 @@ class Database:
         """
         words = self._words_of_one(fingerprint)
         rows = None if limit is None else check_count(limit, "limit")
-        result = result_of(self._open().query(words, self._k_of(k, similarity), rows))
-        # A row is repeated for each of its keys.
-        return result if rows is None else result[:rows]
+        return result_of(self._open().query(words, self._k_of(k, similarity), rows))
 
     def query_batch(
         self,
@@ -402,7 +404,7 @@ class Database:
 
         Where the database keeps evidence (features or texts of documents, as :func:`dedup_files` stores them), and
         ``k`` is not given, exact similarities decide: pairs of at least ``similarity``, by default the limit of the
-        database. Documents that share no band are not compared: some pairs of a few words are missed, and some far
+        database. Documents that share no band are not compared: a few pairs near the limit are missed, and more far
         below that limit. The column ``similarity`` is added; of two fingerprints it is the largest of their
         documents. With ``ids``, ``key_a`` and ``key_b`` are added too.
         """
@@ -573,7 +575,7 @@ class Database:
             raise InputError(f"{self._path}: the database stores no keys")
         core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
         ids = [np.empty(0, np.uint64)]
-        for batch in Texts(texts, text, key=key, keys=keys, missing=missing).batches():
+        for batch in Texts(texts, text, key=key, keys=keys, missing=missing, accepting="missing='skip'").batches():
             ids.append(core.add(rows_of(batch, how).native(self._width)[0], False))
         return np.concatenate(ids)
 
@@ -632,7 +634,7 @@ class Database:
         rows = self._listed(Rows(fingerprints, ids, keys, texts))
         given, met, first = [np.empty(0, np.uint64)], [], 0
         for batch in rows.batches(Names(fingerprint, id, key, text)):
-            own, found = core.insert_if_new(batch.native(self._width, signed=signed)[0], distance)
+            own, found = core.insert_if_new(self._native(batch, signed), distance)
             found["query"] += first
             first += len(own)
             given.append(own)
@@ -658,8 +660,23 @@ class Database:
         for batch in self._listed(rows).batches(names):
             if upsert and batch.ids is None and batch.keys is None:
                 raise InputError("upsert: ids or keys are needed")
-            given.append(core.add(batch.native(self._width, signed=signed)[0], upsert))
+            given.append(core.add(self._native(batch, signed), upsert))
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
+
+    def _native(self, rows: Rows, signed: bool) -> dict[str, Any]:
+        """Rows for the native module, which have what the database keeps of documents."""
+        try:
+            native = rows.native(self._width, signed=signed)[0]
+        except InputError as error:
+            if self.recipe is None or not any(isinstance(one, str) for one in islice(rows.fingerprints, 1)):
+                raise
+            raise InputError(f"{error}; add_texts() takes texts") from None
+        if rows.keys is not None and rows.texts is None and self._settings()[2] == "keys and features":
+            raise InputError(
+                f"{self._path}: stores features of texts, without which find, pairs and dedup would miss these rows; "
+                "add_texts() makes them, and backup copies a database with them"
+            )
+        return native
 
     def _check_carried(self, fingerprints: Any) -> None:
         if carried_recipe(fingerprints) is not None:

@@ -40,7 +40,7 @@ class ExistsError(Error, FileExistsError):
 
 
 class NotFoundError(Error, FileNotFoundError):
-    """There is no database at a path; also a ``FileNotFoundError``."""
+    """There is no database or file at a path; also a ``FileNotFoundError``."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)

@@ -49,8 +49,12 @@ class Texts:
         keys: Any = None,
         value: Optional[str] = None,
         missing: Optional[Missing] = None,
+        accepting: str = "missing='keep' or missing='skip'",
     ) -> None:
-        """``missing`` is an option of the caller, or ``None`` if it has no such option: they are an error then."""
+        """``missing`` is an option of the caller, or ``None`` if it has no such option: they are an error then.
+
+        ``accepting`` says in a message how the caller accepts missing texts.
+        """
         if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) == 0:
             hint = "; decode bytes first" if isinstance(texts, bytes) else ""
             raise TypeError(f"texts: one text, where a list of texts is wanted{hint}")
@@ -60,7 +64,7 @@ class Texts:
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
         if key is not None and keys is not None:
             raise InputError("key and keys: only one of them can be given")
-        self._texts, self._missing = texts, missing
+        self._texts, self._missing, self._accepting = texts, missing, accepting
         self._names = name_of(text), None if key is None else name_of(key), value
         self._keys = None if keys is None else _listed(keys, "keys")
 
@@ -140,7 +144,7 @@ class Texts:
             return None
         hint = "; decode bytes first" if isinstance(value, bytes) else ""
         if is_missing(value) and self._missing:
-            hint = "; missing='keep' or missing='skip' accepts it"
+            hint = f"; {self._accepting} accepts it"
         raise InputError(f"texts: item {index}: {type(value).__name__}, where a text is wanted{hint}")
 
 

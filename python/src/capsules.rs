@@ -13,6 +13,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, make_array};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -75,6 +76,24 @@ pub(crate) fn stream_capsule(
     reader: Box<dyn RecordBatchReader + Send>,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
+}
+
+/// Calls a function with the interpreter's lock, on any thread.
+///
+/// A program that reads one of our streams may release the lock inside of a call that came from Python through this
+/// module. PyO3 counts its own calls on a thread, and would take the lock for held.
+pub(crate) fn locked<T>(call: impl FnOnce(Python<'_>) -> T) -> T {
+    struct Lock(ffi::PyGILState_STATE);
+    impl Drop for Lock {
+        fn drop(&mut self) {
+            // SAFETY: The lock was acquired on this thread, and is released once.
+            unsafe { ffi::PyGILState_Release(self.0) }
+        }
+    }
+    // SAFETY: This may be called on any thread, with the lock or without, as long as the interpreter runs. Streams are
+    // objects of it.
+    let _lock = Lock(unsafe { ffi::PyGILState_Ensure() });
+    Python::attach(call)
 }
 
 /// The array that an object has; `None` if it has no `__arrow_c_array__`.

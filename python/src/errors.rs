@@ -1,5 +1,7 @@
 //! The library's errors as the package's exceptions. Their classes are written in Python.
 
+use std::io;
+
 use nearprint::Error;
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 use pyo3::call::PyCallArgs;
@@ -60,6 +62,9 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::Forked { .. } => raise(py, &FORK, "ForkError", (why,)),
         Error::AlreadyExists { .. } => raise(py, &EXISTS, "ExistsError", (why,)),
         Error::NotADatabase { .. } => raise(py, &NOT_FOUND, "NotFoundError", (why,)),
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            raise(py, &NOT_FOUND, "NotFoundError", (why,))
+        }
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         error if error.kind().is_argument() => input_error(py, &why),
         _ => general_error(py, &why),

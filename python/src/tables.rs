@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::arrow::{record_batch, without_dictionary};
-use crate::capsules::{ArrowArrays, array_capsules, record_batches, stream_capsule};
+use crate::capsules::{ArrowArrays, array_capsules, locked, record_batches, stream_capsule};
 use crate::errors::general_error;
 use crate::stream::Stream;
 use crate::texts::texts_of;
@@ -149,21 +149,28 @@ fn append_ordered(list: &Bound<'_, PyList>, chunk: &ArrayRef) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn arrow_stream(py: Python<'_>, stream: Py<Stream>) -> PyResult<Bound<'_, PyCapsule>> {
     let schema = stream.get().schema();
-    stream_capsule(py, Box::new(StreamReader { schema, stream }))
+    stream_capsule(py, Box::new(StreamReader { schema, stream: Some(stream) }))
 }
 
 struct StreamReader {
     schema: SchemaRef,
-    stream: Py<Stream>,
+    /// There until it is dropped.
+    stream: Option<Py<Stream>>,
+}
+
+impl Drop for StreamReader {
+    fn drop(&mut self) {
+        let stream = self.stream.take();
+        locked(|_| drop(stream));
+    }
 }
 
 impl Iterator for StreamReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // The reader may be called on any thread, with or without the interpreter's lock.
-        let next = Python::attach(|py| self.stream.get().next_columns(py));
-        match next {
+        let stream = self.stream.as_ref()?;
+        match locked(|py| stream.get().next_columns(py)) {
             Ok(columns) => columns.map(record_batch),
             Err(raised) => Some(Err(ArrowError::ExternalError(Box::new(raised)))),
         }

@@ -39,15 +39,17 @@ impl Words {
 }
 
 /// Appends the words of a hexadecimal fingerprint: all digits, or `0x` and at most as many; or of a binary one, `0b`
-/// and its digits, of wide ones all.
+/// and its digits, of wide ones all. What has as many characters as hexadecimal digits is hexadecimal.
 pub(crate) fn append_hex(width: Width, text: &str, words: &mut Vec<u64>) -> Result<(), String> {
+    let num_digits = width.bits() as usize / 4;
     let bits = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B"));
+    // All digits of a hexadecimal one may begin alike.
+    let bits = bits.filter(|_| text.len() != num_digits);
     if bits.is_some_and(|bits| width == Width::W64 || bits.len() == width.bits() as usize) {
         let parsed = AnyFingerprint::parse(width, text, Some(Radix::Binary));
         words.extend_from_slice(parsed.map_err(|why| format!("{text:?}: {why}"))?.words());
         return Ok(());
     }
-    let num_digits = width.bits() as usize / 4;
     let after_prefix = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     if after_prefix.is_none() && text.len() != num_digits {
         return Err(format!(

@@ -346,6 +346,14 @@ def test_regression_an_upper_case_prefix_is_no_digit() -> None:
     assert nearprint.find_all(texts, 3)["a"].tolist() == [1]
 
 
+def test_regression_digits_may_begin_as_binary_ones_do(tmp_path: Path) -> None:
+    digits = ["0b10110010110101", "0B00000000000011", "0b65b04f4c4de02d"]
+    with nearprint.build(tmp_path / "x.np", digits) as database:
+        assert numbers_of(database.rows().table()["fingerprint"]) == sorted(int(one, 16) for one in digits)
+    assert nearprint.distance("0b10110010110101", 0x0B10110010110101) == 0
+    assert nearprint.distance("0b1011", 0b1011) == 0
+
+
 def test_texts_are_texts(path: Path) -> None:
     with nearprint.create(path, keys=True, texts=True) as database:
         unfits: list[Any] = [[5, 10], "ab", np.array([1, 2]), [None, "a"], [["a"], ["b"]], {"a", "b"}]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -323,3 +325,58 @@ def test_regression_texts_that_cannot_be_read_make_no_database(tmp_path: Path) -
     with pytest.raises(nearprint.InputError, match="no column 'text'"):
         nearprint.dedup({"words": ["one text"]}, database=tmp_path / "x.np")
     assert not list(tmp_path.iterdir())
+
+
+def test_regression_a_query_over_a_stream_is_read_back() -> None:
+    # DuckDB releases the interpreter's lock while it reads the stream inside of a call of ours, which ended the process.
+    program = """
+import duckdb, nearprint, tempfile
+with tempfile.TemporaryDirectory() as home:
+    with nearprint.build(home + "/a.np", range(1000), k=1) as a:
+        for number in range(30):
+            rows = a.rows()
+            some = duckdb.sql("SELECT * FROM rows WHERE id > 9")
+            nearprint.build(f"{home}/{number}.np", some).close()
+        pairs = a.pairs()
+        assert len(nearprint.build(home + "/b.np", duckdb.sql("SELECT a AS fingerprint FROM pairs"))) > 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_regression_rows_without_features_were_never_found(tmp_path: Path) -> None:
+    texts = ["one two three four five six seven", "completely different words in here now"]
+    with nearprint.build(tmp_path / "a.np", texts, keys=["x", "y"]) as made:
+        with nearprint.create(tmp_path / "b.np", recipe="minhash", features=True) as database:
+            for given in (made.rows(), made.rows().table().to_pandas()):
+                with pytest.raises(nearprint.InputError, match="stores features of texts.*add_texts"):
+                    database.add(given)
+            with pytest.raises(nearprint.InputError, match="stores features of texts"):
+                database.add(nearprint.fingerprint(texts), keys=["x", "y"])
+            with pytest.raises(nearprint.InputError, match="add_texts"):
+                database.add(texts, keys=["x", "y"])
+            database.add_texts(texts, keys=["x", "y"])
+            database.commit()
+            assert database.find(texts[0])["key"].tolist() == ["x"]
+            with pytest.raises(nearprint.InputError, match="missing='skip' accepts") as refused:
+                database.add_texts([None])
+            assert "keep" not in str(refused.value)
+
+
+def test_regression_a_limit_counts_rows(tmp_path: Path) -> None:
+    with nearprint.build(tmp_path / "a.np", [7, 7, 6], ids=[1, 1, 2], keys=["a", "b", "c"]) as database:
+        for found in (database.query(7, 3, limit=1), database.query_batch([7], 3, limit=1), database.nearest(7)):
+            assert sorted(found["key"].tolist()) == ["a", "b"]
+
+
+def test_regression_frames_of_wide_fingerprints_have_their_width(tmp_path: Path) -> None:
+    prints = nearprint.fingerprint(["one two three four five six seven", "completely different words in here now"])
+    frame = pandas.DataFrame({"fingerprint": list(np.asarray(prints))})
+    with nearprint.build(tmp_path / "x.np", frame, kind="hamming") as database:
+        assert database.width == 256
+    with pytest.raises(nearprint.InputError, match="width= sets another width"):
+        nearprint.build(tmp_path / "y.np", [2**100])
+
+
+def test_files_that_are_missing_are_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nope\.jsonl"):
+        nearprint.dedup_files(tmp_path / "nope.jsonl", tmp_path / "out.jsonl")
