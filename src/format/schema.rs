@@ -191,6 +191,10 @@ impl Schema {
 
     /// Refuses what no database of this width can be.
     pub(crate) fn check(&self, width: u32) -> Result<()> {
+        if self.layout.bands().is_some() {
+            // Bands that do not fit leave nothing to compare.
+            self.layout.layout(width, 0, 0)?;
+        }
         Distance::checked(self.k, self.layout.compared_bits(width))?;
         self.recipe.as_deref().map_or(Ok(()), check_recipe)?;
         self.layout.layout(width, self.k, 0).map(drop)

@@ -459,3 +459,16 @@ fn flipped_bits_are_noticed<F: Fingerprint>() {
         std::fs::write(&file, sound).unwrap();
     }
 }
+
+#[test]
+fn regression_bands_that_do_not_fit_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let create = |layout: &str| {
+        let schema = Schema::new().layout(layout.parse().unwrap());
+        Database::<u64>::create(home.path().join("x.np"), &schema).unwrap_err().to_string()
+    };
+    for layout in ["bands:6x16", "bands:3x16"] {
+        let why = create(layout);
+        assert!(why.contains(layout) && why.contains("for the sketch"), "{why}");
+    }
+}

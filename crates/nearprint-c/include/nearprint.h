@@ -471,8 +471,8 @@ typedef struct {
   nearprint_progress_fn progress;
   // The first argument of `progress`.
   void *progress_context;
-  // The most bytes that each merge of a writer writes in a second; 1 MiB or more. Default: 0, any
-  // number.
+  // The most bytes that each merge of a writer writes in a second; less than 1 MiB counts as 1 MiB.
+  // Default: 0, any number.
   uint64_t merge_bytes_per_second;
   // Whether a writer leaves all merges to nearprint_writer_compact(). Default: 0, it merges.
   int32_t no_merges;
@@ -643,7 +643,8 @@ nearprint_status nearprint_database_open(const char *path,
 uint32_t nearprint_database_width(const nearprint_database *database);
 
 // Reads and checks every byte of a database. Damage is not a failure: `verification` counts it, and
-// `visit` receives each place. `visit` may be null.
+// `visit` receives each place. `visit` may be null. The last commit of a log counts as never written if it
+// is not whole, as a killed writer may leave it.
 nearprint_status nearprint_database_verify(const nearprint_database *database,
                                            nearprint_verification *verification,
                                            nearprint_damage_fn visit,
@@ -844,8 +845,9 @@ nearprint_status nearprint_snapshot_similarity_of(const nearprint_snapshot *snap
                                                   double *similarity,
                                                   nearprint_error *error);
 
-// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
-// NEARPRINT_MISMATCH for a database without bands.
+// The distance to query with for texts from a Jaccard similarity of 0 to 1 on. It is less than such texts
+// have on average, so that few less similar ones are found, and some are missed: texts decide exactly,
+// with nearprint_snapshot_find_text(). NEARPRINT_MISMATCH for a database without bands.
 nearprint_status nearprint_snapshot_distance_of(const nearprint_snapshot *snapshot,
                                                 double similarity,
                                                 uint32_t *distance,
@@ -1168,7 +1170,9 @@ void nearprint_follower_free(nearprint_follower *follower);
 //
 // The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and
 // has a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features
-// decide, so that the similarity is exact. A row without a text is similar to nothing. A pair of rows with
+// decide, so that the similarity is exact. Candidates are those for the limit of the recipe, 0.7 if it
+// does not have another one (`minhash near=0.5`): of less similar pairs, more are missed the less similar
+// they are. A row without a text is similar to nothing. A pair of rows with
 // several keys follows once for each two similar documents.
 //
 // Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
@@ -1458,7 +1462,8 @@ void nearprint_shared_writer_free(nearprint_shared_writer *writer);
 
 // Finds all pairs of distinct values of an array within `k` bits, each once, the smaller value
 // first. A thread searches a copy of the array, a few thousand pairs ahead of the caller: memory does
-// not grow with the pairs.
+// not grow with the pairs. Whatever the thread finds wrong, such as bands that do not fit, is returned by
+// nearprint_stream_next().
 //
 // `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
 // layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may

@@ -1,6 +1,6 @@
 // nearprint for C++17: the interface of nearprint.h with owned handles, exceptions and ranges.
 //
-// A fingerprint is a std::uint64_t, or a nearprint::fingerprint<128> or <256>: an array of words,
+// A fingerprint is a std::uint64_t, or a nearprint::fingerprint<128>, <256> or <320>: an array of words,
 // the least significant word first. Classes have it as their parameter, 64 bits by default. Handles
 // can be moved and not copied. The rules for threads are the same as in nearprint.h.
 

@@ -129,7 +129,8 @@ pub unsafe extern "C" fn nearprint_database_width(database: *const nearprint_dat
 }
 
 /// Reads and checks every byte of a database. Damage is not a failure: `verification` counts it, and
-/// `visit` receives each place. `visit` may be null.
+/// `visit` receives each place. `visit` may be null. The last commit of a log counts as never written if it
+/// is not whole, as a killed writer may leave it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_database_verify(
     database: *const nearprint_database,

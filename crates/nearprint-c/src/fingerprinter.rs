@@ -19,7 +19,7 @@ use crate::status::nearprint_status;
 pub struct nearprint_fingerprinter {
     pub(crate) inner: Guarded<Maker>,
     pub(crate) recipe: Recipe,
-    /// The recipe and its layout as a schema has them.
+    /// The recipe and its layout as a schema has them, each with a null byte at its end.
     line: String,
     layout: String,
 }
@@ -42,8 +42,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_new(
         let fingerprinter = call.new_handle(fingerprinter, "fingerprinter")?;
         let recipe: Recipe = call.text(recipe, recipe_len, "recipe")?.parse()?;
         let inner = Guarded::new(Maker::new(&recipe));
-        let (line, bands) = (recipe.to_string(), recipe.bands());
-        let layout = bands.map_or("auto".to_string(), |bands| LayoutChoice::Bands(bands).to_string());
+        let (line, bands) = (format!("{recipe}\0"), recipe.bands());
+        let layout = bands.map_or("auto\0".to_string(), |bands| format!("{}\0", LayoutChoice::Bands(bands)));
         fingerprinter.give(nearprint_fingerprinter { inner, recipe, line, layout });
         Ok(())
     })
@@ -71,7 +71,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
-        call.write_text(&call.handle(fingerprinter, "fingerprinter")?.line, (buffer, capacity), len)
+        let line = &call.handle(fingerprinter, "fingerprinter")?.line;
+        call.write_text(line.trim_end_matches('\0'), (buffer, capacity), len)
     })
 }
 
@@ -87,7 +88,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_layout(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
-        call.write_text(&call.handle(fingerprinter, "fingerprinter")?.layout, (buffer, capacity), len)
+        let layout = &call.handle(fingerprinter, "fingerprinter")?.layout;
+        call.write_text(layout.trim_end_matches('\0'), (buffer, capacity), len)
     })
 }
 
@@ -122,9 +124,9 @@ pub unsafe extern "C" fn nearprint_fingerprinter_schema(
             k: recipe.default_k(),
             keys: settings::keys_of(recipe.schema().key_storage()),
             layout: layout.as_ptr().cast(),
-            layout_len: layout.len(),
+            layout_len: layout.len() - 1,
             recipe: line.as_ptr().cast(),
-            recipe_len: line.len(),
+            recipe_len: line.len() - 1,
             ..nearprint_schema::DEFAULT
         });
         Ok(())

@@ -13,7 +13,8 @@ use crate::stream::nearprint_stream;
 
 /// Finds all pairs of distinct values of an array within `k` bits, each once, the smaller value
 /// first. A thread searches a copy of the array, a few thousand pairs ahead of the caller: memory does
-/// not grow with the pairs.
+/// not grow with the pairs. Whatever the thread finds wrong, such as bands that do not fit, is returned by
+/// nearprint_stream_next().
 ///
 /// `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
 /// layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may

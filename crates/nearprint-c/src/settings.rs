@@ -118,8 +118,8 @@ pub struct nearprint_options {
     pub progress: nearprint_progress_fn,
     /// The first argument of `progress`.
     pub progress_context: *mut c_void,
-    /// The most bytes that each merge of a writer writes in a second; 1 MiB or more. Default: 0, any
-    /// number.
+    /// The most bytes that each merge of a writer writes in a second; less than 1 MiB counts as 1 MiB.
+    /// Default: 0, any number.
     pub merge_bytes_per_second: u64,
     /// Whether a writer leaves all merges to nearprint_writer_compact(). Default: 0, it merges.
     pub no_merges: i32,

@@ -255,8 +255,9 @@ pub unsafe extern "C" fn nearprint_snapshot_similarity_of(
     })
 }
 
-/// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
-/// NEARPRINT_MISMATCH for a database without bands.
+/// The distance to query with for texts from a Jaccard similarity of 0 to 1 on. It is less than such texts
+/// have on average, so that few less similar ones are found, and some are missed: texts decide exactly,
+/// with nearprint_snapshot_find_text(). NEARPRINT_MISMATCH for a database without bands.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_distance_of(
     snapshot: *const nearprint_snapshot,

@@ -171,6 +171,29 @@ void answers(const std::string& path) {
   CHECK(nearprint::find_all(prints, 1, {}, one).next()->b == prints[2]);
 }
 
+/// What the calls take for lists. `{0, 2}` was a null pointer and a number.
+void every_list(const std::string& path) {
+  auto database = nearprint::database<>::create(path);
+  auto writer = database.writer();
+  const std::uint64_t built_in[] = {3, 4};
+  writer.insert({0, 1});
+  writer.insert({2, 3}, {5, 6});
+  writer.insert(built_in);
+  writer.upsert({8, 9}, {5, 6});
+  writer.commit();
+  auto snapshot = database.snapshot();
+  std::size_t found = 0;
+  const auto visit = [&](std::size_t, const auto& matches) { found += matches.size(); };
+  snapshot.query_batch({0, 8}, 0, visit);
+  snapshot.query_batch(std::vector<std::uint64_t>{9}, 0, visit);
+  snapshot.query_batch(std::array<std::uint64_t, 1>{3}, 0, visit);
+  CHECK(found == 4);
+  writer.erase({0, 5});
+  writer.commit();
+  CHECK(writer.snapshot().query(0, 0).empty() && writer.snapshot().query(8, 0).empty());
+  writer.close();
+}
+
 template <typename F>
 void changes(const std::string& path) {
   nearprint::schema schema;
@@ -487,9 +510,12 @@ int main(int argc, char** argv) {
   every_width<std::uint64_t>(home + "/64");
   every_width<nearprint::fingerprint<128>>(home + "/128");
   every_width<nearprint::fingerprint<256>>(home + "/256");
+  every_width<nearprint::fingerprint<320>>(home + "/320");
   answers<std::uint64_t>(home + "/answers64");
   answers<nearprint::fingerprint<128>>(home + "/answers128");
   answers<nearprint::fingerprint<256>>(home + "/answers256");
+  answers<nearprint::fingerprint<320>>(home + "/answers320");
+  every_list(home + "/lists");
   changes<std::uint64_t>(home + "/changes64");
   changes<nearprint::fingerprint<128>>(home + "/changes128");
   changes<nearprint::fingerprint<256>>(home + "/changes256");

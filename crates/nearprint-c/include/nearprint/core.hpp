@@ -19,9 +19,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#if __cplusplus >= 202002L
-#include <span>
-#endif
 
 namespace nearprint {
 
@@ -29,15 +26,17 @@ namespace nearprint {
 template <unsigned Width>
 using fingerprint = std::array<std::uint64_t, Width / 64>;
 
-#if __cplusplus >= 202002L
-template <typename T>
-using span = std::span<T>;
-#else
-/// The part of std::span that this header needs.
+/// What a call reads of a list: a vector, an array, an initializer list, a `std::span`, or a pointer and a number. The
+/// list has to outlive the call.
 template <typename T>
 class span {
  public:
-  span(T* data, std::size_t size) : data_(data), size_(size) {}
+  /// A template, so that the list `{0, 1}` is no null pointer and a number.
+  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>>
+  span(U* data, std::size_t size) : data_(data), size_(size) {}
+  span(std::initializer_list<std::remove_const_t<T>> list) : data_(list.begin()), size_(list.size()) {}
+  template <std::size_t Size>
+  span(T (&array)[Size]) : data_(array), size_(Size) {}
   template <typename Container, typename = std::enable_if_t<std::is_convertible_v<
                                     decltype(std::declval<const Container&>().data()), T*>>>
   span(const Container& container) : data_(container.data()), size_(container.size()) {}
@@ -48,7 +47,6 @@ class span {
   T* data_;
   std::size_t size_;
 };
-#endif
 
 /// A path that a call receives: text, or a std::filesystem::path, which has to outlive the call.
 class path {
@@ -181,7 +179,8 @@ constexpr std::uint32_t width = sizeof(F) * 8;
 template <typename F>
 const std::uint64_t* in(const F* fingerprints) {
   static_assert(std::is_same_v<F, std::uint64_t> || std::is_same_v<F, fingerprint<128>> ||
-                std::is_same_v<F, fingerprint<256>>);
+                    std::is_same_v<F, fingerprint<256>> || std::is_same_v<F, fingerprint<320>>,
+                "a fingerprint is a std::uint64_t, or a nearprint::fingerprint of 128, 256 or 320 bits");
   return reinterpret_cast<const std::uint64_t*>(fingerprints);
 }
 template <typename F>
