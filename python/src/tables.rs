@@ -76,7 +76,11 @@ impl ArrowColumn {
 
     /// Its values that have an order, with `None` for nulls.
     fn tolist(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        ordered_of_arrow(py, ArrowArrays { data_type: self.0.data_type().clone(), chunks: vec![self.0.clone()] }).map(Bound::unbind)
+        ordered_of_arrow(
+            py,
+            ArrowArrays { data_type: self.0.data_type().clone(), chunks: vec![self.0.clone()] },
+        )
+        .map(Bound::unbind)
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -208,7 +208,10 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
         schema = schema.layout(layout);
     }
     if keys == KeyStorage::KeysAndFeatures && bands.is_none() {
-        return Err(Failure::argument("schema.keys", "features are compared with MinHash, in a layout of bands"));
+        return Err(Failure::argument(
+            "schema.keys",
+            "features are compared with MinHash, in a layout of bands",
+        ));
     }
     if let Some(recipe) = call.optional_text(given.recipe, given.recipe_len, "schema.recipe")? {
         schema = schema.recipe(checked_recipe(recipe, width, bands)?);

@@ -271,17 +271,24 @@ fn regression_long_names_can_be_databases() {
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 3);
 }
 
-#[test]
-fn regression_only_root_could_remember_what_was_left_out() {
+/// A folder of these permissions, and the program in it, which other users may start. `None`, and a test that is skipped,
+/// if this user is not root.
+fn for_other_users(test: &str, mode: u32) -> Option<(tempfile::TempDir, PathBuf)> {
     let home = tempfile::tempdir().unwrap();
     if home.path().metadata().unwrap().uid() != 0 {
-        let name = "regression_only_root_could_remember_what_was_left_out";
-        return skip(Need::Root, name, "only root may start programs of other users");
+        skip(Need::Root, test, "only root may start programs of other users");
+        return None;
     }
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    // A program that others may read.
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).unwrap();
     let program = home.path().join("nearprint");
     fs::copy(env!("CARGO_BIN_EXE_nearprint"), &program).unwrap();
+    Some((home, program))
+}
+
+#[test]
+fn regression_only_root_could_remember_what_was_left_out() {
+    let name = "regression_only_root_could_remember_what_was_left_out";
+    let Some((home, program)) = for_other_users(name, 0o777) else { return };
     let run = |line: &str, input: Vec<String>| {
         let mut command = Command::new(&program);
         command.uid(65_534).gid(65_534).current_dir(home.path()).env("TMPDIR", home.path());
@@ -321,15 +328,8 @@ fn regression_a_lock_that_is_a_link_is_no_damage() {
 #[test]
 fn regression_a_killed_build_of_one_user_does_not_stop_another() {
     let users = [0, 65_534];
-    let home = tempfile::tempdir().unwrap();
-    if home.path().metadata().unwrap().uid() != 0 {
-        let name = "regression_a_killed_build_of_one_user_does_not_stop_another";
-        return skip(Need::Root, name, "only root may start programs of other users");
-    }
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // A program that others may read.
-    let program = home.path().join("nearprint");
-    fs::copy(env!("CARGO_BIN_EXE_nearprint"), &program).unwrap();
+    let name = "regression_a_killed_build_of_one_user_does_not_stop_another";
+    let Some((home, program)) = for_other_users(name, 0o755) else { return };
     for (round, (first, second)) in [(users[0], users[1]), (users[1], users[0])].into_iter().enumerate() {
         // Everybody may remove everything, or only what is his.
         for mode in [0o777, 0o1777] {

@@ -400,7 +400,9 @@ fn regression_an_undo_list_is_bounded() {
     );
     assert!(!path.exists());
     let owner = list.split('\t').nth(7).unwrap();
-    for broken in [with(&list, &format!("\t{owner}\t"), "\t"), list[..list.len() - 5].to_string(), "\n".into()] {
+    for broken in
+        [with(&list, &format!("\t{owner}\t"), "\t"), list[..list.len() - 5].to_string(), "\n".into()]
+    {
         let ended = undo(&broken, "");
         assert!(ended.code == 5 && ended.err.contains("list.tsv:1: is no line"), "{}", ended.err);
     }

@@ -206,7 +206,8 @@ fn note_choices(
         Some(_) => "with --store hashes".into(),
         None if args.known.is_given() => verdict(args, best).to_string(),
         None => {
-            let goal = if args.goal.is_reached(best.point) { "" } else { "; nothing reaches the goal; nearest" };
+            let goal =
+                if args.goal.is_reached(best.point) { "" } else { "; nothing reaches the goal; nearest" };
             format!("fingerprints alone, as with -k and --store hashes{goal}")
         }
     };
@@ -253,9 +254,9 @@ fn warnings(tried: &Tried, exact: Option<&ExactChoice>, study: &Study, best: Cho
         .map(|why| format!("warning: {why}"))
         .collect();
     warnings.extend(
-        borders(tried, best)
-            .iter()
-            .map(|border| format!("warning: the best of them lies on the border of what was tried: {border}")),
+        borders(tried, best).iter().map(|border| {
+            format!("warning: the best of them lies on the border of what was tried: {border}")
+        }),
     );
     warnings.extend(short_curves(tried, study));
     warnings

@@ -119,7 +119,8 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
     pub(super) fn missing_rows(&self) -> Result<Option<String>> {
         let kept: u64 = self.history.jobs.iter().map(|job| job.counts.kept).sum();
         let is_missing = self.job.trim.is_none() && self.deduplicator.least_rows()? < kept;
-        let why = "rows may have been deleted since, or have expired; a restart stores those of this job again";
+        let why =
+            "rows may have been deleted since, or have expired; a restart stores those of this job again";
         Ok(is_missing.then(|| why.to_string()))
     }
 
