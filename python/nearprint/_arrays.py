@@ -129,7 +129,9 @@ def strings_of(texts: Any, count: int, what: str) -> list[str]:
     listed = in_order(texts, what)
     for index, text in enumerate(listed):
         if is_missing(text):
-            raise TypeError(f"{what}: item {index}: {type(text).__name__} is no str; rows without a key are added apart")
+            raise TypeError(
+                f"{what}: item {index}: {type(text).__name__} is no str; rows without a key are added apart"
+            )
         if not isinstance(text, str):
             raise TypeError(f"{what}: item {index}: {type(text).__name__} is no str")
         encoded(text, what, index)

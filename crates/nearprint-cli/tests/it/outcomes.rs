@@ -237,3 +237,54 @@ fn keys_in_the_summary_cannot_write_on_the_terminal() {
     assert!(!err.contains("together"), "kept documents of earlier runs are no part of these: {err}");
     assert!(err.len() < 1000, "long keys are cut");
 }
+
+/// Documents of 60 words, each followed by two that lack one of them.
+fn versions() -> String {
+    let text = |base: usize, gone: usize| -> String {
+        (0..60).filter(|word| word % 60 != gone).map(|word| format!("w{base}x{word} ")).collect()
+    };
+    let line = |number: usize| {
+        let (base, version) = (number / 3, number % 3);
+        let text = text(base, if version == 0 { 60 } else { version * base % 60 });
+        format!("{{\"id\":\"{number}\",\"text\":\"{text}\"}}\n")
+    };
+    (0..90).map(line).collect()
+}
+
+#[test]
+fn regression_stored_texts_of_a_job_without_a_database_were_near_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    for (number, limit) in ["", "-s 0.8", "-s 0.9"].into_iter().enumerate() {
+        let mut first = None;
+        for (place, options) in [
+            "",
+            "--store features",
+            "--store texts",
+            "--store texts -j 1",
+            "--store texts --keep longest",
+            "--store texts --group-size",
+            "--store texts --db a.np",
+            "--store features --db b.np",
+            "--db c.np --remember",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let options = options.replace(".np", &format!("{number}.np"));
+            let line = format!(
+                "dedup in.jsonl -o o{place}.jsonl --duplicates d{place}.tsv --key-field id {limit} {options}"
+            );
+            let outcome = nearprint(at, line.trim(), b"");
+            assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
+            let duplicates = fs::read_to_string(at.join(format!("d{place}.tsv"))).unwrap();
+            // --group-size adds a column.
+            let columns = |line: &str| line.split('\t').take(6).map(String::from).collect::<Vec<_>>();
+            let mut duplicates: Vec<Vec<String>> = duplicates.lines().map(columns).collect();
+            duplicates.sort_unstable();
+            assert!(duplicates.len() > 20, "{line}: {duplicates:?}");
+            assert_eq!(*first.get_or_insert_with(|| duplicates.clone()), duplicates, "{line}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Queries by picture.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::limits::{Answered, LimitArgs, match_columns};
@@ -7,7 +8,7 @@ use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::pictures::{MAX_PICTURE_BYTES, NOT_TURNED, PictureReader, check_rotated, each_picture};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::{each_key, match_of};
+use crate::terminal::results::{each_key, escape, match_of};
 use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
 use nearprint::{Error, Match, Row, Width};
 use nearprint_image::Recipe;
@@ -35,7 +36,7 @@ impl PictureLookUp {
         let mut out = OutputStream::stdout();
         let has_keys = snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
         self.results.print_header(&mut out, &match_columns(self.limits, has_keys, false, false))?;
-        let (mut answered, mut is_any_far) = (Answered::default(), false);
+        let (mut answered, mut is_any_far, mut gone) = (Answered::default(), false, None);
         let printed = each_picture(pictures, &reader, recipe, global, |path, prints| {
             let query = path.to_string_lossy();
             let found = self.find(snapshots, &prints.values, k)?;
@@ -51,6 +52,9 @@ impl PictureLookUp {
             for found in found {
                 let row = Row { fingerprint: found.fingerprint, id: found.id };
                 each_key(snapshots, row, |key| {
+                    if gone.is_none() {
+                        gone = key.flatten().filter(|path| is_gone(path)).map(String::from);
+                    }
                     out.write(|out| self.results.format().picture_match(out, &query, found, key))
                 })?;
             }
@@ -58,6 +62,12 @@ impl PictureLookUp {
         });
         out.flush()?;
         answered.note(self.limits, global);
+        if let Some(path) = gone {
+            global.note(format_args!(
+                "warning: {} is not there any more; `scan` with the same --db brings the database up to date",
+                escape(&path)
+            ));
+        }
         if is_any_far && !self.is_rotated && recipe == Recipe::Pdq {
             global.note(format_args!("{NOT_TURNED}"));
         }
@@ -103,6 +113,13 @@ impl PictureLookUp {
         found.truncate(self.limits.most());
         Ok(found)
     }
+}
+
+/// Whether a key is the path of a file that is not there. Other keys are names that users chose.
+fn is_gone(key: &str) -> bool {
+    let path = Path::new(key);
+    path.is_absolute()
+        && std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// How the pictures of a database became fingerprints.

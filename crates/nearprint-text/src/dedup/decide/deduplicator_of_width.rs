@@ -461,7 +461,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
 
     /// Whether it stores or compares the texts of documents themselves.
     pub(crate) fn reads_texts(&self) -> bool {
-        self.stores == KeyStorage::KeysAndTexts || matches!(self.measure.judge, Judge::Texts(_))
+        self.stores == KeyStorage::KeysAndTexts || self.measure.compares_texts()
     }
 
     /// What to remember of a kept document.

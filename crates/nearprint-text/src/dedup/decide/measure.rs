@@ -103,6 +103,11 @@ impl Measure {
         matches!(self.judge, Judge::Features(_))
     }
 
+    /// Whether texts are compared.
+    pub(crate) fn compares_texts(&self) -> bool {
+        matches!(self.judge, Judge::Texts(_))
+    }
+
     /// Whether a document is nearer than another one, given their distances and similarities.
     pub(crate) fn is_nearer(&self, one: (u32, f64), other: (u32, f64)) -> bool {
         if self.compares_features() { one.1 > other.1 } else { one.0 < other.0 }

@@ -249,7 +249,9 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         if !self.deduplicator.compares_own() {
             return Ok(());
         }
-        let compares_output = self.deduplicator.is_temporary() && self.deduplicator.reads_texts();
+        // What decides is read there again: texts, not the features that are made of them.
+        let compares_output =
+            self.deduplicator.is_temporary() && self.deduplicator.measure().compares_texts();
         match span.filter(|_| compares_output) {
             Some(span) => self.remember(document, &Stored::place(span, document.text_hash)),
             None => self.keep_unit(document),
