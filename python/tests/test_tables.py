@@ -328,7 +328,7 @@ def test_regression_texts_that_cannot_be_read_make_no_database(tmp_path: Path) -
 
 
 def test_regression_a_query_over_a_stream_is_read_back() -> None:
-    # DuckDB releases the interpreter's lock while it reads the stream inside of a call of ours, which ended the process.
+    # DuckDB releases the interpreter's lock while it reads the stream inside of a call of ours: the process ended.
     program = """
 import duckdb, nearprint, tempfile
 with tempfile.TemporaryDirectory() as home:
@@ -345,21 +345,21 @@ with tempfile.TemporaryDirectory() as home:
 
 def test_regression_rows_without_features_were_never_found(tmp_path: Path) -> None:
     texts = ["one two three four five six seven", "completely different words in here now"]
-    with nearprint.build(tmp_path / "a.np", texts, keys=["x", "y"]) as made:
-        with nearprint.create(tmp_path / "b.np", recipe="minhash", features=True) as database:
-            for given in (made.rows(), made.rows().table().to_pandas()):
-                with pytest.raises(nearprint.InputError, match="stores features of texts.*add_texts"):
-                    database.add(given)
-            with pytest.raises(nearprint.InputError, match="stores features of texts"):
-                database.add(nearprint.fingerprint(texts), keys=["x", "y"])
-            with pytest.raises(nearprint.InputError, match="add_texts"):
-                database.add(texts, keys=["x", "y"])
-            database.add_texts(texts, keys=["x", "y"])
-            database.commit()
-            assert database.find(texts[0])["key"].tolist() == ["x"]
-            with pytest.raises(nearprint.InputError, match="missing='skip' accepts") as refused:
-                database.add_texts([None])
-            assert "keep" not in str(refused.value)
+    made = nearprint.build(tmp_path / "a.np", texts, keys=["x", "y"])
+    with made, nearprint.create(tmp_path / "b.np", recipe="minhash", features=True) as database:
+        for given in (made.rows(), made.rows().table().to_pandas()):
+            with pytest.raises(nearprint.InputError, match=r"stores features of texts.*add_texts"):
+                database.add(given)
+        with pytest.raises(nearprint.InputError, match="stores features of texts"):
+            database.add(nearprint.fingerprint(texts), keys=["x", "y"])
+        with pytest.raises(nearprint.InputError, match="add_texts"):
+            database.add(texts, keys=["x", "y"])
+        database.add_texts(texts, keys=["x", "y"])
+        database.commit()
+        assert database.find(texts[0])["key"].tolist() == ["x"]
+        with pytest.raises(nearprint.InputError, match="missing='skip' accepts") as refused:
+            database.add_texts([None])
+        assert "keep" not in str(refused.value)
 
 
 def test_regression_a_limit_counts_rows(tmp_path: Path) -> None:
