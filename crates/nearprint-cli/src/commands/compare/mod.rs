@@ -41,7 +41,8 @@ use serde_json::{Value, json};
 /// all texts with other words.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-To a pipe, the first line is the number of differing bits; --json also has the similarity. Examples:
+To a pipe, the first line is the number of differing bits; --json also has the similarity. With -q, nothing is printed.
+The exit code is 0 if both are near, and 6 otherwise. Examples:
   nearprint compare old.txt new.txt --similarity 0.7
   nearprint compare page-1.html page-2.html --recipe clean=html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html

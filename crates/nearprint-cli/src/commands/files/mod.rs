@@ -402,6 +402,11 @@ impl Found {
         }
         let further = further.map(|(why, paths)| (paths.len() as u64, why.as_str()));
         note_skipped(global, &counts.left_out, &further, self.num_copied_others());
+        if !counts.plain.is_empty() && !global.verbose {
+            global.note(format_args!(
+                "--verbose names images with little detail, --min-detail 0 compares them"
+            ));
+        }
     }
 
     /// The files in groups of copies that are neither texts nor images, where those are compared.
