@@ -1537,7 +1537,7 @@ uint32_t nearprint_fingerprinter_default_k(const nearprint_fingerprinter *finger
 // hashes of texts. For fingerprints alone, set `keys` to NEARPRINT_NO_KEYS.
 //
 // `schema` is initialized before, and its other fields are set to their defaults. Its strings live as long as the
-// fingerprinter.
+// fingerprinter, and end with a null byte.
 nearprint_status nearprint_fingerprinter_schema(const nearprint_fingerprinter *fingerprinter,
                                                 nearprint_schema *schema,
                                                 nearprint_error *error);

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_default_k(
 /// hashes of texts. For fingerprints alone, set `keys` to NEARPRINT_NO_KEYS.
 ///
 /// `schema` is initialized before, and its other fields are set to their defaults. Its strings live as long as the
-/// fingerprinter.
+/// fingerprinter, and end with a null byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_schema(
     fingerprinter: *const nearprint_fingerprinter,

@@ -824,6 +824,7 @@ static void open_or_create(void) {
   OK(nearprint_fingerprinter_schema(fingerprinter, &schema, error));
   CHECK(schema.width == 256 && schema.k == nearprint_fingerprinter_default_k(fingerprinter));
   CHECK(schema.keys == NEARPRINT_KEYS_AND_FEATURES && strncmp(schema.layout, "bands:", 6) == 0);
+  CHECK(strlen(schema.layout) == schema.layout_len && strlen(schema.recipe) == schema.recipe_len);
   schema.expire_after_milliseconds = 7 * 86400000u;
   const char *path = in_home("documents");
   OK(nearprint_open_or_create(path, -1, &schema, NULL, &database, error));
