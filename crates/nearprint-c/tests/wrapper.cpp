@@ -510,7 +510,6 @@ int main(int argc, char** argv) {
   every_width<std::uint64_t>(home + "/64");
   every_width<nearprint::fingerprint<128>>(home + "/128");
   every_width<nearprint::fingerprint<256>>(home + "/256");
-  every_width<nearprint::fingerprint<320>>(home + "/320");
   answers<std::uint64_t>(home + "/answers64");
   answers<nearprint::fingerprint<128>>(home + "/answers128");
   answers<nearprint::fingerprint<256>>(home + "/answers256");
