@@ -288,3 +288,28 @@ fn regression_stored_texts_of_a_job_without_a_database_were_near_nothing() {
         }
     }
 }
+
+#[test]
+fn regression_edits_were_compared_only_where_shingles_are_alike() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let mut random = testkit::Random(11);
+    let mut lines = String::new();
+    for pair in 0..200 {
+        let words: Vec<String> = (0..50).map(|_| format!("w{:05}", random.below(90_000))).collect();
+        let mut changed = words.clone();
+        // Five of fifty words: of 350 characters some 25.
+        (0..5).for_each(|at| changed[10 * at + 4] = format!("v{:05}", random.below(90_000)));
+        for (name, text) in [("a", words), ("b", changed)] {
+            lines += &format!("{{\"id\":\"{name}{pair}\",\"text\":\"{}\"}}\n", text.join(" "));
+        }
+    }
+    fs::write(at.join("in.jsonl"), lines).unwrap();
+    for options in ["", "--db texts.np", "--keep longest"] {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --similarity edit:0.9 {options}");
+        let outcome = nearprint(at, line.trim(), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        let kept = read(at, "out.jsonl").lines().count();
+        assert!((200..=202).contains(&kept), "{line}: {kept} kept: {}", outcome.err);
+    }
+}

@@ -121,17 +121,22 @@ impl Similarity {
     /// The pairs of documents that are compared, for MinHash. `None` where fingerprints choose them by their distance.
     #[must_use]
     pub fn candidates(self, recipe: &Recipe) -> Option<Candidates> {
-        recipe.candidates(self.least_jaccard()?)
+        recipe.candidates(self.least_jaccard())
     }
 
     /// The Jaccard similarity from which on pairs are compared: for containment, that of a text and a kept one of twice
-    /// its length. `None` for edits, which are no similarity of sets.
+    /// its length; for edits, that of two texts of which one and a half times as large a share of the words differs as
+    /// of the characters, spread evenly, and at least 0.2.
     #[must_use]
-    pub fn least_jaccard(self) -> Option<f64> {
+    pub fn least_jaccard(self) -> f64 {
         match self {
-            Self::Jaccard(least) => Some(least),
-            Self::Contained(least) => Some(least / (3.0 - least)),
-            Self::Edit(_) => None,
+            Self::Jaccard(least) => least,
+            Self::Contained(least) => least / (3.0 - least),
+            Self::Edit(least) => {
+                // A word is in three shingles.
+                let lost = 3.0 * 1.5 * (1.0 - least);
+                ((1.0 - lost) / (1.0 + lost)).max(LEAST_OF_EDITS)
+            }
         }
     }
 
@@ -169,6 +174,9 @@ fn of_sets(a: &str, b: &str, least: f64, of: fn(&ShingleSet, &ShingleSet) -> f64
     }
     Some(of(&of_a, &of_b)).filter(|similarity| *similarity >= least)
 }
+
+/// The least Jaccard similarity of texts that are compared by edits.
+const LEAST_OF_EDITS: f64 = 0.2;
 
 /// The edit distance that is tried first.
 const FIRST_BAND: usize = 64;
