@@ -362,12 +362,16 @@ def _words_of_bytes(listed: list[Any], width: Optional[int]) -> tuple[Words, int
 
 def _width_of_list(listed: list[Any]) -> int:
     """The smallest width that fits all items."""
-    bits = 64
+    bits, has_digits = 64, False
     for item in listed:
         if isinstance(item, str):
             is_binary = item[:2] in ("0b", "0B") and len(item) - 2 in WIDTHS
-            digits = item[2:] if is_binary or item[:2] in ("0x", "0X") else item
-            bits = max(bits, len(digits) if is_binary else 4 * len(digits))
+            has_prefix = is_binary or item[:2] in ("0x", "0X")
+            # All digits are there without a prefix: another number of them is a wrong item.
+            if has_prefix or not has_digits:
+                digits = item[2:] if has_prefix else item
+                bits = max(bits, len(digits) if is_binary else 4 * len(digits))
+            has_digits = has_digits or not has_prefix
         elif isinstance(item, int):
             bits = max(bits, item.bit_length())
     return next((width for width in WIDTHS if bits <= width), WIDTHS[-1])

@@ -541,7 +541,8 @@ class Database:
         and ids of int64 are bit patterns: -1 is the largest number.
 
         Durable and visible after the next :meth:`commit`. A call that is interrupted, or runs out of
-        automatic ids or of memory, may have inserted a part of the rows.
+        automatic ids or of memory, may have inserted a part of the rows, and so may one that meets an invalid value in
+        a later batch of a table or stream: :meth:`discard` forgets them.
 
         Raises ``LockedError`` while there is another writer; ``InputError`` for a wrong number of ids
         or keys, for keys or texts if the database stores none, for texts if it stores features, which
@@ -564,7 +565,8 @@ class Database:
         Fingerprints are made by the recipe of the database, with what it keeps of documents: features, texts or
         hashes. Near texts are stored, too; :func:`nearprint.dedup` leaves them out. ``texts`` is a list, a column, or a
         table whose columns ``text`` and ``key`` these are. Ids are made from keys; without ``keys``, a key is the first
-        16 digits of the MD5 of its text. Missing texts have no row with ``missing="skip"``.
+        16 digits of the MD5 of its text. A text of a stored key is added beside the stored one, unless
+        :meth:`delete_keys` deletes that first. Missing texts have no row with ``missing="skip"``.
 
         Otherwise as :meth:`add`. Raises ``InputError`` for a database without a recipe, and for missing texts.
         """
@@ -575,7 +577,8 @@ class Database:
             raise InputError(f"{self._path}: the database stores no keys")
         core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
         ids = [np.empty(0, np.uint64)]
-        for batch in Texts(texts, text, key=key, keys=keys, missing=missing, accepting="missing='skip'").batches():
+        source = Texts(texts, text, key=key, keys=keys, missing=missing, accepting="missing='skip'")
+        for batch in (source.with_own_keys() if self.keeps_keys else source).batches():
             ids.append(core.add(rows_of(batch, how).native(self._width)[0], False))
         return np.concatenate(ids)
 
@@ -671,10 +674,10 @@ class Database:
             if self.recipe is None or not any(isinstance(one, str) for one in islice(rows.fingerprints, 1)):
                 raise
             raise InputError(f"{error}; add_texts() takes texts") from None
-        if rows.keys is not None and rows.texts is None and self._settings()[2] == "keys and features":
+        if rows.texts is None and self._settings()[2] == "keys and features":
             raise InputError(
                 f"{self._path}: stores features of texts, without which find, pairs and dedup would miss these rows; "
-                "add_texts() makes them, and backup copies a database with them"
+                "add_texts() makes them, after delete_keys() where they replace others, and backup() copies them"
             )
         return native
 

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 import uuid
+import warnings
 import weakref
 from types import TracebackType
 from typing import Any, Literal, Optional, Union
@@ -79,7 +80,7 @@ class Kept:
     writer at a time. Without one, the copy has everything that was kept, and from then on decides apart from the
     original; the second of several equal copies raises ``Error``, as they would all keep the same texts.
 
-    A context manager; :meth:`close` commits and closes the database.
+    A context manager; :meth:`close` commits and closes the database. What is not committed is forgotten.
     """
 
     def __init__(
@@ -213,6 +214,13 @@ class Kept:
             decider, self._decider = self._decider, None
             if decider is not None:
                 decider.finish()
+            self._uncommitted = 0
+
+    def __del__(self) -> None:
+        count = getattr(self, "_uncommitted", 0)
+        if count > 0 and self._database is not None:
+            what = f"{self._database}: was not closed; {count} kept texts that were not committed are forgotten"
+            warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
 
     def __enter__(self) -> Kept:
         return self

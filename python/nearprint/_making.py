@@ -127,10 +127,12 @@ def build(
 ) -> Database:
     """Creates a database of rows, all or none of them, and opens it.
 
-    Rows may be texts: a list or a column in which some are not hexadecimal, or a table with a column ``text``, or the
+    Rows may be texts: a list or a column in which some are not hexadecimal, and none is a fingerprint with all its
+    digits, or a table with a column ``text``, or the
     one that ``text`` names, and none of fingerprints. Their fingerprints are made by the ``recipe`` (``minhash``),
     which the database stores, together with evidence, so that :meth:`Database.find` and others compare exactly:
-    ``"features"`` by default for MinHash, ``"texts"``, ``"hashes"`` or ``"keys"``. Without ``keys``, ids are their
+    ``"features"`` by default for MinHash, ``"texts"``, ``"hashes"`` or ``"keys"``. A column ``key`` of a table has
+    their keys, unless ``key`` names another one. Without ``keys``, ids are their
     numbers from ``first_id`` on, and keys the first 16 digits of the MD5 of texts. ``similarity`` is the limit of near
     texts (0.7), which becomes a part of the recipe.
 
@@ -156,7 +158,7 @@ def build(
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
         return build_texts(
             path,
-            Texts(fingerprints, text or "text", key=key, keys=keys, value=id),
+            Texts(fingerprints, text or "text", key=key, keys=keys, value=id).with_own_keys(),
             ids,
             k=k,
             recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={similarity}",

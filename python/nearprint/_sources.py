@@ -68,6 +68,13 @@ class Texts:
         self._names = name_of(text), None if key is None else name_of(key), value
         self._keys = None if keys is None else _listed(keys, "keys")
 
+    def with_own_keys(self) -> Texts:
+        """The same texts with the column ``key`` of a table as their keys, unless others are given."""
+        text, key, value = self._names
+        if self.table is not None and key is None and self._keys is None and "key" in (self.table.names or ()):
+            self._names = text, "key", value
+        return self
+
     def prepare(self, returned: Optional[Returned], new: Iterable[str], connection: Any = None) -> None:
         """Checks what is returned in place of decisions, with these new columns, before the texts are read.
 

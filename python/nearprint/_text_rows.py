@@ -24,6 +24,8 @@ _STORAGES = {
 }
 #: A hexadecimal fingerprint, perhaps with a wrong number of digits.
 _DIGITS = re.compile(r"(0[xX])?[0-9a-fA-F]*")
+#: A hexadecimal fingerprint with all its digits.
+_FINGERPRINT = re.compile(r"(0[xX])?([0-9a-fA-F]{16}|[0-9a-fA-F]{32}|[0-9a-fA-F]{64}|[0-9a-fA-F]{80})")
 
 
 def key_of_text(text: str) -> str:
@@ -35,7 +37,7 @@ def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str]) -> boo
     """Whether rows of a new database are texts, and not fingerprints.
 
     A table has texts if it has no column of fingerprints, and the one of texts; a list if one of them is not
-    hexadecimal.
+    hexadecimal, and none is a fingerprint with all its digits.
     """
     table = table_of(rows)
     if table is not None:
@@ -48,7 +50,9 @@ def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str]) -> boo
     kind = str(getattr(rows, "dtype", getattr(rows, "type", "object"))).lower()
     if kind[0] in "uifb" and kind != "binary":
         return False
-    return any(isinstance(one, str) and not _DIGITS.fullmatch(one) for one in _first(rows))
+    texts = [one for one in _first(rows) if isinstance(one, str)]
+    # A column of fingerprints may have a wrong value, which is to be refused.
+    return not all(map(_DIGITS.fullmatch, texts)) and not any(map(_FINGERPRINT.fullmatch, texts))
 
 
 def _first(rows: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import shutil
 import subprocess
 import sys
@@ -380,3 +381,40 @@ def test_regression_frames_of_wide_fingerprints_have_their_width(tmp_path: Path)
 def test_files_that_are_missing_are_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nope\.jsonl"):
         nearprint.dedup_files(tmp_path / "nope.jsonl", tmp_path / "out.jsonl")
+
+
+def test_regression_keys_of_a_table_of_texts_are_not_dropped(tmp_path: Path) -> None:
+    rows = {"text": ["one two three four", "five six seven eight"], "key": ["a", "b"]}
+    with nearprint.build(tmp_path / "x.np", pandas.DataFrame(rows)) as database:
+        assert sorted(database.rows().table()["key"].tolist()) == ["a", "b"]
+        database.add_texts({"text": ["nine ten eleven twelve"], "key": ["c"]})
+        database.commit()
+        assert database.find("nine ten eleven twelve")["key"].tolist() == ["c"]
+        # Rows without features and without keys are found by nobody, either.
+        with pytest.raises(nearprint.InputError, match="stores features"):
+            database.add(np.ones((1, 4), np.uint64))
+
+
+def test_regression_one_wrong_value_makes_no_texts_of_fingerprints(tmp_path: Path) -> None:
+    digits = [f"{number:016x}" for number in (1, 2, 3)]
+    for wrong in ("n/a", " 000000000000000", "000000000000000g", "0" * 17):
+        with pytest.raises(nearprint.InputError, match="item 3"):
+            nearprint.build(tmp_path / "x.np", [*digits, wrong])
+        with pytest.raises(nearprint.InputError, match="item 3"):
+            nearprint.find_all([*digits, wrong], 3)
+    assert not list(tmp_path.iterdir())
+    with nearprint.build(tmp_path / "x.np", ["added", "dead beef and more words"]) as database:
+        assert database.recipe is not None
+
+
+def test_kept_texts_that_are_forgotten_are_warned_of(tmp_path: Path) -> None:
+    kept = nearprint.Kept(tmp_path / "x.np")
+    assert kept(["one two three four"]) == [True]
+    with pytest.warns(ResourceWarning, match="1 kept texts that were not committed"):
+        del kept
+        gc.collect()
+    with warnings.catch_warnings(), nearprint.Kept(tmp_path / "y.np") as stored:
+        warnings.simplefilter("error")
+        assert stored(["one two three four"]) == [True]
+    with nearprint.open(tmp_path / "y.np") as database:
+        assert len(database) == 1
