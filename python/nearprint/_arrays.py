@@ -124,19 +124,26 @@ def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
     return array
 
 
-def strings_of(texts: Any, count: int, what: str) -> list[str]:
-    """Keys, one for each row."""
-    listed = in_order(texts, what)
-    for index, text in enumerate(listed):
-        if is_missing(text):
-            raise TypeError(
-                f"{what}: item {index}: {type(text).__name__} is no str; rows without a key are added apart"
-            )
-        if not isinstance(text, str):
-            raise TypeError(f"{what}: item {index}: {type(text).__name__} is no str")
-        encoded(text, what, index)
+def keys_of(keys: Any, count: int, may_be_missing: bool = False) -> list[Optional[str]]:
+    """Keys, one for each row: texts, or the digits of numbers if all are numbers.
+
+    ``None`` for a missing one, where that is possible.
+    """
+    listed = in_order(keys, "keys")
+    are_numbers = any(isinstance(key, (int, np.integer)) for key in listed[:1])
+    for index, key in enumerate(listed):
+        if is_missing(key):
+            if not may_be_missing:
+                raise TypeError(f"keys: item {index}: {type(key).__name__} is no key; rows without a key need ids")
+            listed[index] = None
+        elif isinstance(key, str) and not are_numbers:
+            encoded(key, "keys", index)
+        elif are_numbers and isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            listed[index] = str(int(key))
+        else:
+            raise TypeError(f"keys: item {index}: {type(key).__name__} is no key: a text is wanted")
     if len(listed) != count:
-        raise InputError(f"{len(listed)} {what} for {count} fingerprints")
+        raise InputError(f"{len(listed)} keys for {count} fingerprints")
     return listed
 
 

@@ -21,7 +21,7 @@ from ._follower import Follower
 from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, IfNew, IngestReport, LeftOut, Verification
 from ._result import Blocks, Result, joined, result_of
-from ._rows import Names, Rows, fingerprint_batches
+from ._rows import Names, Rows, apart, fingerprint_batches
 from ._settings import Listener, check_count, check_similarity, distance_of, settings_of
 from ._sources import Texts
 from ._text_rows import rows_of
@@ -542,7 +542,7 @@ class Database:
 
         Durable and visible after the next :meth:`commit`. A call that is interrupted, or runs out of
         automatic ids or of memory, may have inserted a part of the rows, and so may one that meets an invalid value in
-        a later batch of a table or stream: :meth:`discard` forgets them.
+        a later batch of a table or stream. An exception that leaves the ``with`` block of the database forgets them.
 
         Raises ``LockedError`` while there is another writer; ``InputError`` for a wrong number of ids
         or keys, for keys or texts if the database stores none, for texts if it stores features, which
@@ -637,7 +637,10 @@ class Database:
         rows = self._listed(Rows(fingerprints, ids, keys, texts))
         given, met, first = [np.empty(0, np.uint64)], [], 0
         for batch in rows.batches(Names(fingerprint, id, key, text)):
-            own, found = core.insert_if_new(self._native(batch, signed), distance)
+            [(_, native), *without_key] = apart(self._native(batch, signed))
+            if without_key:
+                raise TypeError("keys: some are missing; rows without a key are inserted apart")
+            own, found = core.insert_if_new(native, distance)
             found["query"] += first
             first += len(own)
             given.append(own)
@@ -663,7 +666,11 @@ class Database:
         for batch in self._listed(rows).batches(names):
             if upsert and batch.ids is None and batch.keys is None:
                 raise InputError("upsert: ids or keys are needed")
-            given.append(core.add(self._native(batch, signed), upsert))
+            native = self._native(batch, signed)
+            own = np.empty(len(native["words"]) * 64 // self._width, np.uint64)
+            for places, part in apart(native):
+                own[places] = core.add(part, upsert)
+            given.append(own)
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
 
     def _native(self, rows: Rows, signed: bool) -> dict[str, Any]:

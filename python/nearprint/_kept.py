@@ -80,7 +80,10 @@ class Kept:
     writer at a time. Without one, the copy has everything that was kept, and from then on decides apart from the
     original; the second of several equal copies raises ``Error``, as they would all keep the same texts.
 
-    A context manager; :meth:`close` commits and closes the database. What is not committed is forgotten.
+    Missing texts are kept by a call, and :meth:`decide` says what becomes of them.
+
+    A context manager, whose end commits and closes the database: what the object filters has to be used before.
+    What is not committed is forgotten.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class Kept:
         self._claim: Optional[str] = None
         self._decider: Optional[_nearprint.Deduplicator] = None
         self._count = self._uncommitted = 0
+        self._has_ended = False
         self._lock = threading.Lock()
 
     def __call__(self, texts: Any) -> Union[bool, list[bool]]:
@@ -169,6 +173,8 @@ class Kept:
         return decided
 
     def _opened(self) -> _nearprint.Deduplicator:
+        if self._has_ended:
+            raise Error("Kept: its `with` block has ended; use what it filters, such as by list(), inside of the block")
         if self._decider is None:
             self._take_claim()
             self._decider = opened(self._path(), self._settings)
@@ -223,6 +229,7 @@ class Kept:
             warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
 
     def __enter__(self) -> Kept:
+        self._has_ended = False
         return self
 
     def __exit__(
@@ -230,8 +237,9 @@ class Kept:
     ) -> None:
         if kind is not None and self._decider is not None:
             self._decider.abandon()
-            self._decider = None
+            self._decider, self._uncommitted = None, 0
         self.close()
+        self._has_ended = True
 
     def __getstate__(self) -> dict[str, Any]:
         self.commit()
@@ -254,7 +262,7 @@ class Kept:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._database, self._settings, self._count = state["database"], state["settings"], state["count"]
         self._claim, self._folder, self._decider = state["claim"], None, None
-        self._uncommitted, self._lock = 0, threading.Lock()
+        self._uncommitted, self._has_ended, self._lock = 0, False, threading.Lock()
         if state["files"]:
             os.mkdir(self._path())
             for name, content in state["files"].items():

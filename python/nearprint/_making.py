@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Literal, Optional, Union
 
 from . import _nearprint
@@ -13,7 +14,7 @@ from ._database import Database, Path
 from ._errors import InputError
 from ._progress import Progress, check_progress, listening
 from ._reports import Finding, RepairReport
-from ._rows import NOTHING, Names, Rows
+from ._rows import NOTHING, Names, Rows, apart
 from ._settings import Duration, Listener, check_count, k_of_layout, kind_of, line_and_width, settings_of
 from ._sources import Texts
 from ._text_rows import are_texts, rows_of, storage_of
@@ -199,9 +200,9 @@ def build(
     with listening(progress) as listener:
         builder = _nearprint.Builder.begin(place, width, settings, (runs_only, identity), listener)
         try:
-            builder.push(rows)
-            for batch in batches:
-                builder.push(batch.native(width, signed=signed)[0])
+            for native in chain([rows], (batch.native(width, signed=signed)[0] for batch in batches)):
+                for _, part in apart(native):
+                    builder.push(part)
             builder.finish()
         finally:
             builder.abandon()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from . import _nearprint
-from ._arrays import encoded, ids_of, in_order, strings_of, words_of
+from ._arrays import encoded, ids_of, in_order, keys_of, words_of
 from ._errors import InputError
 from ._tables import checked, table_of
 
@@ -63,10 +63,24 @@ class Rows(NamedTuple):
         rows = {
             "words": words,
             "ids": None if self.ids is None else ids_of(self.ids, count, signed),
-            "keys": None if self.keys is None else strings_of(_listed(self.keys), count, "keys"),
+            "keys": None if self.keys is None else keys_of(_listed(self.keys), count, self.ids is not None),
             "texts": None if self.texts is None else _bytes_of(_listed(self.texts), count),
         }
         return rows, width
+
+
+def apart(rows: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
+    """The rows of :meth:`Rows.native` with keys and those without, each with their places: a database may have both."""
+    keys = rows["keys"]
+    if keys is None or None not in keys:
+        return [(slice(None), rows)]
+    has_key = np.array([key is not None for key in keys])
+    words, texts = rows["words"].reshape(len(keys), -1), rows["texts"]
+    keyed: dict[str, Any] = {"keys": [key for key in keys if key is not None], "texts": None}
+    if texts is not None:
+        keyed["texts"] = [text for text, has in zip(texts, has_key) if has]
+    parts = [(has_key, keyed), (~has_key, dict.fromkeys(keyed))]
+    return [(at, {"words": words[at].reshape(-1), "ids": rows["ids"][at], **part}) for at, part in parts]
 
 
 def fingerprint_batches(fingerprints: Any, name: Optional[str]) -> Iterator[Any]:
@@ -79,7 +93,7 @@ def _column(batch: Mapping[str, Any], name: Optional[str]) -> Any:
 
 
 def _listed(values: Any) -> Any:
-    return _nearprint.strings_of_arrow(values) if isinstance(values, _nearprint.ArrowColumn) else values
+    return values.tolist() if isinstance(values, _nearprint.ArrowColumn) else values
 
 
 def _bytes_of(texts: Any, count: int) -> list[bytes]:

@@ -90,6 +90,9 @@ class Texts:
             return
         if self.table is None:
             raise InputError(f"table = {returned!r}: a table is wanted, not {type(self._texts).__name__}")
+        if type(self.table).select is Table.select:
+            # It raises: what is read once is not returned, and nothing is stored.
+            self.table.with_columns(Result({}))
         if returned == "annotated":
             check_new(new, self.table.names or ())
         self.table.hold()

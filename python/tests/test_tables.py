@@ -158,7 +158,7 @@ def test_misfits_of_tables_are_refused(tmp_path: Path) -> None:
     refused("no column 'fingerprint', but print, key", table)
     refused("no column 'id'", table, fingerprint="print", id="id", signed=True)
     refused("signed=True", table, fingerprint="print")
-    refused("item 1: NoneType is no str", table, fingerprint="print", key="key", signed=True)
+    refused("item 1: NoneType is no key", table, fingerprint="print", key="key", signed=True)
     refused("a table has them as columns", table, ids=[1, 2])
     refused("a table is wanted, not list", [1, 2], fingerprint="print")
     refused("nulls among them", pyarrow.table({"fingerprint": [1, None]}))
@@ -417,4 +417,48 @@ def test_kept_texts_that_are_forgotten_are_warned_of(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         assert stored(["one two three four"]) == [True]
     with nearprint.open(tmp_path / "y.np") as database:
+        assert len(database) == 1
+
+
+def test_regression_rows_with_and_without_keys_go_back_in(tmp_path: Path) -> None:
+    with nearprint.create(tmp_path / "a.np", keys=True) as made:
+        made.add([1], keys=["a"])
+        made.add([100, 101], ids=[5, 6])
+        made.commit()
+        rows = made.rows().table().to_pylist()
+        with nearprint.build(tmp_path / "b.np", made.rows()) as built:
+            assert built.rows().table().to_pylist() == rows
+        with nearprint.create(tmp_path / "c.np", keys=True) as added:
+            assert sorted(added.add(made.rows().table().to_pandas()).tolist()) == sorted(row["id"] for row in rows)
+            added.commit()
+            assert added.rows().table().to_pylist() == rows
+            with pytest.raises(TypeError, match="inserted apart"):
+                added.insert_if_new(made.rows(), 0)
+            with pytest.raises(TypeError, match="need ids"):
+                added.add({"fingerprint": [1, 2], "key": ["a", None]})
+
+
+@pytest.mark.parametrize("make", [dict, pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_regression_numbers_are_keys(make: Any, tmp_path: Path) -> None:
+    with nearprint.build(tmp_path / "x.np", make({"fingerprint": [1, 2], "key": [10, 20]})) as database:
+        assert database.rows().table()["key"].tolist() == ["10", "20"]
+
+
+def test_regression_a_stream_that_is_not_returned_stores_nothing(tmp_path: Path) -> None:
+    day = pyarrow.table({"text": ["one two three four five six", "something else altogether here"]})
+    for table in ("kept", "annotated"):
+        with pytest.raises(nearprint.InputError, match="read once"):
+            nearprint.dedup(day.to_reader(), table=table, database=tmp_path / "x.np")
+    assert not list(tmp_path.iterdir())
+    assert nearprint.dedup(day, table="kept", database=tmp_path / "x.np").num_rows == 2
+
+
+def test_regression_what_is_filtered_after_the_block_is_refused(tmp_path: Path) -> None:
+    with nearprint.Kept(tmp_path / "x.np") as kept:
+        lazy = filter(kept, ["one two three four five six"])
+    with pytest.raises(nearprint.Error, match="its `with` block has ended"):
+        list(lazy)
+    with kept:
+        assert kept(["one two three four five six"]) == [True]
+    with nearprint.open(tmp_path / "x.np") as database:
         assert len(database) == 1

@@ -72,7 +72,7 @@ pub(in crate::commands) struct JobArgs {
     /// Write arrays and objects as JSON texts, if the format of OUT has columns
     #[arg(long, value_name = "json", help_heading = "Output options")]
     nested: Option<Nested>,
-    /// Write nothing but the page of --report, and print the counts of a real run
+    /// Write nothing but a --report, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
     /// Forget what an earlier run with these inputs kept, and run again. Without it, an interrupted run is resumed.

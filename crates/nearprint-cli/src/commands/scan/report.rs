@@ -9,9 +9,6 @@ use crate::args::{GroupWriter, write_groups};
 use crate::commands::files::{FileGroup, Found, GroupKind, GroupMember};
 use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
 
-/// The most files that a page names which could not be read.
-const MOST_UNREAD: usize = 10;
-
 /// The page of what was found.
 pub(super) struct ScanReport<'a> {
     pub(super) paths: &'a [PathBuf],
@@ -40,10 +37,11 @@ impl ScanReport<'_> {
             facts.push(fact("Images", counts.pictures.to_string()));
             facts.push(fact("Near images", self.found.near_pictures.clone()));
         }
-        let unread = &counts.left_out.unreadable;
-        facts.extend(unread.iter().take(MOST_UNREAD).map(|why| fact("Not read", why.clone())));
-        if let Some(others) = unread.len().checked_sub(MOST_UNREAD).filter(|&others| others > 0) {
-            facts.push(fact("Not read", format!("{others} more")));
+        // The first group is to be on the first screen.
+        match &*counts.left_out.unreadable {
+            [] => {}
+            [why] => facts.push(fact("Not read", why.clone())),
+            [why, others @ ..] => facts.push(fact("Not read", format!("{why}; {} more", others.len()))),
         }
         let sizes = Histogram::of_sizes(groups.iter().map(|group| group.members.len()));
         let similarities = members().map(|member| member.similarity);
