@@ -114,9 +114,9 @@ const IN_LONG_HELP_OF: &[(&str, &[&str])] = &[
     ("trim", &["k", "store", "exclude", "ext", "no_ignore"]),
     ("decontaminate", &["exclude", "ext", "no_ignore"]),
     ("fingerprint", &["exclude", "ext", "no_ignore"]),
-    ("tune", &["exclude", "ext", "no_ignore"]),
+    ("tune", &["exclude", "ext", "no_ignore", "json"]),
     ("scan", &["k", "header", "max_size"]),
-    ("prune", &["k", "max_size", "picture_db"]),
+    ("prune", &["k", "max_size", "picture_db", "header", "no_header", "json"]),
     ("repair", &["fingerprints"]),
 ];
 /// The examples that `-h` has.

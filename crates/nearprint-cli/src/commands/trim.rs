@@ -16,7 +16,8 @@ const SIMILARITY: &str = "Remove similar paragraphs or lines, too [default: only
 /// written unchanged. One that loses everything is not written. Inputs are records in JSON lines, CSV, TSV or Parquet.
 ///
 /// Run it after `decontaminate`, which would not find an evaluation text that was removed, and after `dedup`:
-/// near-duplicates without the paragraphs that they share no longer look alike.
+/// near-duplicates without the paragraphs that they share no longer look alike. Records that only such paragraphs told
+/// apart may be near afterwards; a second `dedup` finds them.
 ///
 /// A piece recurs if it has the same words in the same order. With --similarity, -k or --recipe, similar paragraphs and
 /// lines are removed, too. Passages are runs of --length words or more, wherever they begin and end.

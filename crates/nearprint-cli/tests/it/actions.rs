@@ -147,6 +147,15 @@ fn a_dry_run_names_what_would_be_done_and_does_nothing() {
     assert_eq!(lines[0][3..5], ["1.0000", "true"]);
     assert_eq!((lines[0][5], lines[1][4], lines[1][5]), ("d/a.txt", "false", "d/a.txt"));
     assert!(run.err.contains("would be moved\n"), "{}", run.err);
+    let named = slashes(&succeeds(at, "prune d --move-to gone --dry-run --header", b""));
+    assert_eq!(named, format!("act\tpath\tmoved_to\tsimilarity\tcopy\tkept\n{out}"));
+    let objects = succeeds(at, "prune d --move-to gone --dry-run --json", b"");
+    let first: serde_json::Value = serde_json::from_str(objects.lines().next().unwrap()).unwrap();
+    assert_eq!((objects.lines().count(), &first["copy"], &first["act"]), (4, &true.into(), &"move".into()));
+    assert!(slashes(first["moved_to"].as_str().unwrap()).ends_with("gone/d/s/b copy.txt"), "{first}");
+    for option in ["--header", "--json"] {
+        fails(at, &format!("prune d --move-to gone {option}"), b"", 2, &["--dry-run"]);
+    }
     let listed = nearprint(at, "dedup d -o - --duplicates gone.tsv", b"");
     assert_eq!(listed.code, 0);
     let gone = fs::read_to_string(at.join("gone.tsv")).unwrap();

@@ -339,7 +339,7 @@ fn the_advice_comes_first_and_trials_only_if_wanted() {
     assert!(all.err.starts_with(&advice) && !all.out.contains("nearprint dedup"), "{}", all.err);
     assert!(rows(&all.out).len() > 100);
     let json: serde_json::Value =
-        serde_json::from_str(&succeeds(at, &format!("{line} --format json --summary s.json"), b"")).unwrap();
+        serde_json::from_str(&succeeds(at, &format!("{line} --json --summary s.json"), b"")).unwrap();
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(at.join("s.json")).unwrap()).unwrap();
     assert!(json["command"] == advice.trim() && json["pairs"] == summary["pairs"], "{json}");
     // Options that read the documents are part of it, as a shell reads them, and standard input is, too.

@@ -18,6 +18,7 @@ use crate::args::GlobalArgs;
 use crate::input::refused::refuse_inside_database;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::results::json_of;
 use crate::terminal::{interrupt, plural, quoted};
 
 /// The name of an undo list.
@@ -168,6 +169,13 @@ impl ActCounts {
     }
 }
 
+/// How a dry run prints steps.
+#[derive(Clone, Copy)]
+pub(super) struct Listing {
+    pub(super) has_header: bool,
+    pub(super) is_json: bool,
+}
+
 /// A step with the file that it is for.
 struct Planned<'a> {
     file: &'a DuplicateFile,
@@ -183,17 +191,17 @@ struct Run<'a> {
 }
 
 impl Plan {
-    /// Acts on the near-duplicates, or prints what would be done. `temporary` are folders that killed acts have left.
+    /// Acts on the near-duplicates, or in a dry run prints what would be done. `temporary` are folders that killed acts have left.
     pub(super) fn run(
         &self,
         files: &DuplicateFiles,
         temporary: &[PathBuf],
-        is_dry: bool,
+        dry: Option<Listing>,
         global: GlobalArgs,
     ) -> Result<ActCounts, Failure> {
         interrupt::set_cancellable(true);
         let mut run = Run { plan: self, files, global, counts: ActCounts::default() };
-        let done = run.run(temporary, is_dry);
+        let done = run.run(temporary, dry);
         interrupt::set_cancellable(false);
         done.map(|()| run.counts)
     }
@@ -206,14 +214,26 @@ impl Plan {
 
     /// Prints steps: the act, the path, where it is moved to, the similarity, whether both are byte-identical, and what
     /// is kept.
-    fn print(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
+    fn print(&self, steps: &[Planned<'_>], listing: Listing) -> Result<(), Failure> {
         let mut out = OutputStream::stdout();
+        if listing.has_header && !listing.is_json {
+            out.write_uncounted(|out| writeln!(out, "act\tpath\tmoved_to\tsimilarity\tcopy\tkept"))?;
+        }
         out.write(|out| {
             steps.iter().try_for_each(|Planned { file, step }| {
                 let act = self.rules.kind.name();
-                let target = self.target(&self.shown_folder, &file.path).unwrap_or_default();
+                let target = self.target(&self.shown_folder, &file.path);
                 let similarity = Some(file.similarity).filter(|similarity| !similarity.is_nan());
+                if listing.is_json {
+                    let [path, kept] = [&file.path, &file.kept].map(|path| path.to_string_lossy());
+                    let (target, copy) = (target.map(|target| target.to_string_lossy().into_owned()), step.is_copy);
+                    let object = json!({
+                        "act": act, "path": path, "moved_to": target, "similarity": similarity, "copy": copy, "kept": kept,
+                    });
+                    return writeln!(out, "{}", json_of(&object));
+                }
                 let similarity = similarity.map(|similarity| format!("{similarity:.4}")).unwrap_or_default();
+                let target = target.unwrap_or_default();
                 let [path, target, kept] = [&file.path, &target, &file.kept].map(|path| escaped(path));
                 writeln!(out, "{act}\t{path}\t{target}\t{similarity}\t{}\t{kept}", step.is_copy)
             })
@@ -239,15 +259,16 @@ impl Plan {
 }
 
 impl<'a> Run<'a> {
-    fn run(&mut self, temporary: &[PathBuf], is_dry: bool) -> Result<(), Failure> {
+    fn run(&mut self, temporary: &[PathBuf], dry: Option<Listing>) -> Result<(), Failure> {
+        let is_dry = dry.is_some();
         if !is_dry {
             let beside = temporary_beside(self.files.duplicates.iter().map(|file| &*file.path));
             note_leftovers(self.global, &recover(temporary.iter().chain(&beside).map(PathBuf::as_path)));
         }
         let mut steps = self.plan_all()?;
-        self.refuse_losses(&steps, is_dry)?;
-        if is_dry {
-            self.plan.print(&steps)?;
+        self.refuse_losses(&steps, dry)?;
+        if let Some(listing) = dry {
+            self.plan.print(&steps, listing)?;
         } else if !steps.is_empty() && interrupt::check().is_continue() {
             self.write_list(&steps)?;
             self.act_all(&mut steps);
@@ -322,13 +343,13 @@ impl<'a> Run<'a> {
     }
 
     /// Refuses to delete for good what nobody has chosen.
-    fn refuse_losses(&self, steps: &[Planned<'_>], is_dry: bool) -> Result<(), Failure> {
+    fn refuse_losses(&self, steps: &[Planned<'_>], dry: Option<Listing>) -> Result<(), Failure> {
         let lost = steps.iter().filter(|planned| planned.step.act.kind() == ActKind::Delete).count();
         if lost == 0 || self.plan.keep_is_chosen {
             return Ok(());
         }
-        if is_dry {
-            self.plan.print(steps)?;
+        if let Some(listing) = dry {
+            self.plan.print(steps, listing)?;
         }
         let (count, are) = (plural(lost as u64, "file"), if lost == 1 { "is" } else { "are" });
         Err(Failure::Usage(format!(

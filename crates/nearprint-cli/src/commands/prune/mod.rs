@@ -6,9 +6,9 @@ mod list;
 use std::path::PathBuf;
 
 use super::files::{FilesArgs, Grouping, Mode};
-use crate::args::{GlobalArgs, SummaryArgs};
+use crate::args::{GlobalArgs, HeaderArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
-use action::ActionArgs;
+use action::{ActionArgs, Listing};
 pub(super) use action::{UNDO_LIST, note_leftovers, note_missing};
 use serde_json::{Map, Value};
 
@@ -32,14 +32,16 @@ Examples:
   nearprint prune articles --move-to gone && nearprint undo gone/nearprint-undo.tsv
   nearprint prune photos --copies --hardlink
   nearprint prune --list ~/Downloads/nearprint-chosen.tsv --move-to gone")]
+#[command(mut_arg("header", |header| header.requires("dry_run")))]
+#[command(mut_arg("no_header", |header| header.requires("dry_run")))]
 pub(super) struct Args {
     /// Folders and files, at least one unless --list is given. They are read as by `scan`
     #[arg(value_name = "PATH", required_unless_present = "list")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     action: ActionArgs,
-    /// Print what would be done, and do nothing. A line has the act, the file, the place it is moved to, the
-    /// similarity, whether both files have the same bytes, and the kept file
+    /// Print what would be done, and do nothing. The columns are act, path, moved_to, similarity, copy (whether both
+    /// files have the same bytes) and kept
     #[arg(short = 'n', long, help_heading = "Action, one of")]
     dry_run: bool,
     /// Act on the files chosen in a report: FILE is the list that the page saves
@@ -47,6 +49,11 @@ pub(super) struct Args {
     list: Option<PathBuf>,
     #[command(flatten)]
     files: FilesArgs,
+    /// With --dry-run: print one JSON object for each act. It has whole paths
+    #[arg(long, requires = "dry_run", help_heading = "Output options")]
+    json: bool,
+    #[command(flatten, next_help_heading = "Output options")]
+    header: HeaderArgs,
     #[command(flatten, next_help_heading = "Output options")]
     summary: SummaryArgs,
 }
@@ -57,7 +64,7 @@ impl Args {
             self.summary.check(&[list], &[])?;
             let plan = self.action.plan(&[], self.files.copies, true, self.dry_run)?;
             let (files, num_changed) = list::read(list, global)?;
-            let counts = plan.run(&files, &[], self.dry_run, global)?.with_failed(num_changed);
+            let counts = plan.run(&files, &[], self.dry(), global)?.with_failed(num_changed);
             self.summary.write(|| counts.object())?;
             return if self.dry_run { Ok(()) } else { counts.check() };
         }
@@ -72,10 +79,15 @@ impl Args {
         let mode = Mode { grouping: Grouping::Centres, acts: true, is_dry: self.dry_run };
         let found = self.files.find(("prune", &self.paths), mode, global)?;
         found.note(global);
-        let acted = plan.run(&found.duplicates(), found.temporary(), self.dry_run, global)?;
+        let acted = plan.run(&found.duplicates(), found.temporary(), self.dry(), global)?;
         let mut object: Map<String, Value> = found.object();
         object.insert("acted".into(), acted.object());
         self.summary.write(|| Value::Object(object))?;
         if self.dry_run { Ok(()) } else { acted.check() }
+    }
+
+    /// How a dry run prints acts.
+    fn dry(&self) -> Option<Listing> {
+        self.dry_run.then(|| Listing { has_header: self.header.is_wanted(), is_json: self.json })
     }
 }

@@ -114,7 +114,10 @@ pub(in super::super) struct Args {
     pub(super) summary: SummaryArgs,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv", help_heading = "Output options")]
-    pub(super) format: ResultFormat,
+    format: ResultFormat,
+    /// Print JSON, as --format json does
+    #[arg(long, conflicts_with = "format", help_heading = "Output options")]
+    json: bool,
     #[command(flatten)]
     pub(super) documents: DocumentArgs,
     #[command(flatten)]
@@ -194,6 +197,11 @@ const DEFAULT_SAMPLE: usize = 2000;
 const ALL_LABELLED: usize = 25_000;
 
 impl Args {
+    /// The format of the results.
+    pub(super) fn format(&self) -> ResultFormat {
+        if self.json { ResultFormat::Json } else { self.format }
+    }
+
     /// The similarity that near-duplicates have.
     pub(super) fn similarity(&self) -> f64 {
         self.similarity.unwrap_or(DEFAULT_SIMILARITY)

@@ -28,7 +28,7 @@ pub(super) fn report(
     let command = advice::command(args, tried, exact, best);
     let counts = || counts(args, (tried, exact), study, best, &command);
     let mut out = OutputStream::stdout();
-    match args.format {
+    match args.format() {
         _ if args.all => global.note(format_args!("{command}")),
         ResultFormat::Tsv => out.write(|out| writeln!(out, "{command}"))?,
         ResultFormat::Json => out.write(|out| writeln!(out, "{}", counts()))?,
@@ -40,7 +40,7 @@ pub(super) fn report(
     let warnings = warnings(tried, exact, study, best);
     warnings.iter().for_each(|warning| global.note(format_args!("{warning}")));
     if args.all {
-        out.write(|out| write_points(args.format, out, tried, best))?;
+        out.write(|out| write_points(args.format(), out, tried, best))?;
         out.flush()?;
     }
     if args.report.path().is_some() {
