@@ -136,7 +136,7 @@ impl DocumentNearArgs {
 
     /// The recipe with the bands for the similarity, if one is given.
     pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
-        let least = self.similarity.map(Similarity::least_jaccard);
+        let least = self.similarity.and_then(Similarity::least_jaccard);
         match least.filter(|_| recipe.bands().is_some() && self.k.is_none()) {
             Some(least) => recipe.with_similarity(least),
             None => recipe,

@@ -68,7 +68,7 @@ impl Measure {
         if let Some((keeps, _, path)) = stored {
             check_evidence(keeps, (options, &recipe), path)?;
         }
-        let least = options.similarity.map(Similarity::least_jaccard);
+        let least = options.similarity.and_then(Similarity::least_jaccard);
         let estimates = || match least.zip(recipe.bands()) {
             Some((least, bands)) => bands.distance_of(recipe.width(), least),
             None => default_k,

@@ -245,7 +245,7 @@ impl DedupOptions {
     /// The recipe of a new database.
     pub(crate) fn new_recipe(&self) -> Recipe {
         let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some() && self.k.is_none());
-        let least = of_minhash.map(Similarity::least_jaccard);
+        let least = of_minhash.and_then(Similarity::least_jaccard);
         least.map_or_else(|| self.recipe.clone(), |least| self.recipe.with_similarity(least))
     }
 

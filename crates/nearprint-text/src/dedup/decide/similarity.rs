@@ -121,23 +121,27 @@ impl Similarity {
     /// The pairs of documents that are compared, for MinHash. `None` where fingerprints choose them by their distance.
     #[must_use]
     pub fn candidates(self, recipe: &Recipe) -> Option<Candidates> {
-        recipe.candidates(self.least_jaccard())
+        recipe.candidates(self.least_jaccard().unwrap_or_else(|| self.least_of_edits()))
     }
 
-    /// The Jaccard similarity from which on pairs are compared: for containment, that of a text and a kept one of twice
-    /// its length; for edits, that of two texts of which one and a half times as large a share of the words differs as
-    /// of the characters, spread evenly, and at least 0.2.
+    /// The Jaccard similarity that a recipe should find: for containment, that of a text and a kept one of twice its
+    /// length. `None` for edits, which are no similarity of sets.
     #[must_use]
-    pub fn least_jaccard(self) -> f64 {
+    pub fn least_jaccard(self) -> Option<f64> {
         match self {
-            Self::Jaccard(least) => least,
-            Self::Contained(least) => least / (3.0 - least),
-            Self::Edit(least) => {
-                // A word is in three shingles.
-                let lost = 3.0 * 1.5 * (1.0 - least);
-                ((1.0 - lost) / (1.0 + lost)).max(LEAST_OF_EDITS)
-            }
+            Self::Jaccard(least) => Some(least),
+            Self::Contained(least) => Some(least / (3.0 - least)),
+            Self::Edit(_) => None,
         }
+    }
+
+    /// The Jaccard similarity of two texts of which one and a half times as large a share of the words differs as may
+    /// differ of the characters, spread evenly, and at least 0.2.
+    fn least_of_edits(self) -> f64 {
+        let (Self::Jaccard(least) | Self::Contained(least) | Self::Edit(least)) = self;
+        // A word is in three shingles.
+        let lost = 3.0 * 1.5 * (1.0 - least);
+        ((1.0 - lost) / (1.0 + lost)).max(LEAST_OF_EDITS)
     }
 
     /// Whether a new text, `a`, is a near-duplicate of a kept one, `b`.
