@@ -37,12 +37,6 @@ impl ScanReport<'_> {
             facts.push(fact("Images", counts.pictures.to_string()));
             facts.push(fact("Near images", self.found.near_pictures.clone()));
         }
-        // The first group is to be on the first screen.
-        match &*counts.left_out.unreadable {
-            [] => {}
-            [why] => facts.push(fact("Not read", why.clone())),
-            [why, others @ ..] => facts.push(fact("Not read", format!("{why}; {} more", others.len()))),
-        }
         let sizes = Histogram::of_sizes(groups.iter().map(|group| group.members.len()));
         let similarities = members().map(|member| member.similarity);
         let histograms = vec![sizes, Histogram::of_similarities(similarities)];
