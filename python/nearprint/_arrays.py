@@ -130,7 +130,7 @@ def keys_of(keys: Any, count: int, may_be_missing: bool = False) -> list[Optiona
     ``None`` for a missing one, where that is possible.
     """
     listed = in_order(keys, "keys")
-    are_numbers = any(isinstance(key, (int, np.integer)) for key in listed[:1])
+    are_numbers = isinstance(next((key for key in listed if not is_missing(key)), None), (int, np.integer))
     for index, key in enumerate(listed):
         if is_missing(key):
             if not may_be_missing:

@@ -129,13 +129,12 @@ def build(
     """Creates a database of rows, all or none of them, and opens it.
 
     Rows may be texts: a list or a column in which some are not hexadecimal, and none is a fingerprint with all its
-    digits, or a table with a column ``text``, or the
-    one that ``text`` names, and none of fingerprints. Their fingerprints are made by the ``recipe`` (``minhash``),
-    which the database stores, together with evidence, so that :meth:`Database.find` and others compare exactly:
-    ``"features"`` by default for MinHash, ``"texts"``, ``"hashes"`` or ``"keys"``. A column ``key`` of a table has
-    their keys, unless ``key`` names another one. Without ``keys``, ids are their
-    numbers from ``first_id`` on, and keys the first 16 digits of the MD5 of texts. ``similarity`` is the limit of near
-    texts (0.7), which becomes a part of the recipe.
+    digits, or a table with a column ``text``, or the one that ``text`` names, and none of fingerprints. Their
+    fingerprints are made by the ``recipe`` (``minhash``), which the database stores, together with evidence, so
+    that :meth:`Database.find` and others compare exactly: ``"features"`` by default for MinHash, ``"texts"``,
+    ``"hashes"`` or ``"keys"``. A column ``key`` of a table has their keys, unless ``key`` names another one.
+    Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16 digits of the MD5 of texts.
+    ``similarity`` is the limit of near texts (0.7), which becomes a part of the recipe.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
     carries its recipe, which the database stores, unless a ``kind`` or a layout is given, which must be that of the

@@ -442,6 +442,8 @@ def test_regression_rows_with_and_without_keys_go_back_in(tmp_path: Path) -> Non
 def test_regression_numbers_are_keys(make: Any, tmp_path: Path) -> None:
     with nearprint.build(tmp_path / "x.np", make({"fingerprint": [1, 2], "key": [10, 20]})) as database:
         assert database.rows().table()["key"].tolist() == ["10", "20"]
+    with nearprint.build(tmp_path / "y.np", {"fingerprint": [1, 2], "id": [5, 6], "key": [None, 20]}) as database:
+        assert database.rows().table()["key"].tolist() == [None, "20"]
 
 
 def test_regression_a_stream_that_is_not_returned_stores_nothing(tmp_path: Path) -> None:
