@@ -112,9 +112,6 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --store keys` makes a database that stores keys")
         }
-        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
-            Some("`nearprint create NEW.np --recipe minhash --store texts` makes a database that keeps texts")
-        }
         TextError::Database(DatabaseProblem::NoFeatures { .. }) => Some(
             "`nearprint create NEW.np --recipe minhash --store features` makes a database that stores features",
         ),

@@ -86,7 +86,12 @@ impl Records<'_> {
         let snapshot = AnyDatabase::open(self.input)?.snapshot()?;
         if !snapshot.key_storage().has_texts() {
             let path = PathBuf::from(self.input);
-            return Err(nearprint_text::Error::from(DatabaseProblem::NoTexts { path }).into());
+            return Err(Failure::OtherCommand {
+                why: DatabaseProblem::NoTexts { path }.to_string(),
+                hint: "`nearprint compare --key KEY --key KEY FILE…` reads the texts from the files of records; \
+                       `nearprint create --store texts` makes a database that stores them"
+                    .into(),
+            });
         }
         let texts = keys.iter().map(|key| text_of(&snapshot, key)).collect::<Result<Vec<_>, _>>()?;
         Ok((texts, snapshot.recipe().and_then(|recipe| recipe.parse().ok())))

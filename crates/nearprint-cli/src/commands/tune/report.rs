@@ -37,7 +37,7 @@ pub(super) fn report(
     global.note(format_args!("{}", documents_text(args, study)));
     quality(args, tried, exact).iter().for_each(|quality| global.note(format_args!("{quality}")));
     note_choices(args, (tried, exact), best, global);
-    let warnings = warnings(tried, exact, study, best);
+    let warnings = warnings(args, (tried, exact), study, best);
     warnings.iter().for_each(|warning| global.note(format_args!("{warning}")));
     if args.all {
         out.write(|out| write_points(args.format(), out, tried, best))?;
@@ -246,19 +246,27 @@ fn summary(tried: &Tried, choice: Choice<'_>) -> String {
 }
 
 /// Warnings about labels, about the border of what was tried, and about curves that end early.
-fn warnings(tried: &Tried, exact: Option<&ExactChoice>, study: &Study, best: Choice<'_>) -> Vec<String> {
+///
+/// Without labels, the advice is no fingerprint, so that the border and the ends are of those who see the table or chose
+/// what was tried.
+fn warnings(
+    args: &Args,
+    (tried, exact): (&Tried, Option<&ExactChoice>),
+    study: &Study,
+    best: Choice<'_>,
+) -> Vec<String> {
     let mut warnings: Vec<String> = exact
         .map(ExactChoice::warnings)
         .unwrap_or_default()
         .iter()
         .map(|why| format!("warning: {why}"))
         .collect();
-    warnings.extend(
-        borders(tried, best).iter().map(|border| {
-            format!("warning: the best of them lies on the border of what was tried: {border}")
-        }),
-    );
-    warnings.extend(short_curves(tried, study));
+    if args.all || args.known.is_given() || !args.tried.is_empty() {
+        warnings.extend(borders(tried, best).iter().map(|border| {
+            format!("warning: the best fingerprints are on the border of what was tried: {border}")
+        }));
+        warnings.extend(short_curves(tried, study));
+    }
     warnings
 }
 
