@@ -24,6 +24,9 @@ Words = npt.NDArray[np.uint64]
 #: NumPy number, or one row of an array of wide fingerprints.
 Fingerprint = Union[int, str, bytes, bytearray, memoryview, np.generic, npt.NDArray[Any]]
 
+#: A key: a text, or a number, which stands for its digits.
+Key = Union[str, int, "np.integer[Any]"]
+
 WIDTHS = (64, 128, 256, 320)
 
 #: The types of pandas' values for missing ones.
@@ -145,6 +148,15 @@ def keys_of(keys: Any, count: int, may_be_missing: bool = False) -> list[Optiona
     if len(listed) != count:
         raise InputError(f"{len(listed)} keys for {count} fingerprints")
     return listed
+
+
+def key_of(key: Key) -> str:
+    """One key: a text, or the digits of a number."""
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        return str(int(key))
+    if isinstance(key, str):
+        return key
+    raise TypeError(f"{key!r} is no key: a text is wanted")
 
 
 def encoded(text: str, what: str, index: int) -> bytes:

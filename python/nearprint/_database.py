@@ -14,7 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Fingerprint, check_k, check_threads, ids_of, is_one, path_of, place_of, words_of, words_of_one
+from ._arrays import (
+    Fingerprint,
+    Key,
+    check_k,
+    check_threads,
+    ids_of,
+    is_one,
+    key_of,
+    path_of,
+    place_of,
+    words_of,
+    words_of_one,
+)
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._follower import Follower
@@ -493,21 +505,21 @@ class Database:
         (number,) = ids_of(id, 1)
         return dict(self._open().texts_of(words_of_one(fingerprint, self._width), int(number)))
 
-    def ids_of_key(self, key: str, everywhere: bool = False) -> Ids:
+    def ids_of_key(self, key: Key, everywhere: bool = False) -> Ids:
         """The ids of the rows that have a key, ascending.
 
         Finds rows whose ids were made from their keys. ``everywhere`` walks over all keys, and finds
         rows with other ids, too. Empty if the database stores no keys.
         """
-        return self._open().ids_of_key(key, everywhere)
+        return self._open().ids_of_key(key_of(key), everywhere)
 
-    def left_out(self, key: str) -> Optional[LeftOut]:
+    def left_out(self, key: Key) -> Optional[LeftOut]:
         """Of which kept document the one with this key was a near-duplicate.
 
         ``None`` if it was not left out, or the database was made without ``remember``: see :func:`dedup_files`. Where
         hashes of keys are remembered, it costs a walk over all of them.
         """
-        found = self._open().left_out(key)
+        found = self._open().left_out(key_of(key))
         if found is None:
             return None
         kept_id, keys, similarity, job = found
@@ -519,7 +531,7 @@ class Database:
         self,
         fingerprints: Any,
         ids: Any = None,
-        keys: Optional[Iterable[str]] = None,
+        keys: Optional[Iterable[Key]] = None,
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
         fingerprint: Optional[str] = None,
@@ -595,7 +607,7 @@ class Database:
         self,
         fingerprints: Any,
         ids: Any = None,
-        keys: Optional[Iterable[str]] = None,
+        keys: Optional[Iterable[Key]] = None,
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
         fingerprint: Optional[str] = None,
@@ -616,7 +628,7 @@ class Database:
         fingerprints: Any,
         k: Optional[int] = None,
         ids: Any = None,
-        keys: Optional[Iterable[str]] = None,
+        keys: Optional[Iterable[Key]] = None,
         *,
         similarity: Optional[float] = None,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
@@ -633,7 +645,6 @@ class Database:
         :meth:`commit`.
         """
         core, distance = self._open(), self._k_of(k, similarity)
-        self._check_carried(fingerprints)
         rows = self._listed(Rows(fingerprints, ids, keys, texts))
         given, met, first = [np.empty(0, np.uint64)], [], 0
         for batch in rows.batches(Names(fingerprint, id, key, text)):
@@ -654,6 +665,7 @@ class Database:
         """The same rows; one fingerprint becomes a list of one."""
         if not is_one(rows.fingerprints, self._width):
             return rows
+        self._check_carried(rows.fingerprints)
         one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
         keys = [rows.keys] if isinstance(rows.keys, str) else rows.keys
         texts = [rows.texts] if isinstance(rows.texts, (str, bytes)) else rows.texts
@@ -661,7 +673,6 @@ class Database:
 
     def _insert(self, rows: Rows, names: Names, signed: bool, upsert: bool) -> Ids:
         core = self._open()
-        self._check_carried(rows.fingerprints)
         given = []
         for batch in self._listed(rows).batches(names):
             if upsert and batch.ids is None and batch.keys is None:
@@ -675,6 +686,7 @@ class Database:
 
     def _native(self, rows: Rows, signed: bool) -> dict[str, Any]:
         """Rows for the native module, which have what the database keeps of documents."""
+        self._check_carried(rows.fingerprints)
         try:
             native = rows.native(self._width, signed=signed)[0]
         except InputError as error:
@@ -710,12 +722,14 @@ class Database:
         most = 2**64 - 1
         return self._open().delete_ids(check_count(first, "first", 0, most), check_count(last, "last", 0, most))
 
-    def delete_keys(self, keys: Union[str, Iterable[str]]) -> int:
+    def delete_keys(self, keys: Union[Key, Iterable[Key]]) -> int:
         """Deletes one key or several, and the rows that have no other key. Returns the number of these rows.
 
+        Numbers are keys by their digits, as in :meth:`add`.
         Rows are found whatever their ids. All keys together cost one walk over the stored keys.
         """
-        return self._open().delete_keys([keys] if isinstance(keys, str) else list(keys))
+        listed = keys if isinstance(keys, Iterable) and not isinstance(keys, str) else [keys]
+        return self._open().delete_keys([key_of(key) for key in listed])
 
     def delete_key_prefix(self, prefix: str) -> int:
         """Deletes all keys that begin with ``prefix``, as :meth:`delete_keys` does."""

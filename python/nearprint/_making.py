@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Literal, Optional, Union
 
 from . import _nearprint
-from ._arrays import check_threads, check_width, path_of, place_of
+from ._arrays import Key, check_threads, check_width, path_of, place_of
 from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
 from ._errors import InputError
@@ -100,7 +100,7 @@ def build(
     path: Path,
     fingerprints: Any,
     ids: Any = None,
-    keys: Optional[Iterable[str]] = None,
+    keys: Optional[Iterable[Key]] = None,
     *,
     fingerprint: Optional[str] = None,
     id: Optional[str] = None,
@@ -130,22 +130,22 @@ def build(
 
     Rows may be texts: a list or a column in which some are not hexadecimal, and none is a fingerprint with all its
     digits, or a table with a column ``text``, or the one that ``text`` names, and none of fingerprints. Their
-    fingerprints are made by the ``recipe`` (``minhash``), which the database stores, together with evidence, so
-    that :meth:`Database.find` and others compare exactly: ``"features"`` by default for MinHash, ``"texts"``,
-    ``"hashes"`` or ``"keys"``. A column ``key`` of a table has their keys, unless ``key`` names another one.
-    Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16 digits of the MD5 of texts.
-    ``similarity`` is the limit of near texts (0.7), which becomes a part of the recipe.
+    fingerprints are made by the ``recipe`` (``minhash``), which the database stores. With ``store="features"``, the
+    default for MinHash, or ``"texts"``, :meth:`Database.find` and others compare exactly; with ``"hashes"`` or
+    ``"keys"``, fingerprints are compared, and hashes tell copies. A column ``key`` of a table has their keys, unless
+    ``key`` names another one. Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16
+    digits of the MD5 of texts. ``similarity`` is the limit of near texts (0.7), which becomes a part of the recipe.
 
-    Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
-    carries its recipe, which the database stores, unless a ``kind`` or a layout is given, which must be that of the
-    recipe; ``numpy.asarray`` drops it. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``:
-    ``hamming`` is taken with a ``UserWarning``. Without a width and a recipe, an array, bytes or hexadecimal digits
-    determine the width, and other lists have 64 bits. Rows without ids and keys are numbered from ``first_id``.
-    Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of ``numpy.memmap`` is read as
-    needed, and a stream batch by batch. With ``runs_only`` the result is a folder of runs for
-    :meth:`Database.ingest`. A database adopts one of all runs with the same ``identity``, a name; without it, one
-    of all runs with the same rows, unless ids were given automatically. With ``hashes``, the ``texts`` are hashes,
-    of at most 32 bytes.
+    Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made, also as
+    a column of a ``dict``, carries its recipe, which the database stores, unless a ``kind`` or a layout is given, which
+    must be that of the recipe; ``numpy.asarray`` drops it. Fingerprints of 256 bits that carry none need a ``kind`` or
+    a ``recipe``: ``hamming`` is taken with a ``UserWarning``. Without a width and a recipe, an array, bytes or
+    hexadecimal digits determine the width, and other lists have 64 bits. Rows without ids and keys are numbered from
+    ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of ``numpy.memmap`` is
+    read as needed, and a stream batch by batch. With ``runs_only`` the result is a folder of runs for
+    :meth:`Database.ingest`. A database adopts one of all runs with the same ``identity``, a name; without it, one of
+    all runs with the same rows, unless ids were given automatically. With ``hashes``, the ``texts`` are hashes, of at
+    most 32 bytes.
 
     Raises ``InputError`` for an ``identity`` without ``runs_only``, and as :meth:`Database.add` and :func:`create`.
     """
@@ -172,13 +172,19 @@ def build(
             wait=wait,
             progress=progress,
         )
-    recipe, layout = settled(fingerprints, recipe, kind, layout)
-    line, width = line_and_width(recipe, width)
-    layout_of_kind, of_kind = kind_of(kind, layout, recipe)
     names = Names(fingerprint, id, key, text)
     batches = Rows(fingerprints, ids, keys, texts).batches(names)
     # A stream without a batch has no rows.
-    rows, width = next(batches, NOTHING).native(width, of_kind or 64, signed)
+    first = next(batches, NOTHING)
+    recipe, layout = settled(first.fingerprints, recipe, kind, layout)
+    line, width = line_and_width(recipe, width)
+    layout_of_kind, of_kind = kind_of(kind, layout, recipe)
+    try:
+        rows, width = first.native(width, of_kind or 64, signed)
+    except InputError as error:
+        if not isinstance(fingerprints, list) or not any(isinstance(one, str) for one in fingerprints):
+            raise
+        raise InputError(f'{error}; {{"text": [...]}} has texts') from None
     warn_of_open_kind(width, recipe, kind, layout)
     settings = settings_of(
         k_of_layout(k, similarity, layout_of_kind, width, line),

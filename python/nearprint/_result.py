@@ -45,7 +45,8 @@ class Result:
     ``similarity``                     float64: exact, 0 to 1; of documents whose evidence the database keeps
     =================================  ==================================================================
 
-    In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant byte first.
+    In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant byte first. A similarity that
+    is NaN is null in Arrow.
     """
 
     __slots__ = ("_columns", "_index")

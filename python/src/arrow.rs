@@ -220,12 +220,12 @@ pub(crate) fn arrow_table<'py>(
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (name, column, words) in columns {
-        let is_nullable = matches!(column, Given::Texts(_));
+        let is_nullable = matches!(column, Given::Texts(_) | Given::Numbers(_));
         let array: ArrayRef = match column {
             Given::Unsigned(values) => unsigned(values.as_slice()?.to_vec(), words),
             Given::Signed(values) => Arc::new(Int64Array::from(values.as_slice()?.to_vec())),
             Given::Short(values) => Arc::new(UInt32Array::from(values.as_slice()?.to_vec())),
-            Given::Numbers(values) => Arc::new(Float64Array::from(values.as_slice()?.to_vec())),
+            Given::Numbers(values) => Arc::new(similarities(values.as_slice()?)),
             Given::Flags(values) => Arc::new(BooleanArray::from(values.as_slice()?.to_vec())),
             Given::Texts(texts) => Arc::new(StringArray::from_iter(texts)),
         };
@@ -236,6 +236,11 @@ pub(crate) fn arrow_table<'py>(
     let batch = RecordBatch::try_new(schema.clone(), arrays)
         .map_err(|error| PyTypeError::new_err(error.to_string()))?;
     stream_capsule(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+}
+
+/// Similarities, with nulls in place of NaN: a NaN is larger than all numbers to the libraries that read tables.
+fn similarities(values: &[f64]) -> Float64Array {
+    values.iter().map(|&value| (!value.is_nan()).then_some(value)).collect()
 }
 
 /// The names and types of columns in Arrow.
@@ -249,7 +254,7 @@ pub(crate) fn schema_of(columns: &Columns) -> Schema {
             Column::Similarities(_) => DataType::Float64,
             Column::Fingerprints(words) => kind_of(words.num_words()),
         };
-        Field::new(*name, kind, matches!(column, Column::Keys(_)))
+        Field::new(*name, kind, matches!(column, Column::Keys(_) | Column::Similarities(_)))
     };
     Schema::new(columns.named().iter().map(field).collect::<Vec<_>>())
 }
@@ -263,7 +268,7 @@ pub(crate) fn record_batch(columns: Columns) -> Result<RecordBatch, ArrowError> 
             Column::Ids(values) => Arc::new(UInt64Array::from(values)),
             Column::Distances(values) => Arc::new(UInt32Array::from(values)),
             Column::Keys(keys) => Arc::new(StringArray::from_iter(keys)),
-            Column::Similarities(values) => Arc::new(Float64Array::from(values)),
+            Column::Similarities(values) => Arc::new(similarities(&values)),
             Column::Fingerprints(words) => {
                 let num_words = words.num_words();
                 unsigned(words.into_words(), num_words)

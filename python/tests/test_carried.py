@@ -119,6 +119,13 @@ def test_regression_contradictions_of_the_recipe_are_refused(tmp_path: Path) -> 
     with nearprint.build(path, simhashes) as database:
         assert database.recipe == nearprint.recipe_line("simhash")
         refused("another|made by", database.add, nearprint.fingerprint(TEXTS, "simhash shingle=2"))
+        other = nearprint.fingerprint(TEXTS, "simhash shingle=2")
+        # As columns of a table, too.
+        ids = list(range(len(TEXTS)))
+        for call in (database.add, database.upsert, database.insert_if_new):
+            refused("another|made by", call, {"fingerprint": other, "id": ids})
+    with nearprint.build(tmp_path / "table.np", {"fingerprint": prints, "id": ids}) as database:
+        assert database.recipe == nearprint.recipe_line("minhash")
     # A column of words is no fingerprint.
     with nearprint.build(tmp_path / "words.np", prints[:, 0]) as database:
         assert (database.width, database.recipe) == (64, None)

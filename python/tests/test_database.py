@@ -168,6 +168,15 @@ def test_rows_are_deleted_by_keys_and_by_ranges_of_ids(path: Path) -> None:
             database.delete_ids(0, -1)
         database.commit()
         assert database.rows().table()["id"].tolist() == [30]
+        # Numbers go out as they came in.
+        database.add([6, 7, 8], keys=[10, 11, 12])
+        database.commit()
+        assert len(database.ids_of_key(10)) == len(database.ids_of_key(np.int64(11))) == 1
+        assert (database.delete_keys(12), database.delete_keys([np.int64(10), "11"])) == (1, 2)
+        wrong: Any
+        for wrong in (1.5, None, True, ["b/1"]):
+            with pytest.raises(TypeError, match="is no key"):
+                database.ids_of_key(wrong)
 
 
 def test_reads_see_what_was_committed(path: Path) -> None:

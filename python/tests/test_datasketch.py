@@ -83,6 +83,10 @@ def test_an_index_on_disk(tmp_path: Path) -> None:
     lsh = MinHashLSH(0.5, prepickle=True)
     lsh.insert(Path("a"), a)
     assert lsh.query(a) == [Path("a")]
+    for prepickle in (False, True):
+        lsh = MinHashLSH(0.5, prepickle=prepickle)
+        lsh.insert(np.int64(1), a)
+        assert 1 in lsh and np.int64(1) in lsh and lsh.query(a) == [1]
 
 
 def test_regression_an_index_keeps_its_folder_when_the_working_folder_changes(

@@ -418,6 +418,18 @@ def test_regression_columns_of_nulls_of_polars() -> None:
             nearprint.dedup(given, text="none")
 
 
+def test_regression_kept_rows_passed_a_filter_by_similarity() -> None:
+    """NaN is larger than all numbers in polars and in DuckDB."""
+    texts = ["one two three four five six", "one two three four five six seven", "something else"]
+    frame = polars.DataFrame({"text": texts})
+    annotated = nearprint.dedup(frame, table="annotated")
+    assert annotated.filter(polars.col("similarity") >= 0.8).height == 1
+    relation = nearprint.dedup(duckdb.from_arrow(frame.to_arrow()), table="annotated")
+    assert len(relation.filter("similarity >= 0.8")) == 1
+    for result in (nearprint.dedup(texts).to_polars(), polars.DataFrame(nearprint.dedup(texts).to_arrow())):
+        assert result["similarity"].null_count() == 2, result
+
+
 def test_regression_labels_of_several_levels(tmp_path: Path) -> None:
     texts = ["a b c d", "A b c d!", "other"]
     frame = pandas.DataFrame({("page", "text"): texts, ("page", "url"): ["a", "b", "c"], ("score", ""): [1, 2, 3]})

@@ -211,7 +211,7 @@ def test_bad_ids_and_keys_are_refused(path: Path) -> None:
             with pytest.raises((TypeError, ValueError)):
                 database.add([1, 2], ids=unfit)
         with pytest.raises(TypeError):
-            database.add([1, 2], keys=["a", 3])  # type: ignore[list-item]
+            database.add([1, 2], keys=["a", 3])
         with pytest.raises(TypeError):
             database.add([1, 2], keys="ab")
         with pytest.raises(nearprint.InputError, match="1 keys for 2"):

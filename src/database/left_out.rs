@@ -43,9 +43,7 @@ const JOB_BITS: u32 = 48;
 impl LeftOut {
     /// What stands beside the id.
     pub(crate) fn packed(kept: u64, similarity: f64, job: u64) -> u128 {
-        // What `{:.4}` prints, so that the similarity is the same wherever it is printed.
-        let decimals = |less: f64| format!("{:.4}", less.clamp(0.0, 0.9999))[2..].parse::<u16>();
-        let similarity = if similarity >= 1.0 { WHOLE } else { decimals(similarity).unwrap_or_default() };
+        let similarity = if similarity >= 1.0 { WHOLE } else { decimals(similarity.clamp(0.0, 0.9999)) };
         let job = u128::from(job) & ((1 << JOB_BITS) - 1);
         u128::from(kept) << 64 | u128::from(similarity) << JOB_BITS | job
     }
@@ -55,6 +53,18 @@ impl LeftOut {
         let similarity = (f64::from((row.fingerprint >> JOB_BITS) as u16) / f64::from(WHOLE)).min(1.0);
         let job = job_of(row);
         Self { id: row.id, key, kept: (row.fingerprint >> 64) as u64, similarity, job }
+    }
+}
+
+/// The four decimals that `{:.4}` prints of a number below 1, so that it is the same wherever it is printed.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is from 0 to 9999")]
+fn decimals(number: f64) -> u16 {
+    let (scaled, far_from_half) = (number * f64::from(WHOLE), 1e-6);
+    // Near the middle of two, the rounding of the product may decide otherwise than the digits, which are exact. To
+    // print every number would be a third of what it costs to remember a document.
+    match (scaled.fract() - 0.5).abs() > far_from_half {
+        true => scaled.round() as u16,
+        false => format!("{number:.4}")[2..].parse().unwrap_or_default(),
     }
 }
 
@@ -200,12 +210,13 @@ mod tests {
             assert_eq!((kept, job), (7, 9));
             similarity
         };
-        for of in 1..400 {
-            for shared in 0..of {
-                let similarity = f64::from(shared) / f64::from(of);
-                let printed = format!("{:.4}", similarity.min(0.9999));
-                assert_eq!(format!("{:.4}", stored(similarity)), printed, "{shared} of {of}");
-            }
+        let shares = (1..400).flat_map(|of| (0..of).map(move |shared| f64::from(shared) / f64::from(of)));
+        // In the middle of two numbers of four decimals, and as near to it as there are numbers.
+        let middles = (0..10_000).map(|at| (f64::from(at) + 0.5) / 10_000.0);
+        let near_middles = middles.flat_map(|middle| [middle.next_down(), middle, middle.next_up()]);
+        for similarity in shares.chain(near_middles) {
+            let printed = format!("{:.4}", similarity.min(0.9999));
+            assert_eq!(format!("{:.4}", stored(similarity)), printed, "{similarity:?}");
         }
         assert_eq!([1.0, 1.5, -1.0, f64::NAN].map(stored), [1.0, 1.0, 0.0, 0.0]);
         assert!(stored(1.0 - 1e-12) < 1.0);

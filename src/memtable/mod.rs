@@ -24,7 +24,7 @@ use crate::query::nearness::Nearness;
 use crate::query::prepare::Prepared;
 use crate::util::cast::{low_half, to_u32, to_usize};
 
-/// Tables of the index, but for bands: four blocks serve k = 3 with four look-ups.
+/// Tables of the index, but for bands: four blocks serve k = 3 with four look-ups. k = 0 needs one.
 const TABLES: u32 = 4;
 /// Words of the smallest chunk: two cache lines. Chunks begin at multiples of it.
 const SMALLEST: usize = 32;
@@ -97,7 +97,7 @@ impl<F: Fingerprint> Memtable<F> {
         let capacity = options.memtable_rows.unwrap_or(rows) as u64;
         let layout = match manifest.layout {
             LayoutChoice::Bands(bands) => Layout::bands(F::BITS, bands)?,
-            _ => Layout::rotations(F::BITS, TABLES)?,
+            _ => Layout::rotations(F::BITS, if manifest.k == 0 { 1 } else { TABLES })?,
         };
         let (tables, metric) = (layout.tables::<F>(), layout.metric::<F>());
         // Only the rows of one band are near: smaller buckets of them are filtered less.

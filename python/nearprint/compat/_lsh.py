@@ -34,11 +34,12 @@ _CHANGED_BETWEEN_COMMITS = 10_000
 class MinHashLSH:
     """An index of MinHashes: finds those with an equal band.
 
-    Arguments and methods are datasketch's. The index is in the folder ``path``, which is made if it does not
-    exist; without a ``path`` it is temporary. The folder remembers the parameters and the scheme of the MinHashes:
-    others raise ``ValueError``. ``storage_config`` is ignored with a ``UserWarning``. Inserted keys are found at once,
-    and durable after :meth:`commit` or :meth:`close`, or when 10,000 have changed. Keys are texts, numbers, bytes, and
-    tuples of these; ``prepickle=True`` allows others, which are unpickled from the folder.
+    Arguments and methods are datasketch's. The index is in the folder ``path``, which is made if it does not exist;
+    without a ``path`` it is temporary. The folder remembers the parameters and the scheme of the MinHashes: others
+    raise ``ValueError``. ``storage_config`` is ignored with a ``UserWarning``. Inserted keys are found at once, and
+    durable after :meth:`commit` or :meth:`close`, or when 10,000 have changed; the end of a ``with`` closes, after an
+    exception, too. Keys are texts, numbers, bytes, and tuples of these; ``prepickle=True`` allows others, which are
+    unpickled from the folder.
     """
 
     def __init__(
@@ -305,6 +306,9 @@ class MinHashLSH:
     # Keys.
 
     def _text_of(self, key: Hashable) -> str:
+        if isinstance(key, np.generic):
+            # Equal to the number of Python, as in a dict.
+            key = key.item()
         if isinstance(key, str) and not key.startswith("\0") and not self.prepickle:
             return key
         if self.prepickle:

@@ -149,7 +149,7 @@ class SimhashIndex:
     ``objs`` are pairs of an id and a :class:`Simhash` of ``f`` bits. Ids are texts; others become theirs. The index is
     a database in the folder ``path``, which is made if it does not exist, for an ``f`` of 64, 128 or 256. Without a
     ``path`` it is temporary. What was added is found at once, and durable after :meth:`commit` or :meth:`close`, or
-    when 10,000 ids have changed.
+    when 10,000 ids have changed; the end of a ``with`` closes, after an exception, too.
 
     Raises ``ValueError`` for simhashes of another ``f``, and for a folder with fingerprints of another width.
     """
