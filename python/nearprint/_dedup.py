@@ -50,6 +50,7 @@ def dedup(
     min_features: int = 0,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Result: ...
 @overload
@@ -72,6 +73,7 @@ def dedup(
     min_features: int = 0,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Frame: ...
 def dedup(
@@ -93,6 +95,7 @@ def dedup(
     min_features: int = 0,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Any:
     """Finds the texts that are near an earlier kept one.
@@ -148,6 +151,7 @@ def dedup(
         min_features=min_features,
         threads=threads,
         memory=memory,
+        wait=wait,
     )
     # What cannot be read makes no database.
     batches = source.batches()

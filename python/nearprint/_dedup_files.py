@@ -13,7 +13,7 @@ from ._database import Path
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._reports import Deduplication, Trimming, UnitCounts
-from ._settings import Duration, Similarity, check_count, seconds_of
+from ._settings import Duration, Similarity, check_count, check_seconds, seconds_of
 from ._sources import Missing, check_missing
 
 
@@ -58,6 +58,7 @@ def dedup_files(
     restart: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Deduplication:
     """Writes the documents of files that are not near an earlier kept one, as ``nearprint dedup`` does.
@@ -74,11 +75,11 @@ def dedup_files(
     ``group_size``, each has the number of documents of its group. This takes a second pass, and excludes
     ``database``. ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``. With a ``database``,
     documents are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
-    ``expire_after`` is how long a new database remembers documents. With ``remember``, it also remembers which kept
-    document each one that is left out is near: by hashes of keys, or by keys, for ``nearprint query --left-out``.
-    ``against`` are databases, files and folders that are only read: what is near one of their documents is left out.
-    With ``only_against``, the inputs are not compared with each other. ``recipe`` defaults to the recipe of the
-    database, or ``minhash``.
+    ``wait`` is how many seconds another writer of it may take to end. ``expire_after`` is how long a new database
+    remembers documents. With ``remember``, it also remembers which kept document each one that is left out is near: by
+    hashes of keys, or by keys, for ``nearprint query --left-out``. ``against`` are databases, files and folders that
+    are only read: what is near one of their documents is left out. With ``only_against``, the inputs are not compared
+    with each other. ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
@@ -156,6 +157,7 @@ def trim_files(
     restart: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
+    wait: float = 0.0,
     progress: Progress = None,
 ) -> Trimming:
     """Writes the records of files without the pieces of text that an earlier record has, as ``nearprint trim`` does.
@@ -202,6 +204,7 @@ def _run(trims: bool, given: dict[str, Any]) -> dict[str, Any]:
         check_threads(given["threads"])
     if given["memory"] is not None:
         check_count(given["memory"], "memory", 1)
+    given["wait"] = check_seconds(given["wait"], "wait")
     with listening(listens) as listener:
         found = _nearprint.run_files(trims, inputs, output, given, page, listener)
     completed = found["completed"]

@@ -19,7 +19,7 @@ from ._arrays import check_threads, is_missing, place_of
 from ._database import Path
 from ._errors import Error
 from ._result import Result
-from ._settings import Similarity, check_count, check_least
+from ._settings import Similarity, check_count, check_least, check_seconds
 from ._sources import Missing, Texts
 from ._text_rows import key_of_text
 
@@ -39,6 +39,7 @@ def settings_of(
     min_features: int = 0,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
+    wait: float = 0.0,
 ) -> dict[str, Any]:
     """Checked settings for the native module. The recipe is by default the one of the database, or ``minhash``."""
     return {
@@ -50,6 +51,7 @@ def settings_of(
         "min_features": check_count(min_features, "min_features"),
         "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory", 1),
+        "wait": check_seconds(wait, "wait"),
     }
 
 
@@ -98,6 +100,7 @@ class Kept:
         min_features: int = 0,
         threads: Optional[int] = None,
         memory: Optional[int] = None,
+        wait: float = 0.0,
     ) -> None:
         self._database = None if database is None else place_of(database)
         self._settings = settings_of(
@@ -109,6 +112,7 @@ class Kept:
             min_features=min_features,
             threads=threads,
             memory=memory,
+            wait=wait,
         )
         self._folder: Optional[str] = None
         self._claim: Optional[str] = None

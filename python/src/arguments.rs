@@ -50,9 +50,8 @@ impl Settings {
             Some(recipe) => schema.recipe(recipe),
             None => schema,
         };
-        let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         match self.expire_after {
-            Some(lifetime) => schema.expire_after(time(lifetime), self.partition.map(time)),
+            Some(lifetime) => schema.expire_after(duration_of(lifetime), self.partition.map(duration_of)),
             None => Ok(schema),
         }
     }
@@ -60,7 +59,7 @@ impl Settings {
     /// How the handle works.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new().background_merges(self.background_merges);
-        options = options.lock_wait(Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX));
+        options = options.lock_wait(duration_of(self.wait));
         options = options.merges(self.merges).merge_rate(self.merge_rate).keep_log(self.keep_log);
         if let Some(listener) = &self.on_event {
             let listener = Python::attach(|py| listener.clone_ref(py));
@@ -173,8 +172,13 @@ impl BorrowedRows<'_> {
 /// Options by name, each with its values.
 pub(crate) struct NamedOptions {
     pub(crate) values: Vec<(String, Vec<OsString>)>,
-    /// Threads and memory, which are among the options.
+    /// Threads, memory and the time to wait for another writer, which are among the options.
     pub(crate) engine: Options,
+}
+
+/// A time in seconds, which is not negative.
+fn duration_of(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
 /// Reads a dictionary. What is `None` or `False` is not given.
@@ -189,6 +193,7 @@ impl FromPyObject<'_, '_> for NamedOptions {
                 _ if value.is_none() || value.extract().is_ok_and(|is_on: bool| !is_on) => {}
                 "threads" => engine = engine.threads(value.extract()?),
                 "memory" => engine = engine.memory_bytes(value.extract()?),
+                "wait" => engine = engine.lock_wait(duration_of(value.extract()?)),
                 _ => values.push((name, values_of(&value)?)),
             }
         }

@@ -6,8 +6,9 @@ import datetime
 import decimal
 import json
 import random
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pandas
@@ -226,3 +227,29 @@ def test_regression_missing_texts_do_not_fail_a_table() -> None:
     assert nearprint.dedup([None, None], missing="keep")["kept"].all()
     with pytest.raises(nearprint.InputError, match=r"item 1: NoneType.*missing='keep'"):
         nearprint.dedup(texts)
+
+
+def test_other_writers_are_waited_for(tmp_path: Path) -> None:
+    path, pages = tmp_path / "seen.np", tmp_path / "pages.jsonl"
+    pages.write_text('{"url": "a", "text": "one two three"}\n')
+
+    def files(wait: float) -> nearprint.Deduplication:
+        return nearprint.dedup_files(pages, tmp_path / "unique.jsonl", database=path, key="url", wait=wait)
+
+    calls: list[Callable[[float], Any]] = [
+        files,
+        lambda wait: nearprint.dedup(["four five six"], database=path, wait=wait),
+        lambda wait: nearprint.Kept(path, wait=wait)("seven eight nine"),
+    ]
+    nearprint.dedup(["zero"], database=path)
+    for call in calls:
+        with nearprint.open(path) as other:
+            other.checkpoint = b""
+            with pytest.raises(nearprint.LockedError):
+                call(0)
+            ending = threading.Timer(0.2, other.close)
+            ending.start()
+            call(60)
+            ending.join()
+    with pytest.raises(nearprint.InputError, match="wait"):
+        files(-1)
