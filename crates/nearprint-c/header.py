@@ -42,8 +42,9 @@ TOP = """\
  * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
  *
  * Strings have lengths in bytes and need no null byte at the end. A length of -1, which is SIZE_MAX,
- * is for strings that end with a null byte. Texts, keys and recipes are UTF-8, anything else in them is
- * NEARPRINT_INVALID_ARGUMENT. Paths are any bytes.
+ * is for strings that end with a null byte. Keys, recipes, and texts of which fingerprints are made are
+ * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
+ * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD.
  *
  * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
  * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left

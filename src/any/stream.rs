@@ -106,6 +106,14 @@ impl AnyStream {
         }
     }
 
+    /// Cancels the work, and waits for calls of the [progress](crate::Options::progress): none is made afterwards.
+    /// For callers whose progress points to what they free. Dropping a stream cancels, too, and waits for nothing.
+    pub fn cancel(&self) {
+        if let State::Running(blocks) = &self.state {
+            blocks.cancel();
+        }
+    }
+
     /// Starts the thread, unless it is there.
     fn running(&mut self) -> Result<Option<&mut Ahead<Columns>>> {
         if let State::Waiting(_) = self.state

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct Stream<T> {
 pub(crate) struct Ahead<B> {
     blocks: Option<Receiver<Result<B>>>,
     thread: Option<JoinHandle<()>>,
-    cancelled: Arc<AtomicBool>,
+    reports: Arc<Reports>,
     /// The process that has the thread.
     process: Process,
     /// What is read: the folder of a database, or a list.
@@ -105,9 +105,20 @@ impl<B> Ahead<B> {
     }
 }
 
+impl<B> Ahead<B> {
+    /// Cancels the work, and waits for calls of the progress: none is made afterwards.
+    pub(crate) fn cancel(&self) {
+        self.reports.are_cancelled.store(true, Ordering::Relaxed);
+        // The child of a fork has no thread that would end a call.
+        if self.process.is_current() {
+            drop(self.reports.running.write());
+        }
+    }
+}
+
 impl<B> Drop for Ahead<B> {
     fn drop(&mut self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.reports.are_cancelled.store(true, Ordering::Relaxed);
         if !self.process.is_current() {
             // The child of a fork has no such thread. It may have held the lock of the channel.
             std::mem::forget((self.blocks.take(), self.thread.take()));
@@ -115,24 +126,33 @@ impl<B> Drop for Ahead<B> {
     }
 }
 
+/// Calls of a progress.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    are_cancelled: AtomicBool,
+    /// Each call has it for reading while it runs.
+    running: RwLock<()>,
+}
+
 /// Passes progress on until the stream is dropped.
 struct UntilDropped {
-    cancelled: Arc<AtomicBool>,
+    reports: Arc<Reports>,
     progress: Option<Arc<dyn Progress>>,
 }
 
 impl Progress for UntilDropped {
     fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
-        if self.cancelled.load(Ordering::Relaxed) {
+        let _running = self.reports.running.read().unwrap_or_else(PoisonError::into_inner);
+        if self.reports.are_cancelled.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
         self.progress.as_ref().map_or(ControlFlow::Continue(()), |next| next.report(stage, done, total))
     }
 }
 
-/// Passes progress on until `cancelled` is set.
-pub(crate) fn until(cancelled: Arc<AtomicBool>, progress: Option<Arc<dyn Progress>>) -> Arc<dyn Progress> {
-    Arc::new(UntilDropped { cancelled, progress })
+/// Passes progress on until reports are cancelled.
+pub(crate) fn until(reports: Arc<Reports>, progress: Option<Arc<dyn Progress>>) -> Arc<dyn Progress> {
+    Arc::new(UntilDropped { reports, progress })
 }
 
 /// Passes blocks to the consumer.
@@ -408,8 +428,8 @@ pub(crate) fn start<B: Send + 'static>(
     source: PathBuf,
     work: impl FnOnce(Arc<dyn Progress>, &BlockSender<B>) -> Result<()> + Send + 'static,
 ) -> Result<Ahead<B>> {
-    let cancelled = Arc::new(AtomicBool::new(false));
-    let until = until(cancelled.clone(), progress);
+    let reports = Arc::<Reports>::default();
+    let until = until(reports.clone(), progress);
     let (blocks, receiver) = channel::bounded(BLOCKS_AHEAD);
     let sender = BlockSender(blocks);
     let run: Box<dyn FnOnce() + Send> = Box::new(move || {
@@ -421,5 +441,5 @@ pub(crate) fn start<B: Send + 'static>(
     let thread = std::thread::Builder::new().name("nearprint-stream".into());
     let thread = thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
     let process = Process::current();
-    Ok(Ahead { blocks: Some(receiver), thread: Some(thread), cancelled, process, source })
+    Ok(Ahead { blocks: Some(receiver), thread: Some(thread), reports, process, source })
 }

@@ -408,3 +408,37 @@ fn work_can_be_cancelled_and_other_widths_are_refused() {
     let last = watched.pairs(3).unwrap().last();
     assert_eq!(last.and_then(Result::err).map(|error| error.kind()), Some(ErrorKind::Interrupted));
 }
+
+/// C freed what its progress pointed to once a stream was freed, and a thread still read it.
+#[test]
+fn regression_no_progress_is_reported_after_a_cancel() {
+    #[derive(Debug, Default)]
+    struct Slow {
+        is_running: AtomicBool,
+        is_over: AtomicBool,
+        late: AtomicBool,
+    }
+    impl Progress for Slow {
+        fn report(&self, _: Stage, _: u64, _: Option<u64>) -> ControlFlow<()> {
+            self.is_running.store(true, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(20));
+            self.late.fetch_or(self.is_over.load(Ordering::Relaxed), Ordering::Relaxed);
+            ControlFlow::Continue(())
+        }
+    }
+    let values: Vec<u64> = (0..20_000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect();
+    let progress = Arc::new(Slow::default());
+    let options = Options::new().threads(2).progress(progress.clone());
+    let mut found = any::find_all(Width::W64, &values, 10.into(), options.clone(), 1024).unwrap();
+    assert!(found.next_within(Duration::from_secs(60)).is_ready());
+    while !progress.is_running.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    found.cancel();
+    progress.is_over.store(true, Ordering::Relaxed);
+    drop(found);
+    while Arc::strong_count(&progress) > 2 {
+        std::thread::yield_now();
+    }
+    assert!(!progress.late.load(Ordering::Relaxed), "a call ended after the cancel");
+}

@@ -25,8 +25,9 @@
  * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
  *
  * Strings have lengths in bytes and need no null byte at the end. A length of -1, which is SIZE_MAX,
- * is for strings that end with a null byte. Texts, keys and recipes are UTF-8, anything else in them is
- * NEARPRINT_INVALID_ARGUMENT. Paths are any bytes.
+ * is for strings that end with a null byte. Keys, recipes, and texts of which fingerprints are made are
+ * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
+ * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD.
  *
  * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
  * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left
@@ -458,8 +459,8 @@ typedef struct {
   size_t threads;
   // The memory of a build in bytes, mapped files aside: 1 MiB or more. Default: 0, 1 GiB.
   size_t memory_bytes;
-  // The number of operations that a writer gathers before it writes a run. Default: 0, which is
-  // 65,536, or 262,144 with a recipe.
+  // The number of operations of which a commit makes a run; what is not committed is in memory. Default: 0,
+  // which is 65,536, or 262,144 with a recipe.
   size_t memtable_rows;
   // Whether a writer merges runs inside of its flushes instead of on a thread of its own.
   // Default: 0, on a thread.
@@ -678,7 +679,8 @@ typedef struct {
   // Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
   // largest ever stored.
   const uint64_t *ids;
-  // Keys, which are UTF-8. Null for rows without keys.
+  // Keys, which are UTF-8. Null for rows without keys. None of them is null: rows without keys are stored by a call
+  // of their own.
   const char *const *keys;
   // Their lengths in bytes.
   const size_t *key_lens;
@@ -847,7 +849,8 @@ nearprint_status nearprint_snapshot_similarity_of(const nearprint_snapshot *snap
 
 // The distance to query with for texts from a Jaccard similarity of 0 to 1 on. It is less than such texts
 // have on average, so that few less similar ones are found, and some are missed: texts decide exactly,
-// with nearprint_snapshot_find_text(). NEARPRINT_MISMATCH for a database without bands.
+// with nearprint_snapshot_find_text(). NEARPRINT_MISMATCH for a database without bands, NEARPRINT_INVALID_ARGUMENT for
+// another number.
 nearprint_status nearprint_snapshot_distance_of(const nearprint_snapshot *snapshot,
                                                 double similarity,
                                                 uint32_t *distance,
@@ -1080,7 +1083,8 @@ nearprint_status nearprint_stream_next(nearprint_stream *stream,
                                        size_t *count,
                                        nearprint_error *error);
 
-// Frees a stream. The rest of its work is cancelled. Null is allowed.
+// Frees a stream. The rest of its work is cancelled, and a call of its progress waited for, which does not free the
+// stream itself. Null is allowed.
 void nearprint_stream_free(nearprint_stream *stream);
 
 // -------------------------------------------------------------------------------------------------

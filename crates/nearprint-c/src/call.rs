@@ -57,7 +57,7 @@ impl Call {
     #[expect(clippy::unused_self, reason = "proof of the contract")]
     pub(crate) fn handle<'a, T: Handle>(&'a self, handle: *const T, name: &str) -> Outcome<&'a T> {
         if handle.is_null() {
-            return Err(Failure::argument(name, "a null pointer"));
+            return Err(null(name));
         }
         handle::check(handle)?;
         // SAFETY: It is aligned and not null. By `of`, it came from this library and is alive.
@@ -80,7 +80,7 @@ impl Call {
             return Ok(&[]);
         }
         if at.is_null() {
-            return Err(Failure::argument(name, "a null pointer"));
+            return Err(null(name));
         }
         // SAFETY: It is aligned, not null, and not longer than an array can be. By `of`, it is
         // initialized for this length.
@@ -105,7 +105,10 @@ impl Call {
 
     /// The bytes of a string: as many as its length says, or those before its null byte.
     pub(crate) fn string<'a>(&'a self, at: *const c_char, len: usize, name: &str) -> Outcome<&'a [u8]> {
-        if len == NULL_ENDED && !at.is_null() {
+        if len == NULL_ENDED {
+            if at.is_null() {
+                return Err(null(name));
+            }
             // SAFETY: By `of`, it is what the header says: with this length, a string that ends with a null byte.
             return Ok(unsafe { CStr::from_ptr(at) }.to_bytes());
         }
@@ -120,6 +123,17 @@ impl Call {
         })
     }
 
+    /// A string that may be missing.
+    pub(crate) fn optional_string<'a>(
+        &'a self,
+        at: *const c_char,
+        len: usize,
+        name: &str,
+    ) -> Outcome<Option<&'a [u8]>> {
+        let is_missing = at.is_null() && (len == 0 || len == NULL_ENDED);
+        if is_missing { Ok(None) } else { self.string(at, len, name).map(Some) }
+    }
+
     /// A text that may be missing.
     pub(crate) fn optional_text<'a>(
         &'a self,
@@ -127,7 +141,7 @@ impl Call {
         len: usize,
         name: &str,
     ) -> Outcome<Option<&'a str>> {
-        let is_missing = at.is_null() && (len == 0 || len == NULL_ENDED);
+        let is_missing = self.optional_string(at, len, name)?.is_none();
         if is_missing { Ok(None) } else { self.text(at, len, name).map(Some) }
     }
 
@@ -149,7 +163,7 @@ impl Call {
     /// Where `len` values go.
     pub(crate) fn required<T>(&self, at: *mut T, len: usize, name: &str) -> Outcome<Output<'_, T>> {
         if at.is_null() {
-            return Err(Failure::argument(name, "a null pointer"));
+            return Err(null(name));
         }
         self.outputs(at, len, name)
     }
@@ -256,6 +270,10 @@ fn check_array<T>(at: *const T, len: usize, name: &str) -> Outcome {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(()),
         _ => Err(too_long(name)),
     }
+}
+
+fn null(name: &str) -> Box<Failure> {
+    Failure::argument(name, "a null pointer")
 }
 
 fn too_long(name: &str) -> Box<Failure> {

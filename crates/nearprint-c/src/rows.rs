@@ -25,7 +25,8 @@ pub struct nearprint_rows {
     /// Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
     /// largest ever stored.
     pub ids: *const u64,
-    /// Keys, which are UTF-8. Null for rows without keys.
+    /// Keys, which are UTF-8. Null for rows without keys. None of them is null: rows without keys are stored by a call
+    /// of their own.
     pub keys: *const *const c_char,
     /// Their lengths in bytes.
     pub key_lens: *const usize,
@@ -71,6 +72,11 @@ impl<'c> CheckedRows<'c> {
         let count = given.count;
         let fingerprints = call.words(given.fingerprints, words, count, "rows.fingerprints")?;
         let ids = call.optional_array(given.ids, count, "rows.ids")?;
+        let pointers = call.optional_array(given.keys, count, "rows.keys")?.unwrap_or_default();
+        if let Some(index) = pointers.iter().position(|key| key.is_null()) {
+            // A stream gives it for a row without a key. It is no empty one.
+            return Err(Failure::argument("rows.keys", format_args!("number {index} is a null pointer")));
+        }
         let keys = strings(call, (given.keys, given.key_lens), count, ["rows.keys", "rows.key_lens"])?;
         let keys = keys.map(|keys| texts_of(keys, "rows.keys")).transpose()?;
         let texts = strings(call, (given.texts, given.text_lens), count, ["rows.texts", "rows.text_lens"])?;
@@ -149,8 +155,8 @@ fn strings<'c>(
 ) -> Outcome<Option<Vec<&'c [u8]>>> {
     let Some(strings) = call.optional_array(strings, count, name)? else { return Ok(None) };
     let lens = call.array(lens, count, lens_name)?;
-    let each = strings.iter().zip(lens).map(|(&at, &len)| call.string(at, len, name));
-    each.collect::<Outcome<_>>().map(Some)
+    let each = strings.iter().zip(lens).map(|(&at, &len)| call.optional_string(at, len, name));
+    each.map(|string| Ok(string?.unwrap_or_default())).collect::<Outcome<_>>().map(Some)
 }
 
 fn texts_of<'c>(strings: Vec<&'c [u8]>, name: &str) -> Outcome<Vec<&'c str>> {

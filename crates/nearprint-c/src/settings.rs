@@ -105,8 +105,8 @@ pub struct nearprint_options {
     pub threads: usize,
     /// The memory of a build in bytes, mapped files aside: 1 MiB or more. Default: 0, 1 GiB.
     pub memory_bytes: usize,
-    /// The number of operations that a writer gathers before it writes a run. Default: 0, which is
-    /// 65,536, or 262,144 with a recipe.
+    /// The number of operations of which a commit makes a run; what is not committed is in memory. Default: 0,
+    /// which is 65,536, or 262,144 with a recipe.
     pub memtable_rows: usize,
     /// Whether a writer merges runs inside of its flushes instead of on a thread of its own.
     /// Default: 0, on a thread.

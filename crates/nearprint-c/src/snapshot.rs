@@ -257,7 +257,8 @@ pub unsafe extern "C" fn nearprint_snapshot_similarity_of(
 
 /// The distance to query with for texts from a Jaccard similarity of 0 to 1 on. It is less than such texts
 /// have on average, so that few less similar ones are found, and some are missed: texts decide exactly,
-/// with nearprint_snapshot_find_text(). NEARPRINT_MISMATCH for a database without bands.
+/// with nearprint_snapshot_find_text(). NEARPRINT_MISMATCH for a database without bands, NEARPRINT_INVALID_ARGUMENT for
+/// another number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_distance_of(
     snapshot: *const nearprint_snapshot,
@@ -267,6 +268,9 @@ pub unsafe extern "C" fn nearprint_snapshot_distance_of(
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
+        if !(0.0..=1.0).contains(&similarity) {
+            return Err(Failure::argument("similarity", format_args!("{similarity} is not from 0 to 1")));
+        }
         let found = call.handle(snapshot, "snapshot")?.inner.distance_of(similarity);
         call.output(distance, "distance")?.set(found.ok_or_else(no_bands)?);
         Ok(())

@@ -147,7 +147,8 @@ pub unsafe extern "C" fn nearprint_stream_next(
     })
 }
 
-/// Frees a stream. The rest of its work is cancelled. Null is allowed.
+/// Frees a stream. The rest of its work is cancelled, and a call of its progress waited for, which does not free the
+/// stream itself. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_stream_free(stream: *mut nearprint_stream) {
     // SAFETY: The contract of the header.
@@ -180,6 +181,13 @@ struct PulledRows {
     /// The next row of the block.
     next: usize,
     failed: Option<Error>,
+}
+
+impl Drop for PulledRows {
+    fn drop(&mut self) {
+        // The caller may free what its progress points to next.
+        self.rest.iter().for_each(AnyStream::cancel);
+    }
 }
 
 impl PulledRows {

@@ -6,6 +6,7 @@
 #include <nearprint.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,11 @@ static void every_width(uint32_t width) {
   uint32_t distance;
   FAILS(nearprint_snapshot_similarity_of(snapshot, 3, &similarity, error), NEARPRINT_MISMATCH, "bands");
   FAILS(nearprint_snapshot_distance_of(snapshot, 0.5, &distance, error), NEARPRINT_MISMATCH, "bands");
+  const double no_similarities[] = {-1, 1.5, NAN};
+  for (size_t at = 0; at < 3; at++) {
+    FAILS(nearprint_snapshot_distance_of(snapshot, no_similarities[at], &distance, error), NEARPRINT_INVALID_ARGUMENT,
+          "is not from 0 to 1");
+  }
   visited seen = {0, 0, 0};
   OK(nearprint_snapshot_visit_matches(snapshot, fingerprints, ROWS, 3, SIZE_MAX, count_matches, &seen, error));
   CHECK(seen.queries == ROWS && seen.matches == total);
@@ -381,9 +387,13 @@ static void living(void) {
   CHECK(assigned == 10);
   OK(nearprint_writer_insert(writer, prints, NULL, 1, &assigned, error));
   CHECK(assigned == 13);
-  OK(nearprint_writer_insert_keyed(writer, prints, NULL, TEXT("https://a/"), TEXT("a text"), &assigned, error));
+  // A length of -1 was refused for texts alone.
+  FAILS(nearprint_writer_insert_keyed(writer, prints, NULL, NULL, (size_t)-1, NULL, 0, NULL, error),
+        NEARPRINT_INVALID_ARGUMENT, "key: a null pointer");
+  OK(nearprint_writer_insert_keyed(writer, prints, NULL, TEXT("https://a/"), "a text", (size_t)-1, &assigned, error));
   uint64_t keyed = assigned, fourteen = 14;
-  OK(nearprint_writer_insert_keyed(writer, prints, &fourteen, TEXT("b"), NULL, 0, NULL, error));
+  OK(nearprint_writer_insert_keyed(writer, prints, &fourteen, "b", (size_t)-1, NULL, (size_t)-1, NULL,
+                                   error));
 
   uint64_t found[8];
   uint32_t distances[8];

@@ -151,6 +151,12 @@ static void batches(void) {
   rows.keys = bad;
   rows.key_lens = bad_lens;
   FAILS(nearprint_writer_insert_rows(writer, &rows, NULL, error), NEARPRINT_INVALID_ARGUMENT, "number 1 is not UTF-8");
+  // A stream gives a null pointer for a row without a key. It became an empty key.
+  bad[1] = NULL;
+  const size_t no_lens[2] = {4, 0};
+  rows.key_lens = no_lens;
+  FAILS(nearprint_writer_insert_rows(writer, &rows, NULL, error), NEARPRINT_INVALID_ARGUMENT, "number 1 is a null pointer");
+  bad[1] = "Caf\xe9";
   rows = rows_of(1);
   rows.texts = bad;
   rows.text_lens = bad_lens;

@@ -6,12 +6,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <set>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -171,6 +176,36 @@ void answers(const std::string& path) {
   CHECK(nearprint::find_all(prints, 1, {}, one).next()->b == prints[2]);
 }
 
+/// A stream that was assigned to freed the functions that the old stream called. One that was moved from read rows that
+/// had gone.
+void moved_ranges() {
+  std::vector<std::uint64_t> prints;
+  for (std::uint64_t at = 0; at < 20000; at++) prints.push_back(at * 0x9e3779b97f4a7c15u >> 20);
+  std::atomic<bool> is_called = false;
+  nearprint::options options;
+  options.threads = 2;
+  options.progress = [&is_called, kept = std::vector<int>(20, 1)](int, std::uint64_t, std::uint64_t) {
+    is_called = true;
+    for (const int one : kept) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      CHECK(one == 1);
+    }
+    return true;
+  };
+  for (int turn = 0; turn < 3; turn++) {
+    is_called = false;
+    auto found = nearprint::find_all(prints, 10, {}, options);
+    CHECK(found.next().has_value());
+    while (!is_called) std::this_thread::yield();
+    found = nearprint::find_all({1ul, 3ul}, 1);
+    CHECK(found.next()->distance == 1 && !found.next().has_value());
+  }
+  auto found = nearprint::find_all(prints, 10);
+  CHECK(found.next().has_value());
+  auto other = std::move(found);
+  CHECK(thrown([&] { found.next(); }) == NEARPRINT_INVALID_ARGUMENT && other.next().has_value());
+}
+
 /// What the calls take for lists. `{0, 2}` was a null pointer and a number.
 void every_list(const std::string& path) {
   auto database = nearprint::database<>::create(path);
@@ -188,9 +223,18 @@ void every_list(const std::string& path) {
   snapshot.query_batch(std::vector<std::uint64_t>{9}, 0, visit);
   snapshot.query_batch(std::array<std::uint64_t, 1>{3}, 0, visit);
   CHECK(found == 4);
+  // An empty list was the id 0.
+  writer.erase({});
+  CHECK(writer.snapshot().query(0, 0).size() == 1);
   writer.erase({0, 5});
   writer.commit();
   CHECK(writer.snapshot().query(0, 0).empty() && writer.snapshot().query(8, 0).empty());
+  // A key that is an empty view is an empty key.
+  nearprint::schema with_keys;
+  with_keys.keys = NEARPRINT_KEYS;
+  auto keyed = nearprint::database<>::create(path + ".keyed", with_keys).writer();
+  keyed.insert(nearprint::rows<std::uint64_t>{{7}, {}, {std::string_view()}, {}});
+  CHECK(keyed.snapshot().ids_of_key("").size() == 1);
   writer.close();
 }
 
@@ -402,6 +446,12 @@ void batches(const std::filesystem::path& home) {
   CHECK(builder.finish().snapshot().stats().rows == 3);
   const std::array<std::uint64_t, 3> list = {1, 3, 0xff};
   CHECK(nearprint::find_all(list, 1).next()->distance == 1 && !nearprint::find_clusters({1ul, 0xfful}, 1).next());
+  const std::uint64_t of_c[] = {1, 3, 0xff};
+  CHECK(nearprint::find_all(of_c, 1).next()->distance == 1 && nearprint::find_clusters(of_c, 1).next()->size() == 2);
+  CHECK(nearprint::find_all(nearprint::span<const std::uint64_t>(of_c, 2), 1).next()->b == 3);
+#if __cplusplus >= 202002L
+  CHECK(nearprint::find_all(std::span(of_c), 1).next()->b == 3);
+#endif
 
   using print = nearprint::fingerprint<256>;
   nearprint::fingerprinter<print> fingerprinter("minhash");
@@ -515,6 +565,7 @@ int main(int argc, char** argv) {
   answers<nearprint::fingerprint<256>>(home + "/answers256");
   answers<nearprint::fingerprint<320>>(home + "/answers320");
   every_list(home + "/lists");
+  moved_ranges();
   changes<std::uint64_t>(home + "/changes64");
   changes<nearprint::fingerprint<128>>(home + "/changes128");
   changes<nearprint::fingerprint<256>>(home + "/changes256");

@@ -60,7 +60,9 @@ class database {
     detail::call(nearprint_database_open, path.data(), path.size(), &given, &opened);
     handle_.reset(opened);
     if (nearprint_database_width(opened) != detail::width<F>) {
-      throw error(NEARPRINT_MISMATCH, path.string() + ": holds fingerprints of another width");
+      throw error(NEARPRINT_MISMATCH, path.string() + ": holds fingerprints of " +
+                                          std::to_string(nearprint_database_width(opened)) + " bits, not of " +
+                                          std::to_string(detail::width<F>) + " bits");
     }
   }
 

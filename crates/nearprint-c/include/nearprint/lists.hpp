@@ -7,8 +7,14 @@
 #include <nearprint/range.hpp>
 #include <nearprint/settings.hpp>
 
+#include <iterator>
+
 namespace nearprint {
 namespace detail {
+
+/// The type of the values of a container, an array of C included.
+template <typename Container>
+using value_of = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const Container&>()))>>;
 
 template <typename T, typename F, typename Function>
 range<F, T> search_list(Function function, span<const F> fingerprints, std::uint32_t k, std::string_view bands,
@@ -24,48 +30,29 @@ range<F, T> search_list(Function function, span<const F> fingerprints, std::uint
 }  // namespace detail
 
 /// All pairs of distinct values within k bits, each once, the smaller value first. With bands, such
-/// as `6x16`, one of them must be equal, and k compares the rest.
-template <typename F>
-range<F, pair<F>> find_all(span<const F> fingerprints, std::uint32_t k, std::string_view bands = {},
+/// as `6x16`, one of them must be equal, and k compares the rest. The values are a vector, an array, a `std::span` or
+/// an initializer list.
+template <typename Container, typename F = detail::value_of<Container>>
+range<F, pair<F>> find_all(const Container& fingerprints, std::uint32_t k, std::string_view bands = {},
                            const options& options = {}) {
-  return detail::search_list<pair<F>>(nearprint_find_all, fingerprints, k, bands, options);
-}
-template <typename F, std::size_t Size>
-range<F, pair<F>> find_all(const std::array<F, Size>& fingerprints, std::uint32_t k, std::string_view bands = {},
-                const options& options = {}) {
-  return find_all(span<const F>(fingerprints.data(), Size), k, bands, options);
+  return detail::search_list<pair<F>, F>(nearprint_find_all, fingerprints, k, bands, options);
 }
 template <typename F>
 range<F, pair<F>> find_all(std::initializer_list<F> fingerprints, std::uint32_t k, std::string_view bands = {},
-                const options& options = {}) {
-  return find_all(span<const F>(fingerprints.begin(), fingerprints.size()), k, bands, options);
-}
-template <typename F>
-range<F, pair<F>> find_all(const std::vector<F>& fingerprints, std::uint32_t k, std::string_view bands = {},
                            const options& options = {}) {
-  return find_all(span<const F>(fingerprints), k, bands, options);
+  return detail::search_list<pair<F>, F>(nearprint_find_all, fingerprints, k, bands, options);
 }
 
 /// The clusters of two values or more: values that pairs of find_all() connect.
-template <typename F>
-range<F, value_cluster<F>> find_clusters(span<const F> fingerprints, std::uint32_t k, std::string_view bands = {},
+template <typename Container, typename F = detail::value_of<Container>>
+range<F, value_cluster<F>> find_clusters(const Container& fingerprints, std::uint32_t k, std::string_view bands = {},
                                          const options& options = {}) {
-  return detail::search_list<value_cluster<F>>(nearprint_find_clusters, fingerprints, k, bands, options);
-}
-template <typename F, std::size_t Size>
-range<F, value_cluster<F>> find_clusters(const std::array<F, Size>& fingerprints, std::uint32_t k, std::string_view bands = {},
-                const options& options = {}) {
-  return find_clusters(span<const F>(fingerprints.data(), Size), k, bands, options);
+  return detail::search_list<value_cluster<F>, F>(nearprint_find_clusters, fingerprints, k, bands, options);
 }
 template <typename F>
-range<F, value_cluster<F>> find_clusters(std::initializer_list<F> fingerprints, std::uint32_t k, std::string_view bands = {},
-                const options& options = {}) {
-  return find_clusters(span<const F>(fingerprints.begin(), fingerprints.size()), k, bands, options);
-}
-template <typename F>
-range<F, value_cluster<F>> find_clusters(const std::vector<F>& fingerprints, std::uint32_t k,
+range<F, value_cluster<F>> find_clusters(std::initializer_list<F> fingerprints, std::uint32_t k,
                                          std::string_view bands = {}, const options& options = {}) {
-  return find_clusters(span<const F>(fingerprints), k, bands, options);
+  return detail::search_list<value_cluster<F>, F>(nearprint_find_clusters, fingerprints, k, bands, options);
 }
 
 }  // namespace nearprint

@@ -275,7 +275,8 @@ class range {
 
   /// Whether there is a row at `at_`.
   bool fill() {
-    if (at_ < count_) return true;
+    // What was moved from has no rows, and its stream says so.
+    if (at_ < count_ && stream_) return true;
     const nearprint_columns columns = rows_.columns();
     at_ = count_ = 0;
     detail::call(nearprint_stream_next, stream_.get(), &columns, &count_);

@@ -15,7 +15,8 @@ struct strings {
   std::vector<std::size_t> lens;
   explicit strings(const std::vector<std::string_view>& views) {
     for (const std::string_view& view : views) {
-      starts.push_back(view.data());
+      // An empty one may be a null pointer, which is no key.
+      starts.push_back(view.data() == nullptr ? "" : view.data());
       lens.push_back(view.size());
     }
   }

@@ -82,11 +82,30 @@ struct callbacks {
   progress_function progress;
   event_function on_event;
 };
-using callbacks_owner = std::shared_ptr<const callbacks>;
+
+/// Shares functions among the handles whose threads call them. It is a member before the handle, which is freed first.
+class callbacks_owner {
+ public:
+  callbacks_owner(std::nullptr_t = nullptr) {}
+  explicit callbacks_owner(callbacks&& functions) : shared_(std::make_shared<const callbacks>(std::move(functions))) {}
+  callbacks_owner(const callbacks_owner&) = default;
+  callbacks_owner(callbacks_owner&&) noexcept = default;
+  callbacks_owner& operator=(const callbacks_owner&) = default;
+  /// Swaps: where a handle is assigned after its functions, the old one calls the old functions until it is freed.
+  callbacks_owner& operator=(callbacks_owner&& other) noexcept {
+    shared_.swap(other.shared_);
+    return *this;
+  }
+  ~callbacks_owner() = default;
+  const callbacks* get() const noexcept { return shared_.get(); }
+
+ private:
+  std::shared_ptr<const callbacks> shared_;
+};
 
 inline callbacks_owner own_callbacks(const options& options) {
   if (!options.progress && !options.on_event) return nullptr;
-  return std::make_shared<const callbacks>(callbacks{options.progress, options.on_event});
+  return callbacks_owner(callbacks{options.progress, options.on_event});
 }
 
 inline std::int32_t report_progress(void* context, std::int32_t stage, std::uint64_t done,

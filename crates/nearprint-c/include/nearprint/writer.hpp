@@ -119,6 +119,8 @@ class writer {
   void erase(span<const std::uint64_t> ids) {
     detail::call(nearprint_writer_delete, get(), ids.data(), ids.size());
   }
+  /// An empty list is no id 0.
+  void erase(std::initializer_list<std::uint64_t> ids) { erase(span<const std::uint64_t>(ids)); }
 
   /// Deletes a key, and the rows that had no other one. Returns their number. Reads all keys.
   std::uint64_t erase_key(std::string_view key) {
