@@ -120,7 +120,7 @@ def distance(
         (words_a, _), (words_b, _) = _words(a, one_a, width_a), _words(b, one_b, width_a)
     count_a, count_b = (len(words) * 64 // width_a for words in (words_a, words_b))
     if count_a != count_b and not (one_a or one_b):
-        raise InputError(f"{count_a} fingerprints and {count_b}")
+        raise InputError(f"{count_a} fingerprints and {count_b}: as many are wanted, or one, such as a[0]")
     words_a, words_b = (_compared(words, width_a, bands) for words in (words_a, words_b))
     distances = _nearprint.distances(words_a, words_b, width_a)
     return int(distances[0]) if one_a and one_b else distances
