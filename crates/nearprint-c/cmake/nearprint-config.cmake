@@ -21,6 +21,8 @@ foreach(_nearprint_folder IN LISTS _nearprint_folders)
     set_target_properties(nearprint::static PROPERTIES
         IMPORTED_LOCATION "${_nearprint_folder}/libnearprint.a"
         INTERFACE_LINK_LIBRARIES "pthread;dl;m"
+        # Without what a program never calls.
+        INTERFACE_LINK_OPTIONS "LINKER:--gc-sections"
         INTERFACE_INCLUDE_DIRECTORIES "${_nearprint_prefix}/include")
   endif()
 endforeach()

@@ -533,7 +533,7 @@ typedef struct {
   // The exact similarities of documents, from 0 to 1.
   double *similarities;
   // Keys of streams: null for a row without a key. They live until the next
-  // nearprint_stream_next(), or until the stream is freed.
+  // nearprint_stream_next(), or until the stream is freed, and no null byte ends them.
   const char **keys;
   // Their lengths in bytes.
   size_t *key_lens;
@@ -565,9 +565,9 @@ uint32_t nearprint_version_number(void);
 // The version of nearprint, such as `0.1.0`, with a null byte at the end. It lives forever.
 const char *nearprint_version(void);
 
-// Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
-// or an even number of them behind `0x`, for more than 64 bits. `fingerprint` receives width / 64
-// words.
+// Reads a fingerprint from text, as the command line does. 64 bits: decimal, or hexadecimal digits behind `0x`, or
+// bits behind `0b`. More bits: all hexadecimal digits, which are 32, 64 or 80, or an even number of them behind `0x`,
+// or all bits behind `0b`; 128 bits also in decimal, but for 32 digits. `fingerprint` receives width / 64 words.
 nearprint_status nearprint_parse(uint32_t width,
                                  const char *text,
                                  size_t text_len,
@@ -677,9 +677,9 @@ typedef struct {
   // Fingerprints: width / 64 words for each row, the least significant word first.
   const uint64_t *fingerprints;
   // Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
-  // largest ever stored.
+  // largest ever stored, and 0 for the first.
   const uint64_t *ids;
-  // Keys, which are UTF-8. Null for rows without keys. None of them is null: rows without keys are stored by a call
+  // Keys, which are UTF-8, of at most 65,536 bytes. Null for rows without keys. None of them is null: rows without keys are stored by a call
   // of their own.
   const char *const *keys;
   // Their lengths in bytes.

@@ -37,7 +37,7 @@ pub struct nearprint_columns {
     /// The exact similarities of documents, from 0 to 1.
     pub similarities: *mut f64,
     /// Keys of streams: null for a row without a key. They live until the next
-    /// nearprint_stream_next(), or until the stream is freed.
+    /// nearprint_stream_next(), or until the stream is freed, and no null byte ends them.
     pub keys: *mut *const c_char,
     /// Their lengths in bytes.
     pub key_lens: *mut usize,

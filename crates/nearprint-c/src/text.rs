@@ -29,9 +29,9 @@ pub extern "C" fn nearprint_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Reads a fingerprint from text: decimal or behind `0x` for 64 bits; 32 or 64 hexadecimal digits,
-/// or an even number of them behind `0x`, for more than 64 bits. `fingerprint` receives width / 64
-/// words.
+/// Reads a fingerprint from text, as the command line does. 64 bits: decimal, or hexadecimal digits behind `0x`, or
+/// bits behind `0b`. More bits: all hexadecimal digits, which are 32, 64 or 80, or an even number of them behind `0x`,
+/// or all bits behind `0b`; 128 bits also in decimal, but for 32 digits. `fingerprint` receives width / 64 words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_parse(
     width: u32,

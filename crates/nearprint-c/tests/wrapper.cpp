@@ -211,7 +211,7 @@ void every_list(const std::string& path) {
   auto database = nearprint::database<>::create(path);
   auto writer = database.writer();
   const std::uint64_t built_in[] = {3, 4};
-  writer.insert({0, 1});
+  CHECK(writer.insert({0, 1}) == 0);
   writer.insert({2, 3}, {5, 6});
   writer.insert(built_in);
   writer.upsert({8, 9}, {5, 6});
@@ -454,6 +454,10 @@ void batches(const std::filesystem::path& home) {
 #endif
 
   using print = nearprint::fingerprint<256>;
+  auto wide = nearprint::database<print>::create(home / "wide").writer();
+  wide.insert({{7, 7}}, {9});
+  CHECK((wide.query(print{7, 7}, 0).at(0).id == 9 && wide.insert({print{8}, print{9}}) == 10));
+
   nearprint::fingerprinter<print> fingerprinter("minhash");
   nearprint::builder<print> documents((home / "documents").c_str(), fingerprinter.document_schema());
   documents.push_document(fingerprinter, "a", "one two three four five six");

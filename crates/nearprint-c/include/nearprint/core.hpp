@@ -211,8 +211,7 @@ inline std::uint32_t version_number() { return nearprint_version_number(); }
 /// compiled with.
 inline std::uint32_t abi_version() { return nearprint_abi_version(); }
 
-/// Reads a fingerprint from text: decimal or behind `0x` for 64 bits, all hexadecimal digits for
-/// wider ones. Throws NEARPRINT_INVALID_ARGUMENT for another text.
+/// Reads a fingerprint from text, as nearprint_parse() does. Throws NEARPRINT_INVALID_ARGUMENT for another text.
 template <typename F = std::uint64_t>
 F parse(std::string_view text) {
   F parsed;

@@ -189,7 +189,10 @@ class builder {
     detail::call(nearprint_builder_push, get(), detail::in(fingerprints.data()), ids.data(), ids.size(), nullptr);
   }
 
-  void push(std::initializer_list<F> fingerprints) { push(span<const F>(fingerprints.begin(), fingerprints.size())); }
+  std::uint64_t push(std::initializer_list<F> fingerprints) { return push(span<const F>(fingerprints)); }
+  void push(std::initializer_list<F> fingerprints, std::initializer_list<std::uint64_t> ids) {
+    push(span<const F>(fingerprints), span<const std::uint64_t>(ids));
+  }
 
   /// Adds rows with keys and texts, and returns their ids.
   std::vector<std::uint64_t> push(const rows<F>& rows) { return rows.store(nearprint_builder_push_rows, get()); }

@@ -29,7 +29,7 @@ class writer {
       : callbacks_(std::move(callbacks)), handle_(opened) {}
   nearprint_writer* get() const noexcept { return handle_.get(); }
 
-  /// Inserts a row and returns its id: the given one, or 1 + the largest ever stored.
+  /// Inserts a row and returns its id: the given one, or 1 + the largest ever stored; 0 for the first row.
   std::uint64_t insert(const F& fingerprint, std::optional<std::uint64_t> id = std::nullopt) {
     std::uint64_t assigned = 0;
     detail::call(nearprint_writer_insert, get(), detail::in(&fingerprint), detail::in(id), std::size_t{1}, &assigned);
@@ -50,8 +50,9 @@ class writer {
     detail::call(nearprint_writer_insert, get(), detail::in(fingerprints.data()), ids.data(), ids.size(), nullptr);
   }
 
-  void insert(std::initializer_list<F> fingerprints) {
-    insert(span<const F>(fingerprints.begin(), fingerprints.size()));
+  std::uint64_t insert(std::initializer_list<F> fingerprints) { return insert(span<const F>(fingerprints)); }
+  void insert(std::initializer_list<F> fingerprints, std::initializer_list<std::uint64_t> ids) {
+    insert(span<const F>(fingerprints), span<const std::uint64_t>(ids));
   }
 
   /// Inserts rows with keys and texts, and returns their ids.
