@@ -779,7 +779,8 @@ fn an_option_of_a_job_is_in_the_type_the_command_python_and_the_documentation() 
                 "text" | "key" => format!("{name}_field"),
                 name => name.to_string(),
             });
-        let others = ["inputs", "output", "report", "threads", "memory", "progress"].map(String::from);
+        let others =
+            ["inputs", "output", "report", "threads", "memory", "wait", "progress"].map(String::from);
         assert_eq!(
             &parameters.collect::<BTreeSet<_>>() - &BTreeSet::from(others),
             of_jobs,
