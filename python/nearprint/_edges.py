@@ -70,7 +70,7 @@ def decided(rows: tuple[Numbers, Numbers], edges: Edges, prefers_similar: bool) 
     forward = ~np.isnan(edges.similarity)
     out = left_out(edges.a[forward], edges.b[forward])
     number, vertex = rows
-    is_out = np.isin(vertex, out, kind="sort")
+    is_out = np.isin(vertex, out)
     copies = ~is_out & (number != vertex)
     near = _near(edges, out)
     number_out, vertex_out = number[is_out], vertex[is_out]
@@ -95,7 +95,7 @@ def _near(edges: Edges, out: Numbers) -> Edges:
     """The edges from kept vertices, ``a``, to others, in the order of the latter."""
     a, b = np.concatenate([edges.a, edges.b]), np.concatenate([edges.b, edges.a])
     similarity, reverse = (np.concatenate(both) for both in (edges[3:], edges[:2:-1]))
-    chosen = np.flatnonzero(~np.isnan(similarity) & ~np.isin(a, out, kind="sort"))
+    chosen = np.flatnonzero(~np.isnan(similarity) & ~np.isin(a, out))
     chosen = chosen[np.argsort(b[chosen], kind="stable")]
     distance = np.concatenate([edges.distance, edges.distance])
     return Edges(a[chosen], b[chosen], distance[chosen], similarity[chosen], reverse[chosen])
