@@ -106,7 +106,7 @@ impl<B> Ahead<B> {
 }
 
 impl<B> Ahead<B> {
-    /// Cancels the work, and waits for calls of the progress: none is made afterwards.
+    /// Cancels the work, and waits until no call of the progress runs. None is made afterwards.
     pub(crate) fn cancel(&self) {
         self.reports.are_cancelled.store(true, Ordering::Relaxed);
         // The child of a fork has no thread that would end a call.

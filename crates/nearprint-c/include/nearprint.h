@@ -679,8 +679,8 @@ typedef struct {
   // Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
   // largest ever stored, and 0 for the first.
   const uint64_t *ids;
-  // Keys, which are UTF-8, of at most 65,536 bytes. Null for rows without keys. None of them is null: rows without keys are stored by a call
-  // of their own.
+  // Keys, which are UTF-8, of at most 65,536 bytes. Null for rows without keys. None of them is null: rows
+  // without keys are stored by a call of their own.
   const char *const *keys;
   // Their lengths in bytes.
   const size_t *key_lens;

@@ -25,8 +25,8 @@ pub struct nearprint_rows {
     /// Ids. Null for ids that are assigned: the 64-bit xxh3 of the key, or, without keys, 1 + the
     /// largest ever stored, and 0 for the first.
     pub ids: *const u64,
-    /// Keys, which are UTF-8, of at most 65,536 bytes. Null for rows without keys. None of them is null: rows without keys are stored by a call
-    /// of their own.
+    /// Keys, which are UTF-8, of at most 65,536 bytes. Null for rows without keys. None of them is null: rows
+    /// without keys are stored by a call of their own.
     pub keys: *const *const c_char,
     /// Their lengths in bytes.
     pub key_lens: *const usize,

@@ -247,8 +247,8 @@ fn summary(tried: &Tried, choice: Choice<'_>) -> String {
 
 /// Warnings about labels, about the border of what was tried, and about curves that end early.
 ///
-/// Without labels, the advice is no fingerprint, so that the border and the ends are of those who see the table or chose
-/// what was tried.
+/// The last two are about fingerprints. Without labels the advice is an exact similarity, so they are for users who see
+/// the table or chose what was tried.
 fn warnings(
     args: &Args,
     (tried, exact): (&Tried, Option<&ExactChoice>),
