@@ -263,6 +263,9 @@ def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]
         kind = str(getattr(values, "dtype", getattr(values, "type", None))).lower()
         if kind.startswith(_LISTED):
             return None
+        if kind.startswith("list<") and not _is_arrow(values):
+            # Older pandas makes an array of all items, which may be one of floats.
+            values = values.array.__arrow_array__()
         array = _primitive(values, what)
         if array is not None or kind == "category":
             return array

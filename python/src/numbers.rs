@@ -115,12 +115,14 @@ fn append_item(item: &Bound<'_, PyAny>, width: Width, texts: bool, words: &mut V
 
 /// The item as a Python `int`.
 fn integer<'py>(item: &Bound<'py, PyAny>, texts: bool) -> PyResult<Bound<'py, PyAny>> {
-    let index = if item.is_instance_of::<PyBool>() { None } else { Some(item.call_method0("__index__")) };
+    let kind = item.get_type().name()?;
+    // Older versions of NumPy take their truth values for numbers.
+    let is_truth = item.is_instance_of::<PyBool>() || kind == "bool_";
+    let index = if is_truth { None } else { Some(item.call_method0("__index__")) };
     match index {
         Some(Ok(number)) => Ok(number),
         Some(Err(error)) if !error.is_instance_of::<PyException>(item.py()) => Err(error),
         _ => {
-            let kind = item.get_type().name()?;
             let wanted = if texts { "an int or a hexadecimal str" } else { "an int" };
             let what = if texts { "fingerprint" } else { "number" };
             Err(PyTypeError::new_err(format!("{kind} is no {what}: {wanted} is wanted")))
