@@ -263,7 +263,7 @@ def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]
         kind = str(getattr(values, "dtype", getattr(values, "type", None))).lower()
         if kind.startswith(_LISTED):
             return None
-        if kind.startswith("list<") and not _is_arrow(values):
+        if kind.startswith(("list<", "large_list<", "fixed_size_list<")) and not _is_arrow(values):
             # Older pandas makes an array of all items, which may be one of floats.
             values = values.array.__arrow_array__()
         array = _primitive(values, what)
