@@ -218,8 +218,8 @@ class _Decisions:
         self._numbers: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
         self._of: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
         self._similarities: list[npt.NDArray[np.float64]] = [np.empty(0)]
-        #: The numbers of the texts that were kept here, by their keys.
-        self._kept: dict[str, int] = {}
+        #: The numbers of the texts that were kept here, by their sequence numbers: several may have one key.
+        self._kept: dict[Optional[int], int] = {}
         self._keys: dict[int, str] = {}
 
     def decide(self, rows: _Rows) -> None:
@@ -235,13 +235,14 @@ class _Decisions:
     def _by_key(self, rows: _Rows, numbers: npt.NDArray[np.int64]) -> tuple[Any, Any]:
         keys = rows.keys or [key_of_text(text) for text in rows.texts]
         of, similarities = np.full(len(keys), -1, np.int64), np.full(len(keys), np.nan)
-        for index, (name, original, similarity, _, _) in enumerate(self._decider.decide(keys, rows.texts)):
+        decided = self._decider.decide(keys, rows.texts)
+        for index, (name, original, similarity, _, _, sequence) in enumerate(decided):
             if name == "kept":
-                self._kept[keys[index]] = rows.numbers[index]
+                self._kept[sequence] = rows.numbers[index]
             elif name == "set aside":
                 of[index] = _SET_ASIDE
             if original is not None:
-                of[index], similarities[index] = self._kept.get(original, -1), similarity
+                of[index], similarities[index] = self._kept.get(sequence, -1), similarity
                 self._keys[rows.numbers[index]] = original
         return of, similarities
 

@@ -168,7 +168,7 @@ class Kept:
         there = [index for index, text in enumerate(texts) if text is not None]
         found = self._opened().decide([keys[index] for index in there], [text for text in texts if text is not None])
         decided: list[tuple[Optional[bool], Optional[str], float]] = [(None, None, float("nan"))] * len(texts)
-        for index, (name, of, similarity, _, _) in zip(there, found):
+        for index, (name, of, similarity, *_) in zip(there, found):
             decided[index] = (name == "kept", of, similarity)
         self._count += len(texts)
         self._uncommitted += sum(name == "kept" for name, *_ in found)

@@ -304,7 +304,7 @@ class _Work:
         )
         results: list[dict[str, Any]] = []
         duplicates = known = rejected = featureless = 0
-        for document, (decision, _, _, printed, has_features) in zip(documents, decided):
+        for document, (decision, _, _, printed, has_features, _) in zip(documents, decided):
             featureless += not has_features
             if decision == "kept":
                 results.append(self._result(document, printed))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nearprint::any::AnyFingerprint;
 use nearprint_text::Result;
-use nearprint_text::dedup::{self, Decision, DedupOptions};
+use nearprint_text::dedup::{self, Decision, DedupOptions, StoredJob};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -20,8 +20,8 @@ use crate::texts::texts_of;
 use crate::watch::{Ticker, watch};
 
 /// A decision; the key of the kept document and the similarity, of a duplicate; the fingerprint as the command line
-/// prints it; and whether the text has features.
-type Decided = (&'static str, Option<String>, f64, String, bool);
+/// prints it; whether the text has features; and the sequence number of the kept document.
+type Decided = (&'static str, Option<String>, f64, String, bool, Option<u64>);
 /// The numbers of the documents that some duplicate, -1 for kept ones, -2 for those that are set aside, and their
 /// similarities.
 type Duplicates = (Vec<i64>, Vec<f64>);
@@ -47,7 +47,7 @@ fn decide(
             Decision::Duplicate { of, similarity, .. } => (Some(of), similarity),
             _ => (None, f64::NAN),
         };
-        all.push((name, of, similarity, printed, decided.num_features > 0));
+        all.push((name, of, similarity, printed, decided.num_features > 0, decided.sequence));
         Ok(ticker.check()?)
     })?;
     Ok(all)
@@ -129,7 +129,10 @@ impl Deduplicator {
         options.engine = settings.engine.progress(ticker.clone());
         settings.values.iter().try_for_each(|(name, values)| options.set(name, values)).or_raise(py)?;
         let open = || match path {
-            Some(path) => dedup::Deduplicator::open(path, options),
+            Some(path) => {
+                let opened = dedup::Deduplicator::open(&path, options)?;
+                StoredJob::check_whole_documents(&opened, &path).map(|()| opened)
+            }
             None => dedup::Deduplicator::temporary(options),
         };
         let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;

@@ -3,13 +3,12 @@
 //! Table 0 and the postings come first. They determine which fingerprints lose their last row.
 //! Every other table is then merged from the same tables of the inputs, without those fingerprints.
 //!
-//! The other tables are sorted again in three cases: if the inputs have different layouts, if the
-//! removed fingerprints exceed the memory, or if the new numbers of wide fingerprints do ([`renumbered`]).
+//! The other tables are sorted from table 0 if they are those of wide fingerprints ([`numbered`](super::numbered)), if
+//! the inputs have different layouts, or if the removed fingerprints exceed the memory.
 
 use super::ascending::Ascending;
 use super::inputs::{MergeInputs, TaggedRow};
 use super::omitted::Omitted;
-use super::renumbered;
 use super::rows::{RowCounts, RowSource};
 use super::tables::TableSource;
 use super::target::{Target, remove_run};
@@ -42,9 +41,7 @@ pub(crate) fn merge<F: Fingerprint>(
         return Ok(None);
     }
     let layout = layout(counts.entries)?;
-    let is_mergeable = inputs.runs.iter().all(|run| run.record.layout == layout)
-        && (F::PAYLOAD.is_whole()
-            || renumbered::fits(inputs, &layout, counts.entries, target.options.memory_bytes));
+    let is_mergeable = F::PAYLOAD.is_whole() && inputs.runs.iter().all(|run| run.record.layout == layout);
     let content = RunContent {
         layout,
         counts,

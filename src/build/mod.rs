@@ -2,8 +2,8 @@
 //!
 //! [`sort`] sorts any number of records with bounded memory, as [`ascending`] sequences. A first pass
 //! over the rows of a run counts them ([`rows`]), a second one writes table 0 and the postings
-//! ([`natural`]); then come the other [`tables`] (merged ones of wide fingerprints in
-//! [`renumbered`]), the tombstones and the [`keys`]. [`write_run`]
+//! ([`natural`]); then come the other [`tables`] (those of wide fingerprints in
+//! [`numbered`]), the tombstones and the [`keys`]. [`write_run`]
 //! combines the steps, and [`merge`] the content of other runs for it.
 
 mod ascending;
@@ -13,7 +13,6 @@ mod merge;
 mod natural;
 mod numbered;
 mod omitted;
-mod renumbered;
 mod rows;
 mod sort;
 mod tables;

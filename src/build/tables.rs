@@ -5,18 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::ascending::for_each_distinct;
 use super::inputs::MergeInputs;
 use super::natural::NaturalTable;
-use super::numbered::NumberedValue;
-use super::renumbered::{RenumberedTable, Renumbering};
-use super::sort::{Sortable, Sorted, Sorter, SpillNames};
+use super::numbered::NumberedTable;
+use super::sort::{Sorter, SpillNames};
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, Payload, Stored};
+use crate::fingerprint::{Fingerprint, Stored};
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Layout, Table};
 use crate::progress::Stage;
-use crate::run::{BlockRead, Segment, SegmentWriter};
+use crate::run::{BlockRead, LeadingEntry, Segment, SegmentWriter};
 use crate::util::parallel;
 
 /// With less memory, a table is sorted in many small pieces.
@@ -46,19 +45,12 @@ pub(super) fn write_others<F: Fingerprint>(
         return Ok(Vec::new());
     }
     let natural_table = natural.open(target)?;
-    let renumbering = match (source, F::PAYLOAD) {
-        (TableSource::Merging { inputs, .. }, Payload::Numbered { .. }) => {
-            Some(Renumbering::new(inputs, &natural_table)?)
-        }
-        _ => None,
-    };
     let at_once =
         options.threads.min(others).min(options.memory_bytes / MEMORY_PER_TABLE).clamp(1, MAX_AT_ONCE);
     let work = TableWork {
         target,
         source,
         natural: &natural_table,
-        renumbering,
         layout: &natural.layout,
         memory_bytes: options.memory_bytes / at_once,
         threads: options.threads.div_ceil(at_once),
@@ -69,9 +61,9 @@ pub(super) fn write_others<F: Fingerprint>(
     parallel::ordered(
         at_once,
         others,
-        || (),
-        |item, (), sink| {
-            let _ = sink(work.write(item + 1, &tables[item + 1])?);
+        Vec::new,
+        |item, entries, sink| {
+            let _ = sink(work.write(item + 1, &tables[item + 1], entries)?);
             Ok(())
         },
         |file| {
@@ -82,16 +74,14 @@ pub(super) fn write_others<F: Fingerprint>(
     Ok(files)
 }
 
-/// Receives values in a table's order and, if the table stores them, their numbers in table 0.
-type Push<'a, F> = &'a mut dyn FnMut(&[F], &[u32]) -> Result<()>;
+/// Receives values in a table's order.
+type Push<'a, F> = &'a mut dyn FnMut(&[F]) -> Result<()>;
 
 /// The work on all tables.
 struct TableWork<'a, F> {
     target: Target<'a>,
     source: TableSource<'a, F>,
     natural: &'a Segment<F>,
-    /// If tables of numbers are merged.
-    renumbering: Option<Renumbering>,
     layout: &'a Layout,
     memory_bytes: usize,
     threads: usize,
@@ -100,34 +90,40 @@ struct TableWork<'a, F> {
 }
 
 impl<F: Fingerprint> TableWork<'_, F> {
-    fn write(&self, index: usize, table: &Table<F>) -> Result<FileRecord> {
+    /// Writes a table. `numbered` has the memory of an earlier one of wide fingerprints.
+    fn write(&self, index: usize, table: &Table<F>, numbered: &mut Vec<LeadingEntry>) -> Result<FileRecord> {
         let Target { storage, owner, .. } = self.target;
         let entries = self.natural.info.entries;
         let spec = Segment::<F>::file_spec(owner, self.layout, index);
         let path = storage.path(&spec.name);
         let bits = directory_bits(table.prefix_bits, entries);
-        let mut left = entries;
         let mut writer = SegmentWriter::create(&**storage, &spec, table.clone(), entries, bits)?;
-        if let (TableSource::Merging { inputs, .. }, Some(renumbering)) = (self.source, &self.renumbering) {
-            let Self { target, natural: merged, memory_bytes, .. } = *self;
-            let report = &|more| self.report(2 * more);
-            let renumbered = RenumberedTable { target, index, table, merged, memory_bytes, report };
-            return renumbered.write(inputs, renumbering, (writer, bits));
+        if !F::PAYLOAD.is_whole() {
+            let Self { target, natural, memory_bytes, threads, .. } = *self;
+            let (directory_bits, report) = (bits, &|more| self.report(more));
+            return NumberedTable {
+                target,
+                index,
+                table,
+                natural,
+                directory_bits,
+                memory_bytes,
+                threads,
+                report,
+            }
+            .write(writer, numbered);
         }
-        let mut push = |values: &[F], numbers: &[u32]| {
+        let mut left = entries;
+        let mut push = |values: &[F]| {
             // The count differs only if tables of the inputs disagree.
             left =
                 left.checked_sub(values.len() as u64).ok_or_else(|| disagree(entries, "more").of(&path))?;
             writer.push(values)?;
-            writer.push_numbers(numbers)?;
             self.report(values.len())
         };
-        match (self.source, F::PAYLOAD) {
-            (TableSource::Sorting, Payload::Whole) => self.sort(index, table, &mut push)?,
-            (TableSource::Sorting, Payload::Numbered { .. }) => {
-                self.sort_numbered(index, table, &mut push)?;
-            }
-            (TableSource::Merging { inputs, dropped }, _) => {
+        match self.source {
+            TableSource::Sorting => self.sort(index, table, &mut push)?,
+            TableSource::Merging { inputs, dropped } => {
                 self.merge(index, table, inputs, dropped, &mut push)?;
             }
         }
@@ -142,38 +138,17 @@ impl<F: Fingerprint> TableWork<'_, F> {
 
     /// Pushes the fingerprints of table 0 in the order of another table.
     fn sort(&self, index: usize, table: &Table<F>, push: Push<'_, F>) -> Result<()> {
-        let sorted = self.sorted(index, |natural, _| table.permute(natural))?;
-        sorted.for_each_block(|values| push(values, &[]))
-    }
-
-    /// The same with the number of each fingerprint in table 0.
-    fn sort_numbered(&self, index: usize, table: &Table<F>, push: Push<'_, F>) -> Result<()> {
-        let sorted =
-            self.sorted(index, |natural, number| NumberedValue { value: table.permute(natural), number })?;
-        let (mut values, mut numbers) = (Vec::new(), Vec::new());
-        sorted.for_each_block(|block| {
-            values.clear();
-            values.extend(block.iter().map(|numbered| numbered.value));
-            numbers.clear();
-            numbers.extend(block.iter().map(|numbered| numbered.number));
-            push(&values, &numbers)
-        })
-    }
-
-    /// Sorts what `record` returns for each fingerprint of table 0 and its number.
-    fn sorted<T: Sortable>(&self, index: usize, record: impl Fn(F, u32) -> T) -> Result<Sorted<T>> {
         let names = SpillNames::new(self.target.owner.run, index);
         let mut sorter = Sorter::new(self.target.storage.clone(), names, self.memory_bytes, self.threads);
         let mut cursor = self.natural.cursor();
         let mut block = Vec::new();
-        let mut numbers = 0u32..;
         while cursor.next_block(self.natural, &mut block)? == BlockRead::Filled {
-            for (&natural, number) in block.iter().zip(&mut numbers) {
-                sorter.push(record(natural, number))?;
+            for &natural in &block {
+                sorter.push(table.permute(natural))?;
             }
             self.report(block.len())?;
         }
-        sorter.finish()
+        sorter.finish()?.for_each_block(push)
     }
 
     /// Pushes the entries of the same table of all inputs, without the dropped fingerprints.
@@ -198,7 +173,7 @@ impl<F: Fingerprint> TableWork<'_, F> {
                 }
             }
             self.report(block.len())?;
-            push(&kept, &[])
+            push(&kept)
         })
     }
 

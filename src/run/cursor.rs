@@ -20,10 +20,10 @@ impl BlockRead {
 }
 
 /// Entries per read-ahead.
-const AHEAD_ENTRIES: usize = 1 << 17;
+pub(super) const AHEAD_ENTRIES: usize = 1 << 17;
 
 /// Values in a block, unless a single bucket holds more.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 /// A place in a segment, which is read from its first value to its last.
 pub(crate) struct Cursor {

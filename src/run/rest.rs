@@ -198,16 +198,6 @@ impl NumberPlane {
         self.values.get(self.number(file, place)?)
     }
 
-    /// The numbers of neighbouring entries.
-    pub(super) fn iter<'a>(
-        &self,
-        file: &'a PageFile,
-        places: &Range<usize>,
-    ) -> Result<impl Iterator<Item = u32> + use<'a>> {
-        let bytes = file.bytes(self.place(places))?;
-        Ok(bytes.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)))
-    }
-
     /// Appends the fingerprints of neighbouring entries, in the order of the table.
     pub(super) fn read<F: Fingerprint>(
         &self,

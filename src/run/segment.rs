@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::cursor::{AHEAD_ENTRIES, BLOCK};
 use super::hi_words::{HiWords, NEAR, hi_word, likely_place};
-use super::leading::{Leading, LeadingEntry};
 use super::page_file::{FileSpec, PageFile};
 use super::rest::{LoPlane, RestPlane};
 use super::values::Values;
@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::layout::cost::TableShape;
 use crate::layout::{Layout, Table};
 use crate::storage::{Access, Storage, names};
-use crate::util::cast::to_usize;
+use crate::util::cast::{to_u32, to_usize};
 
 /// One table of one run, open.
 #[derive(Debug)]
@@ -376,28 +376,18 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Appends the entries of a bucket by their leading bits, as a table with a directory of
-    /// `directory_bits` has them. Only for tables that store numbers.
-    ///
-    /// Where this directory is shorter, the bits that it lacks are read from the fingerprints.
-    pub(crate) fn read_leading(
-        &self,
-        bucket: usize,
-        directory_bits: u32,
-        out: &mut Vec<LeadingEntry>,
-    ) -> Result<()> {
-        let RestPlane::Numbers(numbers) = &self.rest else { return Ok(()) };
-        let places = self.entries_of(bucket)?;
-        let numbered = numbers.iter(&self.file, &places)?;
-        if directory_bits > self.info.directory_bits {
-            let mut values = Vec::with_capacity(places.len());
-            numbers.read(&self.file, &self.table, &places, &mut values)?;
-            let leading = values.iter().map(|&value| Leading::of(value, directory_bits));
-            out.extend(leading.zip(numbered).map(|(leading, number)| LeadingEntry { leading, number }));
-        } else {
-            let leading = Leading::of_bucket(bucket, self.info.directory_bits, self.hi(&places)?);
-            let cut = leading.map(|leading| leading.cut::<F>(directory_bits));
-            out.extend(cut.zip(numbered).map(|(leading, number)| LeadingEntry { leading, number }));
+    /// Visits all fingerprints in natural order, block by block, with the number of the first one. Only for table 0 of
+    /// wide fingerprints.
+    pub(crate) fn each_numbered(&self, mut visit: impl FnMut(u32, &[F]) -> Result<()>) -> Result<()> {
+        let RestPlane::Implied(values) = &self.rest else { return Ok(()) };
+        let mut block = Vec::with_capacity(BLOCK);
+        for start in (0..self.entries()).step_by(BLOCK) {
+            if start.is_multiple_of(AHEAD_ENTRIES) {
+                values.will_need::<F>(&(start..(start + AHEAD_ENTRIES).min(self.entries())));
+            }
+            block.clear();
+            values.read(&(start..(start + BLOCK).min(self.entries())), &mut block)?;
+            visit(to_u32(start), &block)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::any::{AnyRow, Columns, Shape, Sink};
-use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, StoredJob};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -59,6 +59,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
         }
         dedup.engine = settings::options(call, options)?;
         let opened = Deduplicator::open(path, dedup)?;
+        StoredJob::check_whole_documents(&opened, path)?;
         if opened.unfinished().is_some() {
             let why =
                 format!("{}: an unfinished job has to be finished first, by its command", path.display());

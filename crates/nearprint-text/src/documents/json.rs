@@ -356,25 +356,36 @@ fn compact(json: &str) -> String {
 
 /// Appends an object to `out`, with only the members that have one of these names. `None` if it is no
 /// object.
-pub(super) fn only_members(line: &[u8], names: &[String], out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn only_members(line: &[u8], names: &[String], out: &mut Vec<u8>) -> Option<usize> {
     let object = without_line_end(line);
     let (text, _) = lossy(without_mark(object));
     let masked = masked(&text);
     let json = masked.as_deref().unwrap_or(&text);
     let RawMembers(members) = serde_json::from_str(json).ok()?;
     out.push(b'{');
-    let kept = members.iter().filter(|(name, _)| names.contains(name));
-    for (at, (name, value)) in kept.enumerate() {
-        if at > 0 {
+    let mut count = 0;
+    for (name, value) in members.iter().filter(|(name, _)| names.contains(name)) {
+        if count > 0 {
             out.push(b',');
         }
+        count += 1;
         out.extend(serde_json::Value::from(name.as_str()).to_string().bytes());
         out.push(b':');
         out.extend(text[place_in(json, value.get())].bytes());
     }
     out.push(b'}');
     out.extend(&line[object.len()..]);
-    Some(())
+    Some(count)
+}
+
+/// The first of these names that a member of an object has.
+pub(super) fn taken<'a>(line: &[u8], names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (object, _) = lossy(without_mark(without_line_end(line)));
+    let names: Vec<&str> = names.collect();
+    names.chunks(NUM_FIELDS).find_map(|names| {
+        let found = find(&object, std::array::from_fn(|at| names.get(at).copied())).ok()?;
+        names.iter().zip(found).find_map(|(&name, value)| value.map(|_| name))
+    })
 }
 
 /// Appends an object to `out`, with another string as the value of a field that it has. `None` if it is

@@ -14,7 +14,7 @@ use super::conversion_plan::plan;
 use super::csv::{self, only_cells, with_cells};
 use super::delimiter::Delimiter;
 use super::format::Format;
-use super::json::only_members;
+use super::json::{only_members, taken};
 use super::kind::Compression;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
@@ -374,8 +374,12 @@ impl DocumentWriter {
             }
             if !options.fields.is_empty() {
                 match parser.format {
-                    // A record is an object.
-                    Format::Jsonl => drop(only_members(fields_of_record, &options.fields, kept)),
+                    Format::Jsonl => {
+                        if only_members(fields_of_record, &options.fields, kept) == Some(0) {
+                            let (place, fields) = (record.place.to_string(), options.fields.join(", "));
+                            return Err(OutputProblem::NoneOfFields { place, fields }.into());
+                        }
+                    }
                     _ => only_cells(fields_of_record, parser.delimiter(), columns, kept),
                 }
                 fields_of_record = kept;
@@ -384,6 +388,15 @@ impl DocumentWriter {
         line.clear();
         match &*options.added {
             [] => line.extend(fields_of_record),
+            // The columns of a table were compared before.
+            added if output_format.0 == Format::Jsonl => {
+                let names = added.iter().map(|field| field.name.as_str());
+                if let Some(field) = taken(fields_of_record, names) {
+                    let (place, field) = (record.place.to_string(), field.to_string());
+                    return Err(OutputProblem::FieldExists { place, field }.into());
+                }
+                with_fields(output_format, fields_of_record, added, values, line);
+            }
             added => with_fields(output_format, fields_of_record, added, values, line),
         }
         Ok(())

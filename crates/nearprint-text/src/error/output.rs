@@ -166,6 +166,20 @@ pub enum OutputProblem {
         /// The column.
         column: String,
     },
+    /// A field that is to be added exists in a record.
+    FieldExists {
+        /// The file and the line of the record.
+        place: String,
+        /// The field.
+        field: String,
+    },
+    /// A record has none of the chosen fields.
+    NoneOfFields {
+        /// The file and the line of the record.
+        place: String,
+        /// The fields.
+        fields: String,
+    },
 }
 
 impl From<OutputProblem> for Error {
@@ -275,6 +289,8 @@ impl fmt::Display for OutputProblem {
             }
             Self::NotConverted { column, why } => write!(f, "column {column:?} {why}"),
             Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
+            Self::FieldExists { place, field } => write!(f, "{place}: has a field {field:?} already"),
+            Self::NoneOfFields { place, fields } => write!(f, "{place}: has none of the fields {fields}"),
         }
     }
 }

@@ -45,6 +45,9 @@ pub struct Decided {
     pub num_features: usize,
     /// Whether it is kept.
     pub decision: Decision,
+    /// The [sequence number](crate::dedup::Deduplicator::next_sequence) of the kept document: of this one, or of the
+    /// one that it duplicates. Unlike a key, it names one document. `None` for other decisions.
+    pub sequence: Option<u64>,
 }
 
 /// What a comparison with kept documents has found.
@@ -63,6 +66,8 @@ pub(crate) enum Compared {
 #[derive(Clone, Debug)]
 pub(crate) struct Original {
     pub(crate) key: String,
+    /// See [`Candidate::sequence`].
+    pub(crate) sequence: u64,
     pub(crate) distance: u32,
     pub(crate) similarity: f64,
     /// Whether both have the same tokens.
@@ -79,8 +84,8 @@ impl Original {
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Self> {
         let is_copy = kept.is_copied_by(document, fingerprinter)?;
-        let Candidate { key, distance, position, .. } = kept;
-        Ok(Self { key, distance, similarity, is_copy, position })
+        let Candidate { key, sequence, distance, position, .. } = kept;
+        Ok(Self { key, sequence, distance, similarity, is_copy, position })
     }
 }
 

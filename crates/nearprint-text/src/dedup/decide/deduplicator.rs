@@ -272,6 +272,11 @@ impl Deduplicator {
         of_width!(&self.0, dedup => dedup.unfinished())
     }
 
+    /// The records of finished jobs.
+    pub(crate) fn history(&self) -> Option<&[u8]> {
+        of_width!(&self.0, dedup => dedup.history())
+    }
+
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
     ///
     /// Make data that is derived from decisions, such as output files, durable before this call, so that they

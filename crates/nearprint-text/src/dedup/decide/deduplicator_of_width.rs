@@ -202,12 +202,13 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
             return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
         }
         let document = Document::new(key, text, fingerprinted);
-        let decision = match self.is_too_short(fingerprinted) {
-            true => Decision::TooShort,
+        let (decision, mut sequence) = match self.is_too_short(fingerprinted) {
+            true => (Decision::TooShort, None),
             false => self.decide_with_key(document)?,
         };
         match &decision {
             Decision::Kept => {
+                sequence = Some(self.next_sequence());
                 let stored = self.stored(document)?;
                 self.remember(document, &stored)?;
             }
@@ -215,24 +216,26 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
             Decision::Known | Decision::KeyTaken | Decision::TooShort => {}
         }
         let fingerprint = words(fingerprinted.value).collect();
-        Ok(Decided { fingerprint, num_features: fingerprinted.num_features, decision })
+        Ok(Decided { fingerprint, num_features: fingerprinted.num_features, decision, sequence })
     }
 
-    /// What becomes of a document that is long enough, which is not remembered yet.
-    fn decide_with_key(&mut self, document: Document<'_, F>) -> Result<Decision> {
+    /// What becomes of a document that is long enough, which is not remembered yet, and the sequence number of the one
+    /// that it duplicates.
+    fn decide_with_key(&mut self, document: Document<'_, F>) -> Result<(Decision, Option<u64>)> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         let compared = self.compare(document, read)?;
         let has_key = self.options.unique_keys;
-        Ok(match compared {
+        let decision = match compared {
             Compared::Near(_) if has_key && self.is_known(document)? => Decision::Known,
-            Compared::Near(Original { key: of, distance, similarity, .. }) => {
+            Compared::Near(Original { key: of, sequence, distance, similarity, .. }) => {
                 let is_exact = self.measure.judge != Judge::Distance;
-                Decision::Duplicate { of, distance, similarity, is_exact }
+                return Ok((Decision::Duplicate { of, distance, similarity, is_exact }, Some(sequence)));
             }
             Compared::New { .. } if has_key && self.is_stored_without_tokens(document)? => Decision::Known,
             Compared::New { .. } if has_key && self.is_key_taken(document.key)? => Decision::KeyTaken,
             Compared::New { .. } => Decision::Kept,
-        })
+        };
+        Ok((decision, None))
     }
 
     /// Compares a document with all that are kept. `read` reads the text of a document of this run, to compare it.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::dedup::temporary::{SortRow, StringFile, WorkFolder};
 use crate::error::Result;
 use nearprint::internal::Sorter;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The groups to report.
 const REPORTED: usize = 5;
@@ -23,7 +23,7 @@ pub struct Group {
 /// Counts near-duplicates by what was kept instead, in bounded memory.
 pub(crate) struct GroupSizes {
     names: StringFile,
-    /// A row for each near-duplicate: the hash of the key, and the place of the name among `names`.
+    /// A row for each near-duplicate: the hash of key and sequence number, and the place of the name among `names`.
     rows: Sorter<SortRow<3>>,
     /// Removed with the rows.
     _folder: WorkFolder,
@@ -36,10 +36,10 @@ impl GroupSizes {
         Ok(Self { names: StringFile::new()?, rows, _folder: folder })
     }
 
-    /// Counts a near-duplicate of what has this key. The group has the name of its first one.
+    /// Counts a near-duplicate of what has this key and this sequence number. The group has the name of its first one.
     #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
-    pub(crate) fn push(&mut self, key: &str, name: &str) -> Result<()> {
-        let (hash, at) = (xxh3_128(key.as_bytes()), self.names.push(name)?);
+    pub(crate) fn push(&mut self, (key, sequence): (&str, u64), name: &str) -> Result<()> {
+        let (hash, at) = (xxh3_128_with_seed(key.as_bytes(), sequence), self.names.push(name)?);
         Ok(self.rows.push(SortRow([(hash >> 64) as u64, hash as u64, at]))?)
     }
 
@@ -89,7 +89,8 @@ mod tests {
         for round in 0..2000u32 {
             for key in 0..10 {
                 if round % (key + 1) == 0 {
-                    sizes.push(&format!("key {key}"), &format!("name {key}")).unwrap();
+                    // A key may name several documents.
+                    sizes.push((&format!("key {}", key / 2), key), &format!("name {key}")).unwrap();
                 }
             }
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::checkpoint::DocumentCounts;
 use super::history::{FinishedJob, History};
 use super::progress::Progress;
+use crate::dedup::decide::Deduplicator;
 use crate::error::{Error, Result, ResumeProblem};
 use crate::time::UtcTime;
 use nearprint::LeftOutRows;
@@ -40,6 +41,15 @@ impl StoredJob {
     pub fn all(snapshot: &AnySnapshot) -> Result<Vec<Self>> {
         let history = History::of(snapshot.history(), &snapshot.folder())?;
         Ok(history.jobs.into_iter().map(Self::from).collect())
+    }
+
+    /// Refuses the database at a path if jobs have stored parts of documents in it: whole documents are not compared
+    /// with those.
+    ///
+    /// # Errors
+    /// [`Error::Database`] if so, or if another program has written the records of its jobs.
+    pub fn check_whole_documents(deduplicator: &Deduplicator, path: &Path) -> Result<()> {
+        History::decode(deduplicator.history(), path, None).map(drop)
     }
 
     /// The job of a number, or of an output: its name as it was given, or the last part of it.

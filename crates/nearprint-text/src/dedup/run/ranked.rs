@@ -315,7 +315,7 @@ impl<F: Fingerprint> RankedDocuments<'_, F> {
             false => Verdict::New,
         };
         record.outcome = match known.or_nearer(fresh, measure).compared(document, fingerprinter)? {
-            Compared::Near(Original { key, distance, similarity, is_copy, position }) => {
+            Compared::Near(Original { key, distance, similarity, is_copy, position, .. }) => {
                 let of = position.map_or_else(|| self.kept.records.keys.push(&key), Ok)?;
                 self.kept.records.add_follower(of)?;
                 Outcome::Duplicate { of, distance, similarity, is_copy }
@@ -376,8 +376,10 @@ fn write_document<F: Fingerprint>(
     run.counts.push_comparable(ranked.comparable);
     match ranked.outcome {
         Outcome::Duplicate { of, distance, similarity, is_copy } => {
-            let original =
-                Original { key: records.keys.get(of)?, distance, similarity, is_copy, position: None };
+            // A document of a database has a key behind those of all records.
+            let sequence = if of < records.records.count { of } else { u64::MAX };
+            let key = records.keys.get(of)?;
+            let original = Original { key, sequence, distance, similarity, is_copy, position: None };
             run.leave_out(ranked.fingerprint, record, &original, records.group_size(of)?)
         }
         outcome => {

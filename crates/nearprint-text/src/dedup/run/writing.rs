@@ -292,7 +292,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
                 is_copy: of.is_copy,
             });
         }
-        self.groups.push(&of.key, &of.key)?;
+        self.groups.push((&of.key, of.sequence), &of.key)?;
         self.deduplicator.leave_out(&record.key, &of.key, of.similarity, self.state.history.next_number())?;
         if self.job.annotate {
             self.outputs.write(record, None, Some(fingerprint), Some(of), group_size)?;
@@ -327,7 +327,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
         // Passages have no number: those with the same words are one group.
         let group = if first.1.is_empty() { text.into() } else { format!("{}#{}", first.0, first.1) };
-        self.groups.push(&group, &text[..shown])?;
+        self.groups.push((&group, 0), &text[..shown])?;
         self.outputs.list_removed(removed, first)
     }
 
