@@ -265,7 +265,9 @@ impl<F: Fingerprint> Follower<F> {
     fn news(&self) -> Result<News<F>> {
         self.check()?;
         let ends = |salt| self.logs.iter().find(|copy| copy.salt == salt).map(|copy| copy.end);
-        let news = News::<F>::read(&*self.source, self.manifest.database_id, ends, Some(&self.manifest))?;
+        // Another database may stand at its path by now.
+        let source = self.source.reopen()?;
+        let news = News::<F>::read(&*source, self.manifest.database_id, ends, Some(&self.manifest))?;
         if is_another_history(&self.manifest, &news.manifest) || self.is_ahead(&news)? {
             return Err(self.diverged());
         }

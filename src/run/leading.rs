@@ -74,7 +74,6 @@ impl Leading {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper half is left")]
 fn upper_half(bits: u128) -> u64 {
     (bits >> u64::BITS) as u64
 }

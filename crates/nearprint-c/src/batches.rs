@@ -8,7 +8,7 @@ use nearprint::{Query, Result};
 use crate::builder::nearprint_builder;
 use crate::call::Call;
 use crate::columns::{MATCHES, Outputs, nearprint_columns};
-use crate::error::{Failure, nearprint_error};
+use crate::error::nearprint_error;
 use crate::rows::{CheckedRows, nearprint_rows, text_array, with_texts_to_store};
 use crate::status::nearprint_status;
 use crate::writer::{change, nearprint_writer};
@@ -41,7 +41,8 @@ pub unsafe extern "C" fn nearprint_builder_push_rows(
 /// Inserts rows, with keys and texts where there are some. `assigned` receives the id of each row, and
 /// may be null.
 ///
-/// Inserting an existing row or key changes nothing. After a failure, some of the rows may have been
+/// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing. A key may
+/// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some of the rows may have been
 /// inserted; nearprint_writer_rollback() takes them back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_insert_rows(
@@ -137,10 +138,7 @@ pub unsafe extern "C" fn nearprint_writer_delete_keys(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        if keys.is_null() && count > 0 {
-            return Err(Failure::argument("keys", "a null pointer"));
-        }
-        let keys = text_array(call, (keys, key_lens), count, "keys")?;
+        let keys = text_array(call, (keys, key_lens), count, ["keys", "key_lens"])?;
         let number = writer.inner.with("writer", |inner| Ok(inner.delete_keys(&keys)?))?;
         call.optional(deleted).set(number);
         Ok(())

@@ -44,7 +44,7 @@ unsafe impl Growing for nearprint_verification {
 }
 
 /// Receives a damaged place. Its strings live until the function returns. Another value than 0 ends
-/// the list.
+/// the list: the call returns NEARPRINT_STOPPED, with all counts.
 pub type nearprint_damage_fn =
     Option<unsafe extern "C-unwind" fn(context: *mut c_void, damage: *const nearprint_damage) -> i32>;
 

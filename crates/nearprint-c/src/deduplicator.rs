@@ -30,11 +30,17 @@ impl Handle for nearprint_deduplicator {
 /// Opens the database of a deduplication, or makes one. `deduplicator` receives the handle.
 ///
 /// `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
-/// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
-/// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
-/// 0.7 for `minhash`. With a recipe of simhash, texts with fingerprints within the distance of the
-/// database are duplicates if `similarity` is 0; otherwise those that have this similarity by their
-/// words, which a new database keeps texts for. `options` may be null.
+/// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has, but for the limit
+/// `near`, which counts for a new database alone. `similarity` is the least exact Jaccard similarity of
+/// duplicates, 0 to 1; 0 for the limit of the recipe of the database, which is 0.7 for `minhash`. It chooses the
+/// bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has.
+///
+/// With a recipe of simhash, texts with fingerprints within the distance of the database are duplicates if
+/// `similarity` is 0; their similarities are estimates then. Otherwise those of them are that have this similarity
+/// by their words, which a new database keeps texts for; texts of a lower similarity often have fingerprints that
+/// are further apart, which MinHash finds.
+///
+/// `options` may be null.
 /// NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
 /// `nearprint dedup`, whose progress a commit would forget.
 #[unsafe(no_mangle)]

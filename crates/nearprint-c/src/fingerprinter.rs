@@ -5,6 +5,7 @@ use std::ffi::c_char;
 use nearprint::any::AnyFingerprint;
 use nearprint::{KeyStorage, LayoutChoice};
 use nearprint_text::Recipe;
+use nearprint_text::jaccard::ShingleSet;
 use nearprint_text::recipe::AnyFingerprinter;
 use nearprint_text::stored::DocumentRows;
 
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
 ///
 /// All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
 /// others such texts would be near each other, so a program should not store or look up their
-/// fingerprints.
+/// fingerprints. nearprint_writer_insert_document() stores them with a fingerprint that is made of the key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_count_features(
     fingerprinter: *mut nearprint_fingerprinter,
@@ -202,8 +203,12 @@ impl Maker {
         Self { fingerprinter: recipe.any_fingerprinter(), featuring: None, documents: None }
     }
 
-    /// The exact similarity of two texts.
+    /// The exact similarity of two texts. Features of other recipes than MinHash are not kept: the words decide, as in
+    /// a deduplicator.
     pub(crate) fn similarity(&mut self, a: &str, b: &str) -> f64 {
+        if self.fingerprinter.recipe().bands().is_none() {
+            return ShingleSet::of_text(a).similarity(&ShingleSet::of_text(b));
+        }
         let featuring = self.featuring.get_or_insert_with(|| self.fingerprinter.clone().with_features());
         let a = featuring.fingerprint(a).features;
         a.similarity(&featuring.fingerprint(b).features).unwrap_or_default()

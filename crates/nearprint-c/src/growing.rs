@@ -9,7 +9,7 @@
 use std::ptr;
 
 /// The most bytes that a structure has in any version. A larger size was never set.
-const MAX_SIZE: usize = 4096;
+pub(crate) const MAX_SIZE: usize = 4096;
 
 /// A structure whose first field is its size.
 ///

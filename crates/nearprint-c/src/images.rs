@@ -38,7 +38,7 @@ pub unsafe extern "C" fn nearprint_picture_fingerprint(
 }
 
 /// Makes the fingerprint of a picture of red, green and blue samples of 8 bits, pixel by pixel and
-/// row by row from the upper left: `3 * width * height` bytes. Otherwise as
+/// row by row from the upper left: `3 * width * height` bytes, of any number of pixels. Otherwise as
 /// nearprint_picture_fingerprint().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_picture_fingerprint_rgb(

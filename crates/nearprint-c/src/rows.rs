@@ -127,23 +127,28 @@ pub(crate) fn documents(call: &Call, documents: *const nearprint_rows) -> Outcom
             "with fingerprints or ids, which are made from texts and keys",
         ));
     }
-    let column = |strings: (*const *const c_char, *const usize), name| {
-        call.array(strings.0, given.count, name)?;
-        text_array(call, strings, given.count, name)
-    };
-    let keys = column((given.keys, given.key_lens), "documents.keys")?;
-    Ok(keys.into_iter().zip(column((given.texts, given.text_lens), "documents.texts")?).collect())
+    let column = |strings, names| text_array(call, strings, given.count, names);
+    let keys = column((given.keys, given.key_lens), ["documents.keys", "documents.key_lens"])?;
+    let texts = column((given.texts, given.text_lens), ["documents.texts", "documents.text_lens"])?;
+    Ok(keys.into_iter().zip(texts).collect())
 }
 
-/// An array of texts, which must be UTF-8.
+/// An array of texts, which must be UTF-8. A null pointer is an empty one only with the length 0.
 pub(crate) fn text_array<'c>(
     call: &'c Call,
     (texts, lens): (*const *const c_char, *const usize),
     count: usize,
-    name: &str,
+    [name, lens_name]: [&str; 2],
 ) -> Outcome<Vec<&'c str>> {
-    let found = strings(call, (texts, lens), count, [name, "lengths"])?;
-    texts_of(found.unwrap_or_default(), name)
+    let texts = call.array(texts, count, name)?;
+    let each = texts.iter().zip(call.array(lens, count, lens_name)?).enumerate();
+    let found = each.map(|(index, (&at, &len))| match call.string(at, len, name) {
+        Err(_) if at.is_null() => {
+            Err(Failure::argument(name, format_args!("number {index} is a null pointer")))
+        }
+        found => found,
+    });
+    texts_of(found.collect::<Outcome<_>>()?, name)
 }
 
 /// An array of strings that may be missing.

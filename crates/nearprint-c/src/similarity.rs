@@ -51,7 +51,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_estimate(
 }
 
 /// The exact Jaccard similarity of two texts, 0 to 1: the features that both have, divided by those that
-/// one of them has. 0 for two texts without features.
+/// one of them has. 0 for two texts without features. With another recipe than one of MinHash, these are the
+/// features of `minhash`: runs of three words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_similarity(
     fingerprinter: *mut nearprint_fingerprinter,
@@ -75,7 +76,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_similarity(
 }
 
 /// Inserts a document: its fingerprint, its key, and what the database keeps with keys: its text, the hash
-/// of it, or its features, by which similarities are exact. `id` receives the id of the row, the 64-bit
+/// of it, or its features, by which similarities are exact. A text without features gets a fingerprint that is
+/// made of its key, and is near nothing. `id` receives the id of the row, the 64-bit
 /// xxh3 of the key, and may be null. NEARPRINT_MISMATCH unless the database has the recipe of the
 /// fingerprinter.
 #[unsafe(no_mangle)]

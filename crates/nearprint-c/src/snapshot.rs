@@ -54,7 +54,7 @@ pub struct nearprint_stats {
     pub k: u32,
     /// Rows of all runs and logs. Deleted and repeated rows count until a merge removes them.
     pub rows: u64,
-    /// Distinct fingerprints of each run, added up.
+    /// Distinct fingerprints of each run and of the logs, added up.
     pub fingerprints: u64,
     /// Deleted ids that runs still store.
     pub tombstones: u64,
@@ -114,8 +114,9 @@ pub unsafe extern "C" fn nearprint_snapshot_take(
     })
 }
 
-/// Takes a newer snapshot of the same database. Reuses open files, so it costs little if little has
-/// changed. `newer` receives a handle of its own.
+/// Takes a snapshot of what the same database has committed by now, also of a snapshot that a writer gave with
+/// uncommitted rows. Reuses open files, so it costs little if little has changed. `newer` receives a handle of its
+/// own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_snapshot_refresh(
     snapshot: *const nearprint_snapshot,

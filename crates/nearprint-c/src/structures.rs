@@ -5,7 +5,7 @@ use std::{ptr, slice};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome};
-use crate::growing::{Growing, copy, is_size};
+use crate::growing::{Growing, MAX_SIZE, copy, is_size};
 
 /// A structure of the caller that receives a result.
 pub(crate) struct GrowingOutput<'c, T> {
@@ -79,7 +79,9 @@ impl Call {
             return Ok(size);
         }
         let (of, least) = (T::NAME, T::FIRST_SIZE);
-        let why = format!("{size}, but a {of} has {least} bytes or more: {of}_init() sets it");
+        let (step, most) = (align_of::<T>(), MAX_SIZE);
+        let why =
+            format!("{size}, but a {of} has {least} to {most} bytes in steps of {step}: {of}_init() sets it");
         Err(Failure::argument(&format!("{name}.struct_size"), why))
     }
 }
@@ -149,7 +151,7 @@ mod tests {
     fn sizes_that_no_version_has_are_refused() {
         for size in [0, 8, 15, 17, 23, 25, 4097, usize::MAX] {
             let refused = read(&now(size, 1, 2)).expect_err("a size");
-            let why = "but a now has 16 bytes or more: now_init() sets it";
+            let why = "but a now has 16 to 4096 bytes in steps of 8: now_init() sets it";
             assert_eq!(refused, format!("given.struct_size: {size}, {why}"));
         }
     }

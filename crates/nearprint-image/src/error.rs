@@ -47,7 +47,10 @@ impl fmt::Display for Error {
             }
             Self::Damaged { why } => write!(f, "a damaged image: {why}"),
             Self::Samples { expected, found } => {
-                write!(f, "{found} samples instead of {expected}, or no pixel")
+                if *expected == 0 {
+                    return f.write_str("no pixel");
+                }
+                write!(f, "{found} samples instead of {expected}")
             }
         }
     }

@@ -20,7 +20,8 @@ struct document {
 struct decision {
   /// Whether it is kept.
   bool kept = true;
-  /// The key of the most similar kept document, and the exact similarity, if it is not kept.
+  /// The key of the most similar kept document, and the similarity, if it is not kept: exact with MinHash, an
+  /// estimate with simhash.
   std::string duplicate_of;
   double similarity = 0;
 };

@@ -21,12 +21,12 @@ namespace detail {
 
 template <typename F, typename Make>
 picture<F> picture_of(std::string_view recipe, Make make) {
-  if ((recipe == "pdq" ? 256 : 64) != width<F>) {
-    throw error(NEARPRINT_MISMATCH, std::string(recipe) + ": makes fingerprints of another width");
-  }
   std::uint64_t words[4] = {};
   picture<F> made = {};
   make(words, &made.quality);
+  if ((recipe == "pdq" ? 256 : 64) != width<F>) {
+    throw error(NEARPRINT_MISMATCH, std::string(recipe) + ": makes fingerprints of another width");
+  }
   std::memcpy(&made.fingerprint, words, sizeof made.fingerprint);
   return made;
 }

@@ -5,6 +5,7 @@
 
 #include <nearprint/core.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
@@ -130,7 +131,7 @@ inline nearprint_options in(const options& options, const callbacks_owner& owned
   given.memory_bytes = options.memory_bytes;
   given.memtable_rows = options.memtable_rows;
   given.foreground_merges = options.foreground_merges ? 1 : 0;
-  given.lock_wait_milliseconds = static_cast<std::uint64_t>(options.lock_wait.count());
+  given.lock_wait_milliseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(0, options.lock_wait.count()));
   given.merge_bytes_per_second = options.merge_bytes_per_second;
   given.keep_log_bytes = options.keep_log_bytes;
   given.no_merges = options.merges ? 0 : 1;

@@ -233,11 +233,15 @@ class shared_writer {
   /// Inserts a row unless a row within k bits is stored. Returns its id, or the id of the nearest stored row, and
   /// whether it was inserted.
   std::pair<std::uint64_t, bool> insert_if_new(const F& fingerprint, std::uint32_t k) const {
-    std::uint64_t id = 0;
-    std::int32_t is_new = 0;
     rows<F> one;
     one.fingerprints.push_back(fingerprint);
-    one.with([&](const nearprint_rows& given) {
+    return insert_if_new(one, k);
+  }
+  /// The same for one row with an id, or with a key and a text.
+  std::pair<std::uint64_t, bool> insert_if_new(const rows<F>& row, std::uint32_t k) const {
+    std::uint64_t id = 0;
+    std::int32_t is_new = 0;
+    row.with([&](const nearprint_rows& given) {
       detail::call(nearprint_shared_writer_insert_if_new, static_cast<const nearprint_shared_writer*>(get()), &given, k,
                    &is_new, &id);
     });

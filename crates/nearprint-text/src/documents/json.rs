@@ -614,7 +614,7 @@ mod tests {
         let only = |line: &str, names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
             let mut out = Vec::new();
-            only_members(line.as_bytes(), &names, &mut out).map(|()| String::from_utf8(out).unwrap())
+            only_members(line.as_bytes(), &names, &mut out).map(|_| String::from_utf8(out).unwrap())
         };
         let line = "{\"a\" : 1e2, \"b\":{\"a\": [1, 2]},\"\\u0063\":\"}\",\"a\":null}\r\n";
         assert_eq!(only(line, &["a"]).unwrap(), "{\"a\":1e2,\"a\":null}\r\n");

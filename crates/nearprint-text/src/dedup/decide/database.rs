@@ -8,6 +8,12 @@ use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
 use nearprint::{BandLayout, Fingerprint, Schema, Writer};
 
+/// Whether there is something at a path that is to be a database. An empty folder becomes one.
+pub(crate) fn is_there(path: &Path) -> bool {
+    let is_empty = || std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    path.exists() && !is_empty()
+}
+
 /// Opens a database for writing, or creates one. Returns the recipe of its fingerprints.
 pub(crate) fn open_database<F: Fingerprint>(
     path: &Path,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use super::database::is_there;
 use super::decision::{Decided, Decision};
 use super::deduplicator_of_width::DeduplicatorOf;
 use super::measure::DocumentsNear;
@@ -147,7 +148,7 @@ impl Deduplicator {
     /// writing, and with I/O errors.
     pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
-        options.choose_recipe(Recipe::DEFAULT, Some(path).filter(|path| path.exists()))?;
+        options.choose_recipe(Recipe::DEFAULT, Some(path).filter(|path| is_there(path)))?;
         Ok(Self(open_of_width!(options, open(path))))
     }
 

@@ -18,7 +18,7 @@ mod similarity;
 mod stored;
 
 pub(crate) use candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
-pub(crate) use database::check_bands;
+pub(crate) use database::{check_bands, is_there};
 pub(crate) use decision::{Compared, Original};
 pub use decision::{Decided, Decision};
 pub use deduplicator::Deduplicator;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::checkpoint::JobIdentity;
 use super::shards::{self, Shards};
-use crate::dedup::decide::{DedupOptions, Judge, Measure};
+use crate::dedup::decide::{DedupOptions, Judge, Measure, is_there};
 use crate::dedup::order::Keep;
 use crate::dedup::unit::{TrimRules, Unit};
 use crate::dedup::values::{self, Setter};
@@ -278,7 +278,7 @@ impl FileJob {
     /// Chooses the recipe. That of a database takes precedence over one that is not required, and so do databases to
     /// compare with over the default. Units are compared exactly, unless an option says how.
     pub(crate) fn choose_recipe(&mut self) -> Result<()> {
-        let mut stored = self.database.as_deref().filter(|path| path.exists());
+        let mut stored = self.database.as_deref().filter(|path| is_there(path));
         let by_name = self.dedup.has_default() || self.is_given("recipe");
         for path in self.against.iter().filter(|_| by_name) {
             if stored.is_none() && path.is_dir() && is_database(path)? {

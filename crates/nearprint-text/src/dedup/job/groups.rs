@@ -90,7 +90,7 @@ mod tests {
             for key in 0..10 {
                 if round % (key + 1) == 0 {
                     // A key may name several documents.
-                    sizes.push((&format!("key {}", key / 2), key), &format!("name {key}")).unwrap();
+                    sizes.push((&format!("key {}", key / 2), key.into()), &format!("name {key}")).unwrap();
                 }
             }
         }

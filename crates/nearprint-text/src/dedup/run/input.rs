@@ -1,5 +1,6 @@
 //! The inputs of a job, which may be read again from the beginning.
 
+use crate::dedup::decide::is_there;
 use crate::dedup::job::FileJob;
 use crate::dedup::temporary::SpooledInput;
 use crate::documents::{Reader, Recording, StdinSource};
@@ -18,7 +19,7 @@ impl JobInput {
         let mut options = job.reader.clone();
         let mut recorded = None;
         let is_stream = job.reads_stdin() && !job.reads_twice();
-        if is_stream && job.database.as_ref().is_some_and(|path| path.exists()) {
+        if is_stream && job.database.as_ref().is_some_and(|path| is_there(path)) {
             let (spooled, recording) = SpooledInput::record()?;
             options.stdin = StdinSource::Recorded(recording.clone());
             recorded = Some((spooled, recording));

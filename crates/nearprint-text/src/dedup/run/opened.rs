@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::against::Against;
 use super::input::JobInput;
 use super::writing::WritingJob;
-use crate::dedup::decide::DeduplicatorOf;
+use crate::dedup::decide::{DeduplicatorOf, is_there};
 use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report, is_named};
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
@@ -179,7 +179,7 @@ fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<DeduplicatorOf<F>>
     let options = job.dedup.clone();
     match &job.database {
         Some(path) if !job.dry_run => DeduplicatorOf::open(path, options),
-        Some(path) if path.exists() => DeduplicatorOf::read_only(path, options),
+        Some(path) if is_there(path) => DeduplicatorOf::read_only(path, options),
         _ => DeduplicatorOf::temporary(options),
     }
 }
