@@ -309,6 +309,27 @@ fn regression_a_follower_of_a_restored_database_is_not_overwritten() {
 }
 
 #[test]
+fn regression_a_follower_went_on_with_a_database_that_was_moved() {
+    let home = folder_in_memory();
+    let path = |name: &str| home.path().join(name);
+    let database = Database::<u64>::create(path("a"), &Schema::new()).unwrap();
+    add_run(&database, 0..10);
+    let mut follower = database.follow(path("second")).unwrap();
+    fs::rename(path("a"), path("moved")).unwrap();
+    assert!(matches!(follower.update(), Err(Error::NotADatabase { .. })), "nothing is there");
+    let other = Database::<u64>::create(path("a"), &Schema::new()).unwrap();
+    add_run(&other, 100..120);
+    assert!(matches!(follower.update(), Err(Error::Replaced { .. })));
+    fs::remove_dir_all(path("a")).unwrap();
+    fs::rename(path("moved"), path("a")).unwrap();
+    add_run(&database, 200..210);
+    assert!(follower.update().unwrap().changed);
+    drop(follower);
+    let rows = |name| all_rows(&Database::<u64>::open(path(name)).unwrap().snapshot().unwrap());
+    assert_eq!(rows("second"), rows("a"));
+}
+
+#[test]
 fn regression_a_folder_that_followed_does_not_follow_what_has_taken_over() {
     let home = folder_in_memory();
     let path = |name: &str| home.path().join(name);

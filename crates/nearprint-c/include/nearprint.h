@@ -605,7 +605,7 @@ typedef struct {
 } nearprint_verification;
 
 // Receives a damaged place. Its strings live until the function returns. Another value than 0 ends
-// the list.
+// the list: the call returns NEARPRINT_STOPPED, with all counts.
 typedef int32_t (*nearprint_damage_fn)(void *context, const nearprint_damage *damage);
 
 // Makes an empty database and opens it. The path must not exist, or be an empty folder.
@@ -763,7 +763,7 @@ typedef struct {
   uint32_t k;
   // Rows of all runs and logs. Deleted and repeated rows count until a merge removes them.
   uint64_t rows;
-  // Distinct fingerprints of each run, added up.
+  // Distinct fingerprints of each run and of the logs, added up.
   uint64_t fingerprints;
   // Deleted ids that runs still store.
   uint64_t tombstones;
@@ -791,8 +791,9 @@ nearprint_status nearprint_snapshot_take(const nearprint_database *database,
                                          nearprint_snapshot **snapshot,
                                          nearprint_error *error);
 
-// Takes a newer snapshot of the same database. Reuses open files, so it costs little if little has
-// changed. `newer` receives a handle of its own.
+// Takes a snapshot of what the same database has committed by now, also of a snapshot that a writer gave with
+// uncommitted rows. Reuses open files, so it costs little if little has changed. `newer` receives a handle of its
+// own.
 nearprint_status nearprint_snapshot_refresh(const nearprint_snapshot *snapshot,
                                             nearprint_snapshot **newer,
                                             nearprint_error *error);
@@ -1339,7 +1340,8 @@ nearprint_status nearprint_builder_push_rows(nearprint_builder *builder,
 // Inserts rows, with keys and texts where there are some. `assigned` receives the id of each row, and
 // may be null.
 //
-// Inserting an existing row or key changes nothing. After a failure, some of the rows may have been
+// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing. A key may
+// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some of the rows may have been
 // inserted; nearprint_writer_rollback() takes them back.
 nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
                                               const nearprint_rows *rows,
@@ -1559,7 +1561,7 @@ nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fi
 //
 // All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
 // others such texts would be near each other, so a program should not store or look up their
-// fingerprints.
+// fingerprints. nearprint_writer_insert_document() stores them with a fingerprint that is made of the key.
 nearprint_status nearprint_fingerprinter_count_features(nearprint_fingerprinter *fingerprinter,
                                                         const char *text,
                                                         size_t text_len,
@@ -1593,7 +1595,8 @@ nearprint_status nearprint_fingerprinter_estimate(const nearprint_fingerprinter 
                                                   nearprint_error *error);
 
 // The exact Jaccard similarity of two texts, 0 to 1: the features that both have, divided by those that
-// one of them has. 0 for two texts without features.
+// one of them has. 0 for two texts without features. With another recipe than one of MinHash, these are the
+// features of `minhash`: runs of three words.
 nearprint_status nearprint_fingerprinter_similarity(nearprint_fingerprinter *fingerprinter,
                                                     const char *one,
                                                     size_t one_len,
@@ -1603,7 +1606,8 @@ nearprint_status nearprint_fingerprinter_similarity(nearprint_fingerprinter *fin
                                                     nearprint_error *error);
 
 // Inserts a document: its fingerprint, its key, and what the database keeps with keys: its text, the hash
-// of it, or its features, by which similarities are exact. `id` receives the id of the row, the 64-bit
+// of it, or its features, by which similarities are exact. A text without features gets a fingerprint that is
+// made of its key, and is near nothing. `id` receives the id of the row, the 64-bit
 // xxh3 of the key, and may be null. NEARPRINT_MISMATCH unless the database has the recipe of the
 // fingerprinter.
 nearprint_status nearprint_writer_insert_document(nearprint_writer *writer,
@@ -1637,11 +1641,17 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // Opens the database of a deduplication, or makes one. `deduplicator` receives the handle.
 //
 // `recipe` makes the fingerprints, see nearprint_fingerprinter_new(). Null: the recipe of the database,
-// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has. `similarity`
-// is the least exact Jaccard similarity of duplicates, 0 to 1; 0 for the limit of the recipe, which is
-// 0.7 for `minhash`. With a recipe of simhash, texts with fingerprints within the distance of the
-// database are duplicates if `similarity` is 0; otherwise those that have this similarity by their
-// words, which a new database keeps texts for. `options` may be null.
+// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has, but for the limit
+// `near`, which counts for a new database alone. `similarity` is the least exact Jaccard similarity of
+// duplicates, 0 to 1; 0 for the limit of the recipe of the database, which is 0.7 for `minhash`. It chooses the
+// bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has.
+//
+// With a recipe of simhash, texts with fingerprints within the distance of the database are duplicates if
+// `similarity` is 0; their similarities are estimates then. Otherwise those of them are that have this similarity
+// by their words, which a new database keeps texts for; texts of a lower similarity often have fingerprints that
+// are further apart, which MinHash finds.
+//
+// `options` may be null.
 // NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
 // `nearprint dedup`, whose progress a commit would forget.
 nearprint_status nearprint_deduplicator_open(const char *path,
@@ -1706,7 +1716,7 @@ nearprint_status nearprint_picture_fingerprint(const char *recipe,
                                                nearprint_error *error);
 
 // Makes the fingerprint of a picture of red, green and blue samples of 8 bits, pixel by pixel and
-// row by row from the upper left: `3 * width * height` bytes. Otherwise as
+// row by row from the upper left: `3 * width * height` bytes, of any number of pixels. Otherwise as
 // nearprint_picture_fingerprint().
 nearprint_status nearprint_picture_fingerprint_rgb(const char *recipe,
                                                    size_t recipe_len,

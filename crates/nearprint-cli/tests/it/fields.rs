@@ -43,6 +43,31 @@ fn documents_are_written_as_the_usual_script_does() {
 }
 
 #[test]
+fn regression_json_had_a_field_twice_or_none_at_all() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let records = "{\"id\":1,\"text\":\"one two three\"}\n{\"text\":\"four five six\",\"old\":2}\n";
+    fs::write(at.join("in.jsonl"), records).unwrap();
+    fails(at, "dedup in.jsonl -o x.jsonl --add key=id", b"", 2, &["in.jsonl:1: has a field \"id\" already"]);
+    fails(
+        at,
+        "dedup in.jsonl -o x.jsonl --add key=old",
+        b"",
+        2,
+        &["in.jsonl:2: has a field \"old\" already"],
+    );
+    let last = "dedup in.jsonl -o x.jsonl --add key=a --add text=b --add fingerprint=old";
+    fails(at, last, b"", 2, &["in.jsonl:2: has a field \"old\" already"]);
+    fails(at, "dedup in.jsonl -o x.jsonl --fields id", b"", 2, &["in.jsonl:2: has none of the fields id"]);
+    succeeds(at, "dedup in.jsonl -o annotated.jsonl --annotate", b"");
+    fails(at, "dedup annotated.jsonl -o x.jsonl --annotate", b"", 2, &["annotated.jsonl:1: has a field"]);
+    // A field that is left out may be added again.
+    succeeds(at, "dedup in.jsonl -o out.jsonl --fields text --add key=id", b"");
+    let out = fs::read_to_string(at.join("out.jsonl")).unwrap();
+    assert!(out.starts_with("{\"text\":\"one two three\",\"id\":\""), "{out}");
+}
+
+#[test]
 fn columns_are_chosen_and_added() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

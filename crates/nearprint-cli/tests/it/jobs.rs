@@ -137,3 +137,29 @@ fn what_is_kept_is_forgotten_after_its_lifetime() {
     fails(at, "dedup b.txt -o c.out --expire-after 1d", b"", 2, &["--db"]);
     fails(at, "dedup b.txt -o c.out --db other.np --expire-after soon", b"", 2, &["--expire-after"]);
 }
+
+#[test]
+fn regression_an_empty_folder_was_no_new_database() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two three\"}\n").unwrap();
+    fs::create_dir(at.join("seen.np")).unwrap();
+    succeeds(at, "dedup in.jsonl -o dry.jsonl --db seen.np --dry-run", b"");
+    succeeds(at, "dedup in.jsonl -o out.jsonl --db seen.np", b"");
+    assert!(succeeds(at, "stats seen.np", b"").contains("rows\t1\n"));
+}
+
+#[test]
+fn regression_groups_of_one_key_were_one_group() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let texts = ["one two three four five six", "red green blue white black pink"];
+    let record = |text: &str| format!("{{\"id\":\"x\",\"text\":\"{text}\"}}\n");
+    let records: String = texts.iter().chain(&texts).map(|text| record(text)).collect();
+    fs::write(at.join("in.jsonl"), records).unwrap();
+    for keep in ["", " --keep longest"] {
+        let job = format!("dedup in.jsonl -o out{}.jsonl --key-field id{keep}", keep.len());
+        let outcome = nearprint(at, &job, b"");
+        assert!(outcome.err.contains("in 2 groups"), "{}", outcome.err);
+    }
+}
