@@ -246,7 +246,12 @@ def _is_arrow(values: Any) -> bool:
 def refuse_table(values: Any, what: str) -> None:
     """Raises ``TypeError`` for a table where a column is wanted."""
     if isinstance(values, Mapping) or any(hasattr(type(values), name) for name in ("columns", "column_names")):
-        raise TypeError(f"{what}: a {type(values).__name__}, where one of its columns is wanted")
+        library = type(values).__module__.partition(".")[0]
+        hint = {
+            "dask": "; nearprint.dask takes data frames of Dask",
+            "pyspark": "; nearprint.spark takes those of Spark",
+        }
+        raise TypeError(f"{what}: a {type(values).__name__}, where one of its columns is wanted{hint.get(library, '')}")
 
 
 def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]]:

@@ -14,6 +14,7 @@ from . import _database, _making
 from ._database import Database, Path
 from ._progress import Progress
 from ._result import Result
+from ._settings import check_similarity
 from ._sources import Missing, Returned, Texts
 from ._tables import Label
 
@@ -50,7 +51,7 @@ def pairs(
     ``k``, or a recipe that is not MinHash, fingerprints within ``k`` bits are near, and the third column is
     ``distance``. ``texts``, ``text`` and ``missing`` are as in :func:`nearprint.dedup`; nothing is near a missing text.
     """
-    line = recipe if similarity is None or k is not None else f"{recipe} near={similarity}"
+    line = recipe if similarity is None or k is not None else f"{recipe} near={check_similarity(similarity)}"
     with _temporary(texts, text, missing, line, threads, progress) as database:
         found = database.pairs(k, ids=True, similarity=similarity, progress=progress).table()
     ends = np.stack([found["id_a"], found["id_b"]]).astype(np.int64)
@@ -75,7 +76,7 @@ def clusters(
 
     ``cluster`` is the smallest index of the cluster, and rows are ordered by both. Arguments as for :func:`pairs`.
     """
-    line = recipe if similarity is None or k is not None else f"{recipe} near={similarity}"
+    line = recipe if similarity is None or k is not None else f"{recipe} near={check_similarity(similarity)}"
     with _temporary(texts, text, missing, line, threads, progress) as database:
         found = database.clusters(k, similarity=similarity, progress=progress).table()
     index = found["id"].astype(np.int64)

@@ -15,7 +15,16 @@ from ._errors import InputError
 from ._progress import Progress, check_progress, listening
 from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows, apart
-from ._settings import Duration, Listener, check_count, k_of_layout, kind_of, line_and_width, settings_of
+from ._settings import (
+    Duration,
+    Listener,
+    check_count,
+    check_similarity,
+    k_of_layout,
+    kind_of,
+    line_and_width,
+    settings_of,
+)
 from ._sources import Texts
 from ._text_rows import are_texts, rows_of, storage_of
 
@@ -161,7 +170,7 @@ def build(
             Texts(fingerprints, text or "text", key=key, keys=keys, value=id).with_own_keys(),
             ids,
             k=k,
-            recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={similarity}",
+            recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={check_similarity(similarity)}",
             store=store,
             first_id=first_id,
             runs=(runs_only, identity),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, Optional
 
 from . import _nearprint
-from ._arrays import encoded, is_missing, listed_of
+from ._arrays import encoded, is_missing, listed_of, refuse_table
 from ._errors import InputError
 from ._result import Result
 from ._tables import ROWS_AT_ONCE, DuckDb, Label, Table, check_new, checked, name_of, table_of
@@ -60,6 +60,8 @@ class Texts:
             raise TypeError(f"texts: one text, where a list of texts is wanted{hint}")
         check_missing(missing or "error")
         self.table: Optional[Table] = table_of(texts)
+        if self.table is None:
+            refuse_table(texts, "texts")
         if self.table is None and (key is not None or value is not None):
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
         if key is not None and keys is not None:

@@ -22,6 +22,7 @@ __all__ = ["annotate", "unique"]
 
 def unique(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
     """The rows that are not near an earlier one, by ``filter``. Settings are those of :class:`nearprint.Kept`."""
+    _check(rows)
     with Kept(**settings) as kept:
         made = _fingerprint(rows, "unique", text, settings)
         return rows.filter(kept, input_columns=text, batched=True, new_fingerprint=made)
@@ -32,6 +33,7 @@ def annotate(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
 
     ``duplicate_of`` is the number of the row that is kept, or -1.
     """
+    _check(rows)
     check_new(("kept", "duplicate_of", "similarity"), rows.column_names)
     with Kept(**settings) as kept:
         made = _fingerprint(rows, "annotate", text, settings)
@@ -46,6 +48,12 @@ class _Decided:
         found = self._kept.decide(texts, missing="keep")
         of = [-1 if key is None else int(key) for key in found["duplicate_of"]]
         return {"kept": found["kept"].tolist(), "duplicate_of": of, "similarity": found["similarity"].tolist()}
+
+
+def _check(rows: Any) -> None:
+    if not isinstance(rows, Dataset):
+        ways = "nearprint.dedup(rows, table='kept') takes any kind of data set"
+        raise TypeError(f"rows: a {type(rows).__name__}, where a Dataset is wanted; {ways}")
 
 
 def _fingerprint(rows: Dataset, what: str, text: str, settings: dict[str, Any]) -> str:

@@ -60,6 +60,8 @@ def fingerprint(
         raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
     if isinstance(pictures, (str, bytes, os.PathLike)):
         raise TypeError("pictures: an iterable of images is wanted, not a single one")
+    if isinstance(pictures, np.ndarray) and pictures.ndim == 3 and pictures.shape[2] in (3, 4):
+        raise TypeError(f"pictures: an array of shape {pictures.shape} is one image; give a list of it")
     count = check_threads(threads)
     made: list[Any] = []
     absent: list[int] = []

@@ -253,3 +253,27 @@ def test_other_writers_are_waited_for(tmp_path: Path) -> None:
             ending.join()
     with pytest.raises(nearprint.InputError, match="wait"):
         files(-1)
+
+
+def test_regression_a_repeated_key_named_another_text(tmp_path: Path) -> None:
+    one, other = "one two three four five six", "red green blue white black pink"
+    found = nearprint.dedup([one, other, one], database=tmp_path / "a", keys=["x", "x", "x"])
+    assert found["duplicate_of"].tolist() == [-1, -1, 0] and found["group"].tolist() == [0, 1, 0]
+    nearprint.dedup([one], database=tmp_path / "b", keys=["u"])
+    found = nearprint.dedup([other, one], database=tmp_path / "b", keys=["u", "w"])
+    assert found["duplicate_of"].tolist() == [-1, -1] and found["duplicate_key"].tolist() == [None, "u"]
+
+
+def test_regression_texts_are_not_compared_with_paragraphs(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": "one two three\n\nfour five six"}))
+    nearprint.trim_files([tmp_path / "in.jsonl"], tmp_path / "out.jsonl", database=tmp_path / "seen.np")
+    with pytest.raises(nearprint.InputError, match="remembers paragraphs"):
+        nearprint.dedup(["one two three"], database=tmp_path / "seen.np")
+    with pytest.raises(nearprint.InputError, match="remembers paragraphs"):
+        nearprint.Kept(database=tmp_path / "seen.np")(["one two three"])
+
+
+@pytest.mark.parametrize("similarity", [-1, "contained:0.7"])
+def test_regression_a_similarity_of_pairs_was_called_a_recipe(similarity: Any) -> None:
+    with pytest.raises((nearprint.InputError, TypeError), match=r"^similarity"):
+        nearprint.pairs(["one two three", "four five six"], similarity=similarity)

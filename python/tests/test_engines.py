@@ -183,3 +183,12 @@ def test_misfits_are_refused(engine: Any) -> None:
     for why, call in misfits:
         with pytest.raises(nearprint.InputError, match=why):
             call()
+
+
+def test_regression_a_frame_of_dask_was_a_list_of_column_names() -> None:
+    needs("dask")
+    dd: Any = importlib.import_module("dask.dataframe")
+    rows = dd.from_pandas(pd.DataFrame({"text": ["one two three"] * 3}), npartitions=1)
+    for call in (nearprint.dedup, nearprint.pairs, nearprint.Kept().decide):
+        with pytest.raises(TypeError, match=r"nearprint\.dask"):
+            call(rows)

@@ -173,6 +173,9 @@ def test_results_in_the_cache_of_hugging_face(tmp_path: Path, monkeypatch: pytes
     assert sum(calls) == 180
     with pytest.raises(nearprint.InputError, match="is a column already"):
         nearprint.huggingface.annotate(annotated, text="body")
+    for call in (nearprint.huggingface.unique, nearprint.huggingface.annotate):
+        with pytest.raises(TypeError, match="a DatasetDict, where a Dataset is wanted"):
+            call(datasets.DatasetDict({"train": rows}), text="body")
 
 
 def test_a_transformer_of_scikit_learn() -> None:

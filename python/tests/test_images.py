@@ -88,6 +88,10 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
     ]
     with pytest.raises(nearprint.InputError, match=r"item 1: .*text\.jpg: not an image"):
         images.fingerprint(items)
+    with pytest.raises(TypeError, match="is one image; give a list of it"):
+        images.fingerprint(np.asarray(scene(5)))
+    with pytest.raises(nearprint.InputError, match="item 0: no pixel"):
+        images.fingerprint([np.zeros((0, 9, 3), np.uint8)])
     kept: Any = images.fingerprint(items, missing="keep", min_quality=50)
     assert kept.mask[:, 0].tolist() == [False, True, True, True, True, False]
     dropped = images.fingerprint(items, missing="skip", min_quality=50)

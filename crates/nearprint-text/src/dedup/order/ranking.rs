@@ -124,12 +124,12 @@ impl Values {
 
     fn push(&mut self, record: &Record, field: &str) -> Result<()> {
         let value = &record.value;
-        self.has_some |= *value != RankValue::Missing;
         self.kinds.push(value).map_err(|()| {
-            let why =
-                format!("field {field:?} is {value}, which cannot be ordered with the values before it");
+            let others = if self.has_some { " with the values before it" } else { "" };
+            let why = format!("field {field:?} is {value}, which cannot be ordered{others}");
             Error::input(record.place.to_string(), why)
         })?;
+        self.has_some |= *value != RankValue::Missing;
         self.values.push_bytes(&encode(value)).map(drop)
     }
 
