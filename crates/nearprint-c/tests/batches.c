@@ -215,6 +215,12 @@ static void batches(void) {
   OK(nearprint_writer_delete_keys(writer, key_starts + 2, key_lens + 2, 2, &deleted, error));
   CHECK(deleted == 2);
   FAILS(nearprint_writer_delete_keys(writer, NULL, key_lens, 2, &deleted, error), NEARPRINT_INVALID_ARGUMENT, "keys");
+  /* These were the empty key. */
+  const char *nulls[1] = {NULL};
+  const size_t ends[1] = {(size_t)-1};
+  FAILS(nearprint_writer_delete_keys(writer, nulls, ends, 1, &deleted, error), NEARPRINT_INVALID_ARGUMENT,
+        "keys: number 0 is a null pointer");
+  FAILS(nearprint_writer_delete_keys(writer, nulls, NULL, 1, &deleted, error), NEARPRINT_INVALID_ARGUMENT, "key_lens");
   OK(nearprint_writer_delete_key_prefix(writer, TEXT("key 1"), &deleted, error));
   CHECK(deleted == 11);
   OK(nearprint_writer_delete_ids(writer, ids[5], ids[5], &deleted, error));
@@ -389,6 +395,12 @@ static void documents(void) {
   CHECK(similarity == 0.6); /* 3 of 5 shingles of three words. */
   OK(nearprint_fingerprinter_similarity(maker, TEXT(""), TEXT(""), &similarity, error));
   CHECK(similarity == 0);
+  /* Other recipes had 0 for all texts. */
+  nearprint_fingerprinter *simhash;
+  OK(nearprint_fingerprinter_new(TEXT("simhash"), &simhash, error));
+  OK(nearprint_fingerprinter_similarity(simhash, TEXT(texts[0]), TEXT(texts[1]), &similarity, error));
+  CHECK(similarity == 0.6);
+  nearprint_fingerprinter_free(simhash);
   uint64_t one[4], two[4];
   uint32_t distance;
   OK(nearprint_fingerprinter_fingerprint(maker, TEXT(texts[0]), one, error));

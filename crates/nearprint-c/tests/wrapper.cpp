@@ -438,6 +438,10 @@ void batches(const std::filesystem::path& home) {
   auto shared = database.shared_writer();
   CHECK(shared.insert_if_new(5, 0) == std::make_pair(database.snapshot().query(5, 0).at(0).id, false));
   CHECK(shared.insert_if_new(77, 0).second && shared.insert(fresh).size() == 3);
+  nearprint::rows<std::uint64_t> numbered;
+  numbered.fingerprints = {78};
+  numbered.ids = {1234};
+  CHECK(shared.insert_if_new(numbered, 0) == std::make_pair(std::uint64_t{1234}, true));
   shared.erase(ids);
   shared.close();
 
@@ -446,6 +450,7 @@ void batches(const std::filesystem::path& home) {
   CHECK(builder.finish().snapshot().stats().rows == 3);
   const std::array<std::uint64_t, 3> list = {1, 3, 0xff};
   CHECK(nearprint::find_all(list, 1).next()->distance == 1 && !nearprint::find_clusters({1ul, 0xfful}, 1).next());
+  CHECK(nearprint::find_all({1, 3}, 1).next()->distance == 1 && !nearprint::find_clusters({1ull, 0xffull}, 1).next());
   const std::uint64_t of_c[] = {1, 3, 0xff};
   CHECK(nearprint::find_all(of_c, 1).next()->distance == 1 && nearprint::find_clusters(of_c, 1).next()->size() == 2);
   CHECK(nearprint::find_all(nearprint::span<const std::uint64_t>(of_c, 2), 1).next()->b == 3);
@@ -492,6 +497,7 @@ void batches(const std::filesystem::path& home) {
   CHECK(nearprint::fingerprint_rgb<std::uint64_t>("dhash", 64, 48, samples).fingerprint != 0);
   CHECK(thrown([&] { nearprint::fingerprint_rgb<std::uint64_t>("pdq", 64, 48, samples); }) == NEARPRINT_MISMATCH);
   CHECK(thrown([&] { nearprint::fingerprint_rgb("pdq", 64, 49, samples); }) == NEARPRINT_INVALID_ARGUMENT);
+  CHECK(thrown([&] { nearprint::fingerprint_rgb("none", 64, 48, samples); }) == NEARPRINT_INVALID_ARGUMENT);
   CHECK(thrown([&] { nearprint::fingerprint_picture("pdq", samples); }) == NEARPRINT_INVALID_ARGUMENT);
   CHECK(nearprint::status_name(NEARPRINT_BUSY) == "NEARPRINT_BUSY");
   CHECK(nearprint::version_number() == NEARPRINT_VERSION_NUMBER);
