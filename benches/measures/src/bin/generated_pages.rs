@@ -5,6 +5,7 @@
 //! cargo run --release --package measures --bin generated_pages -- 24000 > pages.jsonl
 //! cargo run --release --package measures --bin generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
 //! cargo run --release --package measures --bin generated_pages -- 100000 --forms 50 > forms.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 1000000 --first 3000000 --short > fourth.jsonl
 //! ```
 //!
 //! Each line is a page, `{"key", "group", "text"}`; a copy has the group of the page that it was
@@ -17,6 +18,9 @@
 //! earlier one, with 0.5 to 8 % of their words replaced, left out or inserted. `--template` is the
 //! share of pages, 0 to 1, that begin and end with the same 150 words.
 //!
+//! With `--short`, a page is one paragraph of 62 words, some 440 bytes, and two in ten pages are copies with up to seven
+//! other words. `--first` is the number of the first page, to write many files one by one.
+//!
 //! With `--forms`, a page that is no copy is one of so many forms of six paragraphs, in which some words
 //! are its own: 2 to 30 % of them, as the form has it. Pages of one form are different documents.
 
@@ -27,26 +31,35 @@ const VOCABULARY: u64 = 60_000;
 /// Paragraphs that all pages share.
 const POOL: u64 = 2000;
 const TEMPLATE_WORDS: u64 = 150;
+/// Words of a short page.
+const SHORT_WORDS: u64 = 62;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let count: u64 = arguments.next().ok_or("expected a number of pages")?.parse()?;
-    let (mut seed, mut template, mut forms) = (1, 0.0, 0);
+    let (mut seed, mut template, mut forms, mut first, mut short) = (1, 0.0, 0, 0u64, false);
     while let Some(option) = arguments.next() {
+        if option == "--short" {
+            short = true;
+            continue;
+        }
         let value = arguments.next().ok_or("expected a value after an option")?;
         match option.as_str() {
             "--seed" => seed = value.parse()?,
             "--template" => template = value.parse()?,
             "--forms" => forms = value.parse()?,
-            other => return Err(format!("{other}: not --seed, --template or --forms").into()),
+            "--first" => first = value.parse()?,
+            other => {
+                return Err(format!("{other}: not --seed, --template, --forms, --first or --short").into());
+            }
         }
     }
     if !(0.0..=1.0).contains(&template) {
         return Err(format!("--template {template}: expected a share from 0 to 1").into());
     }
-    let pages = Pages { seed, template, forms };
+    let pages = Pages { seed, template, forms, short };
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for number in 0..count {
+    for number in first..first + count {
         let (group, text) = (pages.origin(number), pages.text(number));
         let (key, group) = (format!("page-{number}"), format!("group-{group}"));
         writeln!(out, "{}", serde_json::json!({ "key": key, "group": group, "text": text }))?;
@@ -112,6 +125,8 @@ struct Pages {
     template: f64,
     /// 0 if each page has words of its own.
     forms: u64,
+    /// Whether a page is one paragraph.
+    short: bool,
 }
 
 impl Pages {
@@ -123,7 +138,8 @@ impl Pages {
     fn origin(&self, mut number: u64) -> u64 {
         loop {
             let mut random = self.random(1, number);
-            if number == 0 || random.below(10) >= 3 {
+            let copies = if self.short { 2 } else { 3 };
+            if number == 0 || random.below(10) >= copies {
                 return number;
             }
             number = random.below(number);
@@ -135,6 +151,9 @@ impl Pages {
         let mut random = self.random(2, number);
         if self.forms > 0 {
             return self.filled_form(&mut random);
+        }
+        if self.short {
+            return vec![(0..SHORT_WORDS).map(|_| random.word()).collect()];
         }
         let count = 6 + random.below(9);
         let mut paragraph = || match random.below(8) {
@@ -161,8 +180,14 @@ impl Pages {
         let mut paragraphs = self.paragraphs(origin);
         if origin != number {
             let mut random = self.random(4, number);
-            let per_mille = 5 + random.below(76);
-            paragraphs = paragraphs.iter().map(|words| changed(words, per_mille, &mut random)).collect();
+            match &mut paragraphs[..] {
+                [only] if self.short => replace_some(only, &mut random),
+                _ => {
+                    let per_mille = 5 + random.below(76);
+                    paragraphs =
+                        paragraphs.iter().map(|words| changed(words, per_mille, &mut random)).collect();
+                }
+            }
         }
         if self.random(5, number).share() < self.template {
             let mut random = self.random(6, 0);
@@ -184,6 +209,14 @@ impl Pages {
 
 fn words(random: &mut Random) -> Vec<u64> {
     (0..20 + random.below(41)).map(|_| random.word()).collect()
+}
+
+/// Replaces up to seven words.
+fn replace_some(words: &mut [u64], random: &mut Random) {
+    for _ in 0..random.below(8) {
+        let at = usize::try_from(random.below(SHORT_WORDS)).unwrap_or(0);
+        words[at] = random.word();
+    }
 }
 
 /// Words; some are replaced, left out, or have another one before them.
