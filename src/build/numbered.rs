@@ -138,8 +138,8 @@ impl<F: Fingerprint> NumberedTable<'_, F> {
     }
 }
 
-/// Sorts entries with equal first `bits` bits. Most order is in the next ones: keys of these and of a place in the piece
-/// are sorted in a third of the time.
+/// Sorts entries with equal first `bits` bits. Nearly all order is in the next ones: keys of these and of a place in the
+/// piece are sorted in three quarters of the time.
 fn sort_piece(piece: &mut [LeadingEntry], bits: u32) {
     if piece.len() > 1 << INDEX_BITS {
         return piece.sort_unstable();
