@@ -78,7 +78,9 @@ impl fmt::Display for ParseFingerprintError {
             Self::Digit { bits } => write!(f, "not a fingerprint ({} hexadecimal digits)", bits / 4),
             Self::TooWide { bits } => write!(f, "does not fit in {bits} bits"),
             Self::Length { digits, bits } => {
-                write!(f, "{digits} hexadecimal digits, where {bits} bits take {}", bits / 4)
+                write!(f, "{digits} hexadecimal digits, where {bits} bits take {}", bits / 4)?;
+                let is_short = digits % 2 == 1 && *digits < *bits as usize / 4;
+                if is_short { f.write_str(", or behind 0x an even number") } else { Ok(()) }
             }
             Self::Bits { digits, bits } => {
                 write!(f, "{digits} binary digits, where a fingerprint has {bits}")

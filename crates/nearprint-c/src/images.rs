@@ -6,7 +6,7 @@ use nearprint_image::{Limits, Picture, Recipe};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome, nearprint_error};
-use crate::status::nearprint_status;
+use crate::status::{NEARPRINT_RECIPE, nearprint_status};
 
 /// Makes the fingerprint of a picture from the bytes of its file: JPEG, PNG, WebP, GIF (its first
 /// frame), TIFF, BMP or HEIC. It is turned as EXIF data say; transparent pixels are white. A file that is
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn nearprint_picture_fingerprint_rgb(
 }
 
 fn recipe_of(name: &str) -> Outcome<Recipe> {
-    name.parse().map_err(|why| Failure::argument("recipe", why))
+    name.parse().map_err(|why| Failure::new(NEARPRINT_RECIPE, format!("recipe: {why}")))
 }
 
 fn give(

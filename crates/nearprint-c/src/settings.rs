@@ -13,6 +13,8 @@ use crate::call::Call;
 use crate::error::{Failure, Outcome};
 use crate::events::{CallerListener, nearprint_event_fn};
 use crate::growing::Growing;
+#[cfg(feature = "texts")]
+use crate::status::NEARPRINT_RECIPE;
 
 /// Whether a database stores a key beside each row, such as a URL, and what with each key.
 pub type nearprint_keys = i32;
@@ -254,7 +256,11 @@ fn known_recipe(recipe: &str) -> Outcome<(String, Option<Kind>)> {
     }
     #[cfg(feature = "texts")]
     let known = {
-        let recipe: nearprint_text::Recipe = recipe.parse()?;
+        let recipe: nearprint_text::Recipe = recipe.parse().map_err(|error| {
+            let of_pictures =
+                if cfg!(feature = "images") { "; for pictures pdq, dhash or phash" } else { "" };
+            Failure::new(NEARPRINT_RECIPE, format!("{error}{of_pictures}"))
+        })?;
         (recipe.to_string(), Some((recipe.width(), recipe.bands())))
     };
     #[cfg(not(feature = "texts"))]

@@ -470,7 +470,7 @@ void batches(const std::filesystem::path& home) {
   adding.insert_document(fingerprinter, "b", "one two three four five seven");
   for (const auto& pair : adding.snapshot().similar_pairs(0.5)) CHECK(pair.similarity == 0.6);
   CHECK(fingerprinter.similarity("one two three four five six", "one two three four five seven") == 0.6);
-  CHECK(fingerprinter.estimate(fingerprinter.distance(print{}, print{})) == 1);
+  CHECK(fingerprinter.estimate(fingerprinter.distance(print{}, print{})) == 1 && fingerprinter.width() == 256);
 
   const nearprint::deduplicator dedup(home / "kept");
   const std::vector<nearprint::document> pages = {{"a", "one two three four five six seven eight nine"},
@@ -497,7 +497,7 @@ void batches(const std::filesystem::path& home) {
   CHECK(nearprint::fingerprint_rgb<std::uint64_t>("dhash", 64, 48, samples).fingerprint != 0);
   CHECK(thrown([&] { nearprint::fingerprint_rgb<std::uint64_t>("pdq", 64, 48, samples); }) == NEARPRINT_MISMATCH);
   CHECK(thrown([&] { nearprint::fingerprint_rgb("pdq", 64, 49, samples); }) == NEARPRINT_INVALID_ARGUMENT);
-  CHECK(thrown([&] { nearprint::fingerprint_rgb("none", 64, 48, samples); }) == NEARPRINT_INVALID_ARGUMENT);
+  CHECK(thrown([&] { nearprint::fingerprint_rgb("none", 64, 48, samples); }) == NEARPRINT_RECIPE);
   CHECK(thrown([&] { nearprint::fingerprint_picture("pdq", samples); }) == NEARPRINT_INVALID_ARGUMENT);
   CHECK(nearprint::status_name(NEARPRINT_BUSY) == "NEARPRINT_BUSY");
   CHECK(nearprint::version_number() == NEARPRINT_VERSION_NUMBER);

@@ -65,6 +65,8 @@ class fingerprinter {
   std::string recipe() const { return detail::text(nearprint_fingerprinter_recipe, get()); }
   /// The layout that a database of such fingerprints needs.
   std::string layout() const { return detail::text(nearprint_fingerprinter_layout, get()); }
+  /// The width of the fingerprints in bits.
+  std::uint32_t width() const { return nearprint_fingerprinter_width(get()); }
   /// The distance within which texts count as near-duplicates by default.
   std::uint32_t default_k() const { return nearprint_fingerprinter_default_k(get()); }
 
