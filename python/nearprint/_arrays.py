@@ -127,6 +127,14 @@ def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
     return array
 
 
+def id_of(id: Any) -> int:
+    """One id."""
+    ids = ids_of(id, None)
+    if len(ids) != 1:
+        raise InputError(f"id: {len(ids)} ids, where one is wanted")
+    return int(ids[0])
+
+
 def keys_of(keys: Any, count: int, may_be_missing: bool = False) -> list[Optional[str]]:
     """Keys, one for each row: texts, or the digits of numbers if all are numbers.
 

@@ -19,6 +19,7 @@ from ._arrays import (
     Key,
     check_k,
     check_threads,
+    id_of,
     ids_of,
     is_one,
     key_of,
@@ -482,8 +483,7 @@ class Database:
 
     def fingerprints_of(self, id: int) -> npt.NDArray[np.uint64]:
         """The fingerprints stored under an id, ascending. Costs a walk over all rows."""
-        (number,) = ids_of(id, 1)
-        return self._open().fingerprints_of(int(number))
+        return self._open().fingerprints_of(id_of(id))
 
     def keys_of(self, fingerprint: Fingerprint, id: int) -> list[str]:
         """The keys of a row, ascending; empty if the row has none or does not exist."""
@@ -502,8 +502,7 @@ class Database:
         return self._texts_of(fingerprint, id)
 
     def _texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
-        (number,) = ids_of(id, 1)
-        return dict(self._open().texts_of(words_of_one(fingerprint, self._width), int(number)))
+        return dict(self._open().texts_of(words_of_one(fingerprint, self._width), id_of(id)))
 
     def ids_of_key(self, key: Key, everywhere: bool = False) -> Ids:
         """The ids of the rows that have a key, ascending.

@@ -730,3 +730,10 @@ def test_a_short_log_stays(tmp_path: Path) -> None:
     assert sorted(nearprint.open(path).query(1, 1)["id"]) == [1, 3]
     with pytest.raises(ValueError, match="keep_log"):
         nearprint.open(path, keep_log=-1)
+
+
+def test_regression_several_ids_were_counted_against_a_fingerprint(tmp_path: Path) -> None:
+    with nearprint.build(tmp_path / "db", [1, 2], ids=[10, 20]) as database:
+        assert database.fingerprints_of(10).tolist() == [1]
+        with pytest.raises(nearprint.InputError, match="id: 2 ids, where one is wanted"):
+            database.fingerprints_of([10, 20])  # type: ignore[arg-type]
