@@ -294,7 +294,8 @@ impl DocumentWriter {
     /// Returns the place of the record, for [`read_back`](Self::read_back).
     ///
     /// # Errors
-    /// [`Error::Engine`] with an I/O error.
+    /// [`Error::Output`] for a record of JSON lines that has an added field already, or none of the chosen
+    /// [fields](WriterOptions::fields); [`Error::Engine`] with an I/O error.
     pub fn append(&mut self, record: &Record, values: &[FieldValue<'_>]) -> Result<Span> {
         self.write(record, None, values)
     }
@@ -304,7 +305,7 @@ impl DocumentWriter {
     /// invalid UTF-8, invalid bytes are replaced.
     ///
     /// # Errors
-    /// [`Error::Output`] if records have no fields; [`Error::Engine`] with an I/O error.
+    /// [`Error::Output`] if records have no fields, and as [`append`](Self::append).
     pub fn append_with_text(
         &mut self,
         record: &Record,
