@@ -438,7 +438,7 @@ void batches(const std::filesystem::path& home) {
   auto shared = database.shared_writer();
   CHECK(shared.insert_if_new(5, 0) == std::make_pair(database.snapshot().query(5, 0).at(0).id, false));
   CHECK(shared.insert_if_new(77, 0).second && shared.insert(fresh).size() == 3);
-  nearprint::rows<std::uint64_t> numbered;
+  nearprint::rows<> numbered;
   numbered.fingerprints = {78};
   numbered.ids = {1234};
   CHECK(shared.insert_if_new(numbered, 0) == std::make_pair(std::uint64_t{1234}, true));

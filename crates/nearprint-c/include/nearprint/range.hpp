@@ -11,7 +11,7 @@
 namespace nearprint {
 
 /// A row that is near a query.
-template <typename F>
+template <typename F = std::uint64_t>
 struct match {
   F fingerprint;
   std::uint64_t id;
@@ -19,7 +19,7 @@ struct match {
 };
 
 /// A match of a query, with one of the keys of its row where there are some.
-template <typename F>
+template <typename F = std::uint64_t>
 struct keyed_match {
   /// The number of the query, from 0.
   std::uint64_t query;
@@ -28,7 +28,7 @@ struct keyed_match {
 };
 
 /// A stored row, with one of its keys where the result has some: of a snapshot with_keys(), and of similar documents.
-template <typename F>
+template <typename F = std::uint64_t>
 struct row {
   F fingerprint;
   std::uint64_t id;
@@ -36,21 +36,21 @@ struct row {
 };
 
 /// Two fingerprints within k bits.
-template <typename F>
+template <typename F = std::uint64_t>
 struct pair {
   F a, b;
   std::uint32_t distance;
 };
 
 /// Two rows within k bits.
-template <typename F>
+template <typename F = std::uint64_t>
 struct row_pair {
   row<F> a, b;
   std::uint32_t distance;
 };
 
 /// A row with a document that is similar to a text.
-template <typename F>
+template <typename F = std::uint64_t>
 struct similar_match {
   F fingerprint;
   std::uint64_t id;
@@ -59,7 +59,7 @@ struct similar_match {
 };
 
 /// Two rows with similar documents.
-template <typename F>
+template <typename F = std::uint64_t>
 struct similar_pair {
   row<F> a, b;
   std::uint32_t distance;
@@ -67,7 +67,7 @@ struct similar_pair {
 };
 
 /// A row of a cluster of similar documents.
-template <typename F>
+template <typename F = std::uint64_t>
 struct similar_row {
   F fingerprint;
   std::uint64_t id;

@@ -26,7 +26,7 @@ struct strings {
 
 /// Rows with keys and texts. All columns that are not empty have one value for each row. Strings have to outlive
 /// the call that stores the rows.
-template <typename F>
+template <typename F = std::uint64_t>
 struct rows {
   std::vector<F> fingerprints;
   /// Empty for ids that are assigned: the 64-bit xxh3 of the key, or 1 + the largest ever stored.

@@ -13,7 +13,7 @@
 namespace nearprint {
 
 /// The outcome of writer::insert_if_new().
-template <typename F>
+template <typename F = std::uint64_t>
 struct insertion {
   /// The id of the row, or of the nearest stored row.
   std::uint64_t id;
