@@ -21,7 +21,7 @@ import numpy as np
 from . import _nearprint
 from ._arrays import check_threads
 from ._carried import Fingerprints, carrying
-from ._errors import InputError
+from ._errors import InputError, NotFoundError
 from ._progress import Progress, listening
 from ._settings import check_count
 
@@ -53,6 +53,7 @@ def fingerprint(
     them out. The authors of PDQ recommend a quality of at least 50.
 
     Raises ``InputError`` for a missing image, unless missing ones are kept or dropped, and for another recipe;
+    ``NotFoundError`` in the same case for a path without a file;
     ``TypeError`` for an item that is no image.
     """
     least = check_count(min_quality, "min_quality")
@@ -73,6 +74,8 @@ def fingerprint(
             words, qualities, failed = _nearprint.fingerprint_pictures(chunk, recipe, count)
             if failed and missing == "error":
                 index, why = failed[0]
+                if isinstance(chunk[index], (str, os.PathLike)) and not os.path.exists(chunk[index]):
+                    raise NotFoundError(f"item {done + index}: {why}")
                 ways = "missing='keep' masks such images, and missing='skip' leaves them out"
                 raise InputError(f"item {done + index}: {why}; {ways}")
             low = {int(index) for index in np.flatnonzero(qualities < least)} | {index for index, _ in failed}

@@ -92,6 +92,8 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
         images.fingerprint(np.asarray(scene(5)))
     with pytest.raises(nearprint.InputError, match="item 0: no pixel"):
         images.fingerprint([np.zeros((0, 9, 3), np.uint8)])
+    with pytest.raises(nearprint.NotFoundError, match=r"item 1: .*absent\.png"):
+        images.fingerprint([scene(5), tmp_path / "absent.png"])
     kept: Any = images.fingerprint(items, missing="keep", min_quality=50)
     assert kept.mask[:, 0].tolist() == [False, True, True, True, True, False]
     dropped = images.fingerprint(items, missing="skip", min_quality=50)
