@@ -53,8 +53,7 @@ def fingerprint(
     them out. The authors of PDQ recommend a quality of at least 50.
 
     Raises ``InputError`` for a missing image, unless missing ones are kept or dropped, and for another recipe;
-    ``NotFoundError`` in the same case for a path without a file;
-    ``TypeError`` for an item that is no image.
+    ``NotFoundError`` in the same case for a path without a file; ``TypeError`` for an item that is no image.
     """
     least = check_count(min_quality, "min_quality")
     if missing not in ("error", "keep", "skip"):
