@@ -13,7 +13,7 @@ use crate::status::{NEARPRINT_RECIPE, nearprint_status};
 /// no such picture, is damaged, or has more than 120 million pixels is NEARPRINT_INVALID_ARGUMENT.
 ///
 /// `recipe` is `pdq` (256 bits: pictures within 31 bits are the same one), `dhash` or `phash` (64
-/// bits). `fingerprint` receives 4 words, or 1. `quality`, if it is not null, receives a number from
+/// bits); NEARPRINT_RECIPE for another one. `fingerprint` receives 4 words, or 1. `quality`, if it is not null, receives a number from
 /// 0 to 100: how much there is to see. Only PDQ measures it; its authors recommend to ignore
 /// pictures of less than 50.
 #[unsafe(no_mangle)]
@@ -85,7 +85,7 @@ mod tests {
     use std::ptr;
 
     use super::*;
-    use crate::status::{NEARPRINT_INVALID_ARGUMENT, NEARPRINT_OK};
+    use crate::status::{NEARPRINT_INVALID_ARGUMENT, NEARPRINT_OK, NEARPRINT_RECIPE};
 
     #[test]
     fn bytes_and_samples_have_the_fingerprint_of_the_picture() {
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(encoded(name, &jpeg, words.as_mut_ptr()), NEARPRINT_OK);
             assert_eq!(words[..len], *recipe.fingerprint(&decoded).0.words());
             assert_eq!(encoded(name, b"no picture", words.as_mut_ptr()), NEARPRINT_INVALID_ARGUMENT);
-            assert_eq!(encoded("minhash", &jpeg, words.as_mut_ptr()), NEARPRINT_INVALID_ARGUMENT);
+            assert_eq!(encoded("minhash", &jpeg, words.as_mut_ptr()), NEARPRINT_RECIPE);
         }
     }
 }

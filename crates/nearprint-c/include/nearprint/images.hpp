@@ -34,7 +34,8 @@ picture<F> picture_of(std::string_view recipe, Make make) {
 }  // namespace detail
 
 /// The fingerprint of a picture from the bytes of its file, by the recipe `pdq` (256 bits), `dhash` or `phash` (64
-/// bits). Throws NEARPRINT_INVALID_ARGUMENT for what cannot be decoded, NEARPRINT_MISMATCH for another width.
+/// bits). Throws NEARPRINT_INVALID_ARGUMENT for what cannot be decoded, NEARPRINT_RECIPE for another recipe,
+/// NEARPRINT_MISMATCH for another width.
 template <typename F = fingerprint<256>>
 picture<F> fingerprint_picture(std::string_view recipe, span<const std::uint8_t> bytes) {
   return detail::picture_of<F>(recipe, [&](std::uint64_t* words, std::uint32_t* quality) {
