@@ -3,6 +3,7 @@
 use super::segment::Segment;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::util::cast::to_u32;
 
 /// What a cursor did with the buffer that it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +21,10 @@ impl BlockRead {
 }
 
 /// Entries per read-ahead.
-pub(super) const AHEAD_ENTRIES: usize = 1 << 17;
+const AHEAD_ENTRIES: usize = 1 << 17;
 
 /// Values in a block, unless a single bucket holds more.
-pub(super) const BLOCK: usize = 4096;
+const BLOCK: usize = 4096;
 
 /// A place in a segment, which is read from its first value to its last.
 pub(crate) struct Cursor {
@@ -39,6 +40,21 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn cursor(&self) -> Cursor {
         let window = (self.buckets() * AHEAD_ENTRIES / self.entries().max(1)).max(1);
         Cursor { bucket: 0, requested: 0, window }
+    }
+
+    /// Visits all fingerprints in natural order, block by block, with the number of the first one. Only for table 0 of
+    /// wide fingerprints.
+    pub(crate) fn each_numbered(&self, mut visit: impl FnMut(u32, &[F]) -> Result<()>) -> Result<()> {
+        let mut block = Vec::with_capacity(BLOCK);
+        for start in (0..self.entries()).step_by(BLOCK) {
+            if start.is_multiple_of(AHEAD_ENTRIES) {
+                self.will_need_numbered(&(start..(start + AHEAD_ENTRIES).min(self.entries())));
+            }
+            block.clear();
+            self.read_numbered(&(start..(start + BLOCK).min(self.entries())), &mut block)?;
+            visit(to_u32(start), &block)?;
+        }
+        Ok(())
     }
 }
 

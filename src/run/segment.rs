@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::cursor::{AHEAD_ENTRIES, BLOCK};
 use super::hi_words::{HiWords, NEAR, hi_word, likely_place};
 use super::page_file::{FileSpec, PageFile};
 use super::rest::{LoPlane, RestPlane};
@@ -16,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::layout::cost::TableShape;
 use crate::layout::{Layout, Table};
 use crate::storage::{Access, Storage, names};
-use crate::util::cast::{to_u32, to_usize};
+use crate::util::cast::to_usize;
 
 /// One table of one run, open.
 #[derive(Debug)]
@@ -376,20 +375,16 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Visits all fingerprints in natural order, block by block, with the number of the first one. Only for table 0 of
-    /// wide fingerprints.
-    pub(crate) fn each_numbered(&self, mut visit: impl FnMut(u32, &[F]) -> Result<()>) -> Result<()> {
-        let RestPlane::Implied(values) = &self.rest else { return Ok(()) };
-        let mut block = Vec::with_capacity(BLOCK);
-        for start in (0..self.entries()).step_by(BLOCK) {
-            if start.is_multiple_of(AHEAD_ENTRIES) {
-                values.will_need::<F>(&(start..(start + AHEAD_ENTRIES).min(self.entries())));
-            }
-            block.clear();
-            values.read(&(start..(start + BLOCK).min(self.entries())), &mut block)?;
-            visit(to_u32(start), &block)?;
+    /// Appends fingerprints by their numbers, in natural order. Only for table 0 of wide fingerprints.
+    pub(super) fn read_numbered(&self, numbers: &Range<usize>, out: &mut Vec<F>) -> Result<()> {
+        if let RestPlane::Implied(values) = &self.rest { values.read(numbers, out) } else { Ok(()) }
+    }
+
+    /// Starts read-ahead of these fingerprints.
+    pub(super) fn will_need_numbered(&self, numbers: &Range<usize>) {
+        if let RestPlane::Implied(values) = &self.rest {
+            values.will_need::<F>(numbers);
         }
-        Ok(())
     }
 
     /// The fingerprint with a number, in natural order. Only for table 0 of wide fingerprints.
