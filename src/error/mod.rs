@@ -484,9 +484,12 @@ impl fmt::Display for Error {
             Self::TextWithoutKey { path } => {
                 write!(f, "{}: a row with a text needs a key", path.display())
             }
-            Self::NotAHash { path, .. } => {
-                write!(f, "{}: the database stores hashes of texts, not texts", path.display())
-            }
+            Self::NotAHash { path, len_bytes } => write!(
+                f,
+                "{}: {len_bytes} bytes, where a hash has up to {}: the database stores hashes of texts, not texts",
+                path.display(),
+                crate::MAX_HASH_BYTES
+            ),
             Self::NotFeatures { key } => {
                 write!(f, "{key:?}: the database stores features of texts, not texts")
             }

@@ -1527,7 +1527,7 @@ nearprint_status nearprint_fingerprinter_recipe(const nearprint_fingerprinter *f
                                                 size_t *len,
                                                 nearprint_error *error);
 
-// The layout that a database of such fingerprints needs in its schema: `bands:NxB` for MinHash,
+// The layout that a database of such fingerprints needs in its schema: `bands:BxN` for MinHash,
 // `auto` otherwise. The buffer is as in nearprint_fingerprinter_recipe().
 nearprint_status nearprint_fingerprinter_layout(const nearprint_fingerprinter *fingerprinter,
                                                 char *buffer,

@@ -77,7 +77,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
     })
 }
 
-/// The layout that a database of such fingerprints needs in its schema: `bands:NxB` for MinHash,
+/// The layout that a database of such fingerprints needs in its schema: `bands:BxN` for MinHash,
 /// `auto` otherwise. The buffer is as in nearprint_fingerprinter_recipe().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_layout(
