@@ -12,12 +12,16 @@ _MOST_CHARS = 40
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], count: int) -> str:
-    """A table of some rows, as wide as the terminal, and a line with the number of all."""
+    """A table of some rows, with the columns that fit the terminal, and a line with the number of all rows."""
     cells = [list(head), *([_cut(cell) for cell in row] for row in rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
-    width = shutil.get_terminal_size((120, 24)).columns
-    lines = ["  ".join(cell.rjust(wide) for cell, wide in zip(row, widths))[:width].rstrip() for row in cells]
-    return "\n".join([*lines, f"[{count} rows]"])
+    left, fit = shutil.get_terminal_size((120, 24)).columns, 0
+    while fit < len(widths) and (widths[fit] <= left or fit == 0):
+        left -= widths[fit] + 2
+        fit += 1
+    lines = ["  ".join(cell.rjust(wide) for cell, wide in zip(row[:fit], widths)).rstrip() for row in cells]
+    more = f", and columns {', '.join(head[fit:])}" if fit < len(head) else ""
+    return "\n".join([*lines, f"[{count} rows{more}]"])
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> str:

@@ -464,3 +464,12 @@ def test_regression_what_is_filtered_after_the_block_is_refused(tmp_path: Path) 
         assert kept(["one two three four five six"]) == [True]
     with nearprint.open(tmp_path / "x.np") as database:
         assert len(database) == 1
+
+
+def test_regression_columns_of_a_printed_result_were_cut_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {name: np.array([16629034431890738719], np.uint64) for name in ("one", "two", "three")}
+    monkeypatch.setenv("COLUMNS", "50")
+    result = nearprint.Result(columns)
+    assert str(result).splitlines()[1:] == ["16629034431890738719  16629034431890738719", "[1 rows, and columns three]"]
+    monkeypatch.setenv("COLUMNS", "70")
+    assert str(result).splitlines()[0].split() == ["one", "two", "three"]
