@@ -1341,8 +1341,8 @@ nearprint_status nearprint_builder_push_rows(nearprint_builder *builder,
 // may be null.
 //
 // Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing. A key may
-// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some of the rows may have been
-// inserted; nearprint_writer_rollback() takes them back.
+// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some
+// of the rows may have been inserted; nearprint_writer_rollback() takes them back.
 nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
                                               const nearprint_rows *rows,
                                               uint64_t *assigned,
@@ -1704,9 +1704,9 @@ void nearprint_deduplicator_free(nearprint_deduplicator *deduplicator);
 // no such picture, is damaged, or has more than 120 million pixels is NEARPRINT_INVALID_ARGUMENT.
 //
 // `recipe` is `pdq` (256 bits: pictures within 31 bits are the same one), `dhash` or `phash` (64
-// bits); NEARPRINT_RECIPE for another one. `fingerprint` receives 4 words, or 1. `quality`, if it is not null, receives a number from
-// 0 to 100: how much there is to see. Only PDQ measures it; its authors recommend to ignore
-// pictures of less than 50.
+// bits); NEARPRINT_RECIPE for another one. `fingerprint` receives 4 words, or 1. `quality`, if it is
+// not null, receives a number from 0 to 100: how much there is to see. Only PDQ measures it; its
+// authors recommend to ignore pictures of less than 50.
 nearprint_status nearprint_picture_fingerprint(const char *recipe,
                                                size_t recipe_len,
                                                const uint8_t *bytes,

@@ -42,8 +42,8 @@ pub unsafe extern "C" fn nearprint_builder_push_rows(
 /// may be null.
 ///
 /// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing. A key may
-/// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some of the rows may have been
-/// inserted; nearprint_writer_rollback() takes them back.
+/// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some
+/// of the rows may have been inserted; nearprint_writer_rollback() takes them back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_insert_rows(
     writer: *mut nearprint_writer,

@@ -18,8 +18,8 @@
 //! earlier one, with 0.5 to 8 % of their words replaced, left out or inserted. `--template` is the
 //! share of pages, 0 to 1, that begin and end with the same 150 words.
 //!
-//! With `--short`, a page is one paragraph of 62 words, some 440 bytes, and two in ten pages are copies with up to seven
-//! other words. `--first` is the number of the first page, to write many files one by one.
+//! With `--short`, a page is one paragraph of 62 words, some 440 bytes, and two in ten pages are copies with up to
+//! seven other words. `--first` is the number of the first page, to write many files one by one.
 //!
 //! With `--forms`, a page that is no copy is one of so many forms of six paragraphs, in which some words
 //! are its own: 2 to 30 % of them, as the form has it. Pages of one form are different documents.
