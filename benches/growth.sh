@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a database of documents costs while it grows: a job for each million, which is generated and then removed.
 # Prints, for each, the seconds of processor time and on the clock, the memory at most in KB, the documents kept, and
-# the bytes of the database. Takes some 450 bytes of disk for a document, and at most 2.5 times that while runs are merged.
+# the bytes of the database. Takes some 450 bytes of disk for a document, and up to 2.5 times that during merges.
 #
 #   benches/growth.sh FOLDER MILLIONS [OPTION OF dedup ...]
 #

@@ -1,10 +1,10 @@
 //! Tables 1 and up of wide fingerprints: the numbers of the fingerprints in table 0, in the order of the table.
 //!
-//! What such a table stores is sorted in memory: the leading bits of each fingerprint, and its number. One pass over the
-//! fingerprints counts them by a few leading bits. Further ones distribute the entries to pieces that fit the cache, for
-//! as large a part of the table at a time as the memory holds. Entries with equal leading bits are ordered by their
-//! fingerprints, which are read at random places. Few have equal ones: near-duplicates, and fingerprints whose bits are
-//! not random.
+//! What such a table stores is sorted in memory: the leading bits of each fingerprint, and its number. One pass over
+//! the fingerprints counts them by a few leading bits. Further ones distribute the entries to pieces that fit the
+//! cache, for as large a part of the table at a time as the memory holds. Entries with equal leading bits are ordered by
+//! their fingerprints, which are read at random places. Few have equal ones: near-duplicates, and fingerprints whose
+//! bits are not random.
 
 use super::ascending::BLOCK;
 use super::sort::{Sortable, Sorter, SpillNames};
