@@ -1646,10 +1646,10 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // duplicates, 0 to 1; 0 for the limit of the recipe of the database, which is 0.7 for `minhash`. It chooses the
 // bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has.
 //
-// With a recipe of simhash, texts with fingerprints within the distance of the database are duplicates if
-// `similarity` is 0; their similarities are estimates then. Otherwise those of them are that have this similarity
-// by their words, which a new database keeps texts for; texts of a lower similarity often have fingerprints that
-// are further apart, which MinHash finds.
+// With a recipe of simhash and a `similarity` of 0, texts with fingerprints within the distance of the
+// database are duplicates, and similarities are estimates. With another `similarity`, the words of these texts
+// are compared, too. A new database keeps the texts for that. Texts of a lower similarity often have fingerprints
+// that are further apart: MinHash finds them.
 //
 // `options` may be null.
 // NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of

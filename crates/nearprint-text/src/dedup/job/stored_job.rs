@@ -47,7 +47,7 @@ impl StoredJob {
     /// with those.
     ///
     /// # Errors
-    /// [`Error::Database`] if so, or if another program has written the records of its jobs.
+    /// [`Error::Database`] for such a database, and for one whose records of jobs another program has written.
     pub fn check_whole_documents(deduplicator: &Deduplicator, path: &Path) -> Result<()> {
         History::decode(deduplicator.history(), path, None).map(drop)
     }
