@@ -486,9 +486,8 @@ impl fmt::Display for Error {
             }
             Self::NotAHash { path, len_bytes } => write!(
                 f,
-                "{}: {len_bytes} bytes, where a hash has up to {}: the database stores hashes of texts, not texts",
-                path.display(),
-                crate::MAX_HASH_BYTES
+                "{}: {len_bytes} bytes, where a hash has up to 32: the database stores hashes of texts, not texts",
+                path.display()
             ),
             Self::NotFeatures { key } => {
                 write!(f, "{key:?}: the database stores features of texts, not texts")
