@@ -248,6 +248,26 @@ def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     return engine.map(rows, finished)
 
 
+def check_unique(engine: Engine, rows: Any, id: str, tasks: int) -> None:
+    """Refuses ids that are null or occur twice: decisions are about ids. Takes rows of this column alone."""
+
+    def placed(part: Any) -> Any:
+        ids = part[id].to_numpy()
+        task = (pd.util.hash_array(ids, categorize=False) >> np.uint64(1)).astype(np.int64) % tasks
+        return pd.DataFrame({"id": ids, TASK: task})
+
+    def most_frequent(part: Any) -> Any:
+        counted = part["id"].value_counts(dropna=False).rename_axis("id").reset_index(name="count")
+        return counted[counted["id"].isna() | (counted["count"] > 1)].head(1)
+
+    ids = engine.map(rows, placed)
+    found = engine.collect(engine.place(ids, most_frequent, tasks))
+    if len(found):
+        value, occurs = found["id"].tolist()[0], found["count"].tolist()[0]
+        shown = "null" if pd.isna(value) else repr(value)
+        raise InputError(f"{id}: {shown} occurs {occurs} times; ids are unique")
+
+
 #: Objects that are bytes are cut at their zeros by some conversions.
 _BYTES = pd.ArrowDtype(pa.large_binary())
 

@@ -185,6 +185,16 @@ def test_misfits_are_refused(engine: Any) -> None:
             call()
 
 
+@pytest.mark.parametrize("ids", [[7, 2, 3, 7], ["a", "b", "c", "a"], ["a", "b", "c", None]])
+def test_regression_a_row_alone_went_with_the_duplicate_of_its_id(engine: Any, ids: list[Any]) -> None:
+    functions, spread, _ = engine
+    texts = ["something else that is alone", "one two three four five", "no text of another", "one two three four five"]
+    rows = spread(pd.DataFrame({"id": pd.Series(ids, dtype=object if None in ids else None), "text": texts}), 3)
+    what = "null occurs 1 times" if None in ids else f"{ids[0]!r} occurs 2 times"
+    with pytest.raises(nearprint.InputError, match=f"id: {what}; ids are unique"):
+        functions.dedup(rows)
+
+
 def test_regression_a_frame_of_dask_was_a_list_of_column_names() -> None:
     needs("dask")
     dd: Any = importlib.import_module("dask.dataframe")

@@ -129,18 +129,15 @@ impl Args {
         );
         bar.clear();
         read?;
-        let (num_documents, num_found, unusual) = (job.num_documents, job.num_found, job.unusual);
-        let lines = job.num_lines;
-        let num_evaluations = job.was_found.iter().filter(|found| **found).count();
-        let rejected = job.finish()?;
-        let left_out = if self.annotate { 0 } else { num_found };
+        let counts = job.finish()?;
         let skipped = if reader.format() == Format::Text { num_skipped(reader.left_out()) } else { 0 };
-        let kept = num_documents - left_out;
-        let read = num_documents + skipped + rejected;
+        let left_out = if self.annotate { 0 } else { counts.containing };
+        let kept = counts.documents - left_out;
+        let read = counts.documents + skipped + counts.rejected;
         let mut verdict = format!("{} read: {kept} kept, ", plural(read, "record"));
-        verdict += &containing(num_found, self.annotate);
-        verdict += &format!(" {num_evaluations} of {} evaluation texts", evaluation.keys.len());
-        for (count, what) in [(skipped, "skipped"), (rejected, "rejected")] {
+        verdict += &containing(counts.containing, self.annotate);
+        verdict += &format!(" {} of {} evaluation texts", counts.evaluations, evaluation.keys.len());
+        for (count, what) in [(skipped, "skipped"), (counts.rejected, "rejected")] {
             if count > 0 {
                 verdict += &format!(", {count} {what}");
             }
@@ -152,28 +149,19 @@ impl Args {
             some => format!("; {} too short to be looked for", plural(some as u64, "evaluation text")),
         };
         global.note(format_args!("contain: {rule}, or a whole text of {MIN_WORDS} or more{short}"));
-        unusual.warn(global);
-        if self.output.as_os_str() != "-" {
-            let written = plural(if self.annotate { num_documents } else { kept }, "record");
-            let found =
-                self.found.as_ref().map(|path| format!(", {} ({})", path.display(), plural(lines, "line")));
-            let rejects = self.documents.rejects.as_ref();
-            let rejects =
-                rejects.map(|path| format!(", {} ({})", path.display(), plural(rejected, "record")));
-            let (found, rejects) = (found.unwrap_or_default(), rejects.unwrap_or_default());
-            global.note(format_args!("wrote {} ({written}){found}{rejects}", self.output.display()));
-        }
+        counts.unusual.warn(global);
+        self.say_what_was_written(global, &counts, kept);
         self.summary.write(|| {
             json!({
                 "read": read,
                 "kept": kept,
                 "left_out": left_out,
                 "skipped": skipped,
-                "rejected": rejected,
+                "rejected": counts.rejected,
                 "rule": rule,
-                "containing": num_found,
+                "containing": counts.containing,
                 "evaluation_texts": evaluation.keys.len(),
-                "evaluation_texts_found": num_evaluations,
+                "evaluation_texts_found": counts.evaluations,
                 "evaluation_texts_too_short": evaluation.num_short,
                 "notes": reader.left_out().notes,
                 "skipped_files": skipped_object(reader.left_out()),
@@ -181,6 +169,20 @@ impl Args {
             })
         })?;
         check_read(global, &reader)
+    }
+
+    /// Names the files that were written, unless the documents went to standard output.
+    fn say_what_was_written(&self, global: GlobalArgs, counts: &Counts, written: u64) {
+        if self.output.as_os_str() == "-" {
+            return;
+        }
+        let mut files = format!("wrote {} ({})", self.output.display(), plural(written, "record"));
+        let found = self.found.as_ref().map(|path| (path, plural(counts.lines, "line")));
+        let rejects = self.documents.rejects.as_ref().map(|path| (path, plural(counts.rejected, "record")));
+        for (path, number) in found.into_iter().chain(rejects) {
+            files += &format!(", {} ({number})", path.display());
+        }
+        global.note(format_args!("{files}"));
     }
 
     /// Reads the evaluation texts. A bad one ends the command, one without a text does not.
@@ -247,14 +249,22 @@ struct Job<'a> {
     output: DocumentWriter,
     found: Option<FoundList>,
     rejects: Rejects,
-    unusual: UnusualDocuments,
-    num_documents: u64,
-    /// Documents that contain something.
-    num_found: u64,
-    /// What the list of what was found has.
-    num_lines: u64,
+    counts: Counts,
     /// Whether each evaluation text is in a document.
     was_found: Vec<bool>,
+}
+
+#[derive(Default)]
+struct Counts {
+    documents: u64,
+    /// Documents that contain something.
+    containing: u64,
+    /// What the list of what was found has.
+    lines: u64,
+    /// Evaluation texts that are in a document.
+    evaluations: usize,
+    rejected: u64,
+    unusual: UnusualDocuments,
 }
 
 impl<'a> Job<'a> {
@@ -281,10 +291,7 @@ impl<'a> Job<'a> {
             output: DocumentWriter::create(&args.output, reader, options)?,
             found: args.found.as_deref().map(FoundList::create).transpose()?,
             rejects,
-            unusual: UnusualDocuments::default(),
-            num_documents: 0,
-            num_found: 0,
-            num_lines: 0,
+            counts: Counts::default(),
             was_found: vec![false; evaluation.keys.len()],
         })
     }
@@ -294,15 +301,15 @@ impl<'a> Job<'a> {
             Checked::Document(record, found) => (record, found),
             Checked::Bad(bad) => return self.rejects.push_bad(&bad),
         };
-        self.num_documents += 1;
-        self.unusual.num_replaced += u64::from(record.invalid_utf8);
-        self.num_found += u64::from(!found.is_empty());
+        self.counts.documents += 1;
+        self.counts.unusual.num_replaced += u64::from(record.invalid_utf8);
+        self.counts.containing += u64::from(!found.is_empty());
         for contained in &found {
             self.was_found[contained.text] = true;
             if let Some(file) = &mut self.found {
                 let key = &self.evaluation.keys[contained.text];
                 file.append(&record.key, key, contained)?;
-                self.num_lines += 1;
+                self.counts.lines += 1;
             }
         }
         if self.annotates {
@@ -320,13 +327,14 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Completes the files. Returns the number of bad records.
-    fn finish(self) -> Result<u64> {
-        let num_bad = self.rejects.count;
+    /// Completes the files.
+    fn finish(mut self) -> Result<Counts> {
+        self.counts.evaluations = self.was_found.iter().filter(|found| **found).count();
+        self.counts.rejected = self.rejects.count;
         self.output.finish()?;
         self.found.map_or(Ok(()), |found| found.file.finish())?;
         self.rejects.finish()?;
-        Ok(num_bad)
+        Ok(self.counts)
     }
 }
 
