@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
+use gix_imara_diff::{Algorithm, Diff, Token};
 use nearprint_text::internal::pieces;
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-/// How long [`differences`] searches for a short list of changes.
-const TIME_LIMIT: Duration = Duration::from_secs(1);
+/// The most words of a text that [`differences`] compares.
+const MAX_WORDS: usize = (1 << 31) - 2;
 
 /// A part of the difference of a text and another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,36 +23,38 @@ pub(crate) enum Change<'a> {
 /// The changes that make `b` of `a`, in the order of the texts. Words, white space and other
 /// characters are compared as wholes. The default recipe defines words.
 ///
-/// `Equal` and `Removed` joined are `a`, `Equal` and `Added` joined are `b`. No change is empty. The
-/// search ends after a second; what is left of the texts then counts as changed.
+/// `Equal` and `Removed` joined are `a`, `Equal` and `Added` joined are `b`. No change is empty. The list is not always
+/// the shortest one: what would take quadratic time is not looked for.
 pub(crate) fn differences<'a>(a: &'a str, b: &'a str) -> Vec<Change<'a>> {
-    differences_within(a, b, TIME_LIMIT)
-}
-
-/// [`differences`] with another time limit.
-pub(crate) fn differences_within<'a>(a: &'a str, b: &'a str, limit: Duration) -> Vec<Change<'a>> {
     let mut ids = HashMap::new();
     let (words_a, words_b) = (Words::new(a, &mut ids), Words::new(b, &mut ids));
-    let deadline = Instant::now().checked_add(limit);
-    // Myers is the algorithm that stays closest to its deadline.
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &words_a.ids, &words_b.ids, deadline);
-    let mut changes = Vec::with_capacity(ops.len());
-    let mut open = Replacement { removed: "", added: "" };
-    for (at, op) in ops.iter().enumerate() {
-        let (old, new) = (words_a.text(op.old_range()), words_b.text(op.new_range()));
-        let is_equal = matches!(op, DiffOp::Equal { .. });
-        let joins_replacements = is_equal
-            && old.trim().is_empty()
-            && open.is_full()
-            && matches!(ops.get(at + 1), Some(DiffOp::Replace { .. }));
-        if !is_equal || joins_replacements {
-            open = Replacement { removed: joined(a, open.removed, old), added: joined(b, open.added, new) };
+    let mut changes = Vec::new();
+    let mut open = Replacement { removed: a, added: b };
+    if words_a.ids.len().max(words_b.ids.len()) > MAX_WORDS {
+        open.close(&mut changes);
+        return changes;
+    }
+    let mut diff = Diff::default();
+    diff.compute_with(Algorithm::Myers, &words_a.ids, &words_b.ids, id(ids.len()));
+    open = Replacement { removed: "", added: "" };
+    let (mut at_a, mut at_b) = (0, 0);
+    for hunk in diff.hunks() {
+        let [before, after] = [hunk.before, hunk.after].map(|words| words.start as usize..words.end as usize);
+        let (equal, equal_b) = (words_a.text(at_a..before.start), words_b.text(at_b..after.start));
+        (at_a, at_b) = (before.end, after.end);
+        let (removed, added) = (words_a.text(before), words_b.text(after));
+        let is_replacement = !removed.is_empty() && !added.is_empty();
+        if equal.trim().is_empty() && open.is_full() && is_replacement {
+            open.append((a, equal), (b, equal_b));
         } else {
             open.close(&mut changes);
-            changes.push(Change::Equal(old));
+            changes.extend(Some(Change::Equal(equal)).filter(|_| !equal.is_empty()));
         }
+        open.append((a, removed), (b, added));
     }
     open.close(&mut changes);
+    let end = words_a.text(at_a..words_a.ids.len());
+    changes.extend(Some(Change::Equal(end)).filter(|_| !end.is_empty()));
     changes
 }
 
@@ -94,6 +95,11 @@ struct Replacement<'a> {
 impl<'a> Replacement<'a> {
     fn is_full(&self) -> bool {
         !self.removed.is_empty() && !self.added.is_empty()
+    }
+
+    /// Adds what follows in each text.
+    fn append(&mut self, (a, removed): (&'a str, &'a str), (b, added): (&'a str, &'a str)) {
+        (self.removed, self.added) = (joined(a, self.removed, removed), joined(b, self.added, added));
     }
 
     /// Appends the changes, and starts again.
@@ -150,20 +156,25 @@ fn joined<'a>(text: &'a str, first: &'a str, second: &'a str) -> &'a str {
     &text[start..start + first.len() + second.len()]
 }
 
+/// A number of words. More than fit are not compared.
+fn id(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// The words of a text.
 struct Words<'a> {
     text: &'a str,
     /// Where each word starts, and the end of the text.
     offsets: Vec<usize>,
     /// Equal for equal words, of this text or another one with the same map.
-    ids: Vec<usize>,
+    ids: Vec<Token>,
 }
 
 impl<'a> Words<'a> {
-    fn new(text: &'a str, ids: &mut HashMap<&'a str, usize>) -> Self {
+    fn new(text: &'a str, ids: &mut HashMap<&'a str, Token>) -> Self {
         let (mut offsets, mut found) = (vec![0], Vec::new());
         for (piece, _) in pieces(text) {
-            let next = ids.len();
+            let next = Token::from(id(ids.len()));
             offsets.push(offsets[found.len()] + piece.len());
             found.push(*ids.entry(piece).or_insert(next));
         }
@@ -178,6 +189,8 @@ impl<'a> Words<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use nearprint_text::internal::thread_cpu_time;
     use proptest::prelude::*;
 
@@ -238,7 +251,7 @@ mod tests {
         ];
         for (a, b) in &pairs {
             let before = thread_cpu_time();
-            let changes = differences_within(a, b, Duration::from_millis(50));
+            let changes = differences(a, b);
             let took = thread_cpu_time() - before;
             assert_eq!(restored(&changes), (a.clone(), b.clone()));
             assert!(took < Duration::from_secs(5), "{took:?}");

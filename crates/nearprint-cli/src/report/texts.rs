@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::Duration;
 
 use nearprint_text::documents::{Decoding, FileContent, decode, read_file};
 use nearprint_text::internal::open_regular_decompressed;
@@ -17,8 +16,6 @@ pub(crate) const MAX_CHARS: usize = 20_000;
 const MAX_GROUP_BYTES: u64 = 1 << 20;
 /// A text is cut before its last word, if that word is not longer than this.
 const MAX_WORD_BYTES: usize = 200;
-/// How long two texts of [`MAX_CHARS`] are compared.
-const TIME_LIMIT: Duration = Duration::from_millis(25);
 
 /// What the page may show of the text in a file, without reading more.
 pub(crate) fn read_text(path: &Path, decoding: &Decoding) -> io::Result<String> {
@@ -118,8 +115,7 @@ fn runs(kept: &str, other: &str, are_cut: [bool; 2]) -> Vec<Run> {
         Change::Removed(text) => Run::Kept(-length(text)),
         Change::Added(text) => Run::Added(text.to_string()),
     };
-    let changes = words::differences_within(kept, other, TIME_LIMIT);
-    words::without_cut_end(changes, are_cut).into_iter().map(run).collect()
+    words::without_cut_end(words::differences(kept, other), are_cut).into_iter().map(run).collect()
 }
 
 /// JSON that cannot end the script element in which it stands, nor a line of a script.
