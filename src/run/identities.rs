@@ -76,3 +76,48 @@ pub(crate) fn write_identities(
     file.put(0, ascending.as_flattened())?;
     Ok(IdentitiesRecord { number, count, file: file.finish(attributes(count))? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::manifest::sample::sample;
+    use crate::format::paged::{CRCS_PER_PAGE, PAGE_BYTES};
+    use crate::storage::Memory;
+
+    /// Checksum pages of files above 16 MiB have two levels.
+    #[test]
+    fn all_pages_of_a_large_file_are_checked() {
+        let manifest = sample();
+        let (pages, name) = (CRCS_PER_PAGE + 3, names::identities(0));
+        let identities = (0..(pages * PAGE_BYTES / IDENTITY_BYTES) as u128).map(u128::to_be_bytes);
+        let written = Memory::default();
+        let record =
+            write_identities(&written, &manifest, 0, &identities.collect::<Vec<_>>()).expect("a file");
+        let content = written.map(&name, Access::Random).expect("a map").get(..).expect("bytes").to_vec();
+        assert_eq!(
+            content.len(),
+            (1 + pages + 3 + 1) * PAGE_BYTES,
+            "two pages of checksums, a root, a footer"
+        );
+        let read = |damaged: Option<usize>| {
+            let (storage, mut bytes) = (Memory::default(), content.clone());
+            if let Some(page) = damaged {
+                bytes[page * PAGE_BYTES + 77] ^= 4;
+            }
+            storage.create(&name).and_then(|mut file| file.write_all_at(&bytes, 0)).expect("a copy");
+            let file = Identities::open(&storage, &manifest, &record).expect("header and footer");
+            let source = storage.open(&name).expect("the copy");
+            (file.all().map(<[_]>::len), file.file.read_crcs(&*source))
+        };
+        let (all, crcs) = read(None);
+        assert_eq!(all.expect("sound"), pages * PAGE_BYTES / IDENTITY_BYTES);
+        let data = content[PAGE_BYTES..][..pages * PAGE_BYTES].chunks(PAGE_BYTES);
+        assert_eq!(crcs.expect("sound"), data.map(crc32fast::hash).collect::<Vec<_>>());
+        for page in [1, CRCS_PER_PAGE, CRCS_PER_PAGE + 1, pages, pages + 1, pages + 2, pages + 3] {
+            let (all, crcs) = read(Some(page));
+            let message = all.expect_err("damage").to_string();
+            assert!(message.contains(&format!("offset {}", page * PAGE_BYTES)), "{page}: {message}");
+            assert_eq!(crcs.is_err(), page > pages, "{page}");
+        }
+    }
+}
