@@ -153,3 +153,58 @@ pub(crate) fn read_growing(file: &dyn ReadFile, first: u64, limit_bytes: u64) ->
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::storage::Memory;
+
+    /// A file that fails so many times.
+    #[derive(Debug)]
+    struct Failing(AtomicUsize, io::ErrorKind);
+
+    impl ReadFile for Failing {
+        fn len_bytes(&self) -> io::Result<u64> {
+            Ok(8)
+        }
+
+        fn read_exact_at(&self, bytes: &mut [u8], _: u64) -> io::Result<()> {
+            match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
+                Ok(_) => Err(self.1.into()),
+                Err(_) => Ok(bytes.fill(7)),
+            }
+        }
+    }
+
+    #[test]
+    fn files_beyond_a_limit_are_not_read() {
+        let storage = Memory::default();
+        storage.create("file").unwrap().write_all_at(&[7; 8], 0).unwrap();
+        let file = storage.open("file").unwrap();
+        for (limit, is_read) in [(0, false), (6, false), (7, false), (8, true), (9, true)] {
+            let whole = [
+                read_small(&storage, "file", limit),
+                read_growing(&*file, 0, limit).map(|all| Some(all.to_vec())),
+            ];
+            for read in whole {
+                match read {
+                    Ok(bytes) => assert!(is_read && bytes == Some(vec![7; 8]), "{limit}"),
+                    Err(error) => {
+                        assert!(!is_read && error.kind() == io::ErrorKind::FileTooLarge, "{limit}: {error}")
+                    }
+                }
+            }
+        }
+        assert_eq!(read_small(&storage, "none", 8).unwrap(), None);
+    }
+
+    #[test]
+    fn only_a_lost_end_is_read_again() {
+        let lost = Failing(3.into(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(read_growing(&lost, 0, 8).unwrap()[..], [7; 8]);
+        let failed = Failing(1.into(), io::ErrorKind::InvalidData);
+        assert_eq!(read_growing(&failed, 0, 8).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

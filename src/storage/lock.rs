@@ -186,16 +186,14 @@ fn text_of_this_process() -> Vec<u8> {
 /// Whom the content of a lock file names. `None` for anything that no writer writes.
 fn parse(text: &str) -> Option<Holder> {
     let is_word = |text: &str| !text.is_empty() && !text.contains(char::is_control);
-    let (pid, place) = match text.split_once('\n') {
-        None => (text, None),
-        Some((pid, rest)) => {
-            let (host, since) = rest.strip_suffix('\n')?.split_once('\n')?;
-            let is_valid = is_word(host) && is_word(since) && since.ends_with(" UTC");
-            (pid, Some(is_valid.then(|| HolderPlace { host: host.into(), since: since.into() })?))
-        }
-    };
+    let (pid, place) = text.split_once('\n')?;
+    let (host, since) = place.strip_suffix('\n')?.split_once('\n')?;
     let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
-    Some(Holder { pid: pid.parse().ok().filter(|_| is_number)?, place })
+    if !is_number || !is_word(host) || !is_word(since) || !since.ends_with(" UTC") {
+        return None;
+    }
+    let place = HolderPlace { host: host.into(), since: since.into() };
+    Some(Holder { pid: pid.parse().ok()?, place: Some(place) })
 }
 
 /// Who holds a lock. The holder writes it right after taking the lock.
@@ -223,13 +221,41 @@ mod tests {
         }
         let place = Some(HolderPlace { host: "web-3".into(), since: "2026-11-24 23:50 UTC".into() });
         assert_eq!(parse("17\nweb-3\n2026-11-24 23:50 UTC\n"), Some(Holder { pid: 17, place }));
-        assert_eq!(parse("17"), Some(Holder { pid: 17, place: None }), "of older versions");
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_as_long_as_asked() {
+        let locked = || Error::Locked { path: "seen.np".into(), holder: None };
+        let tries = |wait, until: u32| {
+            let mut tries = 0;
+            let taken = wait_for_lock(&Options::default(), wait, || {
+                tries += 1;
+                if tries == until { Ok(()) } else { Err(locked()) }
+            });
+            (taken.is_ok(), tries)
+        };
+        assert_eq!(tries(Duration::MAX, 3), (true, 3));
+        assert_eq!(tries(Duration::ZERO, 3), (false, 1));
+        let (is_taken, number) = tries(Duration::from_millis(30), u32::MAX);
+        assert!(!is_taken && number > 1, "{number}");
+        let other = || Err::<(), _>(Error::TextWithoutKey { path: "seen.np".into() });
+        let failed = wait_for_lock(&Options::default(), Duration::MAX, other);
+        assert!(matches!(failed, Err(Error::TextWithoutKey { .. })));
     }
 
     #[test]
     fn other_texts_name_nobody_and_are_not_overwritten() {
-        for text in ["", "x", "+17", "17\n", "17\nweb\n", "17\nweb\nUTC", "17\nweb\nnoon\n", "17\n\n1 UTC\n"]
-        {
+        for text in [
+            "",
+            "x",
+            "17",
+            "+17\nweb\nnoon UTC\n",
+            "17\n",
+            "17\nweb\n",
+            "17\nweb\nUTC",
+            "17\nweb\nnoon\n",
+            "17\n\n1 UTC\n",
+        ] {
             assert_eq!(parse(text), None, "{text:?}");
         }
     }
