@@ -92,6 +92,7 @@ fn fill(mut file: Box<dyn WriteFile>, len_bytes: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::manifest::sample::sample;
     use crate::format::wal::{Content, Operation};
     use crate::storage::Folder;
     use crate::testing::simulated::SimulatedDisk;
@@ -130,6 +131,27 @@ mod tests {
             let packed = content.packed::<u64>().unwrap().unwrap();
             let (len, most) = (packed.frame_len_bytes(), deletions(ids.len() as u64, largest));
             assert!(len <= most + 64 && 10 * len > most, "{len} bytes, {most} for ids up to {largest}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_follows_from_the_size_of_a_database() {
+        let database = |len_bytes, rows| {
+            let mut manifest = sample();
+            manifest.runs.truncate(1);
+            manifest.runs[0].rows = rows;
+            manifest.runs[0].postings_file.len_bytes += len_bytes - manifest.runs[0].len_bytes();
+            manifest.largest_id = Some((1 << 40) - 1);
+            wanted(&manifest)
+        };
+        // Below 2^40 ids are 21,990,232 apart in a batch of 50,000, which are 25 bits.
+        for (len_bytes, rows, expected) in [
+            (LEAST_DATABASE_BYTES - 1, 1_000_000, 0),
+            (LEAST_DATABASE_BYTES, 1_000_000, LEAST_BYTES + 4_571_428),
+            (1 << 30, 1_000_000, (16 << 20) + 4_571_428),
+            (1 << 34, 7, MOST_BYTES + 45),
+        ] {
+            assert_eq!(database(len_bytes, rows), expected, "{len_bytes} bytes, {rows} rows");
         }
     }
 

@@ -316,6 +316,15 @@ fn a_database_has_the_permissions_of_its_source_and_its_owner_can_use_it() {
         assert_eq!((mode(&target), mode(&target.join(names::LOCK))), expected);
         set_mode(&source, 0o700);
     }
+    // What one file keeps from others is kept from them.
+    set_mode(&source, 0o755);
+    fs::read_dir(&source).unwrap().for_each(|entry| set_mode(&entry.unwrap().path(), 0o664));
+    set_mode(&source.join(names::MANIFEST), 0o640);
+    let target = home.path().join("narrowest");
+    let mut staging = Staging::begin(&target).unwrap();
+    staging.copy_permissions(&Folder::open(&source).unwrap()).unwrap();
+    staging.publish().unwrap();
+    assert_eq!((mode(&target), mode(&target.join(names::LOCK))), (0o755, 0o640));
 }
 
 #[test]
