@@ -120,7 +120,8 @@ def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
         try:
             array = _nearprint.words_of_list(listed, 64, False)
         except (TypeError, InputError) as error:
-            hint = "; key= takes texts as keys" if any(isinstance(one, str) for one in listed[:1]) else ""
+            are_texts = any(isinstance(one, str) for one in listed[:1])
+            hint = "; key= takes texts as keys, and keys= a list of them" if are_texts else ""
             raise type(error)(f"ids: {error}{hint}") from None
     if count is not None and len(array) != count:
         raise InputError(f"{len(array)} ids for {count} fingerprints")
@@ -208,6 +209,8 @@ def listed_of(values: Any, what: str) -> list[Any]:
 
 def check_width(width: int) -> int:
     """Refuses an invalid width."""
+    if not isinstance(width, (int, np.integer)):
+        raise TypeError(f"width: an int is wanted, not {type(width).__name__}")
     if width not in WIDTHS:
         raise InputError(f"width {width}: fingerprints have 64, 128, 256 or 320 bits")
     return width

@@ -289,7 +289,9 @@ class Database:
 
         A row that has several keys is repeated for each, and counts once.
 
-        In a database of bands, ``similarity`` sets ``k``: the similarity from which on texts are near.
+        In a database of bands, ``similarity`` sets ``k`` to 90% of the distance that texts so similar have on average.
+        A limit of 0.7 finds three in ten of the texts at 0.7, more than eight in ten at 0.8, and one in thirty at 0.6.
+        :meth:`find` compares texts exactly.
 
         Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``. Rows are ordered
         by (distance, fingerprint, id).

@@ -162,9 +162,13 @@ def build(
         raise InputError("identity is for runs: runs_only=True")
     if ids is not None and id is not None:
         raise InputError("ids and id: only one of them can be given")
+    if hasattr(fingerprints, "__next__") and not hasattr(fingerprints, "__arrow_c_stream__"):
+        fingerprints = list(fingerprints)
     if texts is None and are_texts(fingerprints, fingerprint, text):
         if kind is not None or width is not None or layout != "auto" or signed or hashes:
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
+        if similarity is not None and _nearprint.recipe_line(recipe or "minhash")[2] is None:
+            raise InputError("similarity: needs MinHash fingerprints; others have k")
         return build_texts(
             path,
             Texts(fingerprints, text or "text", key=key, keys=keys, value=id).with_own_keys(),

@@ -41,6 +41,8 @@ _ENGINE = _Dask()
 
 
 def _tasks(df: Any, partitions: Optional[int]) -> int:
+    if not hasattr(df, "npartitions"):
+        raise TypeError(f"a data frame of Dask is wanted, not {type(df).__module__}.{type(df).__name__}")
     tasks: int = df.npartitions
     return tasks if partitions is None else check_count(partitions, "partitions", 1)
 
@@ -63,7 +65,7 @@ def pairs(
 
     Raises ``InputError`` for invalid arguments and columns.
     """
-    columns, tasks = list(df.columns), _tasks(df, partitions)
+    tasks, columns = _tasks(df, partitions), list(df.columns)
     _distributed.check_columns([fingerprint], columns)
     source = Source(Near.of(k, similarity, bands, width), fingerprint)
     result: DataFrame = _distributed.pairs(_ENGINE, df, source, tasks)
@@ -86,7 +88,7 @@ def clusters(
     ``cluster`` is the smallest fingerprint of the component. Rows of equal fingerprints are near each other. Other
     arguments and exceptions as for :func:`pairs`.
     """
-    columns, tasks = list(df.columns), _tasks(df, partitions)
+    tasks, columns = _tasks(df, partitions), list(df.columns)
     _distributed.check_columns([id, fingerprint], columns)
     source = Source(Near.of(k, similarity, bands, width), fingerprint)
     result: DataFrame = _distributed.clusters(_ENGINE, df, source, id, tasks)
@@ -115,7 +117,7 @@ def dedup(
     the task that reads them, unless ``similarity`` is of texts. This function runs the work up to the decisions. Other
     arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
-    columns, tasks = list(df.columns), _tasks(df, partitions)
+    tasks, columns = _tasks(df, partitions), list(df.columns)
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)

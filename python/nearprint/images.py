@@ -58,7 +58,7 @@ def fingerprint(
     least = check_count(min_quality, "min_quality")
     if missing not in ("error", "keep", "skip"):
         raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
-    if isinstance(pictures, (str, bytes, os.PathLike)):
+    if isinstance(pictures, (str, bytes, os.PathLike)) or _is_of_pillow(pictures):
         raise TypeError("pictures: an iterable of images is wanted, not a single one")
     if isinstance(pictures, np.ndarray) and pictures.ndim == 3 and pictures.shape[2] in (3, 4):
         raise TypeError(f"pictures: an array of shape {pictures.shape} is one image; give a list of it")
@@ -111,9 +111,13 @@ def _items(pictures: Iterable[Any]) -> Iterator[Any]:
             yield _samples(_array(picture, index), index)
 
 
+def _is_of_pillow(picture: Any) -> bool:
+    return hasattr(picture, "getbands") and hasattr(picture, "convert")
+
+
 def _array(picture: Any, index: int) -> Any:
     """An image of Pillow as an array; anything else is one already, or no image."""
-    if not (hasattr(picture, "getbands") and hasattr(picture, "convert")):
+    if not _is_of_pillow(picture):
         return picture
     from PIL import Image, ImageOps
 

@@ -40,6 +40,12 @@ class _Ray:
 _ENGINE = _Ray()
 
 
+def _materialized(rows: Any) -> Any:
+    if not hasattr(rows, "materialize"):
+        raise TypeError(f"a data set of Ray is wanted, not {type(rows).__module__}.{type(rows).__name__}")
+    return rows.materialize()
+
+
 def _tasks(rows: Any, partitions: Optional[int]) -> int:
     return max(rows.num_blocks(), 1) if partitions is None else check_count(partitions, "partitions", 1)
 
@@ -62,7 +68,7 @@ def pairs(
 
     Raises ``InputError`` for invalid arguments and columns.
     """
-    rows = rows.materialize()
+    rows = _materialized(rows)
     columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
     _distributed.check_columns([fingerprint], columns)
     source = Source(Near.of(k, similarity, bands, width), fingerprint)
@@ -86,7 +92,7 @@ def clusters(
     ``cluster`` is the smallest fingerprint of the component. Rows of equal fingerprints are near each other. Other
     arguments and exceptions as for :func:`pairs`.
     """
-    rows = rows.materialize()
+    rows = _materialized(rows)
     columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
     _distributed.check_columns([id, fingerprint], columns)
     source = Source(Near.of(k, similarity, bands, width), fingerprint)
@@ -116,7 +122,7 @@ def dedup(
     the task that reads them, unless ``similarity`` is of texts. This function runs the work up to the decisions. Other
     arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
-    rows = rows.materialize()
+    rows = _materialized(rows)
     columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()

@@ -183,6 +183,9 @@ def test_misfits_are_refused(engine: Any) -> None:
     for why, call in misfits:
         with pytest.raises(nearprint.InputError, match=why):
             call()
+    for function in (functions.pairs, functions.clusters, functions.dedup):
+        with pytest.raises(TypeError, match=r"is wanted, not pandas\..*DataFrame"):
+            function(pd.DataFrame({"id": [1], "text": ["a"], "fingerprint": [1]}))
 
 
 @pytest.mark.parametrize("ids", [[7, 2, 3, 7], ["a", "b", "c", "a"], ["a", "b", "c", None]])

@@ -105,8 +105,9 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
     for item in bad:
         with pytest.raises(TypeError, match="item 0"):
             images.fingerprint([item])
-    with pytest.raises(TypeError):
-        images.fingerprint("a.jpg")
+    for single in ("a.jpg", scene(1)):
+        with pytest.raises(TypeError, match="not a single one"):
+            images.fingerprint(single)
     with pytest.raises(nearprint.InputError, match="shape"):
         images.fingerprint([np.zeros((3, 3, 4), np.uint8)])
     with pytest.raises(nearprint.InputError, match="pdq, dhash or phash"):

@@ -239,7 +239,7 @@ def test_bad_settings_are_refused(path: Path) -> None:
     ):
         with pytest.raises(nearprint.InputError):
             nearprint.create(path, **settings)
-    for unfit in ({"k": 1.5}, {"k": "3"}, {"memory": "1G"}, {"colour": 1}):
+    for unfit in ({"k": 1.5}, {"k": "3"}, {"width": "64"}, {"memory": "1G"}, {"colour": 1}):
         with pytest.raises(TypeError):
             nearprint.create(path, **unfit)
     assert not path.exists()
@@ -313,6 +313,23 @@ def test_ids_have_as_many_forms(path: Path) -> None:
             database.delete(masked)
         for empty in EMPTY:
             database.delete(empty)
+
+
+def test_regression_an_iterator_of_texts_or_batches_was_one_of_fingerprints(tmp_path: Path) -> None:
+    texts = ["one two three four", "other words than those"]
+    with nearprint.build(tmp_path / "texts.np", (text for text in texts)) as database:
+        assert len(database) == 2 and database.find(texts[1])["id"].tolist() == [1]
+    table = pyarrow.table({"fingerprint": [3, 9], "id": [5, 6]})
+    with nearprint.build(tmp_path / "batches.np", (batch for batch in table.to_batches(1))) as database:
+        assert database.rows().table()["id"].tolist() == [5, 6]
+    with nearprint.build(tmp_path / "numbers.np", iter([3, 9])) as database:
+        assert len(database) == 2
+
+
+def test_regression_a_similarity_of_simhashes_was_dropped(tmp_path: Path) -> None:
+    with pytest.raises(nearprint.InputError, match="similarity: needs MinHash fingerprints"):
+        nearprint.build(tmp_path / "texts.np", ["one two three"], recipe="simhash", similarity=0.7)
+    assert not list(tmp_path.iterdir())
 
 
 def test_empty_columns_are_read() -> None:

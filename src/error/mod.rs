@@ -470,7 +470,8 @@ impl fmt::Display for Error {
             Self::InvalidRecipe { .. } => f.write_str("a recipe takes 1 to 4096 bytes"),
             Self::Lifetime { lifetime_ms, period_ms } => write!(
                 f,
-                "rows cannot expire after {lifetime_ms} ms in partitions of {period_ms} ms: 1 to 1,024 partitions are possible"
+                "rows cannot expire after {lifetime_ms} ms in partitions of {period_ms} ms: 1 to 1,024 partitions \
+                 and at most 2^50 ms are possible"
             ),
             Self::RecipeMismatch { path, recipe } => {
                 write!(f, "{}: has another recipe: {recipe}", path.display())

@@ -157,6 +157,7 @@ mod tests {
             Err(ParseFingerprintError::Bits { digits: 255, bits: 256 })
         );
         assert_eq!(u128::parse(&format!("0b{:0128b}", 7)), Ok(7));
+        assert_eq!(u128::parse("0b101"), Err(ParseFingerprintError::Bits { digits: 3, bits: 128 }));
         // Hexadecimal digits may begin so, too.
         let digits = "0b101010101010101010101010101010";
         assert_eq!(u128::parse(digits), Ok(u128::from_str_radix(digits, 16).unwrap()));

@@ -143,13 +143,16 @@ pub(super) fn digits_of(
     Ok((digits, 16))
 }
 
-/// What is behind `0b`, or all of it where the base is given. In wide fingerprints, `0b` can also be the first two
-/// hexadecimal digits: there it marks bits only in front of all of them.
+/// What is behind `0b`, or all of it where the base is given. In a wide fingerprint, `0b` can also be the first two
+/// of all its hexadecimal digits.
 fn binary_digits(text: &str, bits: u32, radix: Option<Radix>) -> Option<&str> {
     let behind = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B"));
     match radix {
         Some(Radix::Binary) => Some(behind.unwrap_or(text)),
         Some(_) => None,
-        None => behind.filter(|digits| bits == 64 || digits.len() == bits as usize),
+        None => behind.filter(|digits| {
+            let are_bits = digits.bytes().all(|digit| matches!(digit, b'0' | b'1'));
+            bits == 64 || (are_bits && digits.len() + 2 != bits as usize / 4)
+        }),
     }
 }

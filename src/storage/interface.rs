@@ -173,7 +173,10 @@ mod tests {
         fn read_exact_at(&self, bytes: &mut [u8], _: u64) -> io::Result<()> {
             match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
                 Ok(_) => Err(self.1.into()),
-                Err(_) => Ok(bytes.fill(7)),
+                Err(_) => {
+                    bytes.fill(7);
+                    Ok(())
+                }
             }
         }
     }

@@ -73,7 +73,7 @@ pub unsafe extern "C" fn nearprint_writer_upsert_rows(
 /// `ids` receives the id of each row, or, where a row was near, the id of the nearest stored row. It may
 /// be null. `met` receives those nearest rows, and `met_count` their number: the columns groups (the
 /// number of the row that met it, from 0), fingerprints, ids, distances. If the number exceeds the
-/// capacity, the first ones were written. `met` may be null.
+/// capacity, the first ones were written. Both may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_insert_if_new(
     writer: *mut nearprint_writer,
@@ -89,7 +89,6 @@ pub unsafe extern "C" fn nearprint_writer_insert_if_new(
         let writer = call.handle(writer, "writer")?;
         let rows = CheckedRows::new(call, rows, writer.words)?;
         let mut ids = call.outputs(ids, rows.count, "ids")?;
-        let mut count = call.output(met_count, "met_count")?;
         let mut met = FirstOfGroup {
             columns: Outputs::optional(call, met, Shape::MATCHES, writer.words)?,
             last: None,
@@ -100,7 +99,7 @@ pub unsafe extern "C" fn nearprint_writer_insert_if_new(
                 inner.insert_if_new(rows, k, &mut ids.receive(), &mut met)
             })?)
         })?;
-        count.set(met.rows);
+        call.optional(met_count).set(met.rows);
         Ok(())
     })
 }

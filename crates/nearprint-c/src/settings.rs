@@ -55,8 +55,8 @@ pub struct nearprint_schema {
     pub recipe: *const c_char,
     /// Its length in bytes.
     pub recipe_len: usize,
-    /// How long rows live, in milliseconds: no snapshot that is taken later has them, and a writer
-    /// drops them. Default: 0, forever.
+    /// How long rows live, in milliseconds, at most 2^50: no snapshot that is taken later has them, and a
+    /// writer drops them. Default: 0, forever.
     pub expire_after_milliseconds: u64,
     /// Rows that are inserted in one period expire together, a lifetime after it began. 1 to 1,024
     /// periods fit a lifetime. Default: 0, a tenth of the lifetime.

@@ -54,7 +54,7 @@ pub const NEARPRINT_NEWER_VERSION: nearprint_status = 13;
 pub const NEARPRINT_CORRUPT: nearprint_status = 14;
 /// Another writer holds the lock.
 pub const NEARPRINT_LOCKED: nearprint_status = 15;
-/// Fingerprints of another width, or databases with different definitions of distance.
+/// Fingerprints of another width, databases with different definitions of distance, or one that follows another.
 pub const NEARPRINT_MISMATCH: nearprint_status = 16;
 /// A key or a text, where the database stores none.
 pub const NEARPRINT_NOT_STORED: nearprint_status = 17;

@@ -29,7 +29,7 @@ impl Handle for nearprint_writer {
 
 /// Opens a database for writing, and recovers what a crash left. `writer` receives the handle.
 ///
-/// NEARPRINT_LOCKED while there is another writer.
+/// NEARPRINT_LOCKED while there is another writer; NEARPRINT_MISMATCH for the folder of a follower.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_open(
     database: *const nearprint_database,

@@ -207,6 +207,7 @@ static void batches(void) {
   CHECK(met_groups[1] == 2 && met_ids[1] == outcome[1] && met_distances[1] == 1 && outcome[2] == outcome[1]);
   OK(nearprint_writer_insert_if_new(writer, &fresh, 3, NULL, NULL, &count, error));
   CHECK(count == 4);
+  OK(nearprint_writer_insert_if_new(writer, &fresh, 3, NULL, NULL, NULL, error));
   OK(nearprint_writer_rollback(writer, error));
   OK(nearprint_writer_commit(writer, error));
   CHECK(rows_in(database) == ROWS);

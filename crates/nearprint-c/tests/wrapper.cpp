@@ -246,6 +246,9 @@ void changes(const std::string& path) {
   schema.recipe = "of-a-test";
   CHECK(thrown([&] { nearprint::database<F>::create(path, schema); }) == NEARPRINT_RECIPE);
   schema.recipe = "simhash width=" + std::to_string(sizeof(F) * 8);
+  schema.expire_after = std::chrono::milliseconds(-5);
+  CHECK(thrown([&] { nearprint::database<F>::create(path, schema); }) == NEARPRINT_INVALID_ARGUMENT);
+  schema.expire_after = {};
   nearprint::options options;
   options.foreground_merges = true;
   options.lock_wait = std::chrono::milliseconds(1);

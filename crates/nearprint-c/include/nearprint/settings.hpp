@@ -153,6 +153,9 @@ nearprint_schema in(const schema& schema) {
   given.layout_len = schema.layout.size();
   given.recipe = schema.recipe.empty() ? nullptr : schema.recipe.data();
   given.recipe_len = schema.recipe.size();
+  if (schema.expire_after.count() < 0 || schema.expire_period.count() < 0) {
+    throw error(NEARPRINT_INVALID_ARGUMENT, "expire_after, expire_period: a negative time");
+  }
   given.expire_after_milliseconds = static_cast<std::uint64_t>(schema.expire_after.count());
   given.expire_period_milliseconds = static_cast<std::uint64_t>(schema.expire_period.count());
   return given;

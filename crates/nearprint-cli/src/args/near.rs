@@ -2,6 +2,7 @@
 
 use super::values;
 use crate::terminal::failure::Failure;
+use crate::terminal::plural;
 use nearprint::{BandLayout, Error, Width};
 use nearprint_text::dedup::Similarity;
 use nearprint_text::recipe::Recipe;
@@ -23,13 +24,14 @@ pub(crate) fn exactly(similarity: f64) -> String {
     format!("similarity {similarity} or more, exact")
 }
 
-/// What is near from a similarity of texts on, in words.
-pub(crate) fn of_texts(similarity: Similarity) -> String {
-    match similarity {
+/// What is near from a similarity of texts on, in words, where those within `k` bits are compared.
+pub(crate) fn of_texts(similarity: Similarity, k: Option<u32>) -> String {
+    let near = match similarity {
         Similarity::Jaccard(least) => exactly(least),
         Similarity::Contained(least) => format!("{least} or more of the one in the other, exact"),
         Similarity::Edit(least) => format!("{least} or more of the characters equal, exact"),
-    }
+    };
+    k.map_or(near.clone(), |k| format!("{near}, of texts within {} (-k {k})", plural(k.into(), "bit")))
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]

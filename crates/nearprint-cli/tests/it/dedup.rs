@@ -699,6 +699,22 @@ fn regression_a_database_of_hashes_makes_the_summary_say_estimated() {
 }
 
 #[test]
+fn regression_the_texts_within_k_bits_were_all_texts_in_the_summary() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), lines(&documents(20, 3))).unwrap();
+    for (options, rule) in [
+        ("--recipe simhash -s 0.7", "similarity 0.7 or more, exact, of texts within 3 bits (-k 3)"),
+        ("--recipe simhash -s 0.7 -k 16", "similarity 0.7 or more, exact, of texts within 16 bits (-k 16)"),
+        ("-s edit:0.8", "0.8 or more of the characters equal, exact"),
+    ] {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id {options}");
+        let said = nearprint(at, &line, b"").err;
+        assert!(said.lines().any(|line| line == format!("near: {rule}")), "{options}: {said}");
+    }
+}
+
+#[test]
 fn regression_documents_are_not_compared_with_pieces_of_texts() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

@@ -199,7 +199,7 @@ pub(super) fn nearness(near: &DocumentsNear) -> String {
     match near {
         DocumentsNear::Exact { similarity } => exactly(*similarity),
         DocumentsNear::Estimated { recipe, k } => limit(recipe, *k),
-        DocumentsNear::Texts { similarity } => of_texts(*similarity),
+        DocumentsNear::Texts { similarity, k } => of_texts(*similarity, *k),
     }
 }
 

@@ -197,7 +197,9 @@ impl FilesArgs {
         let near = match &decides {
             _ if self.copies => "the same bytes".into(),
             Decides::Features(candidates) => exactly(candidates.least()),
-            Decides::Texts(similarity, _) => of_texts(*similarity),
+            Decides::Texts(similarity, candidates) => {
+                of_texts(*similarity, candidates.is_none().then_some(k))
+            }
             _ => limit(&recipe, k),
         };
         let near_pictures = with_several(self.near_pictures(), &scanned.pictures);

@@ -38,6 +38,9 @@ pub enum DocumentsNear {
     Texts {
         /// The measure and the limit.
         similarity: Similarity,
+        /// Texts are compared whose fingerprints are within this distance in bits. Without one, they are those that a
+        /// similarity of MinHash has as candidates.
+        k: Option<u32>,
     },
 }
 
@@ -94,7 +97,9 @@ impl Measure {
         match self.judge {
             Judge::Distance => DocumentsNear::Estimated { recipe: self.recipe.clone(), k: self.k },
             Judge::Features(similarity) => DocumentsNear::Exact { similarity },
-            Judge::Texts(similarity) => DocumentsNear::Texts { similarity },
+            Judge::Texts(similarity) => {
+                DocumentsNear::Texts { similarity, k: self.candidates.is_none().then_some(self.k) }
+            }
         }
     }
 
