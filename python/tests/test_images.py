@@ -105,7 +105,8 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
     for item in bad:
         with pytest.raises(TypeError, match="item 0"):
             images.fingerprint([item])
-    for single in ("a.jpg", scene(1)):
+    singles: list[Any] = ["a.jpg", scene(1)]
+    for single in singles:
         with pytest.raises(TypeError, match="not a single one"):
             images.fingerprint(single)
     with pytest.raises(nearprint.InputError, match="shape"):

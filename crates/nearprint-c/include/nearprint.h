@@ -210,7 +210,7 @@ typedef int32_t nearprint_status;
 // Another writer holds the lock.
 #define NEARPRINT_LOCKED 15
 
-// Fingerprints of another width, or databases with different definitions of distance.
+// Fingerprints of another width, databases with different definitions of distance, or one that follows another.
 #define NEARPRINT_MISMATCH 16
 
 // A key or a text, where the database stores none.
@@ -400,8 +400,8 @@ typedef struct {
   const char *recipe;
   // Its length in bytes.
   size_t recipe_len;
-  // How long rows live, in milliseconds: no snapshot that is taken later has them, and a writer
-  // drops them. Default: 0, forever.
+  // How long rows live, in milliseconds, at most 2^50: no snapshot that is taken later has them, and a
+  // writer drops them. Default: 0, forever.
   uint64_t expire_after_milliseconds;
   // Rows that are inserted in one period expire together, a lifetime after it began. 1 to 1,024
   // periods fit a lifetime. Default: 0, a tenth of the lifetime.
@@ -1229,7 +1229,7 @@ nearprint_status nearprint_snapshot_find_text(const nearprint_snapshot *snapshot
 
 // Opens a database for writing, and recovers what a crash left. `writer` receives the handle.
 //
-// NEARPRINT_LOCKED while there is another writer.
+// NEARPRINT_LOCKED while there is another writer; NEARPRINT_MISMATCH for the folder of a follower.
 nearprint_status nearprint_writer_open(const nearprint_database *database,
                                        nearprint_writer **writer,
                                        nearprint_error *error);
@@ -1360,7 +1360,7 @@ nearprint_status nearprint_writer_upsert_rows(nearprint_writer *writer,
 // `ids` receives the id of each row, or, where a row was near, the id of the nearest stored row. It may
 // be null. `met` receives those nearest rows, and `met_count` their number: the columns groups (the
 // number of the row that met it, from 0), fingerprints, ids, distances. If the number exceeds the
-// capacity, the first ones were written. `met` may be null.
+// capacity, the first ones were written. Both may be null.
 nearprint_status nearprint_writer_insert_if_new(nearprint_writer *writer,
                                                 const nearprint_rows *rows,
                                                 uint32_t k,
