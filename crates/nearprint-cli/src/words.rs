@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use gix_imara_diff::{Algorithm, Diff, Token};
+use gix_imara_diff::{Algorithm, Diff, NoSliderHeuristic, Token};
 use nearprint_text::internal::pieces;
 
 /// The most words of a text that [`differences`] compares.
@@ -36,6 +36,8 @@ pub(crate) fn differences<'a>(a: &'a str, b: &'a str) -> Vec<Change<'a>> {
     }
     let mut diff = Diff::default();
     diff.compute_with(Algorithm::Myers, &words_a.ids, &words_b.ids, id(ids.len()));
+    // What could be added before or after a space is added where something is removed.
+    diff.postprocess_with(&words_a.ids, &words_b.ids, NoSliderHeuristic);
     open = Replacement { removed: "", added: "" };
     let (mut at_a, mut at_b) = (0, 0);
     for hunk in diff.hunks() {
@@ -219,6 +221,10 @@ mod tests {
     fn spaces_join_replaced_words() {
         let changes = differences("say one two now", "say three four now");
         assert_eq!(changes, [Equal("say "), Removed("one two"), Added("three four"), Equal(" now")]);
+        let changes = differences("ships from Hamburg are late", "ships from New York are late");
+        assert_eq!(changes, [Equal("ships from "), Removed("Hamburg"), Added("New York"), Equal(" are late")]);
+        let changes = differences("ships from New York are late", "ships from Hamburg are late");
+        assert_eq!(changes, [Equal("ships from "), Removed("New York"), Added("Hamburg"), Equal(" are late")]);
     }
 
     #[test]
