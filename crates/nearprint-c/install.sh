@@ -65,9 +65,12 @@ documents=$root$prefix/share/doc/nearprint
 install -D -m 644 -t "$documents" LICENSE-APACHE LICENSE-MIT
 tools/third_party.py nearprint-c "$(rustc -vV | sed -n 's/^host: //p')" > "$documents/THIRD-PARTY.txt"
 mkdir -p "$libraries/pkgconfig"
+# A folder that is moved as a whole needs no other files.
+movable=$libdir
+[[ $libdir != "$prefix"/* ]] || movable="\${prefix}${libdir#"$prefix"}"
 cat > "$libraries/pkgconfig/nearprint.pc" << EOF
 prefix=$prefix
-libdir=$libdir
+libdir=$movable
 includedir=\${prefix}/include
 
 Name: nearprint
@@ -79,7 +82,7 @@ Libs.private: -lpthread -lm -ldl
 EOF
 cat > "$libraries/pkgconfig/nearprint-static.pc" << EOF
 prefix=$prefix
-libdir=$libdir
+libdir=$movable
 includedir=\${prefix}/include
 
 Name: nearprint-static

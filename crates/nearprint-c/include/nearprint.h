@@ -389,7 +389,8 @@ typedef struct {
   uint32_t k;
   // What is stored beside rows. Default: NEARPRINT_NO_KEYS.
   nearprint_keys keys;
-  // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
+  // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. In the last one the
+  // highest N bits are the first band, the lowest (B - 1) N bits are the others, and between them is the sketch.
   // Default: null, an automatic layout.
   const char *layout;
   // Its length in bytes.

@@ -183,8 +183,9 @@ run python3 "$here/tests/abi.py" "$prefix/lib/libnearprint.so"
 
 # pkg-config finds the installed library, shared and static. The linker takes the static one where there is no other.
 needs_shared() { objdump -p "$1" | grep -q "NEEDED *$soname"; }
-flags() { PKG_CONFIG_PATH="$1/lib/pkgconfig" pkg-config --define-variable="prefix=$1" \
-  --define-variable="libdir=$1/lib" --cflags --libs "${@:2}" nearprint; }
+flags() {
+  PKG_CONFIG_PATH="$1/lib/pkgconfig" pkg-config --define-variable="prefix=$1" --cflags --libs "${@:2}" nearprint
+}
 static_flags() { PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs nearprint-static; }
 mkdir -p "$work/static/lib"
 cp -r "$prefix/include" "$work/static"
@@ -219,7 +220,7 @@ small() { PKG_CONFIG_PATH="$work/small/lib/pkgconfig" pkg-config --cflags nearpr
 {
   declared=$(gcc -E $(small) "$work/small/include/nearprint.h" | grep -o '\<nearprint_[a-z_]*(' | grep -v '_\(fn\|init\)(' |
     tr -d '(' | sort -u)
-  echo '#include <nearprint.hpp>' | g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror $(small) -x c++ -fsyntax-only -
+  echo '#include <nearprint.hpp>' | g++ -std=c++17 -Wall -Wextra -Wshadow -Wpedantic -Werror $(small) -x c++ -fsyntax-only -
 }
 diff <(nm -D --defined-only "$work/small/lib/libnearprint.so" | sed -n 's/.* T \(.*\)@@.*/\1/p' | sort) <(echo "$declared")
 fails grep -q nearprint_fingerprinter_new <<< "$declared"

@@ -54,7 +54,7 @@ class path {
   path(const char* text) : text_(text) {}
   path(std::string_view text) : text_(text) {}
   path(const std::string& text) : text_(text) {}
-  path(const std::filesystem::path& path) : text_(path.native()) {}
+  path(const std::filesystem::path& text) : text_(text.native()) {}
   const char* data() const { return text_.data(); }
   std::size_t size() const { return text_.size(); }
   std::string string() const { return std::string(text_); }
