@@ -619,7 +619,7 @@ class Database:
     ) -> Ids:
         """Replaces all rows with an id, or with the id of a key, by one row. Ids or keys are needed.
 
-        The id of a key is its hash: a row that has this key and another id stays, as :func:`build` of texts gives them.
+        The id of a key is its hash: a row that has this key and an id of its own stays.
         :meth:`delete_keys` finds it.
         Returns and raises as :meth:`add`.
         """

@@ -165,10 +165,11 @@ def trim_files(
 
     Pieces are paragraphs (lines between blank ones) or lines that have the same words, or with ``by="passage"`` runs
     of words, wherever they begin and end. Those of fewer than ``length`` words stay where they are: 5, and for
-    passages 50. A paragraph or line is removed from the record with the number ``from_`` on that has it. A record is
-    left out, or with ``keep_hollow`` written whole, if earlier ones leave less than the share ``min_left`` of its
-    text. One that loses everything is not written. ``removed`` is the file for a line about each piece, with
-    ``key``, ``number``, ``first_seen_in`` and ``first_number``.
+    passages 50. A paragraph or line is removed from the record with the number ``from_`` on that has it; with 2, also
+    from a record that has it already, which the counts call ``within``. A record is left out, or with ``keep_hollow``
+    written whole, if earlier ones leave less than the share ``min_left`` of its text. One that loses everything is not
+    written. ``removed`` is a TSV file with a line about each piece: ``key``, ``number``, ``first_seen_in`` and
+    ``first_number``.
 
     With a ``similarity``, ``k`` or a ``recipe``, similar paragraphs and lines are removed, too. A ``database``
     remembers pieces for later jobs. It is for pieces of one kind, and not for :func:`dedup_files`.

@@ -111,8 +111,8 @@ def join_blocks(
     Repeated rows count once. Groups may be int64, too. ``k``, ``similarity`` and ``bands`` must be the same as for
     ``block_keys``: with another ``k`` pairs are missing, which is not always detected.
 
-    With ``forest``, only some of the pairs are reported. The pairs of all tasks together have the same connected
-    components as all pairs, and are few even if many fingerprints are near each other.
+    With ``forest``, groups of more than 64 fingerprints report only some of their pairs, fewer than fingerprints. The
+    pairs of all tasks together have the same connected components as all pairs, and some come from several tasks.
 
     Raises ``InputError`` for groups that no ``block_keys`` with this ``k`` has, and for more or fewer groups than
     fingerprints.

@@ -184,9 +184,9 @@ impl<F: Fingerprint> Blocks<F> {
         visiting(visit, |visit| F::join(self, (rows, None), Wanted::All, options, visit))
     }
 
-    /// As [`visit_pairs`](Self::visit_pairs), but visits only some of the pairs. The visited pairs
-    /// of all tasks have the same connected components as all pairs, and are few even if many
-    /// fingerprints are near each other.
+    /// As [`visit_pairs`](Self::visit_pairs), but visits only some of the pairs in a group of more than 64
+    /// fingerprints: fewer than fingerprints. The visited pairs of all tasks have the same connected components as
+    /// all pairs, and some are visited by several tasks.
     ///
     /// # Errors
     /// As [`visit_pairs`](Self::visit_pairs).

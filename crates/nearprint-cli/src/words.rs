@@ -222,9 +222,15 @@ mod tests {
         let changes = differences("say one two now", "say three four now");
         assert_eq!(changes, [Equal("say "), Removed("one two"), Added("three four"), Equal(" now")]);
         let changes = differences("ships from Hamburg are late", "ships from New York are late");
-        assert_eq!(changes, [Equal("ships from "), Removed("Hamburg"), Added("New York"), Equal(" are late")]);
+        assert_eq!(
+            changes,
+            [Equal("ships from "), Removed("Hamburg"), Added("New York"), Equal(" are late")]
+        );
         let changes = differences("ships from New York are late", "ships from Hamburg are late");
-        assert_eq!(changes, [Equal("ships from "), Removed("New York"), Added("Hamburg"), Equal(" are late")]);
+        assert_eq!(
+            changes,
+            [Equal("ships from "), Removed("New York"), Added("Hamburg"), Equal(" are late")]
+        );
     }
 
     #[test]
