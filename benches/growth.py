@@ -62,7 +62,8 @@ def draw(tables: dict[str, list[tuple[int, float]]]) -> str:
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )
         out.append(
-            f'<text x="{LEFT + 12}" y="{TOP + 16 + 18 * place}" fill="{colour}">{escape(name)}</text>'
+            f'<text x="{LEFT + 12}" y="{TOP + 16 + 18 * place}" fill="{colour}" '
+            f'stroke="#ffffff" stroke-width="6" paint-order="stroke">{escape(name)}</text>'
         )
     return "\n".join([*out, "</svg>"])
 
