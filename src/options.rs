@@ -2,8 +2,7 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -201,11 +200,8 @@ impl Options {
 
     /// Adds up the progress of a stage over all threads, and reports it.
     pub(crate) fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
-        let done = AtomicU64::new(0);
-        move |more| {
-            let done = done.fetch_add(more, Ordering::Relaxed) + more;
-            self.report(stage, done, Some(total))
-        }
+        let done = Sum::default();
+        move |more| done.add(more, |done| self.report(stage, done, Some(total)))
     }
 
     /// Refuses too little memory.
@@ -214,6 +210,19 @@ impl Options {
             return Err(Error::TooLittleMemory { bytes: self.memory_bytes, least: MIN_MEMORY_BYTES });
         }
         Ok(())
+    }
+}
+
+/// What all threads of a stage have done.
+#[derive(Debug, Default)]
+pub(crate) struct Sum(Mutex<u64>);
+
+impl Sum {
+    /// Adds to the sum, and reports it. No thread reports less than another one before it.
+    pub(crate) fn add(&self, more: u64, report: impl FnOnce(u64) -> Result<()>) -> Result<()> {
+        let mut done = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += more;
+        report(*done)
     }
 }
 
@@ -229,5 +238,31 @@ impl fmt::Debug for Options {
             .field("lock_wait", &self.lock_wait)
             .field("listener", &self.listener)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_progress_of_two_threads_went_back() {
+        #[derive(Default)]
+        struct Last(Mutex<u64>);
+        impl Progress for Last {
+            fn report(&self, _: Stage, done: u64, _: Option<u64>) -> ControlFlow<()> {
+                let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_more = done > *last;
+                *last = done;
+                if is_more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            }
+        }
+        let options = Options::new().progress(Arc::new(Last::default()));
+        let counter = options.counter(Stage::Answering, 400_000);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert!((0..100_000).all(|_| counter(1).is_ok())));
+            }
+        });
     }
 }

@@ -1,7 +1,5 @@
 //! Tables 1 and up of a run: sorted from its table 0, or merged from the same tables of other runs.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::ascending::for_each_distinct;
 use super::inputs::MergeInputs;
 use super::natural::NaturalTable;
@@ -14,6 +12,7 @@ use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Layout, Table};
+use crate::options::Sum;
 use crate::progress::Stage;
 use crate::run::{BlockRead, LeadingEntry, Segment, SegmentWriter};
 use crate::util::parallel;
@@ -54,7 +53,7 @@ pub(super) fn write_others<F: Fingerprint>(
         layout: &natural.layout,
         memory_bytes: options.memory_bytes / at_once,
         threads: options.threads.div_ceil(at_once),
-        done: AtomicU64::new(0),
+        done: Sum::default(),
         total: others as u64 * natural.entries * 2,
     };
     let mut files = Vec::with_capacity(others);
@@ -85,7 +84,7 @@ struct TableWork<'a, F> {
     layout: &'a Layout,
     memory_bytes: usize,
     threads: usize,
-    done: AtomicU64,
+    done: Sum,
     total: u64,
 }
 
@@ -178,8 +177,8 @@ impl<F: Fingerprint> TableWork<'_, F> {
     }
 
     fn report(&self, more: usize) -> Result<()> {
-        let done = self.done.fetch_add(more as u64, Ordering::Relaxed) + more as u64;
-        self.target.options.report(Stage::Tables, done / 2, Some(self.total / 2))
+        let report = |done| self.target.options.report(Stage::Tables, done / 2, Some(self.total / 2));
+        self.done.add(more as u64, report)
     }
 }
 
