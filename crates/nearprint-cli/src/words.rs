@@ -29,16 +29,15 @@ pub(crate) fn differences<'a>(a: &'a str, b: &'a str) -> Vec<Change<'a>> {
     let mut ids = HashMap::new();
     let (words_a, words_b) = (Words::new(a, &mut ids), Words::new(b, &mut ids));
     let mut changes = Vec::new();
-    let mut open = Replacement { removed: a, added: b };
     if words_a.ids.len().max(words_b.ids.len()) > MAX_WORDS {
-        open.close(&mut changes);
+        Replacement { removed: a, added: b }.close(&mut changes);
         return changes;
     }
     let mut diff = Diff::default();
     diff.compute_with(Algorithm::Myers, &words_a.ids, &words_b.ids, id(ids.len()));
     // What could be added before or after a space is added where something is removed.
     diff.postprocess_with(&words_a.ids, &words_b.ids, NoSliderHeuristic);
-    open = Replacement { removed: "", added: "" };
+    let mut open = Replacement { removed: "", added: "" };
     let (mut at_a, mut at_b) = (0, 0);
     for hunk in diff.hunks() {
         let [before, after] = [hunk.before, hunk.after].map(|words| words.start as usize..words.end as usize);

@@ -38,8 +38,8 @@ pub enum DocumentsNear {
     Texts {
         /// The measure and the limit.
         similarity: Similarity,
-        /// Texts are compared whose fingerprints are within this distance in bits. Without one, they are those that a
-        /// similarity of MinHash has as candidates.
+        /// Texts are compared if their fingerprints are within this distance in bits; without one, if they are
+        /// candidates by MinHash.
         k: Option<u32>,
     },
 }
