@@ -23,8 +23,8 @@ _parts = lru_cache(64)(_nearprint.recipe_line)
 class Fingerprints(np.ndarray[Any, np.dtype[np.uint64]]):
     """An array of fingerprints with the ``recipe`` that made them, as one line.
 
-    Slices, copies and pickles keep the recipe; results of arithmetic are plain arrays. ``numpy.asarray`` drops
-    the recipe.
+    Slices, copies, pickles and what ``numpy.concatenate`` makes of arrays of one recipe keep it; results of arithmetic
+    are plain arrays. ``numpy.asarray`` drops the recipe.
     """
 
     recipe: Optional[str]
@@ -35,6 +35,13 @@ class Fingerprints(np.ndarray[Any, np.dtype[np.uint64]]):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         plain = np.asarray(array)
         return plain[()] if return_scalar or plain.ndim == 0 else plain
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        result = super().__array_function__(function, types, args, kwargs)
+        if function is not np.concatenate:
+            return result
+        recipes = {getattr(part, "recipe", None) for part in args[0]}
+        return carrying(result, recipes.pop()) if len(recipes) == 1 else np.asarray(result)
 
     def __reduce__(self) -> Any:
         return carrying, (np.asarray(self), self.recipe)

@@ -48,6 +48,19 @@ def test_regression_slices_keep_the_recipe_and_arithmetic_does_not() -> None:
         assert masked[:3].recipe == line
 
 
+def test_regression_concatenated_fingerprints_lost_their_recipe() -> None:
+    for recipe, other in (("minhash", "minhash shingle=2"), ("simhash", "simhash shingle=2")):
+        prints, others = nearprint.fingerprint(TEXTS, recipe), nearprint.fingerprint(TEXTS, other)
+        joined = np.concatenate([prints, prints])
+        assert isinstance(joined, nearprint.Fingerprints) and joined.recipe == prints.recipe
+        assert nearprint.distance(joined[:3], joined[3:]).tolist() == [0, 0, 0]
+        for same in (np.append(prints, prints, 0), np.concatenate((prints[:1], prints), axis=0)):
+            assert isinstance(same, nearprint.Fingerprints) and same.recipe == prints.recipe
+        for mixed in (others, np.asarray(prints)):
+            assert getattr(np.concatenate([prints, mixed]), "recipe", None) is None
+            assert getattr(np.concatenate([mixed, prints]), "recipe", None) is None
+
+
 def test_regression_minhash_is_not_compared_by_all_bits(tmp_path: Path) -> None:
     prints = nearprint.fingerprint(TEXTS)
     with warnings.catch_warnings():

@@ -187,9 +187,10 @@ fn refuse_existing(target: &Path) -> Result<()> {
     }
 }
 
-/// Whether a folder is in another file system than the folder that contains it.
+/// Whether a folder is in another file system than the folder that contains it, or is in none.
 fn is_mount_point(target: &Path) -> io::Result<bool> {
-    Ok(file::identity_of(target)?.0 != file::identity_of(parent(target))?.0)
+    let is_root = target.has_root() && target.parent().is_none();
+    Ok(is_root || file::identity_of(target)?.0 != file::identity_of(parent(target))?.0)
 }
 
 /// The folder that contains a path: `.` for a bare name.

@@ -264,7 +264,7 @@ fn an_empty_folder_is_a_valid_destination_and_a_file_is_not() {
     let file = home.path().join("file");
     fs::write(&file, "x").unwrap();
     assert!(matches!(Staging::begin(&file), Err(Error::AlreadyExists { .. })));
-    assert!(matches!(Staging::begin(Path::new("/")), Err(Error::AlreadyExists { .. })));
+    assert!(matches!(Staging::begin(Path::new("/")), Err(Error::MountPoint { .. })));
 }
 
 #[test]
