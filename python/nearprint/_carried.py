@@ -89,7 +89,7 @@ def check_carried(fingerprints: Any, recipe: Optional[str], bands: Optional[str]
     made = carried_recipe(fingerprints)
     if made is None:
         return
-    if recipe not in (None, made):
+    if recipe is not None and _without_near(recipe) != _without_near(made):
         raise InputError(f"{path}: holds fingerprints of the recipe {recipe!r}, and these are made by {made!r}")
     made_bands = _parts(made)[2]
     if made_bands != bands:
@@ -97,6 +97,11 @@ def check_carried(fingerprints: Any, recipe: Optional[str], bands: Optional[str]
             f"{path}: has {_kind(bands)}, and these fingerprints {_kind(made_bands)}, by the recipe {made}; "
             "nearprint.create(path, recipe=...) makes a database for them"
         )
+
+
+def _without_near(line: str) -> str:
+    """A recipe as one line, without the least similarity, which changes no fingerprint."""
+    return line.partition(" near=")[0]
 
 
 def settled(fingerprints: Any, recipe: Optional[str], kind: Optional[str], layout: str) -> tuple[Optional[str], str]:

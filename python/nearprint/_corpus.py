@@ -14,7 +14,7 @@ from . import _database, _making
 from ._database import Database, Path
 from ._progress import Progress
 from ._result import Result
-from ._settings import check_similarity
+from ._settings import with_near
 from ._sources import Missing, Returned, Texts
 from ._tables import Label
 
@@ -53,7 +53,7 @@ def pairs(
     column is ``distance``. ``texts``, ``text`` and ``missing`` are as in :func:`nearprint.dedup`; nothing is near a
     missing text.
     """
-    line = recipe if similarity is None or k is not None else f"{recipe} near={check_similarity(similarity)}"
+    line = recipe if similarity is None or k is not None else with_near(recipe, similarity)
     with _temporary(texts, text, missing, line, threads, progress) as database:
         found = database.pairs(k, ids=True, similarity=similarity, progress=progress).table()
     ends = np.stack([found["id_a"], found["id_b"]]).astype(np.int64)
@@ -78,7 +78,7 @@ def clusters(
 
     ``cluster`` is the smallest index of the cluster, and rows are ordered by both. Arguments as for :func:`pairs`.
     """
-    line = recipe if similarity is None or k is not None else f"{recipe} near={check_similarity(similarity)}"
+    line = recipe if similarity is None or k is not None else with_near(recipe, similarity)
     with _temporary(texts, text, missing, line, threads, progress) as database:
         found = database.clusters(k, similarity=similarity, progress=progress).table()
     index = found["id"].astype(np.int64)

@@ -19,11 +19,11 @@ from ._settings import (
     Duration,
     Listener,
     check_count,
-    check_similarity,
     k_of_layout,
     kind_of,
     line_and_width,
     settings_of,
+    with_near,
 )
 from ._sources import Texts
 from ._text_rows import are_texts, rows_of, storage_of
@@ -57,23 +57,27 @@ def create(
 ) -> Database:
     """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
 
-    ``kind`` defines near: ``hamming``, the distance of fingerprints, or ``bands``, an equal
-    band and near sketches, for MinHash fingerprints; by default the kind of the recipe. ``k`` is the
-    distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
-    the distance of sketches, or follows from a ``similarity`` of texts (0.7). ``width`` is 64, 128, 256
-    or 320 bits; the default is the width of the recipe or the bands, or 64; 256 bits without a ``kind`` or a ``recipe``
-    are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
-    ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
-    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts; with
-    ``hashes``, they have hashes of texts, of at most 32 bytes; with ``features``, the hashed shingles of texts, by
-    which documents are compared exactly: for documents, with a recipe of MinHash. Rows expire after ``expire_after``, a
-    ``timedelta`` or seconds; rows of one ``partition`` of the time (a tenth of it) expire together. All other arguments
-    are the same as for :func:`open`.
+    ``kind`` defines near: ``hamming``, the distance of fingerprints, or ``bands``, an equal band and near sketches, for
+    MinHash fingerprints; by default the kind of the recipe. ``k`` is the distance in bits that the layout is tuned for
+    (3); queries may use any other. With bands it is the distance of sketches, or follows from a ``similarity`` of texts
+    (0.7), which becomes a part of the recipe where texts are compared. ``width`` is 64, 128, 256 or 320 bits; the
+    default is the width of the recipe or the bands, or 64; 256 bits without a ``kind`` or a ``recipe`` are ``hamming``,
+    with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``, ``blocks:M,S`` or
+    ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With ``keys``, rows have keys (URLs, paths,
+    ids of documents); with ``texts``, keys have texts; with ``hashes``, they have hashes of texts, of at most 32 bytes;
+    with ``features``, the hashed shingles of texts, by which documents are compared exactly: for documents, with a
+    recipe of MinHash. Rows expire after ``expire_after``, a ``timedelta`` or seconds; rows of one ``partition`` of the
+    time (a tenth of it) expire together. All other arguments are the same as for :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
     """
     line, width = line_and_width(recipe, width)
+    if similarity is not None and line is not None and (features or texts) and _nearprint.recipe_line(line)[2]:
+        # Documents are compared by what the recipe says. Fingerprints of texts have the bands of the recipe as given.
+        chooses_bands = features and layout == "auto"
+        recipe = with_near(recipe if chooses_bands and recipe else line, similarity)
+        line, width = line_and_width(recipe, width)
     layout, of_kind = kind_of(kind, layout, recipe)
     width = check_width(width or of_kind or 64)
     warn_of_open_kind(width, recipe, kind, layout)
@@ -174,7 +178,7 @@ def build(
             Texts(fingerprints, text or "text", key=key, keys=keys, value=id).with_own_keys(),
             ids,
             k=k,
-            recipe=recipe if similarity is None else f"{recipe or 'minhash'} near={check_similarity(similarity)}",
+            recipe=recipe if similarity is None else with_near(recipe or "minhash", similarity),
             store=store,
             first_id=first_id,
             runs=(runs_only, identity),

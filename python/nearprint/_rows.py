@@ -48,6 +48,10 @@ class Rows(NamedTuple):
         if any(column is not None for column in self[1:]):
             raise InputError("ids, keys, texts: a table has them as columns; id=, key= and text= name these")
         there = table.names
+        if names.fingerprint is None and there is not None and "text" in there and "fingerprint" not in there:
+            raise InputError(
+                "the table has a column 'text' and none 'fingerprint': add_texts adds texts, and find looks them up"
+            )
         batches = table.read([name for name in names.among(there or ()) if name is not None])
         return (
             Rows(*(_column(batch, name) for name in names.among(batch if there is None else there)))

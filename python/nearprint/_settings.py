@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from datetime import timedelta
 from typing import Any, Callable, Optional, Union
@@ -136,6 +137,15 @@ Similarity = Union[float, str]
 def check_least(similarity: Any) -> Similarity:
     """Refuses a value that is no least similarity of texts. The native module parses a text."""
     return similarity if isinstance(similarity, str) else check_similarity(similarity)
+
+
+def with_near(recipe: str, similarity: float) -> str:
+    """The recipe with a least similarity. Six digits count, and others are cut, so that a fraction such as 2/3 has it.
+
+    What is a bit less than six digits, such as 0.1 + 0.7, stands for them.
+    """
+    millionths = math.floor(check_similarity(similarity) * 1e6 + 1e-6)
+    return f"{recipe} near={millionths / 1e6:.6f}"
 
 
 #: The recipes of pictures.

@@ -324,8 +324,8 @@ class _HuggingFace(Table):
 
     def with_columns(self, columns: Result) -> Any:
         table = self.value
-        for name, column in columns.items():
-            table = table.add_column(name, column.tolist())
+        for name, column in zip(columns.columns, columns.to_arrow().itercolumns()):
+            table = table.add_column(name, column.combine_chunks())
         return table
 
 
@@ -387,7 +387,9 @@ class _Added:
     def __call__(self, row: Any, index: int) -> dict[str, Any]:
         self._seen.check(row, index)
         check_new(self._columns, row)
-        return {name: column[index : index + 1].tolist()[0] for name, column in self._columns.items()}
+        values = ((name, column[index : index + 1].tolist()[0]) for name, column in self._columns.items())
+        # NaN is the similarity of a kept row.
+        return {name: value if value == value else None for name, value in values}
 
 
 class _HuggingFaceSplits(Table):

@@ -79,7 +79,9 @@ def rows_of(batch: Batch, how: tuple[str, str, int], first_id: Optional[int] = N
     there = [index for index, text in enumerate(batch.texts) if text is not None]
     texts = [text for text in batch.texts if text is not None]
     keys = [key_of_text(text) for text in texts] if batch.keys is None else [batch.keys[index] for index in there]
-    words, evidence = _nearprint.document_rows(keys, texts, recipe, storage, threads)
     ids = None if first_id is None else np.array(there, np.uint64) + np.uint64(first_id + batch.first)
+    # Texts without words have fingerprints by their rows: nothing is near them.
+    own = keys if ids is None else list(map(str, ids.tolist()))
+    words, evidence = _nearprint.document_rows(own, texts, recipe, storage, threads)
     has_keys = storage != "none"
     return Rows(words, ids, keys if has_keys else None, evidence if storage not in ("none", "keys") else None)

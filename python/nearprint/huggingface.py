@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from datasets import Dataset
+from datasets import Dataset, Features, Value
 
 from . import _nearprint
 from ._kept import Kept, settings_of
@@ -19,9 +19,15 @@ from ._tables import check_new
 
 __all__ = ["annotate", "unique"]
 
+#: The columns that :func:`annotate` adds.
+_COLUMNS = {"kept": Value("bool"), "duplicate_of": Value("int64"), "similarity": Value("float64")}
+
 
 def unique(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
-    """The rows that are not near an earlier one, by ``filter``. Settings are those of :class:`nearprint.Kept`."""
+    """The rows that are not near an earlier one, by ``filter``.
+
+    Settings are those of :class:`nearprint.Kept`, but for its database.
+    """
     _check(rows)
     with Kept(**settings) as kept:
         made = _fingerprint(rows, "unique", text, settings)
@@ -31,13 +37,15 @@ def unique(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
 def annotate(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
     """All rows, with the columns ``kept``, ``duplicate_of`` and ``similarity``, by ``map``.
 
-    ``duplicate_of`` is the number of the row that is kept, or -1.
+    ``duplicate_of`` is the number of the row that is kept, or -1, and ``similarity`` null for a kept row.
     """
     _check(rows)
-    check_new(("kept", "duplicate_of", "similarity"), rows.column_names)
+    check_new(_COLUMNS, rows.column_names)
     with Kept(**settings) as kept:
         made = _fingerprint(rows, "annotate", text, settings)
-        return rows.map(_Decided(kept), input_columns=text, batched=True, new_fingerprint=made)
+        features = Features({**rows.features, **_COLUMNS})
+        decide = _Decided(kept)
+        return rows.map(decide, input_columns=text, batched=True, features=features, new_fingerprint=made)
 
 
 class _Decided:
@@ -47,7 +55,8 @@ class _Decided:
     def __call__(self, texts: Sequence[Any]) -> dict[str, list[Any]]:
         found = self._kept.decide(texts, missing="keep")
         of = [-1 if key is None else int(key) for key in found["duplicate_of"]]
-        return {"kept": found["kept"].tolist(), "duplicate_of": of, "similarity": found["similarity"].tolist()}
+        similarity = [None if of_kept else value for of_kept, value in zip(found["kept"], found["similarity"].tolist())]
+        return {"kept": found["kept"].tolist(), "duplicate_of": of, "similarity": similarity}
 
 
 def _check(rows: Any) -> None:

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::arguments::{Rows, Settings};
 use crate::core::ROWS_BETWEEN_CHECKS;
 use crate::errors::{fork_error, general_error};
-use crate::watch::{Ticker, watch};
+use crate::watch::{Ticker, watch, watch_step};
 
 /// A database under construction. A call that is interrupted or fails removes it.
 #[pyclass(frozen, module = "nearprint._nearprint")]
@@ -24,24 +24,25 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Passes the builder to some work, which returns it if there is more to come.
-    fn work<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(AnyBuilder) -> Result<(Option<AnyBuilder>, T)> + Send,
-    ) -> PyResult<T> {
-        if std::process::id() != self.process {
-            return Err(fork_error(py, "was begun before a fork; begin it again in this process"));
-        }
-        let worked = watch(py, &self.ticker, self.listener.as_ref(), || {
-            let mut slot = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(building) = slot.take() else { return Ok(None) };
-            let (building, value) = work(building)?;
-            *slot = building;
-            Ok(Some(value))
-        })?;
-        worked.ok_or_else(|| general_error(py, "the database is finished, or has failed"))
+    /// Passes the builder to some work, which returns it if there is more to come. Returns whether there was one.
+    fn work(&self, work: impl FnOnce(AnyBuilder) -> Result<Option<AnyBuilder>>) -> Result<bool> {
+        let mut slot = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(building) = slot.take() else { return Ok(false) };
+        *slot = work(building)?;
+        Ok(true)
     }
+
+    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
+        match std::process::id() == self.process {
+            true => Ok(()),
+            false => Err(fork_error(py, "was begun before a fork; begin it again in this process")),
+        }
+    }
+}
+
+/// Refuses a call for which there was no builder.
+fn check_worked(py: Python<'_>, has_worked: bool) -> PyResult<()> {
+    if has_worked { Ok(()) } else { Err(general_error(py, "the database is finished, or has failed")) }
 }
 
 #[pymethods]
@@ -72,8 +73,9 @@ impl Builder {
 
     /// Adds rows.
     fn push(&self, py: Python<'_>, rows: Rows<'_>) -> PyResult<()> {
+        self.check_process(py)?;
         let borrowed = rows.borrow()?;
-        self.work(py, |mut building| {
+        let push = |mut building: AnyBuilder| {
             let mut rows = 0_usize;
             let stored = &mut |_| {
                 rows += 1;
@@ -81,13 +83,18 @@ impl Builder {
             };
             let keeps = building.key_storage();
             with_texts_to_store(keeps, &borrowed.rows(), |rows| building.push(rows, stored))?;
-            Ok((Some(building), ()))
-        })
+            Ok(Some(building))
+        };
+        let has_worked = watch_step(py, &self.ticker, self.listener.as_ref(), || self.work(push))?;
+        check_worked(py, has_worked)
     }
 
     /// Makes the database.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        self.work(py, |building| Ok((None, building.finish().map(drop)?)))
+        self.check_process(py)?;
+        let finish = |building: AnyBuilder| building.finish().map(|_| None);
+        let has_worked = watch(py, &self.ticker, self.listener.as_ref(), || self.work(finish))?;
+        check_worked(py, has_worked)
     }
 
     /// Removes what was begun, unless it is finished.

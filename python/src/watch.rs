@@ -106,17 +106,35 @@ pub(crate) fn watch<T: Send>(
     listener: Option<&Py<PyAny>>,
     job: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
+    let value = watched(py, ticker, listener, job)?;
+    if let Err(raised) = ticker.report_reached(py, listener) {
+        raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
+    }
+    Ok(value)
+}
+
+/// As [`watch`], for a job that is a step of a longer one: an exception of its last report is raised, too.
+pub(crate) fn watch_step<T: Send>(
+    py: Python<'_>,
+    ticker: &Ticker,
+    listener: Option<&Py<PyAny>>,
+    job: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let value = watched(py, ticker, listener, job)?;
+    ticker.report_reached(py, listener)?;
+    Ok(value)
+}
+
+fn watched<T: Send>(
+    py: Python<'_>,
+    ticker: &Ticker,
+    listener: Option<&Py<PyAny>>,
+    job: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
     let (mut job, mut result) = (Some(job), None);
-    let raised = run_beside(py, ticker, listener, &mut || result = job.take().map(|job| job()));
-    match raised {
+    match run_beside(py, ticker, listener, &mut || result = job.take().map(|job| job())) {
         Some(error) => Err(error),
-        None => {
-            let value = result.unwrap_or(Err(Error::Interrupted)).or_raise(py)?;
-            if let Err(raised) = ticker.report_reached(py, listener) {
-                raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
-            }
-            Ok(value)
-        }
+        None => result.unwrap_or(Err(Error::Interrupted)).or_raise(py),
     }
 }
 

@@ -168,6 +168,8 @@ def test_results_in_the_cache_of_hugging_face(tmp_path: Path, monkeypatch: pytes
         assert unique["body"][:] == [text for text, is_kept in zip(texts, expected["kept"]) if is_kept]
         assert annotated["kept"][:] == expected["kept"].tolist()
         assert annotated["duplicate_of"][:] == expected["duplicate_of"].tolist()
+        kept = [one is None for one in annotated["similarity"][:]]
+        assert kept == expected["kept"].tolist(), "regression: it was NaN for a kept row"
         assert sum(calls) == 120, f"run {run} decides, and later ones read"
     assert len(nearprint.huggingface.unique(rows, text="body", similarity=0.95)) > len(unique)
     assert sum(calls) == 180

@@ -174,6 +174,25 @@ def test_a_listener_may_end_the_work(path: Path) -> None:
     assert not path.exists()
 
 
+def test_regression_a_listener_was_told_more_after_it_had_ended_a_build_of_texts(path: Path) -> None:
+    """Batches end before they are told about, so that the last report of one raises, too."""
+    told: list[str] = []
+
+    def refuse(stage: str, done: int, total: Any) -> None:
+        told.append(stage)
+        raise RuntimeError("enough")
+
+    texts = [f"one two three four {number}" for number in range(40_000)]
+    for work in (
+        lambda: nearprint.build(path, texts, progress=refuse),
+        lambda: nearprint.pairs(texts, progress=refuse),
+    ):
+        told.clear()
+        with pytest.raises(RuntimeError, match="enough"):
+            work()
+        assert len(told) == 1 and not path.exists()
+
+
 @pytest.mark.parametrize("work", ["query_batch", "nearest", "cross"])
 def test_regression_questions_end_when_they_are_told(work: str, path: Path, tmp_path: Path) -> None:
     """Each would take minutes, and hands nothing on for long."""

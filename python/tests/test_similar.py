@@ -145,3 +145,56 @@ def test_regression_lifetimes_are_checked(tmp_path: Path) -> None:
     for lifetime in (0, "30d", float("nan"), -1):
         with pytest.raises(nearprint.InputError, match="expire_after = "):
             nearprint.create(tmp_path / "a.np", expire_after=lifetime)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("store", ["features", "texts"])
+def test_regression_a_database_was_created_without_the_limit_of_its_texts(store: str, tmp_path: Path) -> None:
+    texts = [words(0, 6), words(0, 7)]  # 0.8
+    path = tmp_path / "made.np"
+    with nearprint.create(
+        path, recipe="minhash", similarity=0.9, features=store == "features", texts=store == "texts", keys=True
+    ) as made:
+        made.add_texts(texts)
+        made.commit()
+        given = "minhash near=0.9" if store == "features" else "minhash hash=minhash:10x16,2 near=0.9"
+        assert made.recipe == nearprint.recipe_line(given)
+        assert len(made.pairs(ids=True).table()) == 0 and len(made.find(texts[:1])) == 1
+        assert len(made.pairs(ids=True, similarity=0.8).table()) == 1
+    assert nearprint.against(["word0 " + texts[0]], path)["kept"].tolist() == [True]
+    with nearprint.create(tmp_path / "other.np", recipe="minhash", similarity=0.9, texts=True, keys=True) as other:
+        other.add(nearprint.fingerprint(texts), keys=["a", "b"], texts=texts)
+        other.commit()
+        assert len(other.find(texts[:1])) == 1
+
+
+def test_regression_similarities_of_many_digits_were_refused(tmp_path: Path) -> None:
+    shorter, longer = words(0, 8), words(0, 11)  # 6 of 9 shingles
+    assert similarity(shorter, longer) == 2 / 3
+    texts = [shorter, longer]
+    limits = {2 / 3: 1, 0.1 + 0.7: 0, 0.666666: 1, 0.666667: 0, 0.0: 1, 1: 0}
+    for limit, count in limits.items():
+        assert len(nearprint.pairs(texts, limit)) == len(nearprint.clusters(texts, limit)) / 2 == count
+        assert nearprint.dedup(texts, similarity=limit)["kept"].tolist() == [True, not count]
+        with nearprint.build(tmp_path / f"{limit}.np", texts, similarity=limit) as database:
+            assert len(database.pairs().table()) == count
+    eight_tenths = [words(0, 6), words(0, 7)]
+    assert len(nearprint.pairs(eight_tenths, 0.1 + 0.7)) == len(nearprint.pairs(eight_tenths, 0.8)) == 1
+
+
+def test_regression_texts_without_words_were_near_each_other(tmp_path: Path) -> None:
+    texts = ["", "", "!", "...", "...", "a b c d", "a b c d"]
+    for recipe, k in (("simhash", 3), ("minhash", 12), ("exact", 0)):
+        assert nearprint.pairs(texts, recipe=recipe, k=k)[["a", "b"]].to_pylist() == [{"a": 5, "b": 6}]
+        assert nearprint.clusters(texts, recipe=recipe, k=k)["index"].tolist() == [5, 6]
+        with nearprint.build(tmp_path / f"{recipe}.np", texts, recipe=recipe) as database:
+            assert database.pairs(k, ids=True).table()["id_a"].tolist() == [5]
+            assert len(database) == 7 and len(database.find(["", "..."])) == 0
+
+
+def test_regression_a_table_of_texts_is_no_table_of_fingerprints(tmp_path: Path) -> None:
+    texts = {"text": ["one two three four"], "key": ["a"]}
+    with nearprint.build(tmp_path / "texts.np", texts) as database:
+        assert len(database.add_texts({"text": ["other words than these"], "key": ["b"]})) == 1
+        for refused in (database.add, database.upsert, database.query_batch):
+            with pytest.raises(nearprint.InputError, match="'text' and none 'fingerprint': add_texts adds"):
+                refused(texts)

@@ -355,7 +355,8 @@ def test_documents_are_decided_exactly(session: SparkSession) -> None:
     assert [(row.id, round(row.similarity, 4)) for row in sorted(left)] == [
         (at, round(similarity, 4)) for at, (other, similarity) in enumerate(expected) if other >= 0
     ]
-    kept = spark.dedup(df, text="text", **options)
+    # The column of texts is taken where none has fingerprints.
+    kept = spark.dedup(df, **options)
     assert kept.columns == df.columns
     assert sorted(row.id for row in kept.collect()) == [at for at, (other, _) in enumerate(expected) if other < 0]
 

@@ -55,12 +55,12 @@ def dedup(
 ) -> DataFrame:
     """The rows of ``df`` that are not near an earlier kept one, as :func:`nearprint.dedup` keeps them.
 
-    ``text`` names a column of texts. Two texts are near if the Jaccard similarity of their sets of features is at least
-    ``similarity``, by default 0.7; features are three-word shingles, unless ``recipe`` has others. Fingerprints only
-    find candidates. So no text below the limit is left out, and few above it are kept: see :func:`nearprint.dedup`,
-    whose ``recipe``, ``k`` and ``similarity`` these are.
+    ``text`` names a column of texts, by default ``text`` where none has fingerprints. Two texts are near if the Jaccard
+    similarity of their sets of features is at least ``similarity``, by default 0.7; features are three-word shingles,
+    unless ``recipe`` has others. Fingerprints only find candidates. So no text below the limit is left out, and few
+    above it are kept: see :func:`nearprint.dedup`, whose ``recipe``, ``k`` and ``similarity`` these are.
 
-    Without ``text``, a column of fingerprints is compared, and near means a distance of at most ``k`` bits. Where
+    Otherwise a column of fingerprints is compared, and near means a distance of at most ``k`` bits. Where
     the fingerprints are made of texts, this estimates whether texts are similar.
 
     Rows are decided in the order of their ids, which are integers or texts, and unique: the first of several near rows
@@ -91,6 +91,8 @@ def dedup(
     id_type = type_of(df, id)
     if not isinstance(id_type, StringType) and id_type.simpleString() not in _INTEGERS:
         raise InputError(f"{id}: {id_type.simpleString()}, where integers or texts are wanted")
+    if text is None and fingerprint not in df.columns and "text" in df.columns:
+        text = "text"
     if text is not None:
         by: Compared = Texts.of(df, text, settings_of(recipe=recipe, k=k, similarity=similarity))
     elif similarity is not None:
