@@ -38,11 +38,12 @@ TOP = """\
  * size that the program gave.
  *
  * Threads. Each section says how many may use a handle at once. A handle may be freed by any thread
- * once no other uses it. In the child of a fork, the writers, builders and streams of its parent fail
- * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
+ * once no other uses it. In the child of a fork, what its parent writes with fails with
+ * NEARPRINT_FORKED, at the latest when something is to reach the disk, and so do the streams of its
+ * parent. Freeing them there changes nothing on disk.
  *
- * Strings have lengths in bytes and need no null byte at the end. A length of -1, which is SIZE_MAX,
- * is for strings that end with a null byte. Keys, recipes, and texts of which fingerprints are made are
+ * Strings have lengths in bytes and need no null byte at the end. NEARPRINT_NUL_TERMINATED, which is
+ * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are
  * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
  * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD.
  *
@@ -59,6 +60,10 @@ TOP = """\
  *
  * Example:
 """
+
+NUL_TERMINATED = """\
+// The length of a string that ends with a null byte. -1 is the same, but for warnings about signs.
+#define NEARPRINT_NUL_TERMINATED SIZE_MAX"""
 
 INITS = {
     "nearprint_schema": "nearprint_schema_init_sized(schema, sizeof *schema);",
@@ -151,7 +156,7 @@ def main():
     found = declarations()
     version = [found.pop(name) for name in ("NEARPRINT_ABI_VERSION", "NEARPRINT_VERSION_NUMBER")]
     handles = [name for name, item in found.items() if "typedef struct nearprint_" in item]
-    parts = [*version, f"{RULE}\n// Handles\n{RULE}", *(found.pop(name) for name in handles)]
+    parts = [*version, NUL_TERMINATED, f"{RULE}\n// Handles\n{RULE}", *(found.pop(name) for name in handles)]
     parts += [section(module, found) for module in SECTIONS]
     if found:
         sys.exit(f"header.py: no section has {', '.join(found)}")

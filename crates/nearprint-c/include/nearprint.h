@@ -21,11 +21,12 @@
  * size that the program gave.
  *
  * Threads. Each section says how many may use a handle at once. A handle may be freed by any thread
- * once no other uses it. In the child of a fork, the writers, builders and streams of its parent fail
- * with NEARPRINT_FORKED, and freeing them changes nothing on disk.
+ * once no other uses it. In the child of a fork, what its parent writes with fails with
+ * NEARPRINT_FORKED, at the latest when something is to reach the disk, and so do the streams of its
+ * parent. Freeing them there changes nothing on disk.
  *
- * Strings have lengths in bytes and need no null byte at the end. A length of -1, which is SIZE_MAX,
- * is for strings that end with a null byte. Keys, recipes, and texts of which fingerprints are made are
+ * Strings have lengths in bytes and need no null byte at the end. NEARPRINT_NUL_TERMINATED, which is
+ * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are
  * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
  * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD.
  *
@@ -102,6 +103,9 @@ extern "C" {
 // Version of nearprint that the header belongs to: 1,000,000 times the major, 1,000 times the minor
 // and the patch version, such as 1000 for 0.1.0.
 #define NEARPRINT_VERSION_NUMBER 1000
+
+// The length of a string that ends with a null byte. -1 is the same, but for warnings about signs.
+#define NEARPRINT_NUL_TERMINATED SIZE_MAX
 
 // -------------------------------------------------------------------------------------------------
 // Handles
@@ -374,7 +378,8 @@ typedef int32_t nearprint_keys;
 // Rows have keys, and keys have hashes of texts, of at most 32 bytes.
 #define NEARPRINT_KEYS_AND_HASHES 3
 
-// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
+// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them. Needs a recipe of MinHash and
+// its layout: nearprint_fingerprinter_schema() makes such a schema.
 #define NEARPRINT_KEYS_AND_FEATURES 4
 
 // What a new database is. It is stored with the database and never changes.
@@ -1176,9 +1181,9 @@ void nearprint_follower_free(nearprint_follower *follower);
 //
 // The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and
 // has a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features
-// decide, so that the similarity is exact. Candidates are those for the limit of the recipe, 0.7 if it
-// does not have another one (`minhash near=0.5`): of less similar pairs, more are missed the less similar
-// they are. A row without a text is similar to nothing. A pair of rows with
+// decide, so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for the
+// limit of the recipe, 0.7 if it does not have another one (`minhash near=0.5`): of pairs at a limit of 0.5 or more, 1
+// in 800 is missed, of more similar ones fewer, and of less similar ones more. A row without a text is similar to nothing. A pair of rows with
 // several keys follows once for each two similar documents.
 //
 // Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
@@ -1268,7 +1273,8 @@ nearprint_status nearprint_writer_insert_keyed(nearprint_writer *writer,
                                                uint64_t *assigned,
                                                nearprint_error *error);
 
-// Replaces all rows of an id by a row with a key. Otherwise as nearprint_writer_insert_keyed().
+// Replaces all rows of an id by a row with a key; without an id, the rows of the key. Rows of other keys whose id is the
+// same, as the hashes of two keys may be, stay then. Otherwise as nearprint_writer_insert_keyed().
 nearprint_status nearprint_writer_upsert_keyed(nearprint_writer *writer,
                                                const uint64_t *fingerprint,
                                                const uint64_t *id,
@@ -1349,7 +1355,8 @@ nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
                                               uint64_t *assigned,
                                               nearprint_error *error);
 
-// Makes each row the only one with its id. Otherwise as nearprint_writer_insert_rows().
+// Makes each row the only one with its id; where rows have keys and no ids, the only one with its key. Otherwise as
+// nearprint_writer_insert_rows().
 nearprint_status nearprint_writer_upsert_rows(nearprint_writer *writer,
                                               const nearprint_rows *rows,
                                               uint64_t *assigned,
@@ -1388,7 +1395,7 @@ nearprint_status nearprint_writer_delete_keys(nearprint_writer *writer,
                                               nearprint_error *error);
 
 // Deletes all keys that begin with a prefix, and the rows that had no other one. `deleted` receives
-// their number, and may be null. Reads all keys.
+// their number, and may be null. All keys begin with the empty prefix. Reads all keys.
 nearprint_status nearprint_writer_delete_key_prefix(nearprint_writer *writer,
                                                     const char *prefix,
                                                     size_t prefix_len,
@@ -1596,7 +1603,8 @@ nearprint_status nearprint_fingerprinter_estimate(const nearprint_fingerprinter 
                                                   nearprint_error *error);
 
 // The exact Jaccard similarity of two texts, 0 to 1: the features that both have, divided by those that
-// one of them has. 0 for two texts without features. With another recipe than one of MinHash, these are the
+// one of them has. Features are known by hashes of 24 bits or more: up to 1 in 400 pairs of texts of 200 words has one
+// too many in common. 0 for two texts without features. With another recipe than one of MinHash, these are the
 // features of `minhash`: runs of three words.
 nearprint_status nearprint_fingerprinter_similarity(nearprint_fingerprinter *fingerprinter,
                                                     const char *one,
@@ -1608,7 +1616,8 @@ nearprint_status nearprint_fingerprinter_similarity(nearprint_fingerprinter *fin
 
 // Inserts a document: its fingerprint, its key, and what the database keeps with keys: its text, the hash
 // of it, or its features, by which similarities are exact. A text without features gets a fingerprint that is
-// made of its key, and is near nothing. `id` receives the id of the row, the 64-bit
+// made of its key, and is near nothing. Another document of the key stays beside it: to replace that, delete the key
+// first. `id` receives the id of the row, the 64-bit
 // xxh3 of the key, and may be null. NEARPRINT_MISMATCH unless the database has the recipe of the
 // fingerprinter.
 nearprint_status nearprint_writer_insert_document(nearprint_writer *writer,
@@ -1706,7 +1715,7 @@ void nearprint_deduplicator_free(nearprint_deduplicator *deduplicator);
 //
 // `recipe` is `pdq` (256 bits: pictures within 31 bits are the same one), `dhash` or `phash` (64
 // bits); NEARPRINT_RECIPE for another one. `fingerprint` receives 4 words, or 1. `quality`, if it is
-// not null, receives a number from 0 to 100: how much there is to see. Only PDQ measures it; its
+// not null, receives a number from 0 to 100: how much there is to see. Only PDQ measures it, and others give 100; its
 // authors recommend to ignore pictures of less than 50.
 nearprint_status nearprint_picture_fingerprint(const char *recipe,
                                                size_t recipe_len,

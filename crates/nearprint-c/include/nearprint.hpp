@@ -7,6 +7,10 @@
 #ifndef NEARPRINT_HPP
 #define NEARPRINT_HPP
 
+#if !defined(_MSVC_LANG) && __cplusplus < 201703L
+#error "nearprint.hpp needs C++17"
+#endif
+
 #include <nearprint.h>
 #include <nearprint/core.hpp>
 #include <nearprint/database.hpp>

@@ -55,7 +55,8 @@ pub unsafe extern "C" fn nearprint_writer_insert_rows(
     unsafe { store(writer, (rows, assigned), error, AnyWriter::insert) }
 }
 
-/// Makes each row the only one with its id. Otherwise as nearprint_writer_insert_rows().
+/// Makes each row the only one with its id; where rows have keys and no ids, the only one with its key. Otherwise as
+/// nearprint_writer_insert_rows().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_upsert_rows(
     writer: *mut nearprint_writer,
@@ -145,7 +146,7 @@ pub unsafe extern "C" fn nearprint_writer_delete_keys(
 }
 
 /// Deletes all keys that begin with a prefix, and the rows that had no other one. `deleted` receives
-/// their number, and may be null. Reads all keys.
+/// their number, and may be null. All keys begin with the empty prefix. Reads all keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_delete_key_prefix(
     writer: *mut nearprint_writer,

@@ -14,7 +14,7 @@ use crate::status::{NEARPRINT_RECIPE, nearprint_status};
 ///
 /// `recipe` is `pdq` (256 bits: pictures within 31 bits are the same one), `dhash` or `phash` (64
 /// bits); NEARPRINT_RECIPE for another one. `fingerprint` receives 4 words, or 1. `quality`, if it is
-/// not null, receives a number from 0 to 100: how much there is to see. Only PDQ measures it; its
+/// not null, receives a number from 0 to 100: how much there is to see. Only PDQ measures it, and others give 100; its
 /// authors recommend to ignore pictures of less than 50.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_picture_fingerprint(

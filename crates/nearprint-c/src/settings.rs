@@ -27,7 +27,8 @@ pub const NEARPRINT_KEYS: nearprint_keys = 1;
 pub const NEARPRINT_KEYS_AND_TEXTS: nearprint_keys = 2;
 /// Rows have keys, and keys have hashes of texts, of at most 32 bytes.
 pub const NEARPRINT_KEYS_AND_HASHES: nearprint_keys = 3;
-/// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
+/// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them. Needs a recipe of MinHash and
+/// its layout: nearprint_fingerprinter_schema() makes such a schema.
 pub const NEARPRINT_KEYS_AND_FEATURES: nearprint_keys = 4;
 
 /// What a new database is. It is stored with the database and never changes.

@@ -15,7 +15,7 @@ awk -v work="$work" '
 ' docs/c.md
 cd "$work"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
-strict=(-Wall -Wextra -Wpedantic -Werror)
+strict=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror)
 # The commands before the first program compile it.
 cp "$(printf '%s\n' *.c | head -n 1)" program.c
 

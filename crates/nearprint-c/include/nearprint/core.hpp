@@ -34,6 +34,7 @@ class span {
   /// A template, so that the list `{0, 1}` is no null pointer and a number.
   template <typename U, typename = std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>>
   span(U* data, std::size_t size) : data_(data), size_(size) {}
+  span() : data_(nullptr), size_(0) {}
   span(std::initializer_list<std::remove_const_t<T>> list) : span(list.begin(), list.size()) {}
   template <std::size_t Size>
   span(T (&array)[Size]) : data_(array), size_(Size) {}

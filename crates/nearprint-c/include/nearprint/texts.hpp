@@ -54,7 +54,7 @@ class fingerprinter {
                  &similarity);
     return similarity;
   }
-  /// The exact Jaccard similarity of two texts, 0 to 1.
+  /// The exact Jaccard similarity of two texts, 0 to 1: see nearprint_fingerprinter_similarity().
   double similarity(std::string_view one, std::string_view other) {
     double exact = 0;
     detail::call(nearprint_fingerprinter_similarity, get(), one.data(), one.size(), other.data(), other.size(), &exact);
