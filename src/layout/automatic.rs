@@ -92,7 +92,11 @@ mod tests {
     fn large_databases_gain_from_coverings_and_from_fewer_tables() {
         let name = |layout: Layout| crate::LayoutChoice::from(&layout).to_string();
         assert_eq!(name(balanced(64, 3, 10_000_000)), "rotations:4");
-        assert_eq!(name(balanced(64, 3, 20_000_000)), "rotations:3", "a quarter of the tables for 27% of the time");
+        assert_eq!(
+            name(balanced(64, 3, 20_000_000)),
+            "rotations:3",
+            "a quarter of the tables for 27% of the time"
+        );
         assert_eq!(name(balanced(64, 3, 100_000_000)), "rotations:3", "two tables would cost 47% more");
         assert_eq!(name(balanced(64, 3, 50_000_000)), "rotations:3");
         assert_eq!(name(fast(64, 3, 50_000_000)), "blocks:6,2");

@@ -17,15 +17,15 @@ use crate::util::cast::to_u32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {
-    /// `rotations:T`, with the T for each run chosen by its size.
+    /// `rotations:T`, with the T for each run chosen by its size: the least product of tables and the time of a query.
     #[default]
     Auto,
     /// The layout with the cheapest queries: rotations, or a covering family of at most 16 tables,
     /// each of 6 to 8 bytes a fingerprint of 64 bits. More tables than [`Auto`](LayoutChoice::Auto)
     /// has pay for databases that are larger than the processor's caches.
     Fast,
-    /// `rotations:T` with the fewest tables whose queries cost at most eight times as much as with
-    /// [`Auto`](LayoutChoice::Auto).
+    /// `rotations:T` with the fewest tables whose queries cost at most eight times as much as with the cheapest T: for
+    /// databases that answer a batch now and then.
     Small,
     /// T disjoint blocks; each is the prefix of one table. Serves every k.
     Rotations {

@@ -221,6 +221,17 @@ mod tests {
         }
         let place = Some(HolderPlace { host: "web-3".into(), since: "2026-11-24 23:50 UTC".into() });
         assert_eq!(parse("17\nweb-3\n2026-11-24 23:50 UTC\n"), Some(Holder { pid: 17, place }));
+        let since = "2026-11-24 23:50 UTC";
+        for (pid, host, since) in [
+            ("+17", "web-3", since),
+            ("17", "", since),
+            ("17", "web\t3", since),
+            ("17", "web-3", ""),
+            ("17", "web-3", "2026-11-24 23:50"),
+            ("17", "web-3", "\t UTC"),
+        ] {
+            assert_eq!(parse(&format!("{pid}\n{host}\n{since}\n")), None, "{pid:?} {host:?} {since:?}");
+        }
     }
 
     #[test]

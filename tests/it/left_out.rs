@@ -60,6 +60,9 @@ fn a_document_that_was_left_out_is_found_by_its_key() {
         let database = database(&path, remember);
         assert_eq!(database.writer().unwrap().remembers(), remember);
         assert_eq!(all(&path).len(), 10);
+        let rows = LeftOutRows::open(&path, &Options::new()).unwrap().unwrap();
+        assert_eq!(rows.rows(), 10);
+        assert_eq!(rows.count_of(&["out2", "out5", "kept", "none"]).unwrap(), 2);
         let found = find(&path, "out2").unwrap();
         assert!((found.similarity - 0.8).abs() < 1e-5 && found.job == 1, "{found:?}");
         assert_eq!(found.key.as_deref(), (remember == Remember::Keys).then_some("out2"));

@@ -195,6 +195,31 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
     assert_eq!(all_rows(&copied.snapshot().unwrap()), live);
 }
 
+/// Runs that are merged without the oldest one keep what they delete of it: here more than one block of ids.
+#[test]
+fn merged_runs_delete_what_each_of_them_deleted() {
+    let home = tempfile::tempdir().unwrap();
+    let options = Options::new().background_merges(false);
+    let database = options.create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
+    let mut writer = database.writer().unwrap();
+    let all = 0..200_000_u64;
+    all.clone().for_each(|id| drop(writer.insert(Row { fingerprint: id, id }).unwrap()));
+    writer.flush().unwrap();
+    let mut deleted = 0;
+    for part in 0..24 {
+        (0..1000).for_each(|id| writer.delete(part + 24 * id).unwrap());
+        deleted += 1000;
+        writer.flush().unwrap();
+        let stats = database.snapshot().unwrap().stats();
+        assert_eq!((stats.tombstones, stats.rows), (deleted, 200_000), "{part}");
+    }
+    let snapshot = database.snapshot().unwrap();
+    assert!(snapshot.stats().runs.len() < 24, "{}", snapshot.stats().runs.len());
+    let live: Vec<u64> = all_rows(&snapshot).iter().map(|row| row.id).collect();
+    assert_eq!(live, all.skip(24_000).collect::<Vec<_>>());
+    assert_eq!(database.verify().unwrap().damage, []);
+}
+
 fn rows_are_a_set_and_ids_may_have_several_fingerprints<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let database = Database::<F>::create(home.path().join("db"), &Schema::new()).unwrap();
