@@ -187,6 +187,7 @@ fn check<F: Fingerprint>(
     let explanation = snapshot.explain(bands.sketch_bits(F::WIDTH) / 4);
     for run in &explanation.runs {
         assert!(!run.scan && run.tables.iter().all(|table| table.radius == Some(0)), "{explanation}");
+        assert!(explanation.to_string().contains("near fingerprints agree in a band"), "{explanation}");
     }
 }
 

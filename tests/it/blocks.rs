@@ -70,6 +70,7 @@ fn check<F: Fingerprint>(near: Near, list: &[F]) {
         assert_eq!(components(&forest), clusters, "{near:?}, {num} tasks, at most {most:?}");
         check_labels(&forest, &clusters);
     }
+    check_forest(&expected, &clusters);
     check_between(near, list);
 }
 
@@ -79,6 +80,15 @@ fn check_labels<F: Fingerprint>(forest: &[Pair<F>], clusters: &[Vec<F>]) {
         clusters.iter().flat_map(|cluster| cluster.iter().map(|&member| (member, cluster[0]))).collect();
     labels.sort();
     assert_eq!(nearprint::list::components(&ends).unwrap(), labels);
+}
+
+/// Pairs that connect what all pairs connect, as few as possible.
+fn check_forest<F: Fingerprint>(pairs: &[Pair<F>], clusters: &[Vec<F>]) {
+    let ends: Vec<(F, F)> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+    let chosen = list::spanning_forest(&ends).unwrap();
+    let forest: Vec<Pair<F>> = chosen.iter().map(|&index| pairs[index]).collect();
+    assert!(chosen.is_sorted() && forest.len() == clusters.iter().map(|cluster| cluster.len() - 1).sum());
+    assert_eq!(components(&forest), clusters);
 }
 
 /// The pairs between two parts of a list, which have some values in common.

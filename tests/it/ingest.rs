@@ -187,7 +187,14 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
     let rows = |id| [Row { fingerprint: low::<F>(5), id }];
     let tasks =
         [named("a", "task 7", &rows(902)), named("b", "task 7", &rows(903)), named("c", "task 8", &two)];
+    let identities = |database: &Database<F>| {
+        let stats = database.snapshot().unwrap().stats();
+        assert_eq!(stats.sections.iter().map(|(_, bytes)| bytes).sum::<u64>(), stats.bytes);
+        stats.sections.iter().find(|(name, _)| *name == "identities").unwrap().1
+    };
+    let before = identities(&database);
     assert_eq!(ingest(&mut writer, &[&tasks[0], &tasks[1], &tasks[2]]).1, 1, "a name decides alone");
+    assert_eq!(identities(&database), before * 2, "two runs had one, and two more have");
 
     let automatic = ["d", "e"].map(|name| {
         let path = home.path().join(name);

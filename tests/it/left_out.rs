@@ -63,6 +63,9 @@ fn a_document_that_was_left_out_is_found_by_its_key() {
         let rows = LeftOutRows::open(&path, &Options::new()).unwrap().unwrap();
         assert_eq!(rows.rows(), 10);
         assert_eq!(rows.count_of(&["out2", "out5", "kept", "none"]).unwrap(), 2);
+        let (whole, rest) = (database.verify().unwrap(), database.snapshot().unwrap().verify().unwrap());
+        let memory = Database::<u128>::open(path.join("left-out")).unwrap().verify().unwrap();
+        assert_eq!((whole.files, whole.bytes), (rest.files + memory.files, rest.bytes + memory.bytes));
         let found = find(&path, "out2").unwrap();
         assert!((found.similarity - 0.8).abs() < 1e-5 && found.job == 1, "{found:?}");
         assert_eq!(found.key.as_deref(), (remember == Remember::Keys).then_some("out2"));
