@@ -84,7 +84,8 @@ fn large_runs_answer_exactly_with_plans_of_their_own<F: Fingerprint>() {
             let explained = snapshot.explain(k);
             assert!(explained.runs.iter().all(|run| !run.scan), "{explained}");
             let radii = explained.runs[0].tables.iter().filter_map(|table| table.radius);
-            let sum = format!("(the radii + 1 add up to {} > {k})", radii.map(|radius| radius + 1).sum::<u32>());
+            let sum =
+                format!("(the radii + 1 add up to {} > {k})", radii.map(|radius| radius + 1).sum::<u32>());
             let is_rotations = explained.runs[0].layout.to_string().starts_with("rotations");
             assert_eq!(explained.to_string().contains(&sum), is_rotations, "{explained}");
             for k in [0, k / 2, k, k + 2, k + 5] {
