@@ -171,7 +171,7 @@ impl<F: Fingerprint> TableWork<'_, F> {
                     kept.push(value);
                 }
             }
-            self.report(block.len())?;
+            self.report(kept.len())?;
             push(&kept)
         })
     }

@@ -219,7 +219,9 @@ fn merged_runs_delete_what_each_of_them_deleted() {
     let database = options.create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     let all = 0..200_000_u64;
-    all.clone().for_each(|id| drop(writer.insert(Row { fingerprint: id, id }).unwrap()));
+    for id in all.clone() {
+        writer.insert(Row { fingerprint: id, id }).unwrap();
+    }
     writer.flush().unwrap();
     let mut deleted = 0;
     for part in 0..24 {

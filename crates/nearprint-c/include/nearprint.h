@@ -395,8 +395,8 @@ typedef struct {
   // What is stored beside rows. Default: NEARPRINT_NO_KEYS.
   nearprint_keys keys;
   // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. In the last one the
-  // highest N bits are the first band, the lowest (B - 1) N bits are the others, and between them is the sketch.
-  // Default: null, an automatic layout.
+  // highest N bits are the first band, the lowest (B - 1) N bits are the others, and between them is the sketch. There
+  // the fingerprint 0 is that of a text without features, and near nothing. Default: null, an automatic layout.
   const char *layout;
   // Its length in bytes.
   size_t layout_len;
@@ -913,7 +913,7 @@ typedef int32_t (*nearprint_key_fn)(void *context,
                                     size_t text_len);
 
 // Finds every row within `k` bits of a fingerprint, by distance, fingerprint and id. Of a database
-// of bands, rows with an equal band whose sketch is within `k` bits.
+// of bands, rows with an equal band whose sketch is within `k` bits; 0 is near nothing there.
 //
 // Columns: fingerprints, ids, distances. `count` receives the number of matches. If it exceeds the
 // capacity, the first ones were written.
@@ -1273,8 +1273,8 @@ nearprint_status nearprint_writer_insert_keyed(nearprint_writer *writer,
                                                uint64_t *assigned,
                                                nearprint_error *error);
 
-// Replaces all rows of an id by a row with a key; without an id, the rows of the key. Rows of other keys whose id is the
-// same, as the hashes of two keys may be, stay then. Otherwise as nearprint_writer_insert_keyed().
+// Replaces all rows of an id by a row with a key; without an id, the rows of the key whose id was made of it. Its rows
+// with other ids stay then, and those of other keys. Otherwise as nearprint_writer_insert_keyed().
 nearprint_status nearprint_writer_upsert_keyed(nearprint_writer *writer,
                                                const uint64_t *fingerprint,
                                                const uint64_t *id,
@@ -1355,8 +1355,8 @@ nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
                                               uint64_t *assigned,
                                               nearprint_error *error);
 
-// Makes each row the only one with its id; where rows have keys and no ids, the only one with its key. Otherwise as
-// nearprint_writer_insert_rows().
+// Makes each row the only one with its id. Rows with keys and without ids replace as those of
+// nearprint_writer_upsert_keyed(). Otherwise as nearprint_writer_insert_rows().
 nearprint_status nearprint_writer_upsert_rows(nearprint_writer *writer,
                                               const nearprint_rows *rows,
                                               uint64_t *assigned,
@@ -1480,7 +1480,7 @@ void nearprint_shared_writer_free(nearprint_shared_writer *writer);
 // nearprint_stream_next().
 //
 // `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
-// layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may
+// layout, such as `6x16`: then one of them must be equal, `k` compares the rest, and 0 is near nothing. `options` may
 // be null. `stream` receives the handle.
 //
 // Columns: fingerprints, other_fingerprints, distances.

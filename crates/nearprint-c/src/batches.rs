@@ -55,8 +55,8 @@ pub unsafe extern "C" fn nearprint_writer_insert_rows(
     unsafe { store(writer, (rows, assigned), error, AnyWriter::insert) }
 }
 
-/// Makes each row the only one with its id; where rows have keys and no ids, the only one with its key. Otherwise as
-/// nearprint_writer_insert_rows().
+/// Makes each row the only one with its id. Rows with keys and without ids replace as those of
+/// nearprint_writer_upsert_keyed(). Otherwise as nearprint_writer_insert_rows().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_upsert_rows(
     writer: *mut nearprint_writer,

@@ -17,7 +17,7 @@ use crate::stream::nearprint_stream;
 /// nearprint_stream_next().
 ///
 /// `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
-/// layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may
+/// layout, such as `6x16`: then one of them must be equal, `k` compares the rest, and 0 is near nothing. `options` may
 /// be null. `stream` receives the handle.
 ///
 /// Columns: fingerprints, other_fingerprints, distances.

@@ -64,7 +64,7 @@ pub type nearprint_key_fn = Option<
 >;
 
 /// Finds every row within `k` bits of a fingerprint, by distance, fingerprint and id. Of a database
-/// of bands, rows with an equal band whose sketch is within `k` bits.
+/// of bands, rows with an equal band whose sketch is within `k` bits; 0 is near nothing there.
 ///
 /// Columns: fingerprints, ids, distances. `count` receives the number of matches. If it exceeds the
 /// capacity, the first ones were written.

@@ -110,8 +110,8 @@ pub unsafe extern "C" fn nearprint_writer_insert_keyed(
     unsafe { write_keyed(writer, row, false, assigned, error) }
 }
 
-/// Replaces all rows of an id by a row with a key; without an id, the rows of the key. Rows of other keys whose id is the
-/// same, as the hashes of two keys may be, stay then. Otherwise as nearprint_writer_insert_keyed().
+/// Replaces all rows of an id by a row with a key; without an id, the rows of the key whose id was made of it. Its rows
+/// with other ids stay then, and those of other keys. Otherwise as nearprint_writer_insert_keyed().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_upsert_keyed(
     writer: *mut nearprint_writer,

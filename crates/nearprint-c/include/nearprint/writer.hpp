@@ -57,7 +57,7 @@ class writer {
 
   /// Inserts rows with keys and texts, and returns their ids.
   std::vector<std::uint64_t> insert(const rows<F>& rows) { return rows.store(nearprint_writer_insert_rows, get()); }
-  /// Makes each row the only one with its id, or without ids the only one with its key, and returns the ids.
+  /// Makes each row the only one with its id, and returns the ids: see nearprint_writer_upsert_rows().
   std::vector<std::uint64_t> upsert(const rows<F>& rows) { return rows.store(nearprint_writer_upsert_rows, get()); }
 
   /// Inserts each row that has no stored row within k bits, uncommitted ones and earlier ones of the call included.
@@ -107,7 +107,7 @@ class writer {
     detail::call(nearprint_writer_upsert, get(), detail::in(fingerprints.data()), ids.data(), ids.size());
   }
 
-  /// Replaces all rows of an id, or without one those of the key, by a row with a key. Otherwise as insert_keyed().
+  /// Replaces all rows of an id by a row with a key: see nearprint_writer_upsert_keyed().
   std::uint64_t upsert_keyed(const F& fingerprint, std::string_view key, std::string_view text = {},
                              std::optional<std::uint64_t> id = std::nullopt) {
     return write_keyed(nearprint_writer_upsert_keyed, fingerprint, key, text, id);
