@@ -93,8 +93,8 @@ def dedup_files(
     each input.
 
     A text without features, which are the shingles or keywords that the recipe compares, is a duplicate only of a text
-    with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
-    are set aside, too.
+    with the same words, and nothing is a duplicate of a text without words, but HTML of its copies byte for byte.
+    Documents with fewer than ``min_features`` are set aside, too.
 
     Each file tells its encoding by a byte order mark, valid UTF-8, what HTML and XML declare, or else a guess;
     ``encoding``, such as ``"windows-1251"``, is that of all. Files that are no text, such as PDF, are left out and

@@ -104,7 +104,8 @@ def dedup_collection(
     (jieba's words, the 30 best by TF-IDF) if the first batch is Chinese, and ``simhash`` otherwise. ``clean_html`` adds
     ``html`` to the recipe's ``clean``, or removes it. A text without features, which are the shingles or keywords that
     the recipe compares, has the fingerprint 0; it is a duplicate only of a text with the same words, and nothing is a
-    duplicate of a text without words. ``min_features`` rejects documents with fewer features.
+    duplicate of a text without words, but HTML of its copies byte for byte. ``min_features`` rejects documents with
+    fewer features.
 
     With a ``similarity``, documents are near-duplicates from it on, exactly, as in :func:`nearprint.dedup`; the default
     recipe is then ``minhash``. ``contained:S`` and ``edit:S`` compare texts, and a new database keeps texts for them;

@@ -51,9 +51,9 @@ pub struct Fingerprinted<F> {
     /// The number of features, each counted as often as it occurs. Tokens need not make a feature: a
     /// text may have fewer than a shingle, or no keyword.
     pub num_features: usize,
-    /// A hash of the tokens in their order (xxh3 of 128 bits), of HTML with those of its markup. Texts
-    /// that differ only in what else the recipe cleans have the same one; texts with other tokens have
-    /// another one.
+    /// A hash of the tokens in their order (xxh3 of 128 bits), of HTML with those of its markup, and of HTML without a
+    /// visible token of all its bytes. Texts that differ only in what else the recipe cleans have the same one; texts
+    /// with other tokens have another one.
     pub text_hash: u128,
     /// Whether it is HTML for the recipe, and has markup.
     pub has_markup: bool,
@@ -68,7 +68,8 @@ pub struct Fingerprinted<F> {
 pub enum Comparable {
     /// Its features: texts with similar features are near.
     Features,
-    /// It has no feature, so that only a text with the same tokens, markup included, is near: a copy.
+    /// It has no feature, so that only a text with the same tokens, markup included, is near: a copy. HTML without a
+    /// visible token is near its copies byte for byte.
     Tokens,
     /// It has no token, not even in markup. Nothing is near it.
     Nothing,
@@ -246,10 +247,14 @@ impl AnyFingerprinter {
         };
         let num_tokens = self.tokens.len();
         let has_markup = self.cleaner.has_markup(self.recipe.clean, text);
-        if has_markup {
-            self.cut(Clean { html: Html::None, ..self.recipe.clean }, text);
-        }
-        let text_hash = xxh3_128(self.tokens.as_bytes());
+        let text_hash = if has_markup && num_tokens == 0 {
+            xxh3_128(text.as_bytes())
+        } else {
+            if has_markup {
+                self.cut(Clean { html: Html::None, ..self.recipe.clean }, text);
+            }
+            xxh3_128(self.tokens.as_bytes())
+        };
         let features = match self.makes_features {
             true => Features::of_hashes(&self.hashes),
             false => Features::default(),

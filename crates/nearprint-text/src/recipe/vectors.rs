@@ -230,6 +230,27 @@ fn texts_without_features_are_stored_as_the_definition_says() {
     }
 }
 
+/// Their markup has the same words.
+#[test]
+fn regression_pages_with_other_punctuation_were_copies() {
+    for recipe in ["minhash", "simhash clean=html", "minhash short=none"] {
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().any_fingerprinter();
+        let pages = ["?", "!!", ""].map(|text| format!("<html><body><p>{text}</p></body></html>"));
+        let made = pages.each_ref().map(|page| fingerprinter.fingerprint(page));
+        for (at, one) in made.iter().enumerate() {
+            assert_eq!((one.num_tokens, one.comparable()), (0, Comparable::Tokens), "{recipe}");
+            assert_eq!(
+                one.stored("a"),
+                fingerprinter.fingerprint(&pages[at]).stored("b"),
+                "{recipe}: a copy"
+            );
+            let others = made.iter().enumerate().filter(|&(other, _)| other != at);
+            assert!(others.clone().all(|(_, other)| other.text_hash != one.text_hash), "{recipe}");
+            assert!(others.clone().all(|(_, other)| other.stored("a") != one.stored("a")), "{recipe}");
+        }
+    }
+}
+
 /// An empty text, and one without tokens.
 #[test]
 fn texts_without_tokens_have_the_fingerprint_0() {
