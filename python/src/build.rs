@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::arguments::{Rows, Settings};
 use crate::core::ROWS_BETWEEN_CHECKS;
 use crate::errors::{fork_error, general_error};
-use crate::watch::{Ticker, watch, watch_step};
+use crate::watch::{Ticker, watch, watched};
 
 /// A database under construction. A call that is interrupted or fails removes it.
 #[pyclass(frozen, module = "nearprint._nearprint")]
@@ -85,7 +85,10 @@ impl Builder {
             with_texts_to_store(keeps, &borrowed.rows(), |rows| building.push(rows, stored))?;
             Ok(Some(building))
         };
-        let has_worked = watch_step(py, &self.ticker, self.listener.as_ref(), || self.work(push))?;
+        let listener = self.listener.as_ref();
+        let has_worked = watched(py, &self.ticker, listener, || self.work(push))?;
+        // More is to come: an exception ends the build.
+        self.ticker.report_reached(py, listener)?;
         check_worked(py, has_worked)
     }
 

@@ -43,7 +43,8 @@ impl Ticker {
         self.report_reached(py, listener)
     }
 
-    fn report_reached(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
+    /// Calls `listener(stage, done, total)` if there is any progress.
+    pub(crate) fn report_reached(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
         let reached = *self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         match (listener, reached) {
             (Some(listener), Some((stage, done, total))) => {
@@ -113,19 +114,8 @@ pub(crate) fn watch<T: Send>(
     Ok(value)
 }
 
-/// As [`watch`], for a job that is a step of a longer one: an exception of its last report is raised, too.
-pub(crate) fn watch_step<T: Send>(
-    py: Python<'_>,
-    ticker: &Ticker,
-    listener: Option<&Py<PyAny>>,
-    job: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    let value = watched(py, ticker, listener, job)?;
-    ticker.report_reached(py, listener)?;
-    Ok(value)
-}
-
-fn watched<T: Send>(
+/// As [`watch`], without the last report.
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     ticker: &Ticker,
     listener: Option<&Py<PyAny>>,
