@@ -25,3 +25,6 @@ title 'Pictures'
 ./pictures.sh
 title 'Other libraries'
 ./libraries.sh
+title 'A batch a day'
+release=${NEARPRINT_RELEASE:-$NEARPRINT_PEERS/nearprint/release}
+"$NEARPRINT_PEERS/bin/python" batch_a_day.py --nearprint "$release/nearprint"

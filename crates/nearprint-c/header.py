@@ -38,9 +38,9 @@ TOP = """\
  * size that the program gave.
  *
  * Threads. Each section says how many may use a handle at once. A handle may be freed by any thread
- * once no other uses it. In the child of a fork, what its parent writes with fails with
- * NEARPRINT_FORKED, at the latest when something is to reach the disk, and so do the streams of its
- * parent. Freeing them there changes nothing on disk.
+ * once no other uses it. In the child of a fork, the streams of its parent fail with
+ * NEARPRINT_FORKED. So do writers, builders and deduplicators, at the latest when something is to
+ * reach the disk. Freeing them there changes nothing on disk.
  *
  * Strings have lengths in bytes and need no null byte at the end. NEARPRINT_NUL_TERMINATED, which is
  * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are

@@ -82,7 +82,7 @@ fn check_labels<F: Fingerprint>(forest: &[Pair<F>], clusters: &[Vec<F>]) {
     assert_eq!(nearprint::list::components(&ends).unwrap(), labels);
 }
 
-/// Pairs that connect what all pairs connect, as few as possible.
+/// A spanning forest has the clusters of all pairs, with one pair less than members in each.
 fn check_forest<F: Fingerprint>(pairs: &[Pair<F>], clusters: &[Vec<F>]) {
     let ends: Vec<(F, F)> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
     let chosen = list::spanning_forest(&ends).unwrap();

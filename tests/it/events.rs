@@ -1,10 +1,10 @@
-//! What a writer reports of its flushes and merges.
+//! What a writer reports of its flushes and merges, and who learns that there is one.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use nearprint::{Event, Options, Remember, Row, Schema};
+use nearprint::{Database, Event, Options, Remember, Row, Schema};
 
 /// A random-looking fingerprint.
 fn mixed(id: u64) -> u64 {
@@ -78,4 +78,20 @@ fn events_add_up_to_what_is_stored() {
         assert_eq!((stats.rows, stats.runs.len()), (ROWS, runs), "background {background}");
         assert!(rows == ROWS && merges > 0, "{rows} rows flushed, {merges} merges");
     }
+}
+
+#[test]
+fn a_database_says_who_writes_and_when() {
+    let home = tempfile::tempdir().unwrap();
+    let (before, path) = (SystemTime::now() - Duration::from_secs(60), home.path().join("db"));
+    let database = Database::<u64>::create(&path, &Schema::new().recipe("a recipe")).unwrap();
+    let mut writer = database.writer().unwrap();
+    assert_eq!(writer.recipe(), Some("a recipe"));
+    let during = database.activity().unwrap();
+    assert!(during.is_locked && during.writer.is_some_and(|writer| writer.pid == std::process::id()));
+    writer.insert(7).unwrap();
+    writer.close().unwrap();
+    let after = database.activity().unwrap();
+    assert!(!after.is_locked && after.writer.is_none());
+    assert!(during.last_commit > before && after.last_commit >= during.last_commit);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use nearprint::{
     Database, Error, Fingerprint, KeyStorage, NewRow, Options, Progress, Query, Row, Schema, Snapshot, Stage,
@@ -193,22 +193,6 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
     let copied = Database::<F>::open(&copy).unwrap();
     assert_eq!(copied.verify().unwrap().damage, []);
     assert_eq!(all_rows(&copied.snapshot().unwrap()), live);
-}
-
-#[test]
-fn a_database_says_who_writes_and_when() {
-    let home = tempfile::tempdir().unwrap();
-    let (before, path) = (SystemTime::now() - Duration::from_secs(60), home.path().join("db"));
-    let database = Database::<u64>::create(&path, &Schema::new().recipe("a recipe")).unwrap();
-    let mut writer = database.writer().unwrap();
-    assert_eq!(writer.recipe(), Some("a recipe"));
-    let during = database.activity().unwrap();
-    assert!(during.is_locked && during.writer.is_some_and(|writer| writer.pid == std::process::id()));
-    writer.insert(7).unwrap();
-    writer.close().unwrap();
-    let after = database.activity().unwrap();
-    assert!(!after.is_locked && after.writer.is_none());
-    assert!(during.last_commit > before && after.last_commit >= during.last_commit);
 }
 
 /// Runs that are merged without the oldest one keep what they delete of it: here more than one block of ids.

@@ -21,9 +21,9 @@
  * size that the program gave.
  *
  * Threads. Each section says how many may use a handle at once. A handle may be freed by any thread
- * once no other uses it. In the child of a fork, what its parent writes with fails with
- * NEARPRINT_FORKED, at the latest when something is to reach the disk, and so do the streams of its
- * parent. Freeing them there changes nothing on disk.
+ * once no other uses it. In the child of a fork, the streams of its parent fail with
+ * NEARPRINT_FORKED. So do writers, builders and deduplicators, at the latest when something is to
+ * reach the disk. Freeing them there changes nothing on disk.
  *
  * Strings have lengths in bytes and need no null byte at the end. NEARPRINT_NUL_TERMINATED, which is
  * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are
@@ -1182,9 +1182,9 @@ void nearprint_follower_free(nearprint_follower *follower);
 // The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and
 // has a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features
 // decide, so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for the
-// limit of the recipe, 0.7 if it does not have another one (`minhash near=0.5`): of pairs at a limit of 0.5 or more, 1
-// in 800 is missed, of more similar ones fewer, and of less similar ones more. A row without a text is similar to nothing. A pair of rows with
-// several keys follows once for each two similar documents.
+// limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of 0.5 or more, 1 in
+// 800 is missed. Of more similar pairs fewer are missed, and of less similar ones more. A row without a text is similar
+// to nothing. A pair of rows with several keys follows once for each two similar documents.
 //
 // Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snapshot,
@@ -1355,8 +1355,8 @@ nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
                                               uint64_t *assigned,
                                               nearprint_error *error);
 
-// Makes each row the only one with its id. Rows with keys and without ids replace as those of
-// nearprint_writer_upsert_keyed(). Otherwise as nearprint_writer_insert_rows().
+// Makes each row the only one with its id. What a row with a key and without an id replaces,
+// nearprint_writer_upsert_keyed() says. Otherwise as nearprint_writer_insert_rows().
 nearprint_status nearprint_writer_upsert_rows(nearprint_writer *writer,
                                               const nearprint_rows *rows,
                                               uint64_t *assigned,
@@ -1603,8 +1603,8 @@ nearprint_status nearprint_fingerprinter_estimate(const nearprint_fingerprinter 
                                                   nearprint_error *error);
 
 // The exact Jaccard similarity of two texts, 0 to 1: the features that both have, divided by those that
-// one of them has. Features are known by hashes of 24 bits or more: up to 1 in 400 pairs of texts of 200 words has one
-// too many in common. 0 for two texts without features. With another recipe than one of MinHash, these are the
+// one of them has. Features are compared by hashes of 24 bits or more: of texts of 200 words, up to 1 in 400 pairs
+// shares a hash by chance. 0 for two texts without features. With another recipe than one of MinHash, these are the
 // features of `minhash`: runs of three words.
 nearprint_status nearprint_fingerprinter_similarity(nearprint_fingerprinter *fingerprinter,
                                                     const char *one,

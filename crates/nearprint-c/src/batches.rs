@@ -55,8 +55,8 @@ pub unsafe extern "C" fn nearprint_writer_insert_rows(
     unsafe { store(writer, (rows, assigned), error, AnyWriter::insert) }
 }
 
-/// Makes each row the only one with its id. Rows with keys and without ids replace as those of
-/// nearprint_writer_upsert_keyed(). Otherwise as nearprint_writer_insert_rows().
+/// Makes each row the only one with its id. What a row with a key and without an id replaces,
+/// nearprint_writer_upsert_keyed() says. Otherwise as nearprint_writer_insert_rows().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_upsert_rows(
     writer: *mut nearprint_writer,

@@ -51,8 +51,8 @@ pub unsafe extern "C" fn nearprint_fingerprinter_estimate(
 }
 
 /// The exact Jaccard similarity of two texts, 0 to 1: the features that both have, divided by those that
-/// one of them has. Features are known by hashes of 24 bits or more: up to 1 in 400 pairs of texts of 200 words has one
-/// too many in common. 0 for two texts without features. With another recipe than one of MinHash, these are the
+/// one of them has. Features are compared by hashes of 24 bits or more: of texts of 200 words, up to 1 in 400 pairs
+/// shares a hash by chance. 0 for two texts without features. With another recipe than one of MinHash, these are the
 /// features of `minhash`: runs of three words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_similarity(

@@ -55,10 +55,11 @@ def dedup(
 ) -> DataFrame:
     """The rows of ``df`` that are not near an earlier kept one, as :func:`nearprint.dedup` keeps them.
 
-    ``text`` names a column of texts, by default ``text`` where none has fingerprints. Two texts are near if the Jaccard
-    similarity of their sets of features is at least ``similarity``, by default 0.7; features are three-word shingles,
-    unless ``recipe`` has others. Fingerprints only find candidates. So no text below the limit is left out, and few
-    above it are kept: see :func:`nearprint.dedup`, whose ``recipe``, ``k`` and ``similarity`` these are.
+    ``text`` names a column of texts, by default ``text`` where there is no ``k`` and no column of fingerprints. Two
+    texts are near if the Jaccard similarity of their sets of features is at least ``similarity``, by default 0.7;
+    features are three-word shingles, unless ``recipe`` has others. Fingerprints only find candidates. So no text below
+    the limit is left out, and few above it are kept: see :func:`nearprint.dedup`, whose ``recipe``, ``k`` and
+    ``similarity`` these are.
 
     Otherwise a column of fingerprints is compared, and near means a distance of at most ``k`` bits. Where
     the fingerprints are made of texts, this estimates whether texts are similar.
@@ -91,7 +92,7 @@ def dedup(
     id_type = type_of(df, id)
     if not isinstance(id_type, StringType) and id_type.simpleString() not in _INTEGERS:
         raise InputError(f"{id}: {id_type.simpleString()}, where integers or texts are wanted")
-    if text is None and fingerprint not in df.columns and "text" in df.columns:
+    if text is None and k is None and _has_texts_alone(df, fingerprint):
         text = "text"
     if text is not None:
         by: Compared = Texts.of(df, text, settings_of(recipe=recipe, k=k, similarity=similarity))
@@ -121,6 +122,12 @@ def dedup(
         return df.join(result, named(id) == sf.col(_ID), "left_anti")
     alone = {"group": sf.coalesce("group", named(id)), "group_size": sf.coalesce("group_size", sf.lit(1))}
     return df.join(result, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
+
+
+def _has_texts_alone(df: DataFrame, fingerprint: str) -> bool:
+    """Whether a table has the column ``text`` and none of fingerprints, of which no other name is given."""
+    names = {name.lower() for name in df.columns}
+    return fingerprint == "fingerprint" and "text" in names and "fingerprint" not in names
 
 
 class DedupReport(NamedTuple):
