@@ -394,9 +394,10 @@ typedef struct {
   uint32_t k;
   // What is stored beside rows. Default: NEARPRINT_NO_KEYS.
   nearprint_keys keys;
-  // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. In the last one the
-  // highest N bits are the first band, the lowest (B - 1) N bits are the others, and between them is the sketch. There
-  // the fingerprint 0 is that of a text without features, and near nothing. Default: null, an automatic layout.
+  // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. In the
+  // last one the highest N bits are the first band, the lowest (B - 1) N bits are the others, and between
+  // them is the sketch. There the fingerprint 0 is that of a text without features, and near nothing.
+  // Default: null, an automatic layout.
   const char *layout;
   // Its length in bytes.
   size_t layout_len;
@@ -1179,12 +1180,13 @@ void nearprint_follower_free(nearprint_follower *follower);
 // All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
 // features. `stream` receives the handle.
 //
-// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and
-// has a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features
-// decide, so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for the
-// limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of 0.5 or more, 1 in
-// 800 is missed. Of more similar pairs fewer are missed, and of less similar ones more. A row without a text is similar
-// to nothing. A pair of rows with several keys follows once for each two similar documents.
+// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and has
+// a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide,
+// so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
+// the limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of
+// 0.5 or more, 1 in 800 is missed. Of more similar pairs fewer are missed, and of less similar ones more. A
+// row without a text is similar to nothing. A pair of rows with several keys follows once for each two
+// similar documents.
 //
 // Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snapshot,

@@ -45,9 +45,10 @@ pub struct nearprint_schema {
     pub k: u32,
     /// What is stored beside rows. Default: NEARPRINT_NO_KEYS.
     pub keys: nearprint_keys,
-    /// How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. In the last one the
-    /// highest N bits are the first band, the lowest (B - 1) N bits are the others, and between them is the sketch. There
-    /// the fingerprint 0 is that of a text without features, and near nothing. Default: null, an automatic layout.
+    /// How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. In the
+    /// last one the highest N bits are the first band, the lowest (B - 1) N bits are the others, and between
+    /// them is the sketch. There the fingerprint 0 is that of a text without features, and near nothing.
+    /// Default: null, an automatic layout.
     pub layout: *const c_char,
     /// Its length in bytes.
     pub layout_len: usize,
