@@ -32,11 +32,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
-from nearprint import _nearprint, spark
+from nearprint import _nearprint, partition, spark
 from nearprint._kept import settings_of as kept_settings
 from nearprint._settings import settings_of
-from nearprint.spark import _candidates, _runs
+from nearprint.spark import _candidates, _join, _runs
+from nearprint.spark._columns import Near
+from nearprint.spark._packed import numbers_of_partitions, packed_rows, unpacked
 
 FULL = bool(os.environ.get("NEARPRINT_FULL"))
 
@@ -231,6 +234,46 @@ def test_pairs_between_two_tables(kind: Kind, session: SparkSession) -> None:
     for partitions, split_above in ((3, 12), (1, None)):
         found = spark.pairs_between(*tables, **kind.spark, partitions=partitions, split_above=split_above)
         assert pairs_in(found, kind.width) == sorted(expected)
+
+
+def test_each_task_of_a_join_has_a_partition(session: SparkSession) -> None:
+    for count in (1, 2, 7, 200):
+        numbers = session.createDataFrame(pa.table({"task": numbers_of_partitions(count)}))
+        placed = numbers.repartition(count, "task").select("task", sf.spark_partition_id().alias("at")).collect()
+        assert [task for task, at in sorted(placed, key=lambda row: row.at)] == numbers_of_partitions(count).tolist()
+        assert [row.at for row in sorted(placed, key=lambda row: row.at)] == list(range(count))
+
+
+def test_large_groups_are_found_in_a_sample(session: SparkSession) -> None:
+    source = random.Random(5)
+    large = {source.getrandbits(48) for _ in range(30_000)}
+    numbers = [*large, *(source.getrandbits(64) for _ in range(10_000))]
+    df = frame(session, [*numbers], 64)
+    found = _join._large_groups(df.select("fingerprint"), Near(3, None, 64), 16_384)
+    assert set(found) <= set(partition.block_keys([0], 3)["group"].tolist())
+    assert len(found) == 1 and 3 <= found.popitem()[1] <= 5
+    expected = nearprint.find_all(numbers, 3)
+    pairs = sorted(zip(numbers_of(expected["a"]), numbers_of(expected["b"]), expected["distance"].tolist()))
+    assert pairs_in(spark.pairs(df, 3, split_above=16_384), 64) == pairs
+    between = spark.pairs_between(df, df.limit(100), 3, split_above=16_384, partitions=3).count()
+    assert between == spark.pairs_between(df, df.limit(100), 3, split_above=None).count() >= 100
+
+
+def test_packed_rows_keep_groups_and_fingerprints() -> None:
+    source = np.random.default_rng(3)
+    for width, count in ((64, 0), (64, 5000), (256, 3000)):
+        groups = source.integers(0, 2**63, count, np.uint64)
+        words = source.integers(0, 2**64, (count, width // 64), np.uint64)
+        batches = [
+            packed_rows(groups[start : start + 700], words[start : start + 700], side, numbers_of_partitions(3))
+            for side, start in enumerate(range(0, count, 700))
+            if side < 2
+        ]
+        assert all(len(row) <= 1 << 13 for batch in batches for row in batch.column(1).to_pylist())
+        found, there = unpacked(batches, Near(3, None, width))
+        whole = np.column_stack([groups[:1400], words[:1400]])
+        whole[700:, 0] += np.uint64(1 << 63)
+        assert sorted(np.column_stack([found, there]).tolist()) == sorted(whole.tolist())
 
 
 def path_of_length(count: int) -> list[Optional[int]]:

@@ -89,11 +89,6 @@ def type_of(df: DataFrame, column: str) -> DataType:
     return df.schema[column].dataType
 
 
-def groups_of(column: Any) -> Words:
-    groups: Words = column.to_numpy().astype(np.int64, copy=False).view(np.uint64)
-    return groups
-
-
 def words_in(column: Any, width: int) -> Words:
     """The words of a column of fingerprints without nulls."""
     if width == 64:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any, Optional
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -22,12 +23,12 @@ from ._columns import (
     Near,
     column_of,
     distances_of,
-    groups_of,
     named,
     near_of,
     type_of,
     words_in,
 )
+from ._packed import MOST_TASKS, OTHER_SIDE, PACKED, ROWS, gathered, numbers_of_partitions, packed_rows, unpacked
 
 #: Which of some pairs of fingerprints, given as words, are wanted.
 Choose = Callable[[Words, Words], Any]
@@ -35,6 +36,8 @@ Choose = Callable[[Words, Words], Any]
 #: Groups of more fingerprints are split.
 SPLIT_ABOVE = 1 << 20
 _MOST_PARTS = 256
+#: Large groups are looked for in a sample that has about so many fingerprints of them.
+_COUNTED = 4096
 
 
 def pairs(
@@ -56,8 +59,8 @@ def pairs(
 
     The rows are shuffled by their groups: k + 1 of them a fingerprint, or one for each band. A task holds one
     partition in memory, several times over; ``partitions`` is their number, by default Spark's choice.
-    A group of more than ``split_above`` fingerprints is split among several tasks, which costs a count of all groups;
-    ``None`` splits none.
+    A group of more than about ``split_above`` fingerprints is split among several tasks. This function looks for such
+    groups in a sample, for which ``df`` is computed; ``None`` splits none, and computes nothing yet.
 
     Raises ``InputError`` for invalid arguments and columns.
     """
@@ -84,21 +87,16 @@ def pairs_between(
     near = near_of(a, fingerprint, k, similarity, bands, width)
     if type_of(a, fingerprint) != type_of(b, fingerprint):
         raise InputError(f"{fingerprint}: the two tables have fingerprints of different widths")
-    sides = [_keyed(present(df, fingerprint), near).withColumn("side", sf.lit(side)) for side, df in enumerate((a, b))]
-    keyed = _split(sides[0].unionByName(sides[1]), near, split_above, ["side"])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:
-        received = list(batches)
-        if not received:
-            return
-        table = pa.Table.from_batches(received)
-        side = table["side"].to_numpy()
-        groups, words = groups_of(table["group"]), words_in(table["fingerprint"], near.width)
-        words = words.reshape(len(side), -1)
-        ones, others = ((groups[side == of], words[side == of].reshape(-1)) for of in (0, 1))
+        groups, words = unpacked(batches, near)
+        is_other = groups >= OTHER_SIDE
+        ones = groups[~is_other], words[~is_other].reshape(-1)
+        others = groups[is_other] - OTHER_SIDE, words[is_other].reshape(-1)
         yield from _pair_batches(_nearprint.join_between(ones, others, near.width, (near.k, near.bands), 1, None), near)
 
-    return placed_by(keyed, partitions).mapInArrow(join, _pair_schema(near))
+    sides = [present(df, fingerprint) for df in (a, b)]
+    return _placed(sides, near, (partitions, split_above)).mapInArrow(join, _pair_schema(near))
 
 
 def present(df: DataFrame, column: str) -> DataFrame:
@@ -106,56 +104,63 @@ def present(df: DataFrame, column: str) -> DataFrame:
     return df.select(named(column).alias("fingerprint")).where(sf.col("fingerprint").isNotNull())
 
 
-def _keyed(df: DataFrame, near: Near) -> DataFrame:
-    """The fingerprints of a column with their groups, those of a batch once."""
+def _groups(df: DataFrame, near: Near) -> DataFrame:
+    """The groups of the fingerprints of a column, each as often as there are fingerprints in a batch that have it."""
 
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            words = words_in(batch.column(0), near.width).view(np.dtype((np.void, near.width // 8)))
-            rows = np.unique(words).view(np.uint64)
-            yield _keyed_batch(_nearprint.block_keys(rows, near.width, (near.k, near.bands), {}))
+            found = _nearprint.block_keys(_distinct([batch], near), near.width, (near.k, near.bands), {})
+            yield pa.RecordBatch.from_arrays([column_of(found["group"])], ["group"])
 
-    return df.mapInArrow(add, _keyed_schema(near))
-
-
-def _keyed_schema(near: Near) -> StructType:
-    return StructType([StructField("group", LongType()), StructField("fingerprint", near.type)])
+    return df.mapInArrow(add, StructType([StructField("group", LongType())]))
 
 
-def _keyed_batch(columns: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [column_of(columns[name]) for name in ("group", "fingerprint")], ["group", "fingerprint"]
-    )
+def _distinct(batches: list[pa.RecordBatch], near: Near) -> Words:
+    """The different fingerprints of batches, as words."""
+    return words_in(pa.chunked_array([batch.column(0) for batch in batches]).unique(), near.width)
 
 
-def _split(keyed: DataFrame, near: Near, split_above: Optional[int], others: list[str]) -> DataFrame:
-    """Rows whose groups have at most about ``split_above`` rows, with the other columns."""
+def _large_groups(df: DataFrame, near: Near, split_above: Optional[int]) -> dict[int, int]:
+    """The groups of more than about ``split_above`` fingerprints, with their numbers of parts.
+
+    Counts the groups of a sample of the fingerprints, in which a large group has about ``_COUNTED``.
+    """
     if split_above is None:
-        return keyed
+        return {}
     most = check_count(split_above, "split_above", 1)
+    one_in = max(most // _COUNTED, 1)
+    sample = df.where(sf.pmod(sf.xxhash64("fingerprint"), sf.lit(one_in)) == 0)
+    large = _groups(sample, near).groupBy("group").count().where(sf.col("count") > most // one_in)
     # About two parts meet in a group.
-    parts = sf.least(sf.lit(_MOST_PARTS), sf.ceil(2 * sf.col("count") / most)).cast("int")
-    large = keyed.groupBy("group").count().where(sf.col("count") > most).select("group", parts.alias("parts"))
-    counted = keyed.join(sf.broadcast(large), "group", "left").fillna(1, ["parts"])
-
-    def divide(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            columns = {name: batch.column(index) for index, name in enumerate(batch.schema.names)}
-            counts = columns["parts"].to_numpy()
-            groups, words = groups_of(columns["group"]), words_in(columns["fingerprint"], near.width)
-            divided = _nearprint.split_blocks(groups, words, counts.astype(np.uint64), near.width, (near.k, near.bands))
-            made = _keyed_batch(divided)
-            # A row becomes as many as its group has parts.
-            places = pa.array(np.repeat(np.arange(len(counts)), counts))
-            for name in others:
-                made = made.append_column(name, columns[name].take(places))
-            yield made
-
-    fields = [keyed.schema[name] for name in others]
-    return counted.mapInArrow(divide, StructType([*_keyed_schema(near).fields, *fields]))
+    return {row[0]: min(_MOST_PARTS, math.ceil(2 * row[1] * one_in / most)) for row in large.collect()}
 
 
-def placed_by(df: DataFrame, partitions: Optional[int], by: str = "group") -> DataFrame:
+def _placed(sides: list[DataFrame], near: Near, settings: tuple[Optional[int], Optional[int]]) -> DataFrame:
+    """The fingerprints of one or two columns, packed, and each task with all of its groups."""
+    partitions, split_above = settings
+    session = sides[0].sparkSession
+    usual = session.conf.get("spark.sql.shuffle.partitions") or ""
+    count = check_count(partitions or (int(usual) if usual.isdecimal() else 200), "partitions", 1, 2**31 - 1)
+    numbers = numbers_of_partitions(min(count, MOST_TASKS))
+    large = _large_groups(reduce(DataFrame.unionByName, sides), near, split_above)
+    rows, words_of_row = ROWS // near.groups, near.width // 64
+    step = max(rows // max(large.values(), default=1), 1) * words_of_row
+
+    def packed(side: int) -> DataFrame:
+        def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
+            for some in gathered(batches, rows):
+                words = _distinct(some, near)
+                for start in range(0, len(words), step):
+                    part = words[start : start + step]
+                    found = _nearprint.block_keys(part, near.width, (near.k, near.bands), large)
+                    yield packed_rows(found["group"], found["fingerprint"], side, numbers)
+
+        return sides[side].mapInArrow(pack, PACKED)
+
+    return placed_by(reduce(DataFrame.unionByName, map(packed, range(len(sides)))), partitions, "task")
+
+
+def placed_by(df: DataFrame, partitions: Optional[int], by: str) -> DataFrame:
     """Places rows by the hash of a value, so that a repeated task gets the same rows."""
     if partitions is None:
         return df.repartition(by)
@@ -170,23 +175,21 @@ def joined(
     choose: Optional[Choose] = None,
 ) -> DataFrame:
     """The pairs of the fingerprints of a column that ``choose`` chooses, or a spanning forest of those of each task."""
-    partitions, split_above = settings
-    keyed = _split(_keyed(df, near), near, split_above, [])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:
-        rows = [(groups_of(batch.column(0)), words_in(batch.column(1), near.width)) for batch in batches]
-        if rows:
-            whole = np.concatenate([groups for groups, _ in rows]), np.concatenate([words for _, words in rows])
-            stream = _nearprint.join_blocks(whole, near.width, (near.k, near.bands), forest, 1, None)
+        groups, words = unpacked(batches, near)
+        if len(groups):
+            rows = groups, words.reshape(-1)
+            stream = _nearprint.join_blocks(rows, near.width, (near.k, near.bands), forest, 1, None)
             yield from _pair_batches(stream, near, choose)
 
-    return placed_by(keyed, partitions).mapInArrow(join, _pair_schema(near))
+    return _placed([df], near, settings).mapInArrow(join, _pair_schema(near))
 
 
 def largest_group(df: DataFrame, near: Near) -> int:
     """The number of fingerprints of a column in the group that has the most."""
-    keyed = _keyed(df.select("fingerprint").distinct(), near)
-    found = keyed.groupBy("group").count().agg(sf.max("count").alias("largest")).first()
+    counted = _groups(df.select("fingerprint").distinct(), near).groupBy("group").count()
+    found = counted.agg(sf.max("count").alias("largest")).first()
     return (found and found.largest) or 0
 
 
