@@ -28,3 +28,7 @@ title 'Other libraries'
 title 'A batch a day'
 release=${NEARPRINT_RELEASE:-$NEARPRINT_PEERS/nearprint/release}
 "$NEARPRINT_PEERS/bin/python" batch_a_day.py --nearprint "$release/nearprint"
+title 'A training set'
+"$release/generated_pages" 60000 > "$NEARPRINT_PEERS/pages.jsonl"
+"$NEARPRINT_PEERS/bin/python" decontaminate.py --nearprint "$release/nearprint" --pages "$NEARPRINT_PEERS/pages.jsonl"
+rm "$NEARPRINT_PEERS/pages.jsonl"

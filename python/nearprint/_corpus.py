@@ -49,9 +49,9 @@ def pairs(
 
     ``a`` and ``b`` are indexes (int64), with ``a < b``, and rows are in their order. Similarities are exact. Texts that
     share no band are not compared: of pairs at a limit of 0.5 or more 1 in 800 is missed, at 0.2 1 in 9, and above the
-    limit fewer. With ``k``, or a recipe that is not MinHash, fingerprints within ``k`` bits are near, and the third
-    column is ``distance``. ``texts``, ``text`` and ``missing`` are as in :func:`nearprint.dedup`; nothing is near a
-    missing text.
+    limit fewer; of texts of one to five words up to 1 in 18 at limits below 0.7. With ``k``, or a recipe that is not
+    MinHash, fingerprints within ``k`` bits are near, and the third column is ``distance``. ``texts``, ``text`` and
+    ``missing`` are as in :func:`nearprint.dedup`; nothing is near a missing text.
     """
     line = recipe if similarity is None or k is not None else with_near(recipe, similarity)
     with _temporary(texts, text, missing, line, threads, progress) as database:
@@ -134,12 +134,13 @@ def against(
     the limit come from the database. Texts are not compared with each other. Other arguments are as in
     :func:`nearprint.dedup`: ``table="kept"`` returns the rows of a table that are near nothing.
 
-    Raises ``InputError`` for a database without a recipe.
+    Raises ``InputError`` for a database without a recipe, and for one of the paragraphs of ``trim_files``.
     """
     source = Texts(texts, text, missing=missing)
     parts = [_nothing_near(0)]
     source.prepare(table, parts[0], con)
     with _database.open(database, threads=threads) as opened:
+        opened._open().check_whole_documents()
         for batch in source.batches():
             parts.append(_nearest(opened, batch.texts, k, similarity))
             if missing == "skip":

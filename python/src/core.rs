@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use nearprint::any::{AnySnapshot, AnyStream, AnyWriter, Columns as Found, Shape};
 use nearprint::{LeftOut, LeftOutRows, Options, Query, Result, RowKey, Width};
-use nearprint_text::dedup::{stored_text, with_texts_to_store};
+use nearprint_text::dedup::{StoredJob, stored_text, with_texts_to_store};
 use nearprint_text::stored::StoredDocuments;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -353,6 +353,12 @@ impl Core {
             let (other, _) = similar::documents(&other.handle, &Arc::default(), None)?;
             if ids { one.cross_row_pairs(&other, least) } else { one.cross(&other, least) }
         })
+    }
+
+    /// Refuses a database of paragraphs, lines or passages.
+    fn check_whole_documents(&self, py: Python<'_>) -> PyResult<()> {
+        let snapshot = run(py, || self.handle.snapshot())?;
+        StoredJob::check_whole_documents_of(&snapshot).or_raise(py)
     }
 
     /// The documents that are similar to texts, at most `limit` for each.

@@ -271,6 +271,21 @@ def test_regression_texts_are_not_compared_with_paragraphs(tmp_path: Path) -> No
         nearprint.dedup(["one two three"], database=tmp_path / "seen.np")
     with pytest.raises(nearprint.InputError, match="remembers paragraphs"):
         nearprint.Kept(database=tmp_path / "seen.np")(["one two three"])
+    with pytest.raises(nearprint.InputError, match="remembers paragraphs"):
+        nearprint.against(["one two three"], tmp_path / "seen.np")
+
+
+@pytest.mark.parametrize("by", ["paragraph", "line"])
+def test_regression_paragraphs_were_stored_among_texts(tmp_path: Path, by: Any) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": "one two three\n\nfour five six"}))
+    seen = tmp_path / "seen.np"
+    nearprint.dedup(["seven eight nine"], database=seen)
+    for options in ({}, {"restart": True}, {"dry_run": True}):
+        with pytest.raises(nearprint.InputError, match="remembers records, which are compared only with records"):
+            nearprint.trim_files([tmp_path / "in.jsonl"], tmp_path / "out", database=seen, by=by, recipe="minhash", **options)
+    assert not (tmp_path / "out").exists()
+    assert len(nearprint.open(seen)) == 1
+    assert nearprint.dedup(["ten eleven twelve"], database=seen)["kept"].all()
 
 
 @pytest.mark.parametrize("similarity", [-1, "contained:0.7"])

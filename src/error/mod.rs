@@ -465,7 +465,7 @@ impl fmt::Display for Error {
                 write!(f, "width {width}: fingerprints have 64, 128, 256 or 320 bits")
             }
             Self::TooLittleMemory { bytes, least } => {
-                write!(f, "memory budget {bytes} is below the minimum {least}")
+                write!(f, "{bytes} bytes of memory are too few: at least {least} are needed")
             }
             Self::InvalidRecipe { .. } => f.write_str("a recipe takes 1 to 4096 bytes"),
             Self::Lifetime { lifetime_ms, period_ms } => write!(

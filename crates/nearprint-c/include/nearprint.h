@@ -542,11 +542,11 @@ typedef struct {
   // Keys of streams: null for a row without a key. They live until the next
   // nearprint_stream_next(), or until the stream is freed, and no null byte ends them.
   const char **keys;
-  // Their lengths in bytes.
+  // Their lengths in bytes: not null where `keys` is not.
   size_t *key_lens;
   // The keys of the second rows of pairs.
   const char **other_keys;
-  // Their lengths in bytes.
+  // Their lengths in bytes: not null where `other_keys` is not.
   size_t *other_key_lens;
 } nearprint_columns;
 
@@ -1180,7 +1180,7 @@ void nearprint_follower_free(nearprint_follower *follower);
 // All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
 // features. `stream` receives the handle.
 //
-// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and has
+// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS) or features (NEARPRINT_KEYS_AND_FEATURES), and has
 // a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide,
 // so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
 // the limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of
@@ -1662,6 +1662,9 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // database are duplicates, and similarities are estimates. With another `similarity`, the words of these texts
 // are compared, too. A new database keeps the texts for that. Texts of a lower similarity often have fingerprints
 // that are further apart: MinHash finds them.
+//
+// With MinHash, similarities are exact: NEARPRINT_MISMATCH for a database that keeps neither texts nor features, such as
+// one with the schema of NEARPRINT_KEYS.
 //
 // `options` may be null.
 // NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of

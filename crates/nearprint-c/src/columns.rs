@@ -39,11 +39,11 @@ pub struct nearprint_columns {
     /// Keys of streams: null for a row without a key. They live until the next
     /// nearprint_stream_next(), or until the stream is freed, and no null byte ends them.
     pub keys: *mut *const c_char,
-    /// Their lengths in bytes.
+    /// Their lengths in bytes: not null where `keys` is not.
     pub key_lens: *mut usize,
     /// The keys of the second rows of pairs.
     pub other_keys: *mut *const c_char,
-    /// Their lengths in bytes.
+    /// Their lengths in bytes: not null where `other_keys` is not.
     pub other_key_lens: *mut usize,
 }
 
@@ -147,11 +147,16 @@ impl<'c> Outputs<'c> {
             ("keys", self.keys.is_there() && !shape.keys),
             ("other_keys", self.other_keys.is_there() && !(shape.others && shape.keys)),
         ];
-        match superfluous.iter().find(|(_, is_superfluous)| *is_superfluous) {
-            Some((column, _)) => {
-                Err(Failure::argument(&format!("columns.{column}"), "the result has no such column"))
-            }
-            None => Ok(()),
+        if let Some((column, _)) = superfluous.iter().find(|(_, is_superfluous)| *is_superfluous) {
+            let why = match column.ends_with("keys") {
+                true => "the result has no keys; streams of nearprint_snapshot_with_keys() have them",
+                false => "the result has no such column",
+            };
+            return Err(Failure::argument(&format!("columns.{column}"), why));
+        }
+        match [&self.keys, &self.other_keys].into_iter().any(KeyColumn::lacks_lens) {
+            true => Err(Failure::argument("columns.key_lens", "a null pointer: no null byte ends keys")),
+            false => Ok(()),
         }
     }
 
@@ -210,6 +215,10 @@ struct KeyColumn<'c> {
 impl KeyColumn<'_> {
     fn is_there(&self) -> bool {
         self.starts.is_there() || self.lens.is_there()
+    }
+
+    fn lacks_lens(&self) -> bool {
+        self.starts.is_there() && !self.lens.is_there()
     }
 
     #[inline]

@@ -3,7 +3,8 @@
 use std::ffi::c_char;
 
 use nearprint::any::{AnyRow, Columns, Shape, Sink};
-use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, StoredJob};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, DocumentsNear, StoredJob};
+use nearprint_text::{DatabaseProblem, Error};
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -40,6 +41,9 @@ impl Handle for nearprint_deduplicator {
 /// are compared, too. A new database keeps the texts for that. Texts of a lower similarity often have fingerprints
 /// that are further apart: MinHash finds them.
 ///
+/// With MinHash, similarities are exact: NEARPRINT_MISMATCH for a database that keeps neither texts nor features, such as
+/// one with the schema of NEARPRINT_KEYS.
+///
 /// `options` may be null.
 /// NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
 /// `nearprint dedup`, whose progress a commit would forget.
@@ -66,6 +70,9 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
         dedup.engine = settings::options(call, options)?;
         let opened = Deduplicator::open(path, dedup)?;
         StoredJob::check_whole_documents(&opened, path)?;
+        if matches!(opened.near(), DocumentsNear::Estimated { recipe, .. } if recipe.bands().is_some()) {
+            return Err(Error::from(DatabaseProblem::NoFeatures { path: path.to_path_buf() }).into());
+        }
         if opened.unfinished().is_some() {
             let why =
                 format!("{}: an unfinished job has to be finished first, by its command", path.display());

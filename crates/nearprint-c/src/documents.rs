@@ -15,7 +15,7 @@ use crate::stream::{begin, nearprint_stream};
 /// All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
 /// features. `stream` receives the handle.
 ///
-/// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and has
+/// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS) or features (NEARPRINT_KEYS_AND_FEATURES), and has
 /// a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide,
 /// so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
 /// the limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of

@@ -487,6 +487,9 @@ void batches(const std::filesystem::path& home) {
   dedup.close();
   CHECK(thrown([&] { dedup.commit(); }) == NEARPRINT_CLOSED);
   CHECK(thrown([&] { nearprint::deduplicator(home / "kept", "minhash", 2); }) == NEARPRINT_INVALID_ARGUMENT);
+  /* A limit is exact: it was an estimate in a database that has only keys. */
+  nearprint::database<print>::create(home / "keys-alone", fingerprinter.schema(NEARPRINT_KEYS));
+  CHECK(thrown([&] { nearprint::deduplicator(home / "keys-alone"); }) == NEARPRINT_MISMATCH);
   auto again = nearprint::database<print>::open_or_create(home / "kept", fingerprinter.document_schema());
   CHECK(again.snapshot().stats().rows == 2);
   auto made = nearprint::database<print>::open_or_create(home / "made", fingerprinter.document_schema());

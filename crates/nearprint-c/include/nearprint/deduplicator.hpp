@@ -31,7 +31,8 @@ struct decision {
 class deduplicator {
  public:
   /// Opens a database, or makes one. By default, the database has the recipe, or it is `minhash`; and the recipe has
-  /// the least similarity of duplicates, 0 to 1: 0.7 for `minhash`.
+  /// the least similarity of duplicates, 0 to 1: 0.7 for `minhash`. A database with a recipe of MinHash keeps texts or
+  /// features, as `document_schema` says; NEARPRINT_MISMATCH otherwise.
   explicit deduplicator(const path& path, std::string_view recipe = {}, double similarity = 0,
                         const options& options = {})
       : callbacks_(detail::own_callbacks(options)) {

@@ -20,6 +20,9 @@ use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
 use nearprint::MAX_HISTORY_BYTES;
 
+/// What a database has that holds no units of documents.
+pub(crate) const WHOLE_DOCUMENT: &str = "record";
+
 /// Records between two reports.
 const REPORT_RECORDS: u64 = 1000;
 
@@ -210,7 +213,7 @@ impl History {
     pub(crate) fn decode(stored: Option<&[u8]>, path: &Path, by: Option<Unit>) -> Result<Self> {
         let Self { jobs } = Self::of(stored, path)?;
         if let Some(other) = jobs.iter().find(|other| other.by != by) {
-            let (path, found) = (path.to_path_buf(), other.by.map_or("record", Unit::name));
+            let (path, found) = (path.to_path_buf(), other.by.map_or(WHOLE_DOCUMENT, Unit::name));
             return Err(DatabaseProblem::OtherUnits { path, found }.into());
         }
         Ok(Self { jobs })

@@ -22,7 +22,7 @@ pub(crate) use file_job::GROUP_SIZE;
 pub use file_job::{Added, FileJob};
 pub use groups::Group;
 pub(crate) use groups::GroupSizes;
-pub(crate) use history::{FinishedJob, History, is_named};
+pub(crate) use history::{FinishedJob, History, WHOLE_DOCUMENT, is_named};
 pub use outcome::Outcome;
 pub(crate) use progress::Progress;
 pub use report::{DuplicateFile, DuplicateFiles, FileReport};

@@ -52,6 +52,14 @@ impl StoredJob {
         History::decode(deduplicator.history(), path, None).map(drop)
     }
 
+    /// As [`check_whole_documents`](Self::check_whole_documents), for a database that is only read.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_whole_documents_of(snapshot: &AnySnapshot) -> Result<()> {
+        History::decode(snapshot.history(), &snapshot.folder(), None).map(drop)
+    }
+
     /// The job of a number, or of an output: its name as it was given, or the last part of it.
     ///
     /// # Errors

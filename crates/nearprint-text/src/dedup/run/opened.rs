@@ -6,11 +6,13 @@ use super::against::Against;
 use super::input::JobInput;
 use super::writing::WritingJob;
 use crate::dedup::decide::{DeduplicatorOf, is_there};
-use crate::dedup::job::{Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report, is_named};
+use crate::dedup::job::{
+    Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report, WHOLE_DOCUMENT, is_named,
+};
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
 use crate::documents::{OutputShape, Reader};
-use crate::error::{Result, ResumeProblem};
+use crate::error::{DatabaseProblem, Result, ResumeProblem};
 use nearprint::Fingerprint;
 
 /// A job whose database is open, and that has written nothing yet.
@@ -34,6 +36,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         let mut deduplicator = open_deduplicator(job)?;
         let mut restart = None;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
+        let is_begun = progress.is_some();
         if job.dry_run && job.trims(Unit::Passage) {
             // It continues where the unfinished run is.
         } else if job.dry_run {
@@ -54,6 +57,11 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         }
         let by = job.trim.map(|rules| rules.by);
         let history = History::decode(deduplicator.history(), job.database_path(), by)?;
+        if by.is_some() && history.jobs.is_empty() && !is_begun && deduplicator.least_rows()? > 0 {
+            // Nothing but a job stores parts of documents.
+            let path = job.database_path().to_path_buf();
+            return Err(DatabaseProblem::OtherUnits { path, found: WHOLE_DOCUMENT }.into());
+        }
         // The number of an unfinished job, which the next one gets.
         restart.iter_mut().for_each(|restart: &mut Restart| restart.jobs.push(history.next_number()));
         let mut opened =
