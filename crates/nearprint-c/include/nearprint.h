@@ -542,11 +542,11 @@ typedef struct {
   // Keys of streams: null for a row without a key. They live until the next
   // nearprint_stream_next(), or until the stream is freed, and no null byte ends them.
   const char **keys;
-  // Their lengths in bytes: not null where `keys` is not.
+  // Their lengths in bytes.
   size_t *key_lens;
   // The keys of the second rows of pairs.
   const char **other_keys;
-  // Their lengths in bytes: not null where `other_keys` is not.
+  // Their lengths in bytes.
   size_t *other_key_lens;
 } nearprint_columns;
 

@@ -39,11 +39,11 @@ pub struct nearprint_columns {
     /// Keys of streams: null for a row without a key. They live until the next
     /// nearprint_stream_next(), or until the stream is freed, and no null byte ends them.
     pub keys: *mut *const c_char,
-    /// Their lengths in bytes: not null where `keys` is not.
+    /// Their lengths in bytes.
     pub key_lens: *mut usize,
     /// The keys of the second rows of pairs.
     pub other_keys: *mut *const c_char,
-    /// Their lengths in bytes: not null where `other_keys` is not.
+    /// Their lengths in bytes.
     pub other_key_lens: *mut usize,
 }
 
@@ -154,10 +154,7 @@ impl<'c> Outputs<'c> {
             };
             return Err(Failure::argument(&format!("columns.{column}"), why));
         }
-        match [&self.keys, &self.other_keys].into_iter().any(KeyColumn::lacks_lens) {
-            true => Err(Failure::argument("columns.key_lens", "a null pointer: no null byte ends keys")),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     /// The number of rows so far, including those that had no space.
@@ -215,10 +212,6 @@ struct KeyColumn<'c> {
 impl KeyColumn<'_> {
     fn is_there(&self) -> bool {
         self.starts.is_there() || self.lens.is_there()
-    }
-
-    fn lacks_lens(&self) -> bool {
-        self.starts.is_there() && !self.lens.is_there()
     }
 
     #[inline]

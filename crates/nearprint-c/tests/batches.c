@@ -117,9 +117,6 @@ static void keys_of_streams(nearprint_snapshot *snapshot, size_t capacity) {
   OK(nearprint_snapshot_with_keys(snapshot, &view, error));
   OK(nearprint_snapshot_matches(view, fingerprints, ROWS, 0, SIZE_MAX, &stream, error));
   nearprint_snapshot_free(view);
-  columns.key_lens = NULL;
-  FAILS(nearprint_stream_next(stream, &columns, &count, error), NEARPRINT_INVALID_ARGUMENT, "columns.key_lens");
-  columns.key_lens = lens;
   do {
     OK(nearprint_stream_next(stream, &columns, &count, error));
     for (size_t at = 0; at < count; at++, total++) {
