@@ -282,7 +282,9 @@ def test_regression_paragraphs_were_stored_among_texts(tmp_path: Path, by: Any) 
     nearprint.dedup(["seven eight nine"], database=seen)
     for options in ({}, {"restart": True}, {"dry_run": True}):
         with pytest.raises(nearprint.InputError, match="remembers records, which are compared only with records"):
-            nearprint.trim_files([tmp_path / "in.jsonl"], tmp_path / "out", database=seen, by=by, recipe="minhash", **options)
+            nearprint.trim_files(
+                [tmp_path / "in.jsonl"], tmp_path / "out", database=seen, by=by, recipe="minhash", **options
+            )
     assert not (tmp_path / "out").exists()
     assert len(nearprint.open(seen)) == 1
     assert nearprint.dedup(["ten eleven twelve"], database=seen)["kept"].all()
