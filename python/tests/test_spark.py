@@ -261,7 +261,7 @@ def test_large_groups_are_found_in_a_sample(session: SparkSession) -> None:
 
 def test_packed_rows_keep_groups_and_fingerprints() -> None:
     source = np.random.default_rng(3)
-    for width, count in ((64, 0), (64, 5000), (256, 3000)):
+    for width, count in ((64, 0), (64, 5000), (256, 3000), (320, 3000)):
         groups = source.integers(0, 2**63, count, np.uint64)
         words = source.integers(0, 2**64, (count, width // 64), np.uint64)
         batches = [
