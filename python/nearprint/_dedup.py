@@ -102,13 +102,15 @@ def dedup(
 
     Columns ``kept``, ``duplicate_of``, ``similarity``, ``group`` and ``group_size``.
 
-    One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first of
-    several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, and NaN for a kept text
-    (null in tables, but for a ``dict`` and frames of pandas). With MinHash it is exact, unless ``k`` or
-    ``store="hashes"`` is given, or the ``database`` stores hashes or keys. With a recipe for simhash, texts within
-    ``k`` bits (3) are near; with a ``similarity``, those of them that have it, so give a larger ``k``, such as 16.
-    ``group`` is the index of the kept text, and ``group_size`` the number of texts with the same one, itself included.
-    So ``frame[result["kept"]]`` is what :func:`dedup_files` would write.
+    One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest of the kept texts that are
+    decided before it (the first of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the
+    two texts, and NaN for a kept text (null in tables, but for a ``dict`` and frames of pandas). With MinHash it is
+    exact, unless ``k`` or ``store="hashes"`` is given, or the ``database`` stores hashes or keys. With a recipe for
+    simhash, texts within ``k`` bits (3) are near; with a ``similarity``, those of them that have it, so give a larger
+    ``k``, such as 16. With ``"contained:S"`` and ``"edit:S"``, see :func:`dedup_files`, texts with near fingerprints
+    are compared: most excerpts of much longer texts are missed. ``group`` is the index of the kept text, and
+    ``group_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]`` is what
+    :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
     ``LazyFrame``), pyarrow (also a list of batches, a dataset, a scanner or a stream), DuckDB, Hugging Face
