@@ -28,7 +28,8 @@
  * Strings have lengths in bytes and need no null byte at the end. NEARPRINT_NUL_TERMINATED, which is
  * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are
  * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
- * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD.
+ * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD. No key is a null pointer.
+ * The call that receives a relative path makes it absolute, by the current folder.
  *
  * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
  * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left
@@ -1656,7 +1657,8 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has, but for the limit
 // `near`, which counts for a new database alone. `similarity` is the least exact Jaccard similarity of
 // duplicates, 0 to 1; 0 for the limit of the recipe of the database, which is 0.7 for `minhash`. It chooses the
-// bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has.
+// bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has. A database that was made for a
+// higher limit misses duplicates of a lower one: of one for 0.9, a quarter at 0.5.
 //
 // With a recipe of simhash and a `similarity` of 0, texts with fingerprints within the distance of the
 // database are duplicates, and similarities are estimates. With another `similarity`, the words of these texts

@@ -158,7 +158,7 @@ pub unsafe extern "C" fn nearprint_writer_delete_key_prefix(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let prefix = call.text(prefix, prefix_len, "prefix")?;
+        let prefix = call.key(prefix, prefix_len, "prefix")?;
         let number = writer.inner.with("writer", |inner| Ok(inner.delete_key_prefix(prefix)?))?;
         call.optional(deleted).set(number);
         Ok(())

@@ -4,7 +4,7 @@ use std::ffi::{CStr, OsStr, c_char};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::PathBuf;
 use std::{ptr, slice, str};
 
 use crate::error::{Failure, Outcome, nearprint_error};
@@ -145,14 +145,19 @@ impl Call {
         if is_missing { Ok(None) } else { self.text(at, len, name).map(Some) }
     }
 
-    /// A path: any bytes but null bytes.
-    pub(crate) fn path(&self, at: *const c_char, len: usize) -> Outcome<&Path> {
+    /// A key, or its begin. None is null: a stream gives a null pointer for a row without a key.
+    pub(crate) fn key<'a>(&'a self, at: *const c_char, len: usize, name: &str) -> Outcome<&'a str> {
+        if at.is_null() { Err(null(name)) } else { self.text(at, len, name) }
+    }
+
+    /// A path: any bytes but null bytes. It is absolute, so that later calls mean the same place.
+    pub(crate) fn path(&self, at: *const c_char, len: usize) -> Outcome<PathBuf> {
         let bytes = self.string(at, len, "path")?;
         if bytes.is_empty() || bytes.contains(&0) {
             let why = if bytes.is_empty() { "empty" } else { "holds a null byte" };
             return Err(Failure::argument("path", why));
         }
-        Ok(Path::new(OsStr::from_bytes(bytes)))
+        std::path::absolute(OsStr::from_bytes(bytes)).map_err(|error| Failure::argument("path", error))
     }
 
     /// Where one value goes.

@@ -34,7 +34,8 @@ impl Handle for nearprint_deduplicator {
 /// and `minhash` for a new one; NEARPRINT_MISMATCH for another one than the database has, but for the limit
 /// `near`, which counts for a new database alone. `similarity` is the least exact Jaccard similarity of
 /// duplicates, 0 to 1; 0 for the limit of the recipe of the database, which is 0.7 for `minhash`. It chooses the
-/// bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has.
+/// bands of a new database: nearprint_snapshot_recipe() tells the recipe that it has. A database that was made for a
+/// higher limit misses duplicates of a lower one: of one for 0.9, a quarter at 0.5.
 ///
 /// With a recipe of simhash and a `similarity` of 0, texts with fingerprints within the distance of the
 /// database are duplicates, and similarities are estimates. With another `similarity`, the words of these texts
@@ -68,10 +69,10 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
             value.map_or(Ok(()), |value| dedup.set(name, &[value.into()]))?;
         }
         dedup.engine = settings::options(call, options)?;
-        let opened = Deduplicator::open(path, dedup)?;
-        StoredJob::check_whole_documents(&opened, path)?;
+        let opened = Deduplicator::open(&path, dedup)?;
+        StoredJob::check_whole_documents(&opened, &path)?;
         if matches!(opened.near(), DocumentsNear::Estimated { recipe, .. } if recipe.bands().is_some()) {
-            return Err(Error::from(DatabaseProblem::NoFeatures { path: path.to_path_buf() }).into());
+            return Err(Error::from(DatabaseProblem::NoFeatures { path }).into());
         }
         if opened.unfinished().is_some() {
             let why =

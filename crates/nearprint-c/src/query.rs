@@ -266,7 +266,7 @@ pub unsafe extern "C" fn nearprint_snapshot_ids_of_key(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let snapshot = call.handle(snapshot, "snapshot")?;
-        let key = call.text(key, key_len, "key")?;
+        let key = call.key(key, key_len, "key")?;
         let found = match everywhere {
             0 => snapshot.inner.ids_of_key(key)?,
             _ => snapshot.inner.ids_of_key_scan(key)?,

@@ -154,7 +154,7 @@ impl<'c> Document<'c> {
         }
         Ok(Self {
             fingerprinter,
-            key: call.text(key, key_len, "key")?,
+            key: call.key(key, key_len, "key")?,
             text: call.text(text, text_len, "text")?,
         })
     }

@@ -109,7 +109,7 @@ impl KeyedRow {
     ) -> Outcome {
         let fingerprints = call.words(self.fingerprint, words, 1, "fingerprint")?;
         let ids = call.structure(self.id, "id")?.map(std::slice::from_ref);
-        let keys = &[call.text(self.key.0, self.key.1, "key")?];
+        let keys = &[call.key(self.key.0, self.key.1, "key")?];
         let texts = &[call.optional_string(self.text.0, self.text.1, "text")?.unwrap_or_default()];
         let mut first = First::new(call.optional(assigned));
         store(&NewRows { fingerprints, ids, keys: Some(keys), texts: Some(texts) }, &mut |id| first.note(id))

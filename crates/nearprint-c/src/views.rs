@@ -1,7 +1,6 @@
 //! Snapshots whose streams have keys, and matches as a stream.
 
 use std::ffi::c_char;
-use std::path::Path;
 
 use nearprint::Query;
 use nearprint::any::Sink;
@@ -96,9 +95,8 @@ pub unsafe extern "C" fn nearprint_snapshot_backup_with(
     unsafe { Call::of(error) }.run(|call| {
         let snapshot = call.handle(snapshot, "snapshot")?;
         let path = call.path(path, path_len)?;
-        let base: Option<&Path> =
-            if base.is_null() && base_len == 0 { None } else { Some(call.path(base, base_len)?) };
-        call.optional(shared).set(snapshot.inner.backup_with(path, base)?);
+        let base = if base.is_null() && base_len == 0 { None } else { Some(call.path(base, base_len)?) };
+        call.optional(shared).set(snapshot.inner.backup_with(path, base.as_deref())?);
         Ok(())
     })
 }

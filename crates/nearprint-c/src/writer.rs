@@ -158,7 +158,7 @@ pub unsafe extern "C" fn nearprint_writer_delete_key(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let key = call.text(key, key_len, "key")?;
+        let key = call.key(key, key_len, "key")?;
         let number = writer.inner.with("writer", |inner| Ok(inner.delete_keys(&[key])?))?;
         call.optional(deleted).set(number);
         Ok(())

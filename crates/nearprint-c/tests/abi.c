@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK(condition)                                                                  \
   do {                                                                                    \
@@ -628,6 +629,7 @@ static void refusals(void) {
   FAILS(nearprint_builder_push_keyed(builder, words, NULL, TEXT("key"), TEXT("text"), NULL, error),
         NEARPRINT_NOT_STORED, "without texts");
   FAILS(nearprint_builder_push_keyed(builder, words, NULL, "\xe2\x82", 2, NULL, 0, NULL, error), bad, "key: not UTF-8");
+  FAILS(nearprint_builder_push_keyed(builder, words, NULL, NULL, 0, NULL, 0, NULL, error), bad, "key: a null pointer");
   FAILS(nearprint_builder_finish(builder, error), NEARPRINT_STOPPED, "interrupted");
   CHECK(state.inside == NEARPRINT_BUSY);
   nearprint_builder_free(builder);
@@ -823,6 +825,34 @@ static void a_failed_stream(void) {
   nearprint_stream_free(stream);
 }
 
+/* A relative path was looked up in the folder of each later call. */
+static void regression_a_relative_path_meant_another_place_after_chdir(void) {
+  char before[4096];
+  CHECK(getcwd(before, sizeof before) != NULL && chdir(home) == 0);
+  nearprint_builder *builder;
+  nearprint_database *database, *again;
+  const uint64_t word = 7;
+  OK(nearprint_builder_new("moved.np", -1, NULL, NULL, 0, &builder, error));
+  OK(nearprint_builder_push(builder, &word, NULL, 1, NULL, error));
+  CHECK(chdir("/") == 0);
+  OK(nearprint_builder_finish(builder, error));
+  nearprint_builder_free(builder);
+  CHECK(chdir(home) == 0);
+  OK(nearprint_database_open("moved.np", -1, NULL, &database, error));
+  CHECK(chdir("/") == 0);
+  nearprint_snapshot *snapshot;
+  nearprint_writer *writer;
+  OK(nearprint_snapshot_take(database, &snapshot, error));
+  OK(nearprint_writer_open(database, &writer, error));
+  OK(nearprint_writer_insert(writer, &word, NULL, 1, NULL, error));
+  FAILS(nearprint_database_open("moved.np", -1, NULL, &again, error), NEARPRINT_NOT_A_DATABASE, "/moved.np");
+  OK(nearprint_writer_close(writer, error));
+  nearprint_writer_free(writer);
+  nearprint_snapshot_free(snapshot);
+  nearprint_database_free(database);
+  CHECK(chdir(before) == 0);
+}
+
 /* The right database in one call, and strings that end with a null byte. */
 static void open_or_create(void) {
   nearprint_database *database, *again;
@@ -882,6 +912,7 @@ int main(int argc, char **argv) {
   every_width(256);
   living();
   regression_a_handle_is_one_database();
+  regression_a_relative_path_meant_another_place_after_chdir();
   refusals();
   texts();
   edges();
