@@ -1,6 +1,7 @@
 //! The class behind `nearprint.dedup`, `Kept` and `nearprint.mongodb`: decides documents in batches, and
 //! remembers what is kept.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +9,7 @@ use nearprint::any::AnyFingerprint;
 use nearprint_text::Result;
 use nearprint_text::dedup::{self, Decision, DedupOptions, StoredJob};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
@@ -128,6 +129,7 @@ impl Deduplicator {
         options.unique_keys = unique_keys;
         options.engine = settings.engine.progress(ticker.clone());
         settings.values.iter().try_for_each(|(name, values)| options.set(name, values)).or_raise(py)?;
+        let named = path.clone();
         let open = || match path {
             Some(path) => {
                 let opened = dedup::Deduplicator::open(&path, options)?;
@@ -136,6 +138,10 @@ impl Deduplicator {
             None => dedup::Deduplicator::temporary(options),
         };
         let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;
+        if let Some((path, why)) = named.zip(decider.misses()) {
+            let why = CString::new(format!("{}: {why}", path.display()))?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &why, 2)?;
+        }
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
     }
 

@@ -7,6 +7,7 @@ import decimal
 import json
 import random
 import threading
+import warnings
 from pathlib import Path
 from typing import Any, Callable
 
@@ -273,6 +274,19 @@ def test_regression_texts_are_not_compared_with_paragraphs(tmp_path: Path) -> No
         nearprint.Kept(database=tmp_path / "seen.np")(["one two three"])
     with pytest.raises(nearprint.InputError, match="remembers paragraphs"):
         nearprint.against(["one two three"], tmp_path / "seen.np")
+
+
+def test_regression_a_limit_below_that_of_the_database_was_silent(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.np"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nearprint.dedup(["one two three four"], database=seen, similarity=0.9)
+        nearprint.dedup(["two three four five"], database=seen)
+        nearprint.dedup(["three four five six"], similarity=0.3)
+    with pytest.warns(UserWarning, match=r"seen.np: made for a similarity of 0.9: 24% of the pairs at 0.5 are missed"):
+        nearprint.dedup(["four five six seven"], database=seen, similarity=0.5)
+    with pytest.warns(UserWarning, match="24%"):
+        nearprint.Kept(database=seen, similarity=0.5)(["five six seven eight"])
 
 
 @pytest.mark.parametrize("by", ["paragraph", "line"])

@@ -106,3 +106,29 @@ fn one_folder_is_counted_alike_by_all_commands() {
     assert_eq!(of(counts("dedup d --dry-run")), records);
     assert_eq!(counts("decontaminate d --against d/c.txt -o clean.txt")["left_out"], 1);
 }
+
+#[test]
+fn regression_a_limit_below_that_of_the_database_was_silent() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for name in ["a", "b", "c", "d"] {
+        fs::write(
+            at.join(format!("{name}.jsonl")),
+            format!("{{\"text\":\"a record of the file {name}\"}}\n"),
+        )
+        .unwrap();
+    }
+    let said = |line: &str| {
+        let outcome = nearprint(at, line, b"");
+        assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
+        outcome.err
+    };
+    assert!(!said("dedup a.jsonl -o a.out --db seen.np -s 0.9").contains("missed"));
+    let lower = said("dedup b.jsonl -o b.out --db seen.np -s 0.5");
+    let why = "seen.np: made for a similarity of 0.9: 24% of the pairs at 0.5 are missed";
+    assert!(lower.contains(why), "{lower}");
+    for options in ["--db seen.np", "--db seen.np -s 0.85", "-s 0.3", "--db own.np -s 0.5"] {
+        let said = said(&format!("dedup c.jsonl -o c.out {options} --restart"));
+        assert!(!said.contains("missed"), "{options}: {said}");
+    }
+}

@@ -192,6 +192,13 @@ impl Deduplicator {
         of_width!(&self.0, dedup => dedup.k())
     }
 
+    /// What is wrong with a similarity that is lower than the one that the bands of the database were chosen for: the
+    /// share of its pairs that are missed, where these are more than one in a hundred.
+    #[must_use]
+    pub fn misses(&self) -> Option<String> {
+        of_width!(&self.0, dedup => dedup.measure().misses())
+    }
+
     /// When documents are near-duplicates, and whether that is decided exactly.
     #[must_use]
     pub fn near(&self) -> DocumentsNear {

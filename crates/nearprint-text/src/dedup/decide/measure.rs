@@ -103,6 +103,17 @@ impl Measure {
         }
     }
 
+    /// Tells that many pairs are missed, because bands were chosen for a higher similarity.
+    pub(crate) fn misses(&self) -> Option<String> {
+        let (Judge::Features(least), Some(candidates)) = (self.judge, &self.candidates) else { return None };
+        let (made_for, missed) = (self.recipe.near_similarity(), 1.0 - candidates.share(least));
+        let is_other = least < made_for && missed > 0.01;
+        is_other.then(|| {
+            let percent = 100.0 * missed;
+            format!("made for a similarity of {made_for}: {percent:.0}% of the pairs at {least} are missed")
+        })
+    }
+
     /// Whether the sets of features are compared.
     pub(crate) fn compares_features(&self) -> bool {
         matches!(self.judge, Judge::Features(_))

@@ -386,6 +386,9 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         });
         let mut left_out = reader.left_out().clone();
         left_out.notes.extend(history.replaced_by(self.job));
+        let what = self.job.database.as_ref().map_or("the recipe".into(), |path| path.to_string_lossy());
+        let misses = self.deduplicator.measure().misses();
+        left_out.notes.extend(misses.map(|why| format!("{what}: {why}")));
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
