@@ -10,7 +10,7 @@ from typing import Any, Optional, TypeVar, overload
 
 import numpy as np
 
-from . import _database, _making
+from . import _database, _making, _nearprint
 from ._database import Database, Path
 from ._progress import Progress
 from ._result import Result
@@ -166,6 +166,6 @@ def _nearest(
         columns["duplicate_key"][query] = found["key"]
     if "similarity" in found:
         columns["similarity"][query] = found["similarity"]
-    elif database.kind == "bands":
-        columns["similarity"][query] = database.similarity(found["distance"])
+    elif database.recipe is not None:
+        columns["similarity"][query] = _nearprint.estimates(database.recipe, found["distance"].tolist())
     return columns

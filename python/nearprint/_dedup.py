@@ -106,11 +106,11 @@ def dedup(
     decided before it (the first of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the
     two texts, and NaN for a kept text (null in tables, but for a ``dict`` and frames of pandas). With MinHash it is
     exact, unless ``k`` or ``store="hashes"`` is given, or the ``database`` stores hashes or keys. With a recipe for
-    simhash, texts within ``k`` bits (3) are near; with a ``similarity``, those of them that have it, so give a larger
-    ``k``, such as 16. With ``"contained:S"`` and ``"edit:S"``, see :func:`dedup_files`, texts with near fingerprints
-    are compared: most excerpts of much longer texts are missed. ``group`` is the index of the kept text, and
-    ``group_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]`` is what
-    :func:`dedup_files` would write.
+    simhash, texts within ``k`` bits (3) are near, and the cosine of their distance is the similarity; with a
+    ``similarity``, those of them that have it, so give a larger ``k``, such as 16. With ``"contained:S"`` and
+    ``"edit:S"``, see :func:`dedup_files`, texts with near fingerprints are compared: most excerpts of much longer texts
+    are missed. ``group`` is the index of the kept text, and ``group_size`` the number of texts with the same one,
+    itself included. So ``frame[result["kept"]]`` is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
     ``LazyFrame``), pyarrow (also a list of batches, a dataset, a scanner or a stream), DuckDB, Hugging Face
@@ -131,9 +131,9 @@ def dedup(
 
     With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit
     at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the
-    key is the first 16 digits of the MD5 of the text. There is a column ``duplicate_key`` then: the key of the kept
-    text, and ``None`` for a kept one. A duplicate of a text that the database had before has the ``duplicate_of`` and
-    the ``group`` -1.
+    key is the first 16 digits of the MD5 of the text, and numbers are keys by their digits. There is a column
+    ``duplicate_key`` then: the key of the kept text, and ``None`` for a kept one. A duplicate of a text that the
+    database had before has the ``duplicate_of`` and the ``group`` -1.
 
     Other arguments are the same as for :func:`dedup_files`. Kept texts are remembered in a temporary folder, so that
     memory does not grow with them.

@@ -81,6 +81,7 @@ mod _nearprint {
     use crate::tables::{ArrowColumn, Batches, arrow_stream, ordered_of_arrow, strings_of_arrow};
     #[pymodule_export]
     use crate::texts::{
-        default_k, fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of, unsigned_hash,
+        default_k, estimates, fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of,
+        unsigned_hash,
     };
 }

@@ -45,6 +45,13 @@ pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32
     Ok((recipe.to_string(), recipe.width().bits(), recipe.bands().map(|bands| bands.to_string())))
 }
 
+/// The similarities that distances of fingerprints of a recipe suggest.
+#[pyfunction]
+pub(crate) fn estimates(py: Python<'_>, recipe: &str, distances: Vec<u32>) -> PyResult<Vec<f64>> {
+    let recipe = parse(py, recipe)?;
+    Ok(distances.into_iter().map(|distance| recipe.similarity(distance)).collect())
+}
+
 /// The distance of near-duplicates by a recipe. Also by recipes of pictures.
 #[pyfunction]
 pub(crate) fn default_k(py: Python<'_>, recipe: &str) -> PyResult<u32> {

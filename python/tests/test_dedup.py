@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import math
 import random
 import threading
 import warnings
@@ -287,6 +288,24 @@ def test_regression_a_limit_below_that_of_the_database_was_silent(tmp_path: Path
         nearprint.dedup(["four five six seven"], database=seen, similarity=0.5)
     with pytest.warns(UserWarning, match="24%"):
         nearprint.Kept(database=seen, similarity=0.5)(["five six seven eight"])
+
+
+def test_regression_similarities_of_simhashes_were_unknown_to_against(tmp_path: Path) -> None:
+    seen, texts = tmp_path / "seen.np", ["one two three four five six seven eight nine", "ten eleven twelve"]
+    nearprint.dedup(texts, database=seen, recipe="simhash")
+    asked = [texts[1], texts[0] + " nine", "thirteen fourteen"]
+    found, decided = nearprint.against(asked, seen, k=20), nearprint.dedup(asked, database=seen, k=20)
+    assert found["kept"].tolist() == [False, False, True] == decided["kept"].tolist()
+    assert found["similarity"].tolist()[:2] == decided["similarity"].tolist()[:2] and found["similarity"][0] == 1
+    assert 0.5 < found["similarity"][1] < 1 and math.isnan(found["similarity"][2])
+
+
+def test_regression_a_misspelt_field_left_a_database(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": "one two three", "url": "u"}))
+    for wrong in ({"key": "ulr"}, {"text": "txt"}):
+        with pytest.raises(nearprint.InputError):
+            nearprint.dedup_files(tmp_path / "in.jsonl", tmp_path / "out", database=tmp_path / "seen.np", **wrong)
+        assert not (tmp_path / "seen.np").exists() and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("by", ["paragraph", "line"])

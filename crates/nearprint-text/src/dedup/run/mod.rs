@@ -16,14 +16,16 @@ mod writing;
 
 use std::ops::ControlFlow;
 
+use self::fingerprinting::bad_record;
 use self::input::JobInput;
 use self::opened::OpenedJob;
+use crate::dedup::decide::is_there;
 use crate::dedup::job::{DocumentCounts, FileJob, FileReport, Report};
 use crate::dedup::order::Keep;
 use crate::dedup::output::{check_names, shape_of};
 use crate::dedup::temporary::SpooledInput;
 use crate::dedup::unit::Unit;
-use crate::documents::{Position, StdinSource};
+use crate::documents::{Item, Position, StdinSource};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
 
@@ -83,6 +85,19 @@ impl FileJob {
     }
 }
 
+/// Reads the first record of files before there is a database: one that a misspelt field left would have the recipe of
+/// this job.
+fn try_first(job: &FileJob, input: &mut JobInput) -> Result<()> {
+    let is_new = job.database.as_ref().is_some_and(|path| !is_there(path));
+    if !is_new || job.reads_stdin() {
+        return Ok(());
+    }
+    match input.reader.next_item()? {
+        Some(Item::Bad(bad)) if !bad.is_dropped && job.rejects.is_none() => Err(bad_record(&bad)),
+        _ => input.rewind(job),
+    }
+}
+
 /// Runs a job with fingerprints of the width of its recipe.
 struct Run<'a> {
     job: FileJob,
@@ -104,6 +119,7 @@ impl WidthVisitor for Run<'_> {
         job.choose_kept(&input.reader)?;
         check_names(&job, &input.reader)?;
         let shape = shape_of(&job, &mut input.reader)?;
+        try_first(&job, &mut input)?;
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
