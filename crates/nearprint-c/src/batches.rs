@@ -9,7 +9,7 @@ use crate::builder::nearprint_builder;
 use crate::call::Call;
 use crate::columns::{MATCHES, Outputs, nearprint_columns};
 use crate::error::nearprint_error;
-use crate::rows::{CheckedRows, nearprint_rows, text_array, with_texts_to_store};
+use crate::rows::{CheckedRows, key_array, nearprint_rows, with_texts_to_store};
 use crate::status::nearprint_status;
 use crate::writer::{change, nearprint_writer};
 use nearprint::any::Shape;
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn nearprint_writer_delete_keys(
     // SAFETY: The contract of the header.
     unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let keys = text_array(call, (keys, key_lens), count, ["keys", "key_lens"])?;
+        let keys = key_array(call, (keys, key_lens), count, ["keys", "key_lens"])?;
         let number = writer.inner.with("writer", |inner| Ok(inner.delete_keys(&keys)?))?;
         call.optional(deleted).set(number);
         Ok(())

@@ -72,11 +72,7 @@ impl<'c> CheckedRows<'c> {
         let count = given.count;
         let fingerprints = call.words(given.fingerprints, words, count, "rows.fingerprints")?;
         let ids = call.optional_array(given.ids, count, "rows.ids")?;
-        let pointers = call.optional_array(given.keys, count, "rows.keys")?.unwrap_or_default();
-        if let Some(index) = pointers.iter().position(|key| key.is_null()) {
-            // A stream gives it for a row without a key. It is no empty one.
-            return Err(Failure::argument("rows.keys", format_args!("number {index} is a null pointer")));
-        }
+        check_keys(call.optional_array(given.keys, count, "rows.keys")?.unwrap_or_default(), "rows.keys")?;
         let keys = strings(call, (given.keys, given.key_lens), count, ["rows.keys", "rows.key_lens"])?;
         let keys = keys.map(|keys| texts_of(keys, "rows.keys")).transpose()?;
         let texts = strings(call, (given.texts, given.text_lens), count, ["rows.texts", "rows.text_lens"])?;
@@ -127,10 +123,29 @@ pub(crate) fn documents(call: &Call, documents: *const nearprint_rows) -> Outcom
             "with fingerprints or ids, which are made from texts and keys",
         ));
     }
-    let column = |strings, names| text_array(call, strings, given.count, names);
-    let keys = column((given.keys, given.key_lens), ["documents.keys", "documents.key_lens"])?;
-    let texts = column((given.texts, given.text_lens), ["documents.texts", "documents.text_lens"])?;
+    let (keys, texts) = ((given.keys, given.key_lens), (given.texts, given.text_lens));
+    let keys = key_array(call, keys, given.count, ["documents.keys", "documents.key_lens"])?;
+    let texts = text_array(call, texts, given.count, ["documents.texts", "documents.text_lens"])?;
     Ok(keys.into_iter().zip(texts).collect())
+}
+
+/// An array of keys. A null pointer is none: a stream gives it for a row without a key.
+pub(crate) fn key_array<'c>(
+    call: &'c Call,
+    (keys, lens): (*const *const c_char, *const usize),
+    count: usize,
+    names: [&str; 2],
+) -> Outcome<Vec<&'c str>> {
+    let found = text_array(call, (keys, lens), count, names)?;
+    check_keys(call.array(keys, count, names[0])?, names[0])?;
+    Ok(found)
+}
+
+fn check_keys(keys: &[*const c_char], name: &str) -> Outcome {
+    match keys.iter().position(|key| key.is_null()) {
+        Some(index) => Err(Failure::argument(name, format_args!("number {index} is a null pointer"))),
+        None => Ok(()),
+    }
 }
 
 /// An array of texts, which must be UTF-8. A null pointer is an empty one only with the length 0.

@@ -222,6 +222,8 @@ static void batches(void) {
   FAILS(nearprint_writer_delete_keys(writer, nulls, ends, 1, &deleted, error), NEARPRINT_INVALID_ARGUMENT,
         "keys: number 0 is a null pointer");
   FAILS(nearprint_writer_delete_keys(writer, nulls, NULL, 1, &deleted, error), NEARPRINT_INVALID_ARGUMENT, "key_lens");
+  FAILS(nearprint_writer_delete_keys(writer, nulls, no_lens + 1, 1, &deleted, error), NEARPRINT_INVALID_ARGUMENT,
+        "keys: number 0 is a null pointer");
   OK(nearprint_writer_delete_key_prefix(writer, TEXT("key 1"), &deleted, error));
   CHECK(deleted == 11);
   OK(nearprint_writer_delete_ids(writer, ids[5], ids[5], &deleted, error));

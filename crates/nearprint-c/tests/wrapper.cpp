@@ -430,6 +430,7 @@ void batches(const std::filesystem::path& home) {
   CHECK(writer.query_columns(fresh.fingerprints, 1, columns) == 3 && writer.nearest_columns(0, columns) == 0);
   writer.rollback();
   CHECK(writer.query(0xffff000000, 1).empty());
+  CHECK(writer.erase_key({}) == 0 && writer.erase_keys({std::string_view{}}) == 0);
   CHECK(writer.erase_keys({"one", "none"}) == 1 && writer.erase_key_prefix("t") == 1);
   CHECK(writer.erase_ids(ids[2], ids[2]) == 1);
   writer.insert({5, 6});

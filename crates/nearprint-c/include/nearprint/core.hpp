@@ -92,6 +92,9 @@ class error : public std::runtime_error {
 
 namespace detail {
 
+/// Where a key begins. An empty one may be a null pointer, which is no key.
+inline const char* begin_of(std::string_view key) noexcept { return key.data() == nullptr ? "" : key.data(); }
+
 /// Deletes a handle with its function of nearprint.h.
 template <auto Free>
 struct deleter {

@@ -15,8 +15,7 @@ struct strings {
   std::vector<std::size_t> lens;
   explicit strings(const std::vector<std::string_view>& views) {
     for (const std::string_view& view : views) {
-      // An empty one may be a null pointer, which is no key.
-      starts.push_back(view.data() == nullptr ? "" : view.data());
+      starts.push_back(begin_of(view));
       lens.push_back(view.size());
     }
   }

@@ -82,7 +82,7 @@ class writer {
   /// Inserts a document with what the database keeps of texts, and returns the id of its row.
   std::uint64_t insert_document(fingerprinter<F>& fingerprinter, std::string_view key, std::string_view text) {
     std::uint64_t id = 0;
-    detail::call(nearprint_writer_insert_document, get(), fingerprinter.get(), key.data(), key.size(), text.data(),
+    detail::call(nearprint_writer_insert_document, get(), fingerprinter.get(), detail::begin_of(key), key.size(), text.data(),
                  text.size(), &id);
     return id;
   }
@@ -126,23 +126,18 @@ class writer {
   /// Deletes a key, and the rows that had no other one. Returns their number. Reads all keys.
   std::uint64_t erase_key(std::string_view key) {
     std::uint64_t deleted = 0;
-    detail::call(nearprint_writer_delete_key, get(), key.data(), key.size(), &deleted);
+    detail::call(nearprint_writer_delete_key, get(), detail::begin_of(key), key.size(), &deleted);
     return deleted;
   }
 
   /// Deletes keys, and the rows that had no other one. Returns the number of rows.
   std::uint64_t erase_keys(const std::vector<std::string_view>& keys) {
-    std::vector<const char*> starts;
-    std::vector<std::size_t> lens;
-    for (const std::string_view& key : keys) {
-      starts.push_back(key.data());
-      lens.push_back(key.size());
-    }
-    return deleted(nearprint_writer_delete_keys, starts.data(), lens.data(), keys.size());
+    const detail::strings given(keys);
+    return deleted(nearprint_writer_delete_keys, given.starts.data(), given.lens.data(), keys.size());
   }
   /// Deletes all keys that begin with a prefix, and the rows that had no other one. Returns the number of rows.
   std::uint64_t erase_key_prefix(std::string_view prefix) {
-    return deleted(nearprint_writer_delete_key_prefix, prefix.data(), prefix.size());
+    return deleted(nearprint_writer_delete_key_prefix, detail::begin_of(prefix), prefix.size());
   }
   /// Deletes all rows with an id from first to last, both included. Returns the number of rows. Reads all rows.
   std::uint64_t erase_ids(std::uint64_t first, std::uint64_t last) {
@@ -207,7 +202,7 @@ class writer {
   std::uint64_t write_keyed(Function function, const F& fingerprint, std::string_view key, std::string_view text,
                             const std::optional<std::uint64_t>& id) {
     std::uint64_t assigned = 0;
-    detail::call(function, get(), detail::in(&fingerprint), detail::in(id), key.data(), key.size(), text.data(),
+    detail::call(function, get(), detail::in(&fingerprint), detail::in(id), detail::begin_of(key), key.size(), text.data(),
                  text.size(), &assigned);
     return assigned;
   }
