@@ -22,7 +22,7 @@ def read(path: str) -> list[tuple[int, float]]:
 def draw(tables: dict[str, list[tuple[int, float]]]) -> str:
     most = max(million for rows in tables.values() for million, _ in rows)
     top = max(seconds for rows in tables.values() for _, seconds in rows)
-    step = 10 if top > 30 else 5
+    step = next(step for step in (5, 10, 20, 50, 100, 200) if top <= 6 * step)
 
     def x(million: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * million / most

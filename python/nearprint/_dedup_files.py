@@ -107,9 +107,9 @@ def dedup_files(
     Records of JSON lines and Parquet whose text is null, or in JSON not there, are malformed. With ``missing="keep"``
     they are written as documents that nothing is near, and with ``"skip"`` they are set aside.
 
-    ``fields`` are the only fields that are written. ``add`` has fields that are added: ``fingerprint=FIELD``,
-    ``key=FIELD`` and ``text=FIELD``, the text as the recipe cleans it. ``report`` is the file for
-    a page for a browser: totals and groups.
+    ``fields`` are the only fields that are written; a record of JSON lines may lack some of them. ``add`` has fields
+    that are added: ``fingerprint=FIELD``, ``key=FIELD`` and ``text=FIELD``, the text as the recipe cleans it.
+    ``report`` is the file for a page for a browser: totals and groups.
 
     A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. An earlier job
     with the same inputs, output and ``database`` is not run again, and ``completed`` is its time; another output
