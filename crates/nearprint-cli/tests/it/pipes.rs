@@ -163,3 +163,21 @@ fn tables_have_names_where_they_are_wanted() {
         assert!(outcome.out.lines().count() > 1, "{line}");
     }
 }
+
+/// The first record is read before there is a database, and the pipe has it once.
+#[test]
+#[cfg(unix)]
+fn a_named_pipe_goes_into_a_new_database() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    assert!(std::process::Command::new("mkfifo").arg(at.join("pipe")).status().unwrap().success());
+    let lines: String = (0..300)
+        .map(|number| format!("{{\"text\":\"record{number} of a pipe{number} that{number} ends\"}}\n"))
+        .collect();
+    let pipe = at.join("pipe");
+    let written = lines.clone();
+    let writer = std::thread::spawn(move || fs::write(pipe, written).unwrap());
+    succeeds(at, "dedup pipe -o out.jsonl --db seen.np --input-format jsonl", b"");
+    writer.join().unwrap();
+    assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), lines);
+}

@@ -297,6 +297,12 @@ impl Reader {
         Ok(())
     }
 
+    /// The next record, which the next call reads, too: the inputs may be pipes.
+    pub(crate) fn peek_item(&mut self) -> Result<Option<Item>> {
+        self.look_ahead((1, usize::MAX), |_| ())?;
+        Ok(self.ahead.front().cloned().map(RawRecord::parse))
+    }
+
     /// Takes records that are no rows of another format for bad ones, also those that were read ahead.
     pub(super) fn convert(&mut self, conversion: Arc<Conversion>) {
         let parser = Parser { conversion: Some(conversion), ..(*self.parser).clone() };

@@ -25,7 +25,7 @@ use crate::dedup::order::Keep;
 use crate::dedup::output::{check_names, shape_of};
 use crate::dedup::temporary::SpooledInput;
 use crate::dedup::unit::Unit;
-use crate::documents::{Item, Position, StdinSource};
+use crate::documents::{Item, Position, Reader, StdinSource};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
 
@@ -87,14 +87,14 @@ impl FileJob {
 
 /// Reads the first record of files before there is a database: one that a misspelt field left would have the recipe of
 /// this job.
-fn try_first(job: &FileJob, input: &mut JobInput) -> Result<()> {
+fn try_first(job: &FileJob, reader: &mut Reader) -> Result<()> {
     let is_new = job.database.as_ref().is_some_and(|path| !is_there(path));
     if !is_new || job.reads_stdin() {
         return Ok(());
     }
-    match input.reader.next_item()? {
+    match reader.peek_item()? {
         Some(Item::Bad(bad)) if !bad.is_dropped && job.rejects.is_none() => Err(bad_record(&bad)),
-        _ => input.rewind(job),
+        _ => Ok(()),
     }
 }
 
@@ -119,7 +119,7 @@ impl WidthVisitor for Run<'_> {
         job.choose_kept(&input.reader)?;
         check_names(&job, &input.reader)?;
         let shape = shape_of(&job, &mut input.reader)?;
-        try_first(&job, &mut input)?;
+        try_first(&job, &mut input.reader)?;
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         job.check_units(opened.deduplicator.measure())?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
