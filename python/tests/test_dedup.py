@@ -302,7 +302,8 @@ def test_regression_similarities_of_simhashes_were_unknown_to_against(tmp_path: 
 
 def test_regression_a_misspelt_field_left_a_database(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(json.dumps({"text": "one two three", "url": "u"}))
-    for wrong in ({"key": "ulr"}, {"text": "txt"}):
+    misspelt: list[dict[str, Any]] = [{"key": "ulr"}, {"text": "txt"}]
+    for wrong in misspelt:
         with pytest.raises(nearprint.InputError):
             nearprint.dedup_files(tmp_path / "in.jsonl", tmp_path / "out", database=tmp_path / "seen.np", **wrong)
         assert not (tmp_path / "seen.np").exists() and not (tmp_path / "out").exists()
@@ -313,7 +314,8 @@ def test_regression_paragraphs_were_stored_among_texts(tmp_path: Path, by: Any) 
     (tmp_path / "in.jsonl").write_text(json.dumps({"text": "one two three\n\nfour five six"}))
     seen = tmp_path / "seen.np"
     nearprint.dedup(["seven eight nine"], database=seen)
-    for options in ({}, {"restart": True}, {"dry_run": True}):
+    jobs: list[dict[str, Any]] = [{}, {"restart": True}, {"dry_run": True}]
+    for options in jobs:
         with pytest.raises(nearprint.InputError, match="remembers records, which are compared only with records"):
             nearprint.trim_files(
                 [tmp_path / "in.jsonl"], tmp_path / "out", database=seen, by=by, recipe="minhash", **options
