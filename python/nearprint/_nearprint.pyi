@@ -25,6 +25,7 @@ __all__ = [
     "default_k",
     "distances",
     "document_rows",
+    "estimates",
     "fill_distance_matrix",
     "find_all",
     "find_clusters",
