@@ -59,7 +59,7 @@ fn regression_a_field_that_does_not_exist_leaves_the_old_output() {
             assert_eq!(files(), before, "{wrong} {database}");
         }
     }
-    assert_eq!(names(at), ["gone.tsv", "in.jsonl", "out.jsonl", "seen.np"]);
+    assert_eq!(names(at), ["gone.tsv", "in.jsonl", "out.jsonl"]);
     // The same of other commands that write files.
     fs::write(at.join("evals.jsonl"), "{\"text\":\"one\"}\n").unwrap();
     fails(
