@@ -190,7 +190,8 @@ def test_regression_a_listener_was_told_more_after_it_had_ended_a_build_of_texts
         told.clear()
         with pytest.raises(RuntimeError, match="enough"):
             work()
-        assert len(told) == 1 and not path.exists()
+        # The only report of a short build may be its last one, when the database stands.
+        assert len(told) == 1 and (told == ["tables"] or not path.exists())
 
 
 @pytest.mark.parametrize("work", ["query_batch", "nearest", "cross"])
