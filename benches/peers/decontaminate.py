@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-#: What the documents of training sets are cleaned with in practice: passages of 13 words in a set.
+#: The passages of 13 words of the evaluation texts are a set, and each page is looked up in it.
 SCRIPT = """
 import json, re, sys
 

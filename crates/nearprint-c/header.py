@@ -46,7 +46,7 @@ TOP = """\
  * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are
  * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
  * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD. No key is a null pointer.
- * The call that receives a relative path makes it absolute, by the current folder.
+ * A relative path becomes absolute in the call that receives it.
  *
  * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
  * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left

@@ -18,8 +18,8 @@ use crate::storage::{Folder, Storage};
 ///
 /// A handle is one database. If another database takes its path, the methods of the handle fail with
 /// [`Error::Replaced`](crate::Error::Replaced). A backup has the id of its database: if it takes its place,
-/// it counts as the same database. A relative path is looked up in the current folder by each call: give an
-/// [absolute](std::path::absolute) one where that folder changes.
+/// it counts as the same database. Each call looks up a relative path in the current folder. A program
+/// that changes the current folder needs an [absolute](std::path::absolute) path.
 ///
 /// ```
 /// use nearprint::{Database, Row, Schema};

@@ -29,7 +29,7 @@
  * -1, is the length of those that have one. Keys, recipes, and texts of which fingerprints are made are
  * UTF-8, anything else in them is NEARPRINT_INVALID_ARGUMENT. Paths, and what is stored beside keys, are
  * any bytes; where these are compared as texts, what is not UTF-8 is U+FFFD. No key is a null pointer.
- * The call that receives a relative path makes it absolute, by the current folder.
+ * A relative path becomes absolute in the call that receives it.
  *
  * Numbers. A width of 0 is 64 bits. A distance beyond the width is the width, so that everything is
  * near; in a schema it is NEARPRINT_INVALID_ARGUMENT. Of 0 rows nothing is stored, and `assigned` is left
@@ -1181,13 +1181,13 @@ void nearprint_follower_free(nearprint_follower *follower);
 // All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
 // features. `stream` receives the handle.
 //
-// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS) or features (NEARPRINT_KEYS_AND_FEATURES), and has
-// a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide,
-// so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
+// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS) or features (NEARPRINT_KEYS_AND_FEATURES), and has a
+// recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide, so
+// that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
 // the limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of
-// 0.5 or more, 1 in 800 is missed. Of more similar pairs fewer are missed, and of less similar ones more. A
-// row without a text is similar to nothing. A pair of rows with several keys follows once for each two
-// similar documents.
+// 0.5 or more, 1 in 800 is missed, and more where a text has a few words. Of more similar pairs fewer are
+// missed, and of less similar ones more. A row without a text is similar to nothing. A pair of rows with
+// several keys follows once for each two similar documents.
 //
 // Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 nearprint_status nearprint_snapshot_similar_pairs(const nearprint_snapshot *snapshot,

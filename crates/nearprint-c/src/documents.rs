@@ -15,13 +15,13 @@ use crate::stream::{begin, nearprint_stream};
 /// All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
 /// features. `stream` receives the handle.
 ///
-/// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS) or features (NEARPRINT_KEYS_AND_FEATURES), and has
-/// a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide,
-/// so that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
+/// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS) or features (NEARPRINT_KEYS_AND_FEATURES), and has a
+/// recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features decide, so
+/// that the similarity is exact, as that of nearprint_fingerprinter_similarity(). Candidates are those for
 /// the limit of the recipe: 0.7, unless it has another one (`minhash near=0.5`). Of the pairs at a limit of
-/// 0.5 or more, 1 in 800 is missed. Of more similar pairs fewer are missed, and of less similar ones more. A
-/// row without a text is similar to nothing. A pair of rows with several keys follows once for each two
-/// similar documents.
+/// 0.5 or more, 1 in 800 is missed, and more where a text has a few words. Of more similar pairs fewer are
+/// missed, and of less similar ones more. A row without a text is similar to nothing. A pair of rows with
+/// several keys follows once for each two similar documents.
 ///
 /// Columns: fingerprints, ids, keys, other_fingerprints, other_ids, other_keys, distances, similarities.
 #[unsafe(no_mangle)]

@@ -201,8 +201,8 @@ class builder {
   /// Adds a document with what the database keeps of texts, and returns the id of its row.
   std::uint64_t push_document(fingerprinter<F>& fingerprinter, std::string_view key, std::string_view text) {
     std::uint64_t id = 0;
-    detail::call(nearprint_builder_push_document, get(), fingerprinter.get(), detail::begin_of(key), key.size(), text.data(),
-                 text.size(), &id);
+    detail::call(nearprint_builder_push_document, get(), fingerprinter.get(), detail::begin_of(key), key.size(),
+                 text.data(), text.size(), &id);
     return id;
   }
 #endif
@@ -212,8 +212,8 @@ class builder {
   std::uint64_t push_keyed(const F& fingerprint, std::string_view key, std::string_view text = {},
                            std::optional<std::uint64_t> id = std::nullopt) {
     std::uint64_t assigned = 0;
-    detail::call(nearprint_builder_push_keyed, get(), detail::in(&fingerprint), detail::in(id), detail::begin_of(key), key.size(),
-                 text.data(), text.size(), &assigned);
+    detail::call(nearprint_builder_push_keyed, get(), detail::in(&fingerprint), detail::in(id), detail::begin_of(key),
+                 key.size(), text.data(), text.size(), &assigned);
     return assigned;
   }
 

@@ -205,8 +205,8 @@ class snapshot {
     std::vector<std::uint64_t> ids(1);
     std::size_t count = 0;
     for (;;) {
-      detail::call(nearprint_snapshot_ids_of_key, get(), detail::begin_of(key), key.size(), everywhere ? 1 : 0, ids.data(),
-                   ids.size(), &count);
+      detail::call(nearprint_snapshot_ids_of_key, get(), detail::begin_of(key), key.size(), everywhere ? 1 : 0,
+                   ids.data(), ids.size(), &count);
       const bool is_whole = count <= ids.size();
       ids.resize(count);
       if (is_whole) return ids;

@@ -82,8 +82,8 @@ class writer {
   /// Inserts a document with what the database keeps of texts, and returns the id of its row.
   std::uint64_t insert_document(fingerprinter<F>& fingerprinter, std::string_view key, std::string_view text) {
     std::uint64_t id = 0;
-    detail::call(nearprint_writer_insert_document, get(), fingerprinter.get(), detail::begin_of(key), key.size(), text.data(),
-                 text.size(), &id);
+    detail::call(nearprint_writer_insert_document, get(), fingerprinter.get(), detail::begin_of(key), key.size(),
+                 text.data(), text.size(), &id);
     return id;
   }
 #endif
@@ -202,8 +202,8 @@ class writer {
   std::uint64_t write_keyed(Function function, const F& fingerprint, std::string_view key, std::string_view text,
                             const std::optional<std::uint64_t>& id) {
     std::uint64_t assigned = 0;
-    detail::call(function, get(), detail::in(&fingerprint), detail::in(id), detail::begin_of(key), key.size(), text.data(),
-                 text.size(), &assigned);
+    detail::call(function, get(), detail::in(&fingerprint), detail::in(id), detail::begin_of(key), key.size(),
+                 text.data(), text.size(), &assigned);
     return assigned;
   }
 
