@@ -121,7 +121,8 @@ def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
             array = _nearprint.words_of_list(listed, 64, False)
         except (TypeError, InputError) as error:
             are_texts = any(isinstance(one, str) for one in listed[:1])
-            hint = "; key= takes texts as keys, and keys= a list of them" if are_texts else ""
+            ways = "key= takes texts as keys, and keys= a list of them" if count is not None else "delete_keys and others take keys"
+            hint = f"; {ways}" if are_texts else ""
             raise type(error)(f"ids: {error}{hint}") from None
     if count is not None and len(array) != count:
         raise InputError(f"{len(array)} ids for {count} fingerprints")

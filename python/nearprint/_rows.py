@@ -52,6 +52,12 @@ class Rows(NamedTuple):
             raise InputError(
                 "the table has a column 'text' and none 'fingerprint': add_texts adds texts, and find looks them up"
             )
+        if names.fingerprint is None and there is not None and "fingerprint" not in there:
+            listed = ", ".join(map(str, there)) or "none"
+            raise InputError(
+                f"the table has no column 'fingerprint', but {listed}; fingerprint= names another one, and text= one of "
+                "texts in add_texts and build"
+            )
         batches = table.read([name for name in names.among(there or ()) if name is not None])
         return (
             Rows(*(_column(batch, name) for name in names.among(batch if there is None else there)))

@@ -450,6 +450,9 @@ typedef int32_t nearprint_stage;
 // is UINT64_MAX while it is unknown. Another value than 0 cancels the operation, which then
 // returns NEARPRINT_STOPPED.
 //
+// Batches of queries, joins, builds, merges and compactions, ingests, backups, followers, checks and the wait for
+// a lock ask it. One query, and other calls of a writer, do not.
+//
 // Called from several threads at once. It must not throw, and must not use the handle that the
 // operation works with.
 typedef int32_t (*nearprint_progress_fn)(void *context,

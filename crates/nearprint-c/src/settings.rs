@@ -92,6 +92,9 @@ pub const NEARPRINT_STAGE_WAITING: nearprint_stage = 8;
 /// is UINT64_MAX while it is unknown. Another value than 0 cancels the operation, which then
 /// returns NEARPRINT_STOPPED.
 ///
+/// Batches of queries, joins, builds, merges and compactions, ingests, backups, followers, checks and the wait for
+/// a lock ask it. One query, and other calls of a writer, do not.
+///
 /// Called from several threads at once. It must not throw, and must not use the handle that the
 /// operation works with.
 pub type nearprint_progress_fn = Option<

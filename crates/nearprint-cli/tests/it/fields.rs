@@ -146,6 +146,29 @@ fn regression_a_misspelt_field_is_answered_by_the_fields_there_are() {
     assert!(!at.join("out").exists());
 }
 
+/// A misspelt name beside a right one was silent.
+#[test]
+fn regression_a_misspelt_chosen_field_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let records = "{\"id\":1,\"text\":\"one two three four\"}\n\
+                   {\"id\":2,\"text\":\"five six seven eight\",\"rare\":{\"deep\":null}}\n";
+    fs::write(at.join("in.jsonl"), records).unwrap();
+    fs::write(at.join("none.jsonl"), "").unwrap();
+    for (line, note) in [
+        ("in.jsonl -o out.jsonl --fields id,titel,rare,deep", "fields: no written document has titel, deep"),
+        ("in.jsonl -o out.csv --fields id,titel", "fields: no written document has titel"),
+        ("in.jsonl -o shards/ --shards 2 --fields id,titel", "fields: no written document has titel"),
+    ] {
+        let outcome = nearprint(at, &format!("dedup {line}"), b"");
+        assert!(outcome.code == 0 && outcome.err.contains(note), "{line}: {}", outcome.err);
+    }
+    for line in ["in.jsonl -o other.jsonl --fields id,rare", "none.jsonl -o none.out --fields id,titel"] {
+        let outcome = nearprint(at, &format!("dedup {line}"), b"");
+        assert!(outcome.code == 0 && !outcome.err.contains("no written document"), "{line}: {}", outcome.err);
+    }
+}
+
 #[test]
 fn documents_without_a_text_are_errors_kept_or_dropped() {
     let home = tempfile::tempdir().unwrap();

@@ -388,6 +388,13 @@ pub(super) fn taken<'a>(line: &[u8], names: impl Iterator<Item = &'a str>) -> Op
     })
 }
 
+/// Removes the names of the members of an object from `names`.
+pub(super) fn remove_names(line: &[u8], names: &mut Vec<String>) {
+    let (object, _) = lossy(without_mark(without_line_end(line)));
+    let found = members(&object).unwrap_or_default();
+    names.retain(|name| !found.iter().any(|(found, _)| found == name));
+}
+
 /// Appends an object to `out`, with another string as the value of a field that it has. `None` if it is
 /// no object with this field.
 pub(super) fn with_text(object: &str, field: &str, text: &str, out: &mut Vec<u8>) -> Option<()> {

@@ -22,7 +22,6 @@ use super::record::{BadRecord, Content, Item, Place, Record};
 pub(crate) struct Parser {
     pub(super) format: Format,
     pub(super) fields: Fields,
-    /// Ends the text.
     /// The encoding of the current input, if it is not UTF-8 and has bytes of ASCII.
     pub(super) encoding: Option<Encoding>,
     /// Of CSV, after the first header.

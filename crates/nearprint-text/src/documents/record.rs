@@ -10,6 +10,7 @@ use super::file_content::{FileContent, read_file};
 use super::folder::LeftOut;
 use super::input_bytes::InputBytes;
 use super::input_file::InputFile;
+use super::json;
 use super::kind::{Encoding, HEAD_BYTES, Kind, recognize};
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetRow;
@@ -235,6 +236,13 @@ impl Record {
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.content.line()
+    }
+
+    /// Removes the names of the fields that a record of JSON lines has from `names`.
+    pub(crate) fn remove_names(&self, names: &mut Vec<String>) {
+        if !names.is_empty() {
+            json::remove_names(self.raw(), names);
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct JobOutputs<'a, F: Fingerprint> {
     /// Whether records are files, listed by path.
     pub(crate) lists_files: bool,
     unlisted_rejects: Vec<PathBuf>,
+    /// The [fields](FileJob::fields) that no written document of JSON lines has; `None` before the first one.
+    absent_fields: Option<Vec<String>>,
     /// Whether exact copies are recognized.
     counts_copies: bool,
     /// Cleans texts that are written.
@@ -64,6 +66,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
             rejects: None,
             lists_files: reader.format() == Format::Text,
             unlisted_rejects: Vec::new(),
+            absent_fields: (reader.format() != Format::Jsonl).then(Vec::new),
             counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
         };
@@ -136,6 +139,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         of: Option<&Original>,
         group_size: Option<u64>,
     ) -> Result<Option<Span>> {
+        record.remove_names(self.absent_fields.get_or_insert_with(|| self.job.fields.clone()));
         if self.documents.is_none() && self.shards.is_none() {
             return Ok(None);
         }
@@ -227,6 +231,12 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     pub(crate) fn unlisted(&self) -> Vec<PathBuf> {
         let of_output = self.documents.as_ref().map(DocumentWriter::unlisted).unwrap_or_default();
         [of_output, &self.unlisted_rejects].concat()
+    }
+
+    /// A sentence about chosen fields that no document of this run had.
+    pub(crate) fn absent_fields(&self) -> Option<String> {
+        let absent = self.absent_fields.as_deref().filter(|absent| !absent.is_empty())?;
+        Some(format!("fields: no written document has {}", absent.join(", ")))
     }
 }
 

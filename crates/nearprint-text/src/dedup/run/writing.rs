@@ -389,6 +389,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         let what = self.job.database.as_ref().map_or("the recipe".into(), |path| path.to_string_lossy());
         let misses = self.deduplicator.measure().misses();
         left_out.notes.extend(misses.map(|why| format!("{what}: {why}")));
+        left_out.notes.extend(self.outputs.absent_fields());
         let mut outputs = self.outputs.end()?;
         if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
