@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::fingerprint::{Fingerprint, OfWords, ParseFingerprintError, Radix, Width};
 use crate::layout::BandLayout;
+use crate::query::Match;
 use crate::util::cast::to_u32;
 
 /// The words of the widest fingerprints.
@@ -143,6 +144,16 @@ impl fmt::Display for AnyFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         with_width!(self.width, F => self.typed::<F>().display().fmt(f))
     }
+}
+
+/// Matches of any width.
+pub(super) fn any_matches<F: Fingerprint>(matches: &[Match<F>]) -> Vec<Match<AnyFingerprint>> {
+    let any = |&Match { distance, fingerprint, id }: &Match<F>| Match {
+        distance,
+        fingerprint: fingerprint.into(),
+        id,
+    };
+    matches.iter().map(any).collect()
 }
 
 /// The words of a fingerprint.

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::PerWidth;
 use super::columns::{Columns, Shape, Sink, push_row};
+use super::fingerprint::any_matches;
 use super::stream::{AnyStream, Collector};
+use super::{AnyFingerprint, PerWidth};
 use crate::database::explain::Explanation;
 use crate::database::snapshot::Snapshot;
 use crate::database::stats::Stats;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row, U256, U320, Width, fingerprints, words};
 use crate::format::schema::KeyStorage;
-use crate::layout::BandLayout;
+use crate::layout::{BandDistances, BandLayout};
 use crate::progress::{Progress, Stage};
 use crate::query::{Match, Query, RowKey};
 use crate::run::Verification;
@@ -210,6 +211,47 @@ impl AnySnapshot {
         typed!(PerWidth: &self.inner, snapshot => {
             let matches = snapshot.query(Fingerprint::from_le_words(fingerprint), query)?;
             self.rows_of(snapshot).push_matches(0, &matches, sink)
+        })
+    }
+
+    /// The rows near a fingerprint of this width, as a list without keys: see [`Snapshot::query`].
+    ///
+    /// # Errors
+    /// As [`Snapshot::query`].
+    pub fn matches(
+        &self,
+        fingerprint: AnyFingerprint,
+        query: impl Into<Query>,
+    ) -> Result<Vec<Match<AnyFingerprint>>> {
+        self.listed_matches(fingerprint, query.into(), None)
+    }
+
+    /// Those of [`matches`](Self::matches) within the largest distance that the distances
+    /// [contain](BandDistances::contain).
+    ///
+    /// # Errors
+    /// As [`Snapshot::query`].
+    pub fn matches_by_bands(
+        &self,
+        fingerprint: AnyFingerprint,
+        distances: &BandDistances,
+    ) -> Result<Vec<Match<AnyFingerprint>>> {
+        self.listed_matches(fingerprint, distances.largest().into(), Some(distances))
+    }
+
+    fn listed_matches(
+        &self,
+        fingerprint: AnyFingerprint,
+        query: Query,
+        among: Option<&BandDistances>,
+    ) -> Result<Vec<Match<AnyFingerprint>>> {
+        typed!(PerWidth: &self.inner, snapshot => {
+            let fingerprint = fingerprint.typed();
+            let mut found = snapshot.query(fingerprint, query)?;
+            if let Some(distances) = among {
+                found.retain(|row| distances.contain(row.fingerprint, fingerprint));
+            }
+            Ok(any_matches(&found))
         })
     }
 

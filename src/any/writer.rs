@@ -4,16 +4,18 @@ use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use super::columns::{Sink, push_row};
-use super::{AnySnapshot, PerWidth};
+use super::fingerprint::any_matches;
+use super::{AnyFingerprint, AnySnapshot, PerWidth};
 use crate::database::ingest::IngestReport;
 use crate::database::new_row::NewRow;
 use crate::database::writer::Writer;
 use crate::database::writer::checked::Insertion;
 use crate::database::writer::shared::Commit;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row, U256, U320, fingerprints};
-use crate::format::schema::KeyStorage;
-use crate::query::{Match, Query};
+use crate::fingerprint::{Fingerprint, Row, U256, U320, Width, fingerprints};
+use crate::format::schema::{KeyStorage, Remember};
+use crate::layout::{BandDistances, BandLayout};
+use crate::query::{Match, Query, RowKey};
 
 /// Rows to store, column by column.
 #[derive(Clone, Copy, Debug, Default)]
@@ -164,6 +166,77 @@ impl AnyWriter {
         })
     }
 
+    /// The rows near a fingerprint of this width, including uncommitted ones, as a list: see [`Writer::query`].
+    ///
+    /// # Errors
+    /// As [`Writer::query`].
+    pub fn matches(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        query: impl Into<Query>,
+    ) -> Result<Vec<Match<AnyFingerprint>>> {
+        self.listed_matches(fingerprint, query.into())
+    }
+
+    fn listed_matches(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        query: Query,
+    ) -> Result<Vec<Match<AnyFingerprint>>> {
+        typed!(PerWidth: &mut self.0, writer => Ok(any_matches(&writer.query(fingerprint.typed(), query)?)))
+    }
+
+    /// The rows near a fingerprint of this width by their equal bands, as a list: see [`Writer::query_by_bands`].
+    ///
+    /// # Errors
+    /// As [`Writer::query_by_bands`].
+    pub fn matches_by_bands(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        distances: &BandDistances,
+    ) -> Result<Vec<Match<AnyFingerprint>>> {
+        typed!(PerWidth: &mut self.0, writer => {
+            Ok(any_matches(&writer.query_by_bands(fingerprint.typed(), distances)?))
+        })
+    }
+
+    /// Whether rows were flushed to runs: see [`Writer::has_runs`].
+    #[must_use]
+    pub fn has_runs(&self) -> bool {
+        typed!(PerWidth: &self.0, writer => writer.has_runs())
+    }
+
+    /// Looks fingerprints up together for calls of [`matches`](Self::matches) that follow: see [`Writer::look_ahead`].
+    ///
+    /// # Errors
+    /// As [`Writer::look_ahead`].
+    pub fn look_ahead(&mut self, fingerprints: &[AnyFingerprint], k: u32) -> Result<bool> {
+        typed!(PerWidth: &mut self.0, writer => writer.look_ahead(&typed_list(fingerprints), k))
+    }
+
+    /// [`look_ahead`](Self::look_ahead) for calls of [`matches_by_bands`](Self::matches_by_bands): see
+    /// [`Writer::look_ahead_by_bands`].
+    ///
+    /// # Errors
+    /// As [`Writer::look_ahead_by_bands`].
+    pub fn look_ahead_by_bands(
+        &mut self,
+        fingerprints: &[AnyFingerprint],
+        distances: &BandDistances,
+    ) -> Result<bool> {
+        typed!(PerWidth: &mut self.0, writer => writer.look_ahead_by_bands(&typed_list(fingerprints), distances))
+    }
+
+    /// The keys of a row, including uncommitted ones: see [`Writer::keys_of`].
+    ///
+    /// # Errors
+    /// As [`Writer::keys_of`].
+    pub fn keys_of(&self, fingerprint: &[u64], id: u64) -> Result<Vec<RowKey>> {
+        typed!(PerWidth: &self.0, writer => {
+            writer.keys_of(Row { fingerprint: Fingerprint::from_le_words(fingerprint), id })
+        })
+    }
+
     /// A snapshot that includes uncommitted operations: see [`Writer::snapshot`].
     ///
     /// # Errors
@@ -220,6 +293,49 @@ impl AnyWriter {
         typed!(PerWidth: &self.0, writer => writer.key_storage())
     }
 
+    /// The width of the fingerprints.
+    #[must_use]
+    pub fn width(&self) -> Width {
+        match self.0 {
+            PerWidth::W64(_) => Width::W64,
+            PerWidth::W128(_) => Width::W128,
+            PerWidth::W256(_) => Width::W256,
+            PerWidth::W320(_) => Width::W320,
+        }
+    }
+
+    /// The bands of the fingerprints: see [`Writer::bands`].
+    #[must_use]
+    pub fn bands(&self) -> Option<BandLayout> {
+        typed!(PerWidth: &self.0, writer => writer.bands())
+    }
+
+    /// The distance that the layout is tuned for.
+    #[must_use]
+    pub fn default_k(&self) -> u32 {
+        typed!(PerWidth: &self.0, writer => writer.default_k())
+    }
+
+    /// The sequence number of the next key.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        typed!(PerWidth: &self.0, writer => writer.next_sequence())
+    }
+
+    /// What the database remembers of documents that are left out.
+    #[must_use]
+    pub fn remembers(&self) -> Remember {
+        typed!(PerWidth: &self.0, writer => writer.remembers())
+    }
+
+    /// Remembers that a document was left out: see [`Writer::remember_left_out`].
+    ///
+    /// # Errors
+    /// As [`Writer::remember_left_out`].
+    pub fn remember_left_out(&mut self, key: &str, kept: &str, similarity: f64, job: u64) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.remember_left_out(key, kept, similarity, job))
+    }
+
     /// Makes all operations durable: see [`Writer::commit`].
     ///
     /// # Errors
@@ -265,6 +381,14 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.ingest(folders))
     }
 
+    /// Commits, flushes, and waits for all due merges: see [`Writer::wait_for_merges`].
+    ///
+    /// # Errors
+    /// As [`Writer::wait_for_merges`].
+    pub fn wait_for_merges(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.wait_for_merges())
+    }
+
     /// Does what [`close`](Self::close) does, and keeps the lock.
     ///
     /// # Errors
@@ -298,4 +422,8 @@ impl Commit for AnyWriter {
     fn take_back(&mut self) -> Result<()> {
         self.discard()
     }
+}
+
+fn typed_list<F: Fingerprint>(fingerprints: &[AnyFingerprint]) -> Vec<F> {
+    fingerprints.iter().map(|fingerprint| fingerprint.typed()).collect()
 }

@@ -194,11 +194,6 @@ impl<F: Fingerprint> Fingerprinter<F> {
         self.any.fingerprint(text).typed()
     }
 
-    /// The same for fingerprints of any width.
-    pub(crate) fn any(&self) -> &AnyFingerprinter {
-        &self.any
-    }
-
     /// As [`AnyFingerprinter::hash`].
     #[must_use]
     pub fn hash(&self, feature: &str) -> F {

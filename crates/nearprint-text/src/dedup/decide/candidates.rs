@@ -9,27 +9,31 @@ use super::stored::{Origin, Stored, damaged};
 use crate::dedup::temporary::TemporaryBytes;
 use crate::error::Result;
 use crate::recipe::{
-    Comparable, FeatureHashes, Features, Fingerprinted, Fingerprinter, Outline, stored_fingerprint,
+    AnyFingerprinter, Comparable, FeatureHashes, Features, Fingerprinted, Outline, stored_fingerprint,
 };
-use nearprint::{BandDistances, Fingerprint, Match, Row, RowKey, Snapshot, Writer};
+use nearprint::any::{AnyFingerprint, AnySnapshot, AnyWriter};
+use nearprint::{BandDistances, Match, RowKey};
 use xxhash_rust::xxh3::xxh3_64;
+
+/// A row near a document.
+pub(crate) type AnyMatch = Match<AnyFingerprint>;
 
 /// A document that is to be decided.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Document<'a, F> {
+pub(crate) struct Document<'a> {
     pub(crate) key: &'a str,
     pub(crate) text: &'a str,
     pub(crate) text_hash: u128,
     pub(crate) has_markup: bool,
     /// 0 without features.
-    pub(crate) fingerprint: F,
+    pub(crate) fingerprint: AnyFingerprint,
     pub(crate) comparable: Comparable,
     /// Its set of features, if they are compared.
     pub(crate) features: &'a Features,
 }
 
-impl<'a, F: Fingerprint> Document<'a, F> {
-    pub(crate) fn new(key: &'a str, text: &'a str, fingerprinted: &'a Fingerprinted<F>) -> Self {
+impl<'a> Document<'a> {
+    pub(crate) fn new(key: &'a str, text: &'a str, fingerprinted: &'a Fingerprinted<AnyFingerprint>) -> Self {
         let features = &fingerprinted.features;
         let (text_hash, comparable) = (fingerprinted.text_hash, fingerprinted.comparable());
         let (has_markup, fingerprint) = (fingerprinted.has_markup, fingerprinted.value);
@@ -37,13 +41,13 @@ impl<'a, F: Fingerprint> Document<'a, F> {
     }
 
     /// The fingerprint of its row: see [`Fingerprinted::stored`].
-    pub(crate) fn stored_fingerprint(&self) -> F {
+    pub(crate) fn stored_fingerprint(&self) -> AnyFingerprint {
         stored_fingerprint(self.comparable, self.fingerprint, self.text_hash, self.key)
     }
 
     /// The fingerprint and the distance with which near documents are looked up, `k` being the
     /// largest distance of near-duplicates. `None` if nothing is near.
-    pub(crate) fn look_up(&self, k: u32) -> Option<(F, u32)> {
+    pub(crate) fn look_up(&self, k: u32) -> Option<(AnyFingerprint, u32)> {
         match self.comparable {
             Comparable::Features => Some((self.fingerprint, k)),
             Comparable::Tokens => Some((self.stored_fingerprint(), 0)),
@@ -52,7 +56,7 @@ impl<'a, F: Fingerprint> Document<'a, F> {
     }
 
     /// Its row, if it is kept. The hash of the key is the id.
-    pub(crate) fn row(&self) -> Match<F> {
+    pub(crate) fn row(&self) -> AnyMatch {
         let id = xxh3_64(self.key.as_bytes());
         Match { fingerprint: self.stored_fingerprint(), id, distance: 0 }
     }
@@ -74,10 +78,10 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// Whether its text has the same tokens as the document. False if nothing is stored of it.
-    pub(crate) fn is_copied_by<F: Fingerprint>(
+    pub(crate) fn is_copied_by(
         &self,
-        document: Document<'_, F>,
-        fingerprinter: &mut Fingerprinter<F>,
+        document: Document<'_>,
+        fingerprinter: &mut AnyFingerprinter,
     ) -> Result<bool> {
         if !self.has_same_fingerprint {
             return Ok(false);
@@ -118,9 +122,9 @@ impl Verdict {
 }
 
 /// The set of a document and its outline, made when they are first needed.
-fn own_set<'a, F: Fingerprint>(
+fn own_set<'a>(
     own: &'a mut Option<(FeatureHashes, Outline)>,
-    document: Document<'_, F>,
+    document: Document<'_>,
 ) -> Result<&'a (FeatureHashes, Outline)> {
     match own {
         Some(made) => Ok(made),
@@ -138,24 +142,20 @@ const MOST_OUTLINES: usize = 1 << 15;
 
 /// The outlines of the sets of documents that were compared, by their rows. Most of the documents that are
 /// made from one template need no look at their sets.
-#[derive(Clone)]
-pub(crate) struct Outlines<F> {
+#[derive(Clone, Default)]
+pub(crate) struct Outlines {
     /// Where they are: a growing table moves its entries.
-    places: HashMap<(F, u64), usize>,
+    places: HashMap<(AnyFingerprint, u64), usize>,
     outlines: Vec<Outline>,
 }
 
-impl<F: Fingerprint> Outlines<F> {
-    pub(crate) fn new() -> Self {
-        Self { places: HashMap::new(), outlines: Vec::new() }
-    }
-
-    fn get(&self, row: Match<F>) -> Option<&Outline> {
+impl Outlines {
+    fn get(&self, row: AnyMatch) -> Option<&Outline> {
         let place = self.places.get(&(row.fingerprint, row.id))?;
         Some(&self.outlines[*place])
     }
 
-    fn insert(&mut self, row: Match<F>, set: &FeatureHashes) {
+    fn insert(&mut self, row: AnyMatch, set: &FeatureHashes) {
         if self.outlines.len() == MOST_OUTLINES {
             self.places.clear();
             self.outlines.clear();
@@ -168,15 +168,19 @@ impl<F: Fingerprint> Outlines<F> {
 }
 
 /// A collection of kept documents.
-pub(crate) trait KeptDocuments<F: Fingerprint> {
+pub(crate) trait KeptDocuments {
     /// The rows within a distance, by increasing distance.
-    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>>;
+    fn query(&mut self, fingerprint: AnyFingerprint, k: u32) -> Result<Vec<AnyMatch>>;
 
     /// The rows within the distances of their numbers of equal bands, by increasing distance.
-    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>>;
+    fn query_by_bands(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        distances: &BandDistances,
+    ) -> Result<Vec<AnyMatch>>;
 
     /// The kept documents of a row.
-    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>>;
+    fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>>;
 
     /// The text of a kept document.
     fn text_of(&mut self, candidate: &Candidate) -> Result<String>;
@@ -185,15 +189,15 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>>;
 
     /// The outlines of documents that were compared.
-    fn outlines(&mut self) -> &mut Outlines<F>;
+    fn outlines(&mut self) -> &mut Outlines;
 
     /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
     /// the key and the fingerprint of the new one is the same document and needs no confirmation.
     fn nearest(
         &mut self,
-        document: Document<'_, F>,
+        document: Document<'_>,
         measure: &Measure,
-        fingerprinter: &mut Fingerprinter<F>,
+        fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Verdict> {
         let Some((fingerprint, k)) = document.look_up(measure.k) else { return Ok(Verdict::New) };
         let near = match &measure.candidates {
@@ -214,9 +218,9 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     /// texts are compared.
     fn first_similar(
         &mut self,
-        document: Document<'_, F>,
+        document: Document<'_>,
         measure: &Measure,
-        near: &[Match<F>],
+        near: &[AnyMatch],
     ) -> Result<Verdict> {
         let mut verdict = Verdict::New;
         for equally_near in near.chunk_by(|a, b| a.distance == b.distance) {
@@ -250,14 +254,14 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     /// 1 on, only copies are near a page with markup: equal sets may be of pages with other scripts.
     fn most_similar(
         &mut self,
-        document: Document<'_, F>,
+        document: Document<'_>,
         least: f64,
-        near: &[Match<F>],
-        fingerprinter: &mut Fingerprinter<F>,
+        near: &[AnyMatch],
+        fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Verdict> {
         let (mut own, mut others, mut best) = (None, FeatureHashes::default(), None::<(f64, Candidate)>);
         // A copy has an equal fingerprint, and its set is not needed.
-        let may_be_copy = |row: Match<F>| row.fingerprint == document.fingerprint;
+        let may_be_copy = |row: AnyMatch| row.fingerprint == document.fingerprint;
         let needs_copy = least >= 1.0 && document.has_markup;
         for &row in near {
             if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
@@ -305,7 +309,7 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     fn evidence_of(
         &mut self,
         candidate: &Candidate,
-        fingerprinter: &mut Fingerprinter<F>,
+        fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Option<Features>> {
         if let Some(stored) = self.features_of(candidate)? {
             return Ok(Some(stored));
@@ -318,7 +322,7 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     }
 
     /// Whether a document with the same key is near.
-    fn has_key_near(&mut self, document: Document<'_, F>, k: u32) -> Result<bool> {
+    fn has_key_near(&mut self, document: Document<'_>, k: u32) -> Result<bool> {
         let Some((fingerprint, k)) = document.look_up(k) else { return Ok(false) };
         for row in self.query(fingerprint, k)? {
             if self.has_key(row, document)? {
@@ -329,15 +333,15 @@ pub(crate) trait KeptDocuments<F: Fingerprint> {
     }
 
     /// Whether a row is of a document with the same key.
-    fn has_key(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<bool> {
+    fn has_key(&mut self, row: AnyMatch, document: Document<'_>) -> Result<bool> {
         Ok(self.candidates(row, document)?.iter().any(|candidate| candidate.key == document.key))
     }
 }
 
 /// The documents of a row, under the keys that count.
-fn candidates<F: Fingerprint>(
-    Match { fingerprint, id, distance }: Match<F>,
-    document: Document<'_, F>,
+fn candidates(
+    Match { fingerprint, id, distance }: AnyMatch,
+    document: Document<'_>,
     (origin, keys): (Origin, Vec<RowKey>),
     counts: impl Fn(&RowKey) -> bool,
 ) -> Vec<Candidate> {
@@ -361,30 +365,32 @@ fn candidates<F: Fingerprint>(
 
 /// The documents that were kept before a run.
 #[derive(Clone)]
-pub(crate) struct KnownDocuments<F> {
-    pub(crate) snapshot: Snapshot<F>,
+pub(crate) struct KnownDocuments {
+    pub(crate) snapshot: AnySnapshot,
     /// The sequence numbers of keys that do not count.
     pub(crate) ignored: Vec<Range<u64>>,
-    pub(crate) outlines: Outlines<F>,
+    pub(crate) outlines: Outlines,
 }
 
-impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
-    fn outlines(&mut self) -> &mut Outlines<F> {
+impl KeptDocuments for KnownDocuments {
+    fn outlines(&mut self) -> &mut Outlines {
         &mut self.outlines
     }
 
-    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        Ok(self.snapshot.query(fingerprint, k)?)
+    fn query(&mut self, fingerprint: AnyFingerprint, k: u32) -> Result<Vec<AnyMatch>> {
+        Ok(self.snapshot.matches(fingerprint, k)?)
     }
 
-    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
-        let mut found = self.snapshot.query(fingerprint, distances.largest())?;
-        found.retain(|row| distances.contain(row.fingerprint, fingerprint));
-        Ok(found)
+    fn query_by_bands(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        distances: &BandDistances,
+    ) -> Result<Vec<AnyMatch>> {
+        Ok(self.snapshot.matches_by_bands(fingerprint, distances)?)
     }
 
-    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
-        let keys = self.snapshot.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
+    fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
+        let keys = self.snapshot.keys_of(row.fingerprint.words(), row.id)?;
         let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
         let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
         let origin = Origin::Database(self.snapshot.key_storage());
@@ -401,31 +407,35 @@ impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
 }
 
 /// The documents that a run has kept so far, those included that its database had before.
-pub(crate) struct FreshDocuments<'a, F: Fingerprint, T> {
-    pub(crate) writer: &'a mut Writer<F>,
+pub(crate) struct FreshDocuments<'a, T> {
+    pub(crate) writer: &'a mut AnyWriter,
     pub(crate) origin: Origin,
     /// Reads the text of a document.
     pub(crate) read: T,
     /// The sets of features of documents that are remembered temporarily.
     pub(crate) sets: &'a mut TemporaryBytes,
-    pub(crate) outlines: &'a mut Outlines<F>,
+    pub(crate) outlines: &'a mut Outlines,
 }
 
-impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> for FreshDocuments<'_, F, T> {
-    fn outlines(&mut self) -> &mut Outlines<F> {
+impl<T: FnMut(&Candidate) -> Result<String>> KeptDocuments for FreshDocuments<'_, T> {
+    fn outlines(&mut self) -> &mut Outlines {
         self.outlines
     }
 
-    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        Ok(self.writer.query(fingerprint, k)?)
+    fn query(&mut self, fingerprint: AnyFingerprint, k: u32) -> Result<Vec<AnyMatch>> {
+        Ok(self.writer.matches(fingerprint, k)?)
     }
 
-    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
-        Ok(self.writer.query_by_bands(fingerprint, distances)?)
+    fn query_by_bands(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        distances: &BandDistances,
+    ) -> Result<Vec<AnyMatch>> {
+        Ok(self.writer.matches_by_bands(fingerprint, distances)?)
     }
 
-    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
-        let keys = self.writer.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
+    fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
+        let keys = self.writer.keys_of(row.fingerprint.words(), row.id)?;
         Ok(candidates(row, document, (self.origin, keys), |_| true))
     }
 

@@ -6,7 +6,8 @@ use super::measure::key_storage;
 use super::options::{DedupOptions, stored_recipe};
 use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
-use nearprint::{BandLayout, Fingerprint, Schema, Writer};
+use nearprint::any::{AnyDatabase, AnyWriter};
+use nearprint::{BandLayout, Schema};
 
 /// Whether there is something at a path that is to be a database. An empty folder becomes one.
 pub(crate) fn is_there(path: &Path) -> bool {
@@ -15,11 +16,8 @@ pub(crate) fn is_there(path: &Path) -> bool {
 }
 
 /// Opens a database for writing, or creates one. Returns the recipe of its fingerprints.
-pub(crate) fn open_database<F: Fingerprint>(
-    path: &Path,
-    options: &DedupOptions,
-) -> Result<(Writer<F>, Recipe)> {
-    let database = options.engine.open_or_create::<F>(path, &new_schema(options)?)?;
+pub(crate) fn open_database(path: &Path, options: &DedupOptions) -> Result<(AnyWriter, Recipe)> {
+    let database = options.engine.open_or_create_any(path, options.recipe.width(), &new_schema(options)?)?;
     if options.expire_after.is_some() {
         options.check_lifetime(&database.snapshot()?.stats(), path)?;
     }
@@ -57,6 +55,16 @@ pub(crate) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: 
         return Err(DatabaseProblem::OtherRecipe { path: path.to_path_buf(), found, expected }.into());
     }
     Ok(found)
+}
+
+/// Refuses a database whose fingerprints have another width than those of the recipe.
+pub(super) fn check_width(database: &AnyDatabase, options: &DedupOptions, path: &Path) -> Result<()> {
+    let (found, requested) = (database.width(), options.recipe.width());
+    if found == requested {
+        return Ok(());
+    }
+    let path = path.to_path_buf();
+    Err(nearprint::Error::Width { path, database: found.bits(), requested: requested.bits() }.into())
 }
 
 /// Refuses a database whose fingerprints are of another kind than the recipe makes.

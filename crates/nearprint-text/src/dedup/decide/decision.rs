@@ -2,8 +2,7 @@
 
 use super::candidates::{Candidate, Document, Verdict};
 use crate::error::Result;
-use crate::recipe::Fingerprinter;
-use nearprint::Fingerprint;
+use crate::recipe::AnyFingerprinter;
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,11 +76,11 @@ pub(crate) struct Original {
 }
 
 impl Original {
-    pub(crate) fn of<F: Fingerprint>(
+    pub(crate) fn of(
         kept: Candidate,
         similarity: f64,
-        document: Document<'_, F>,
-        fingerprinter: &mut Fingerprinter<F>,
+        document: Document<'_>,
+        fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Self> {
         let is_copy = kept.is_copied_by(document, fingerprinter)?;
         let Candidate { key, sequence, distance, position, .. } = kept;
@@ -91,10 +90,10 @@ impl Original {
 
 impl Verdict {
     /// The same for all collections, with what is reported of the nearest document.
-    pub(crate) fn compared<F: Fingerprint>(
+    pub(crate) fn compared(
         self,
-        document: Document<'_, F>,
-        fingerprinter: &mut Fingerprinter<F>,
+        document: Document<'_>,
+        fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Compared> {
         Ok(match self {
             Self::New => Compared::New { is_unconfirmed: false },

@@ -4,15 +4,17 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use super::candidates::{KnownDocuments, Outlines};
 use super::database::is_there;
 use super::decision::{Decided, Decision};
-use super::deduplicator_of_width::DeduplicatorOf;
-use super::measure::DocumentsNear;
+use super::kept_keys::KeptKeys;
+use super::measure::{DocumentsNear, Measure};
 use super::options::DedupOptions;
+use crate::dedup::temporary::{TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{AnyFingerprinter, Fingerprinted, Recipe};
-use nearprint::any::AnyFingerprint;
-use nearprint::{Commit, U256, U320, Width};
+use nearprint::any::{AnyFingerprint, AnyWriter};
+use nearprint::{Commit, KeyStorage};
 
 /// Decides for each document whether it is new, and remembers the documents that it keeps.
 ///
@@ -78,7 +80,31 @@ use nearprint::{Commit, U256, U320, Width};
 /// shared.into_inner().finish()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Deduplicator(OfWidth);
+pub struct Deduplicator {
+    pub(super) options: DedupOptions,
+    pub(super) measure: Measure,
+    pub(super) fingerprinter: AnyFingerprinter,
+    /// The documents of a database that is only read.
+    pub(super) known: Option<KnownDocuments>,
+    pub(super) writer: AnyWriter,
+    pub(super) is_temporary: bool,
+    /// What is stored of kept documents.
+    pub(super) stores: KeyStorage,
+    pub(super) kept_keys: KeptKeys,
+    /// The sets of features of documents that are remembered temporarily.
+    pub(super) sets: TemporaryBytes,
+    /// Of the documents that the writer has.
+    pub(super) outlines: Outlines,
+    /// Documents kept since the last flush of a temporary database.
+    pub(super) since_flush: u64,
+    /// Whether documents have too many near ones to look them up together.
+    pub(super) is_crowded: bool,
+    /// Collections that documents are compared with, too, and whether they are compared with those of this one.
+    pub(super) others: Vec<Self>,
+    pub(super) compares_own: bool,
+    /// Removed after everything else is dropped.
+    _folder: Option<WorkFolder>,
+}
 
 impl fmt::Debug for Deduplicator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,39 +115,36 @@ impl fmt::Debug for Deduplicator {
     }
 }
 
-/// The deduplicator of the width of its recipe.
-enum OfWidth {
-    W64(DeduplicatorOf<u64>),
-    W128(DeduplicatorOf<u128>),
-    W256(DeduplicatorOf<U256>),
-    W320(DeduplicatorOf<U320>),
-}
-
-/// Evaluates an expression on the deduplicator.
-macro_rules! of_width {
-    ($any:expr, $value:ident => $result:expr) => {
-        match $any {
-            OfWidth::W64($value) => $result,
-            OfWidth::W128($value) => $result,
-            OfWidth::W256($value) => $result,
-            OfWidth::W320($value) => $result,
-        }
-    };
-}
-
-/// Opens the deduplicator of the width of some options.
-macro_rules! open_of_width {
-    ($options:expr, $open:ident($($path:expr)?)) => {
-        match $options.recipe.width() {
-            Width::W64 => OfWidth::W64(DeduplicatorOf::$open($($path,)? $options)?),
-            Width::W128 => OfWidth::W128(DeduplicatorOf::$open($($path,)? $options)?),
-            Width::W256 => OfWidth::W256(DeduplicatorOf::$open($($path,)? $options)?),
-            Width::W320 => OfWidth::W320(DeduplicatorOf::$open($($path,)? $options)?),
-        }
-    };
-}
-
 impl Deduplicator {
+    /// One that has remembered nothing in this run.
+    pub(super) fn new(
+        options: DedupOptions,
+        measure: Measure,
+        known: Option<KnownDocuments>,
+        (writer, stores): (AnyWriter, KeyStorage),
+        folder: Option<WorkFolder>,
+    ) -> Result<Self> {
+        measure.recipe.check_width(writer.width())?;
+        let fingerprinter = measure.recipe.any_fingerprinter();
+        Ok(Self {
+            fingerprinter: if measure.makes_features { fingerprinter.with_features() } else { fingerprinter },
+            options,
+            measure,
+            known,
+            writer,
+            is_temporary: folder.is_some(),
+            stores,
+            kept_keys: KeptKeys::default(),
+            sets: TemporaryBytes::new(),
+            outlines: Outlines::default(),
+            since_flush: 0,
+            is_crowded: false,
+            others: Vec::new(),
+            compares_own: true,
+            _folder: folder,
+        })
+    }
+
     /// Opens a database for writing, or makes one. A new one stores the key of each kept document, and beside it what
     /// decides about later ones:
     ///
@@ -149,7 +172,7 @@ impl Deduplicator {
     pub fn open(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         options.choose_recipe(Recipe::DEFAULT, Some(path).filter(|path| is_there(path)))?;
-        Ok(Self(open_of_width!(options, open(path))))
+        Self::open_by(path, options)
     }
 
     /// Remembers kept documents in a temporary folder, until the value is dropped.
@@ -163,7 +186,7 @@ impl Deduplicator {
             return Err(Error::setting("expire_after", "needs a database"));
         }
         options.choose_recipe(Recipe::DEFAULT, None)?;
-        Ok(Self(open_of_width!(options, temporary())))
+        Self::temporary_by(options)
     }
 
     /// Compares with the documents of a database, and does not change it. Kept documents are remembered
@@ -176,33 +199,36 @@ impl Deduplicator {
     pub fn read_only(path: impl AsRef<Path>, mut options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         options.choose_recipe(Recipe::DEFAULT, Some(path))?;
-        Ok(Self(open_of_width!(options, read_only(path))))
+        Self::read_only_by(path, options)
     }
 
     /// The recipe of the fingerprints, from the options or the database.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
-        of_width!(&self.0, dedup => dedup.recipe())
+        self.fingerprinter.recipe()
     }
 
     /// The largest distance, in bits, of fingerprints of near-duplicates. If [sets of
     /// features](DedupOptions::evidence) decide, candidates are looked up within it.
     #[must_use]
     pub fn k(&self) -> u32 {
-        of_width!(&self.0, dedup => dedup.k())
+        self.measure.k
     }
 
     /// What is wrong with a similarity that is lower than the one that the bands of the database were chosen for: the
     /// share of its pairs that are missed, where these are more than one in a hundred.
     #[must_use]
     pub fn misses(&self) -> Option<String> {
-        of_width!(&self.0, dedup => dedup.measure().misses())
+        self.measure.misses()
     }
 
     /// When documents are near-duplicates, and whether that is decided exactly.
     #[must_use]
     pub fn near(&self) -> DocumentsNear {
-        of_width!(&self.0, dedup => dedup.measure().near())
+        let mut measures =
+            std::iter::once(self).chain(&self.others).map(|collection| collection.measure.near());
+        let is_estimated = |near: &DocumentsNear| matches!(near, DocumentsNear::Estimated { .. });
+        measures.find(is_estimated).unwrap_or_else(|| self.measure.near())
     }
 
     /// Decides a document, and remembers it if it is kept.
@@ -211,14 +237,15 @@ impl Deduplicator {
     /// [`Error::Input`](crate::Error::Input) for a key of more than 65,536 bytes;
     /// [`Error::Engine`](crate::Error::Engine) if the database is damaged or cannot be read.
     pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
-        of_width!(&mut self.0, dedup => dedup.decide_text(key, text))
+        let fingerprinted = self.fingerprinter.fingerprint(text);
+        Ok(self.decide_made(key, text, &fingerprinted)?.decision)
     }
 
     /// A fingerprinter that makes what is compared, for [`decide_fingerprinted`](Self::decide_fingerprinted). Each
     /// thread needs its own; cloning is cheap.
     #[must_use]
     pub fn fingerprinter(&self) -> AnyFingerprinter {
-        of_width!(&self.0, dedup => dedup.fingerprinter().any().clone())
+        self.fingerprinter.clone()
     }
 
     /// Decides a document whose fingerprint was made before by a [fingerprinter](Self::fingerprinter) of this
@@ -256,7 +283,8 @@ impl Deduplicator {
         text: &str,
         fingerprinted: Fingerprinted<AnyFingerprint>,
     ) -> Result<Decision> {
-        of_width!(&mut self.0, dedup => dedup.decide_fingerprinted(key, text, fingerprinted))
+        self.check_made(key, &fingerprinted)?;
+        Ok(self.decide_made(key, text, &fingerprinted)?.decision)
     }
 
     /// Decides many documents, each a key and a text, in order, with fingerprints made on all threads of the options.
@@ -270,19 +298,17 @@ impl Deduplicator {
         documents: &[(&str, &str)],
         mut visit: impl FnMut(Decided) -> Result<()>,
     ) -> Result<()> {
-        of_width!(&mut self.0, dedup => dedup.decide_batch(documents, &mut visit))
+        self.decide_all(documents, &mut visit)
     }
 
     /// The caller's progress at the last checkpoint, if the run that made it has not been
     /// [finished](Self::finish).
     #[must_use]
     pub fn unfinished(&self) -> Option<&[u8]> {
-        of_width!(&self.0, dedup => dedup.unfinished())
-    }
-
-    /// The records of finished jobs.
-    pub(crate) fn history(&self) -> Option<&[u8]> {
-        of_width!(&self.0, dedup => dedup.history())
+        match &self.known {
+            Some(known) => known.snapshot.checkpoint(),
+            None => self.writer.checkpoint(),
+        }
     }
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
@@ -294,7 +320,7 @@ impl Deduplicator {
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) if the commit fails.
     pub fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
-        of_width!(&mut self.0, dedup => dedup.checkpoint(progress))
+        Ok(self.commit_with(progress)?)
     }
 
     /// The sequence number of the next kept document.
@@ -303,7 +329,7 @@ impl Deduplicator {
     /// unfinished run.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
-        of_width!(&self.0, dedup => dedup.next_sequence())
+        self.writer.next_sequence()
     }
 
     /// Forgets the documents with these [sequence numbers](Self::next_sequence), and the unfinished
@@ -312,7 +338,7 @@ impl Deduplicator {
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) if the commit fails.
     pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
-        of_width!(&mut self.0, dedup => dedup.forget_with((sequences, &[]), None))
+        self.forget_with((sequences, &[]), None)
     }
 
     /// Makes all kept documents durable, removes the progress, waits for merges, and closes the
@@ -332,7 +358,7 @@ impl Deduplicator {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn try_finish(&mut self) -> Result<()> {
-        of_width!(&mut self.0, dedup => dedup.finish_with(None))
+        self.finish_with(None)
     }
 }
 
@@ -340,18 +366,21 @@ impl Deduplicator {
 /// [`SharedWriter`](nearprint::SharedWriter).
 impl Commit for Deduplicator {
     fn commit(&mut self) -> nearprint::Result<()> {
-        of_width!(&mut self.0, dedup => dedup.commit())
+        self.commit_with(b"")
     }
 
     fn begin_call(&mut self) {
-        of_width!(&mut self.0, dedup => dedup.begin_call());
+        self.writer.begin_call();
     }
 
     fn end_call(&mut self) {
-        of_width!(&mut self.0, dedup => dedup.end_call());
+        self.writer.end_call();
     }
 
     fn take_back(&mut self) -> nearprint::Result<()> {
-        of_width!(&mut self.0, dedup => dedup.take_back())
+        self.writer.take_back()?;
+        self.kept_keys = KeptKeys::default();
+        self.outlines = Outlines::default();
+        Ok(())
     }
 }

@@ -4,10 +4,10 @@
 //! knows neither jobs nor files of documents.
 
 mod candidates;
+mod collection;
 mod database;
 mod decision;
 mod deduplicator;
-mod deduplicator_of_width;
 mod kept_fingerprints;
 mod kept_keys;
 mod kept_passages;
@@ -17,12 +17,14 @@ mod pair_judge;
 mod similarity;
 mod stored;
 
-pub(crate) use candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
+pub(crate) use candidates::{
+    AnyMatch, Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict,
+};
+pub(crate) use collection::{TOGETHER, nearest_of, too_long};
 pub(crate) use database::{check_bands, is_there};
 pub(crate) use decision::{Compared, Original};
 pub use decision::{Decided, Decision};
 pub use deduplicator::Deduplicator;
-pub(crate) use deduplicator_of_width::{DeduplicatorOf, TOGETHER, nearest_of, too_long};
 pub use kept_fingerprints::KeptFingerprints;
 pub use measure::DocumentsNear;
 pub(crate) use measure::{Judge, Measure};

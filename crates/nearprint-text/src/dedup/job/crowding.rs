@@ -1,6 +1,7 @@
 //! How many kept documents share a band.
 
-use nearprint::{BandLayout, Fingerprint};
+use nearprint::BandLayout;
+use nearprint::any::AnyFingerprint;
 
 /// Counters of one band: longer bands share counters by chance.
 const COUNTERS: usize = 1 << 16;
@@ -31,11 +32,11 @@ impl BandCounts {
         Self { bands, counts: vec![0; bands.count() as usize * COUNTERS], documents: 0 }
     }
 
-    pub(crate) fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+    pub(crate) fn push(&mut self, fingerprint: AnyFingerprint) {
         self.documents += 1;
         for band in 0..self.bands.count() {
             #[expect(clippy::cast_possible_truncation, reason = "takes the low bits")]
-            let counter = self.bands.band(fingerprint, band) as usize % COUNTERS;
+            let counter = fingerprint.band(self.bands, band) as usize % COUNTERS;
             let count = &mut self.counts[band as usize * COUNTERS + counter];
             *count = count.saturating_add(1);
         }
@@ -68,7 +69,7 @@ mod tests {
             // Of ten documents, three share the first band.
             let first = if number % 10 < 3 { 7 } else { number + 10 };
             let band = |at: u32| if at == 0 { first } else { mix64(number * 6 + u64::from(at)) >> 48 };
-            counts.push::<U256>(bands.assemble((0..6).map(band), std::iter::repeat(true)));
+            counts.push(bands.assemble::<U256>((0..6).map(band), std::iter::repeat(true)).into());
         }
         let Crowding { largest, mean } = counts.crowding();
         assert!((300..310).contains(&largest), "{largest}");
@@ -83,7 +84,7 @@ mod tests {
             let mut counts = BandCounts::new(bands);
             for number in 0..200_000u64 {
                 let band = |at: u32| mix64(number * 2 + u64::from(at)) >> (64 - bands.bits());
-                counts.push::<U256>(bands.assemble((0..2).map(band), std::iter::repeat(true)));
+                counts.push(bands.assemble::<U256>((0..2).map(band), std::iter::repeat(true)).into());
             }
             // Each meets itself in both bands. By chance, it shares a band with six others, or with 1,563.
             let mean = counts.crowding().mean;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::plan::OutputPlan;
 use super::sharded::ShardedOutput;
-use crate::dedup::decide::{DeduplicatorOf, Original};
+use crate::dedup::decide::{Deduplicator, Original};
 use crate::dedup::job::{Checkpoint, FileDigest, FileJob, GROUP_SIZE};
 use crate::documents::internal::ListFormat;
 use crate::documents::{
@@ -15,8 +15,8 @@ use crate::documents::{
     WriterOptions, Written, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, Result, ResumeProblem};
-use crate::recipe::Fingerprinter;
-use nearprint::{Fingerprint, Printed};
+use crate::recipe::AnyFingerprinter;
+use nearprint::any::AnyFingerprint;
 
 /// The columns of the file of duplicates.
 const COLUMNS: &[&str] = &["key", "duplicate_of", "distance", "similarity", "group", "copy"];
@@ -27,7 +27,7 @@ const COLUMNS_OF_REMOVED: &[&str] = &["key", "number", "first_seen_in", "first_n
 const SPOOL: &str = "a temporary file";
 
 /// The output, the duplicates and the rejects of a job. A dry run has only a spool.
-pub(crate) struct JobOutputs<'a, F: Fingerprint> {
+pub(crate) struct JobOutputs<'a> {
     job: &'a FileJob,
     documents: Option<DocumentWriter>,
     /// The documents of an output that is a folder.
@@ -45,15 +45,15 @@ pub(crate) struct JobOutputs<'a, F: Fingerprint> {
     /// Whether exact copies are recognized.
     counts_copies: bool,
     /// Cleans texts that are written.
-    cleaner: Fingerprinter<F>,
+    cleaner: AnyFingerprinter,
 }
 
-impl<'a, F: Fingerprint> JobOutputs<'a, F> {
+impl<'a> JobOutputs<'a> {
     /// Creates the files of a plan, or opens them where a checkpoint says that they were written to.
     pub(crate) fn open(
         (job, plan, shape): (&'a FileJob, Option<OutputPlan>, OutputShape),
         reader: &Reader,
-        deduplicator: &DeduplicatorOf<F>,
+        deduplicator: &Deduplicator,
         unfinished: Option<&Checkpoint>,
     ) -> Result<Self> {
         let mut outputs = Self {
@@ -135,7 +135,7 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         &mut self,
         record: &Record,
         text: Option<&str>,
-        fingerprint: Option<F>,
+        fingerprint: Option<AnyFingerprint>,
         of: Option<&Original>,
         group_size: Option<u64>,
     ) -> Result<Option<Span>> {
@@ -267,17 +267,17 @@ fn open_lines(path: Option<&Path>, written: Option<Written>, is_resumable: bool)
 }
 
 /// What is to be added to a document.
-fn added_values<'r, F: Fingerprint>(
+fn added_values<'r>(
     (job, counts_copies): (&FileJob, bool),
-    cleaner: &mut Fingerprinter<F>,
+    cleaner: &mut AnyFingerprinter,
     record: &'r Record,
     text: Option<&str>,
-    fingerprint: Option<F>,
+    fingerprint: Option<AnyFingerprint>,
     of: Option<&'r Original>,
 ) -> Vec<FieldValue<'r>> {
     let mut values = Vec::new();
     if let Some(fingerprint) = fingerprint.filter(|_| job.added.fingerprint.is_some()) {
-        values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
+        values.push(FieldValue::Text(fingerprint.to_string().into()));
     }
     if job.added.key.is_some() {
         values.push(FieldValue::Text(record.key.as_str().into()));

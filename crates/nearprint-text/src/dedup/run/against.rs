@@ -3,21 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use super::fingerprinting::{Prepared, preparing_documents};
-use crate::dedup::decide::{DeduplicatorOf, Document, Measure};
+use crate::dedup::decide::{Deduplicator, Document, Measure};
 use crate::dedup::job::{DocumentCounts, FileJob, History, Report, report_progress};
 use crate::documents::{InputFile, Reader, each, is_database};
 use crate::error::{Error, Result};
-use nearprint::Fingerprint;
 
 /// The databases and documents of [`FileJob::against`].
-pub(crate) struct Against<F: Fingerprint> {
-    pub(crate) collections: Vec<DeduplicatorOf<F>>,
+pub(crate) struct Against {
+    pub(crate) collections: Vec<Deduplicator>,
     /// The databases among them, and the files of the others. No output may overwrite them.
     pub(crate) databases: Vec<PathBuf>,
     pub(crate) files: Vec<InputFile>,
 }
 
-impl<F: Fingerprint> Against<F> {
+impl Against {
     /// Opens the databases, and reads all documents of the others. `measure` is of the job.
     pub(crate) fn open(job: &FileJob, measure: &Measure, report: Report<'_>) -> Result<Self> {
         let mut against = Self { collections: Vec::new(), databases: Vec::new(), files: Vec::new() };
@@ -27,12 +26,12 @@ impl<F: Fingerprint> Against<F> {
         options.expire_after = None;
         for path in &job.against {
             if path.is_dir() && is_database(path)? {
-                let collection = DeduplicatorOf::read_only(path, options.clone())?;
+                let collection = Deduplicator::read_only_by(path, options.clone())?;
                 History::decode(collection.history(), path, None)?;
                 against.collections.push(collection);
                 against.databases.push(path.clone());
             } else {
-                let mut collection = DeduplicatorOf::temporary(options.clone())?;
+                let mut collection = Deduplicator::temporary_by(options.clone())?;
                 against.files.extend(read_all(&mut collection, job, path, report)?);
                 against.collections.push(collection);
             }
@@ -42,8 +41,8 @@ impl<F: Fingerprint> Against<F> {
 }
 
 /// Remembers all documents of a file or folder, and returns its files.
-fn read_all<F: Fingerprint>(
-    collection: &mut DeduplicatorOf<F>,
+fn read_all(
+    collection: &mut Deduplicator,
     job: &FileJob,
     path: &Path,
     report: Report<'_>,

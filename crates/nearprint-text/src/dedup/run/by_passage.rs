@@ -13,19 +13,18 @@ use crate::dedup::job::Report;
 use crate::dedup::unit::{RemovedWords, Source, TrimRules, Unit, Words};
 use crate::documents::{self, Reader, Record};
 use crate::error::Result;
-use crate::recipe::Fingerprinter;
-use nearprint::Fingerprint;
+use crate::recipe::AnyFingerprinter;
 
 /// Reads the remaining records, and writes them without the passages that were there before.
-pub(crate) fn run<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+pub(crate) fn run(
+    run: &mut WritingJob<'_>,
     rules: TrimRules,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
     run.skip(reader)?;
     let fingerprinter = run.deduplicator.fingerprinter();
-    let make = |record: &mut Record, _: &RecentTexts<F>, _: &mut Fingerprinter<F>| {
+    let make = |record: &mut Record, _: &RecentTexts, _: &mut AnyFingerprinter| {
         Words::of(&record.text, rules.length())
     };
     let work = preparing(|item| with_valid_key(item, Unit::MORE_KEY_BYTES), make);
@@ -39,12 +38,7 @@ pub(crate) fn run<F: Fingerprint>(
 }
 
 /// Decides the passages of a document, and writes what stays.
-fn take<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
-    rules: TrimRules,
-    record: &Record,
-    words: &Words,
-) -> Result<()> {
+fn take(run: &mut WritingJob<'_>, rules: TrimRules, record: &Record, words: &Words) -> Result<()> {
     run.counts.units.text_bytes += record.text.len() as u64;
     run.counts.units.compared += words.count() as u64;
     let mut removed = RemovedWords::new(words);

@@ -10,27 +10,27 @@ use crate::dedup::job::Report;
 use crate::dedup::unit::{TrimRules, Unit};
 use crate::documents::{self, Reader, Record};
 use crate::error::Result;
-use crate::recipe::{Fingerprinted, Fingerprinter};
-use nearprint::Fingerprint;
+use crate::recipe::{AnyFingerprinter, Fingerprinted};
+use nearprint::any::AnyFingerprint;
 
 /// The fingerprint of a unit that has enough tokens and features.
-struct UnitFingerprint<F> {
+struct UnitFingerprint {
     /// Its number in the text, from 1.
     number: u64,
     place: Range<usize>,
-    fingerprinted: Fingerprinted<F>,
+    fingerprinted: Fingerprinted<AnyFingerprint>,
 }
 
 /// Reads the remaining records, and writes them without the units that were there before.
-pub(crate) fn run<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+pub(crate) fn run(
+    run: &mut WritingJob<'_>,
     rules: TrimRules,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
     run.skip(reader)?;
     let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
-    let make = |record: &mut Record, recent: &RecentTexts<F>, fingerprinter: &mut Fingerprinter<F>| {
+    let make = |record: &mut Record, recent: &RecentTexts, fingerprinter: &mut AnyFingerprinter| {
         let (mut units, mut number) = (Vec::new(), 0);
         rules.by.for_each(&record.text, |place| {
             number += 1;
@@ -52,11 +52,11 @@ pub(crate) fn run<F: Fingerprint>(
 }
 
 /// Decides the units of a document, and writes what stays.
-fn take<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn take(
+    run: &mut WritingJob<'_>,
     rules: TrimRules,
     record: &Record,
-    units: &[UnitFingerprint<F>],
+    units: &[UnitFingerprint],
 ) -> Result<()> {
     run.counts.units.text_bytes += record.text.len() as u64;
     run.counts.units.compared += units.len() as u64;
@@ -97,10 +97,10 @@ fn take<F: Fingerprint>(
 }
 
 /// What a unit repeats, if it is to be removed, and whether its own document has it already and it stays.
-fn original_of<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn original_of(
+    run: &mut WritingJob<'_>,
     rules: TrimRules,
-    document: Document<'_, F>,
+    document: Document<'_>,
     own: &str,
 ) -> Result<(Option<Original>, bool)> {
     match rules.from {
@@ -110,12 +110,12 @@ fn original_of<F: Fingerprint>(
 }
 
 /// The units that earlier documents have, with what they repeat. Nothing of this document is remembered yet.
-fn repeats_of_others<'a, F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn repeats_of_others<'a>(
+    run: &mut WritingJob<'_>,
     rules: TrimRules,
     record: &Record,
-    units: &'a [UnitFingerprint<F>],
-) -> Result<Vec<(&'a UnitFingerprint<F>, Original)>> {
+    units: &'a [UnitFingerprint],
+) -> Result<Vec<(&'a UnitFingerprint, Original)>> {
     let mut repeats = Vec::new();
     for found in units {
         let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
@@ -127,12 +127,12 @@ fn repeats_of_others<'a, F: Fingerprint>(
 }
 
 /// Where earlier documents leave too little of one, writes it whole, or leaves it out whole.
-fn take_hollow<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn take_hollow(
+    run: &mut WritingJob<'_>,
     rules: TrimRules,
     record: &Record,
-    units: &[UnitFingerprint<F>],
-    repeats: &[(&UnitFingerprint<F>, Original)],
+    units: &[UnitFingerprint],
+    repeats: &[(&UnitFingerprint, Original)],
 ) -> Result<()> {
     run.counts.units.hollow += 1;
     let mut repeats = repeats.iter().peekable();

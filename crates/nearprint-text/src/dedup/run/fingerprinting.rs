@@ -4,8 +4,9 @@ use super::recent::RecentTexts;
 use crate::dedup::decide::{Similarity, too_long};
 use crate::documents::{BadRecord, Item, Record};
 use crate::error::Error;
-use crate::recipe::{Fingerprinted, Fingerprinter};
-use nearprint::{Fingerprint, MAX_KEY_BYTES};
+use crate::recipe::{AnyFingerprinter, Fingerprinted};
+use nearprint::MAX_KEY_BYTES;
+use nearprint::any::AnyFingerprint;
 
 /// A record with what was made of it on a thread, or a bad one.
 pub(crate) struct Prepared<T> {
@@ -16,10 +17,10 @@ pub(crate) struct Prepared<T> {
 
 /// The work of [`each`](crate::documents::each): `check` says which records are bad, and `make` makes
 /// fingerprints of the others.
-pub(crate) fn preparing<F: Fingerprint, T>(
+pub(crate) fn preparing<T>(
     check: impl Fn(Item) -> Item + Sync,
-    make: impl Fn(&mut Record, &RecentTexts<F>, &mut Fingerprinter<F>) -> T + Sync,
-) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<T> + Sync {
+    make: impl Fn(&mut Record, &RecentTexts, &mut AnyFingerprinter) -> T + Sync,
+) -> impl Fn(Item, &mut AnyFingerprinter) -> Prepared<T> + Sync {
     let recent = RecentTexts::new();
     move |item, fingerprinter| {
         let digest = item.digest();
@@ -36,10 +37,10 @@ pub(crate) fn preparing<F: Fingerprint, T>(
 
 /// [Prepares](preparing) whole documents. A text takes as much memory as its record, and goes once its fingerprint is
 /// made, unless it is to be kept.
-pub(crate) fn preparing_documents<F: Fingerprint>(
+pub(crate) fn preparing_documents(
     similarity: Option<Similarity>,
     keeps_texts: bool,
-) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<Fingerprinted<F>> + Sync {
+) -> impl Fn(Item, &mut AnyFingerprinter) -> Prepared<Fingerprinted<AnyFingerprint>> + Sync {
     preparing(
         move |item| checked(item, similarity),
         move |record, recent, fingerprinter| {

@@ -7,17 +7,13 @@ use crate::dedup::job::Report;
 use crate::documents::{self, Position, Reader, Record};
 use crate::error::Result;
 use crate::recipe::Fingerprinted;
-use nearprint::Fingerprint;
+use nearprint::any::AnyFingerprint;
 
 /// The most bytes of records that are decided together.
 const BYTES_TOGETHER: usize = 16 << 20;
 
 /// Reads the remaining records, and keeps the new documents.
-pub(crate) fn run<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
-    reader: &mut Reader,
-    report: Report<'_>,
-) -> Result<()> {
+pub(crate) fn run(run: &mut WritingJob<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
     run.skip(reader)?;
     let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
     let keeps_texts = run.deduplicator.reads_texts() || run.job.added.text.is_some();
@@ -43,20 +39,15 @@ pub(crate) fn run<F: Fingerprint>(
 }
 
 /// Blocks of records that are decided together.
-struct Blocks<F> {
-    blocks: Vec<(Vec<Prepared<Fingerprinted<F>>>, Position)>,
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<(Vec<Prepared<Fingerprinted<AnyFingerprint>>>, Position)>,
     records: usize,
     bytes: usize,
 }
 
-impl<F> Default for Blocks<F> {
-    fn default() -> Self {
-        Self { blocks: Vec::new(), records: 0, bytes: 0 }
-    }
-}
-
-impl<F> Blocks<F> {
-    fn push(&mut self, block: Vec<Prepared<Fingerprinted<F>>>, at: Position) {
+impl Blocks {
+    fn push(&mut self, block: Vec<Prepared<Fingerprinted<AnyFingerprint>>>, at: Position) {
         self.records += block.len();
         let len_bytes = |one: &Prepared<_>| match &one.record {
             Ok((record, _)) => record.raw().len(),
@@ -72,11 +63,7 @@ impl<F> Blocks<F> {
 }
 
 /// Decides all records of some blocks, and removes them.
-fn decide<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
-    read: &mut Blocks<F>,
-    report: Report<'_>,
-) -> Result<()> {
+fn decide(run: &mut WritingJob<'_>, read: &mut Blocks, report: Report<'_>) -> Result<()> {
     let Blocks { blocks, .. } = std::mem::take(read);
     if blocks.is_empty() {
         return Ok(());
@@ -86,10 +73,10 @@ fn decide<F: Fingerprint>(
     blocks.into_iter().try_for_each(|(block, at)| run.take(block, at, report, take))
 }
 
-fn take<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn take(
+    run: &mut WritingJob<'_>,
     record: &Record,
-    fingerprinted: Fingerprinted<F>,
+    fingerprinted: Fingerprinted<AnyFingerprint>,
 ) -> Result<()> {
     if run.deduplicator.is_too_short(&fingerprinted) {
         return run.set_aside(record.raw());

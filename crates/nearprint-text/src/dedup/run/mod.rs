@@ -27,7 +27,6 @@ use crate::dedup::temporary::SpooledInput;
 use crate::dedup::unit::Unit;
 use crate::documents::{Item, Position, Reader, StdinSource};
 use crate::error::Result;
-use nearprint::{Fingerprint, WidthVisitor};
 
 impl FileJob {
     /// Runs the job.
@@ -80,8 +79,7 @@ impl FileJob {
         self.reader.rejects_files = self.rejects.is_some();
         self.read_once()?;
         self.choose_recipe()?;
-        let width = self.dedup.recipe.width();
-        width.visit(Run { job: self, report })
+        run_once(self, report)
     }
 }
 
@@ -98,49 +96,39 @@ fn try_first(job: &FileJob, reader: &mut Reader) -> Result<()> {
     }
 }
 
-/// Runs a job with fingerprints of the width of its recipe.
-struct Run<'a> {
-    job: FileJob,
-    report: Report<'a>,
-}
-
-impl WidthVisitor for Run<'_> {
-    type Output = Result<FileReport>;
-
-    fn visit<F: Fingerprint>(self) -> Result<FileReport> {
-        let Self { mut job, report } = self;
-        if job.reads_twice() {
-            ranked::check_inputs(&job.inputs)?;
-        }
-        let mut input = JobInput::open(&job)?;
-        if job.against.is_empty() {
-            input.reader.check_delimiter()?;
-        }
-        job.choose_kept(&input.reader)?;
-        check_names(&job, &input.reader)?;
-        let shape = shape_of(&job, &mut input.reader)?;
-        try_first(&job, &mut input.reader)?;
-        let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
-        job.check_units(opened.deduplicator.measure())?;
-        if let Some(finished) = opened.finished_before(&mut input, report)? {
-            finished.check_files(&job, &input.reader)?;
-            let deduplicator = &opened.deduplicator;
-            let (measure, counts_copies) = (deduplicator.measure(), deduplicator.counts_copies());
-            let mut done = finished.report(&opened.identity, measure, counts_copies);
-            done.left_out.notes.extend(opened.missing_rows()?);
-            return Ok(done);
-        }
-        input.stop_recording();
-        let reader = &mut input.reader;
-        let mut writing = opened.write(reader, shape, report)?;
-        match job.trim {
-            Some(rules) if rules.by == Unit::Passage => {
-                by_passage::run(&mut writing, rules, reader, report)?;
-            }
-            Some(rules) => by_unit::run(&mut writing, rules, reader, report)?,
-            None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
-            None => in_order::run(&mut writing, reader, report)?,
-        }
-        writing.end(reader)?.complete()
+/// Runs a job whose recipe is chosen.
+fn run_once(mut job: FileJob, report: Report<'_>) -> Result<FileReport> {
+    if job.reads_twice() {
+        ranked::check_inputs(&job.inputs)?;
     }
+    let mut input = JobInput::open(&job)?;
+    if job.against.is_empty() {
+        input.reader.check_delimiter()?;
+    }
+    job.choose_kept(&input.reader)?;
+    check_names(&job, &input.reader)?;
+    let shape = shape_of(&job, &mut input.reader)?;
+    try_first(&job, &mut input.reader)?;
+    let mut opened = OpenedJob::open(&job, &input.reader)?;
+    job.check_units(opened.deduplicator.measure())?;
+    if let Some(finished) = opened.finished_before(&mut input, report)? {
+        finished.check_files(&job, &input.reader)?;
+        let deduplicator = &opened.deduplicator;
+        let (measure, counts_copies) = (deduplicator.measure(), deduplicator.counts_copies());
+        let mut done = finished.report(&opened.identity, measure, counts_copies);
+        done.left_out.notes.extend(opened.missing_rows()?);
+        return Ok(done);
+    }
+    input.stop_recording();
+    let reader = &mut input.reader;
+    let mut writing = opened.write(reader, shape, report)?;
+    match job.trim {
+        Some(rules) if rules.by == Unit::Passage => {
+            by_passage::run(&mut writing, rules, reader, report)?;
+        }
+        Some(rules) => by_unit::run(&mut writing, rules, reader, report)?,
+        None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
+        None => in_order::run(&mut writing, reader, report)?,
+    }
+    writing.end(reader)?.complete()
 }

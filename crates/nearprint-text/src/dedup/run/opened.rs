@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::against::Against;
 use super::input::JobInput;
 use super::writing::WritingJob;
-use crate::dedup::decide::{DeduplicatorOf, is_there};
+use crate::dedup::decide::{Deduplicator, is_there};
 use crate::dedup::job::{
     Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report, WHOLE_DOCUMENT, is_named,
 };
@@ -13,12 +13,11 @@ use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
 use crate::documents::{OutputShape, Reader};
 use crate::error::{DatabaseProblem, Result, ResumeProblem};
-use nearprint::Fingerprint;
 
 /// A job whose database is open, and that has written nothing yet.
-pub(crate) struct OpenedJob<'a, F: Fingerprint> {
+pub(crate) struct OpenedJob<'a> {
     job: &'a FileJob,
-    pub(crate) deduplicator: DeduplicatorOf<F>,
+    pub(crate) deduplicator: Deduplicator,
     pub(super) identity: JobIdentity,
     /// The jobs that the database has seen to their end.
     history: History,
@@ -29,7 +28,7 @@ pub(crate) struct OpenedJob<'a, F: Fingerprint> {
     is_completed: bool,
 }
 
-impl<'a, F: Fingerprint> OpenedJob<'a, F> {
+impl<'a> OpenedJob<'a> {
     /// Opens the database. An unfinished run of the same job is to be resumed, or is completed if it had
     /// written all.
     pub(crate) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
@@ -148,7 +147,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         reader: &Reader,
         shape: OutputShape,
         report: Report<'_>,
-    ) -> Result<WritingJob<'a, F>> {
+    ) -> Result<WritingJob<'a>> {
         let against = Against::open(self.job, self.deduplicator.measure(), report)?;
         let plan = OutputPlan::new(
             self.job,
@@ -156,7 +155,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
             (&against.files, &against.databases),
             !self.deduplicator.is_temporary(),
         )?;
-        let groups = WritingJob::<F>::groups(self.job)?;
+        let groups = WritingJob::groups(self.job)?;
         if let Some((Restart { rows, jobs }, plan)) = self.restart.take().zip(plan.as_ref()) {
             plan.check_files(self.job, &shape)?;
             let history = self.history.encode(self.job.database_path())?;
@@ -183,11 +182,11 @@ struct Restart {
 }
 
 /// Opens the deduplicator of a job. A dry run does not create its database.
-fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<DeduplicatorOf<F>> {
+fn open_deduplicator(job: &FileJob) -> Result<Deduplicator> {
     let options = job.dedup.clone();
     match &job.database {
-        Some(path) if !job.dry_run => DeduplicatorOf::open(path, options),
-        Some(path) if is_there(path) => DeduplicatorOf::read_only(path, options),
-        _ => DeduplicatorOf::temporary(options),
+        Some(path) if !job.dry_run => Deduplicator::open_by(path, options),
+        Some(path) if is_there(path) => Deduplicator::read_only_by(path, options),
+        _ => Deduplicator::temporary_by(options),
     }
 }

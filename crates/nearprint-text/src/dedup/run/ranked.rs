@@ -10,16 +10,17 @@ use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
 use super::ranked_record::{Outcome, RankedRecord};
 use super::writing::WritingJob;
 use crate::dedup::decide::{
-    Candidate, Compared, DeduplicatorOf, Document, Judge, KeptDocuments, KnownDocuments, Measure, Original,
-    Outlines, Stored, Verdict, nearest_of,
+    AnyMatch, Candidate, Compared, Deduplicator, Document, Judge, KeptDocuments, KnownDocuments, Measure,
+    Original, Outlines, Stored, Verdict, nearest_of,
 };
 use crate::dedup::job::{FileJob, Report, report_progress};
 use crate::dedup::order::{Keep, Ranking};
 use crate::dedup::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use crate::documents::{self, BadRecord, Format, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use crate::recipe::{Features, Fingerprinted, Fingerprinter};
-use nearprint::{BandDistances, Fingerprint, KeyStorage, Match, Row, Writer};
+use crate::recipe::{AnyFingerprinter, Features, Fingerprinted};
+use nearprint::any::{AnyFingerprint, AnyWriter, NewRows};
+use nearprint::{BandDistances, KeyStorage, Width};
 
 /// Records of the second pass that are read at once, and between two reports.
 const BLOCK_RECORDS: u64 = 1000;
@@ -37,11 +38,7 @@ pub(crate) fn check_inputs(inputs: &[PathBuf]) -> Result<()> {
 }
 
 /// Ranks all records, decides them, and writes the kept documents.
-pub(crate) fn run<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
-    reader: &mut Reader,
-    report: Report<'_>,
-) -> Result<()> {
+pub(crate) fn run(run: &mut WritingJob<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
     let mut first = FirstPass::new(run)?;
     let files = reader.inputs().to_vec();
     first.sources = lists_paths(run.job, reader).then(Vec::new);
@@ -66,6 +63,7 @@ fn lists_paths(job: &FileJob, reader: &Reader) -> bool {
 
 /// All records, by position. In temporary files.
 struct Records {
+    width: Width,
     /// Followed by keys of documents of earlier runs.
     keys: StringFile,
     /// If they are compared.
@@ -79,10 +77,12 @@ struct Records {
 }
 
 impl Records {
-    fn new<F: Fingerprint>(measure: &Measure, counts_followers: bool) -> Result<Self> {
+    fn new(measure: &Measure, counts_followers: bool) -> Result<Self> {
         let strings = |is_needed: bool| is_needed.then(StringFile::new).transpose();
-        let records = RecordFile::new(RankedRecord::<F>::LEN_BYTES as u64)?;
+        let width = measure.recipe.width();
+        let records = RecordFile::new(RankedRecord::len_bytes(width) as u64)?;
         Ok(Self {
+            width,
             keys: StringFile::new()?,
             texts: strings(matches!(measure.judge, Judge::Texts(_)))?,
             features: strings(measure.makes_features)?,
@@ -91,11 +91,7 @@ impl Records {
         })
     }
 
-    fn push<F: Fingerprint>(
-        &mut self,
-        (key, text, features): (&str, &str, &Features),
-        record: RankedRecord<F>,
-    ) -> Result<()> {
+    fn push(&mut self, (key, text, features): (&str, &str, &Features), record: RankedRecord) -> Result<()> {
         self.keys.push(key)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
         self.features.as_mut().map_or(Ok(0), |sets| sets.push_bytes(&features.to_listed_bytes()))?;
@@ -103,15 +99,15 @@ impl Records {
         self.records.push(&record.to_bytes())
     }
 
-    fn get<F: Fingerprint>(&mut self, position: u64) -> Result<RankedRecord<F>> {
+    fn get(&mut self, position: u64) -> Result<RankedRecord> {
         Ok(RankedRecord::from_bytes(&self.records.get(position..position + 1)?))
     }
 
     /// The records from a position on, as many as are read at once.
-    fn block<F: Fingerprint>(&mut self, position: u64) -> Result<Vec<RankedRecord<F>>> {
+    fn block(&mut self, position: u64) -> Result<Vec<RankedRecord>> {
         let end = (position + BLOCK_RECORDS).min(self.records.count).max(position);
         let bytes = self.records.get(position..end)?;
-        Ok(bytes.chunks_exact(RankedRecord::<F>::LEN_BYTES).map(RankedRecord::from_bytes).collect())
+        Ok(bytes.chunks_exact(RankedRecord::len_bytes(self.width)).map(RankedRecord::from_bytes).collect())
     }
 
     /// Empty if texts are not compared.
@@ -153,17 +149,17 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
-        let records = Records::new::<F>(run.deduplicator.measure(), run.job.group_size)?;
+    fn new(run: &WritingJob<'_>) -> Result<Self> {
+        let records = Records::new(run.deduplicator.measure(), run.job.group_size)?;
         let folder = WorkFolder::new()?;
         let ranking =
             Ranking::new(run.job.keep.as_ref().unwrap_or(&Keep::First), &run.job.dedup.engine, &folder)?;
         Ok(Self { records, ranking, folder, sources: None, invalid_utf8: 0 })
     }
 
-    fn read<F: Fingerprint>(
+    fn read(
         &mut self,
-        run: &WritingJob<'_, F>,
+        run: &WritingJob<'_>,
         files: &[InputFile],
         reader: &mut Reader,
         report: Report<'_>,
@@ -182,11 +178,11 @@ impl FirstPass {
         )
     }
 
-    fn add<F: Fingerprint>(
+    fn add(
         &mut self,
-        run: &WritingJob<'_, F>,
+        run: &WritingJob<'_>,
         files: &[InputFile],
-        record: Result<(Record, Fingerprinted<F>), BadRecord>,
+        record: Result<(Record, Fingerprinted<AnyFingerprint>), BadRecord>,
     ) -> Result<()> {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
@@ -194,7 +190,9 @@ impl FirstPass {
             Err(_) => {
                 self.sources = None;
                 self.ranking.skip()?;
-                return self.records.push(("", "", &Features::default()), RankedRecord::<F>::bad());
+                return self
+                    .records
+                    .push(("", "", &Features::default()), RankedRecord::bad(self.records.width));
             }
         };
         self.invalid_utf8 += u64::from(record.invalid_utf8);
@@ -212,10 +210,10 @@ impl FirstPass {
     }
 
     /// Decides documents in the order of their ranks.
-    fn decide<F: Fingerprint>(
+    fn decide(
         self,
-        run: &WritingJob<'_, F>,
-        others: Vec<DeduplicatorOf<F>>,
+        run: &WritingJob<'_>,
+        others: Vec<Deduplicator>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Records> {
         let Self { records, ranking, folder, .. } = self;
@@ -229,9 +227,9 @@ impl FirstPass {
             others,
             compares_own: run.deduplicator.compares_own(),
             kept: BestDocuments {
-                writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
+                writer: run.job.dedup.engine.create_any(path, measure.recipe.width(), &schema)?.writer()?,
                 records,
-                outlines: Outlines::new(),
+                outlines: Outlines::default(),
             },
         };
         ranking.for_each_block(|block| {
@@ -245,33 +243,37 @@ impl FirstPass {
 }
 
 /// The documents kept so far, with their positions as ids.
-struct BestDocuments<F: Fingerprint> {
-    writer: Writer<F>,
+struct BestDocuments {
+    writer: AnyWriter,
     records: Records,
-    outlines: Outlines<F>,
+    outlines: Outlines,
 }
 
-impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
-    fn outlines(&mut self) -> &mut Outlines<F> {
+impl KeptDocuments for BestDocuments {
+    fn outlines(&mut self) -> &mut Outlines {
         &mut self.outlines
     }
 
-    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        Ok(self.writer.query(fingerprint, k)?)
+    fn query(&mut self, fingerprint: AnyFingerprint, k: u32) -> Result<Vec<AnyMatch>> {
+        Ok(self.writer.matches(fingerprint, k)?)
     }
 
-    fn query_by_bands(&mut self, fingerprint: F, distances: &BandDistances) -> Result<Vec<Match<F>>> {
-        Ok(self.writer.query_by_bands(fingerprint, distances)?)
+    fn query_by_bands(
+        &mut self,
+        fingerprint: AnyFingerprint,
+        distances: &BandDistances,
+    ) -> Result<Vec<AnyMatch>> {
+        Ok(self.writer.matches_by_bands(fingerprint, distances)?)
     }
 
-    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+    fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
         Ok(vec![Candidate {
             distance: row.distance,
             has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
             sequence: row.id,
             position: Some(row.id),
             key: self.records.keys.get(row.id)?,
-            stored: Stored::hash(self.records.get::<F>(row.id)?.text_hash),
+            stored: Stored::hash(self.records.get(row.id)?.text_hash),
         }])
     }
 
@@ -285,19 +287,19 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
 }
 
 /// Decides documents in the order of their ranks.
-struct RankedDocuments<'a, F: Fingerprint> {
+struct RankedDocuments<'a> {
     measure: &'a Measure,
-    fingerprinter: Fingerprinter<F>,
+    fingerprinter: AnyFingerprinter,
     /// The documents of earlier runs.
-    known: Option<KnownDocuments<F>>,
+    known: Option<KnownDocuments>,
     /// Other collections.
-    others: Vec<DeduplicatorOf<F>>,
+    others: Vec<Deduplicator>,
     /// Whether documents are compared with each other.
     compares_own: bool,
-    kept: BestDocuments<F>,
+    kept: BestDocuments,
 }
 
-impl<F: Fingerprint> RankedDocuments<'_, F> {
+impl RankedDocuments<'_> {
     fn decide(&mut self, position: u64) -> Result<()> {
         let records = &mut self.kept.records;
         let mut record = records.get(position)?;
@@ -321,7 +323,13 @@ impl<F: Fingerprint> RankedDocuments<'_, F> {
                 Outcome::Duplicate { of, distance, similarity, is_copy }
             }
             compared => {
-                self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
+                let fingerprint = document.stored_fingerprint();
+                let row = NewRows {
+                    fingerprints: fingerprint.words(),
+                    ids: Some(&[position]),
+                    ..NewRows::default()
+                };
+                self.kept.writer.insert(&row, &mut |_| Ok(()))?;
                 let is_unconfirmed = matches!(compared, Compared::New { is_unconfirmed: true });
                 Outcome::Kept { is_unconfirmed }
             }
@@ -331,8 +339,8 @@ impl<F: Fingerprint> RankedDocuments<'_, F> {
 }
 
 /// The second pass: writes documents and duplicates in input order.
-fn write<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn write(
+    run: &mut WritingJob<'_>,
     reader: &mut Reader,
     records: &mut Records,
     report: Report<'_>,
@@ -345,7 +353,7 @@ fn write<F: Fingerprint>(
         if block.len() == 0 {
             block = records.block(run.counts.records)?.into_iter();
         }
-        let ranked: RankedRecord<F> = block.next().ok_or_else(changed)?;
+        let ranked: RankedRecord = block.next().ok_or_else(changed)?;
         if let Item::Record(record) = &item {
             run.begin(record.source)?;
         }
@@ -363,10 +371,10 @@ fn write<F: Fingerprint>(
     if run.counts.records == count { Ok(()) } else { Err(changed()) }
 }
 
-fn write_document<F: Fingerprint>(
-    run: &mut WritingJob<'_, F>,
+fn write_document(
+    run: &mut WritingJob<'_>,
     record: &Record,
-    ranked: RankedRecord<F>,
+    ranked: RankedRecord,
     records: &mut Records,
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);

@@ -2,8 +2,8 @@
 
 use crate::dedup::decide::Document;
 use crate::recipe::{Comparable, Features, Fingerprinted};
-use nearprint::Fingerprint;
-use nearprint::internal::Sortable;
+use nearprint::Width;
+use nearprint::any::AnyFingerprint;
 
 /// The bit of a text with markup, beside what is compared of it.
 const MARKUP: u8 = 1 << 7;
@@ -30,25 +30,37 @@ pub(crate) enum Outcome {
 
 /// A record, its fingerprint and what becomes of it. Its key and its text are stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RankedRecord<F> {
+pub(crate) struct RankedRecord {
     pub(crate) outcome: Outcome,
     pub(crate) comparable: Comparable,
     pub(crate) text_hash: u128,
     pub(crate) has_markup: bool,
-    pub(crate) fingerprint: F,
+    pub(crate) fingerprint: AnyFingerprint,
 }
 
-impl<F: Fingerprint> RankedRecord<F> {
-    /// Kind, flag, key, distance, similarity; what is compared and whether there is markup, hash, fingerprint.
-    pub(crate) const LEN_BYTES: usize = 1 + 1 + 8 + 4 + 8 + 1 + 16 + F::LEN_BYTES;
+/// The bytes of a record before its fingerprint: kind, flag, key, distance, similarity; what is compared and whether
+/// there is markup, hash.
+const FIXED_BYTES: usize = 1 + 1 + 8 + 4 + 8 + 1 + 16;
+
+impl RankedRecord {
+    /// The bytes of a record with a fingerprint of a width.
+    pub(crate) fn len_bytes(width: Width) -> usize {
+        FIXED_BYTES + 8 * width.words()
+    }
 
     /// A malformed record.
-    pub(crate) fn bad() -> Self {
-        Self::from_bytes(&vec![0; Self::LEN_BYTES])
+    pub(crate) fn bad(width: Width) -> Self {
+        Self {
+            outcome: Outcome::Bad,
+            comparable: Comparable::Nothing,
+            text_hash: 0,
+            has_markup: false,
+            fingerprint: AnyFingerprint::new(width, &[]),
+        }
     }
 
     /// A record that is kept, unless it is decided otherwise.
-    pub(crate) fn new(fingerprinted: &Fingerprinted<F>) -> Self {
+    pub(crate) fn new(fingerprinted: &Fingerprinted<AnyFingerprint>) -> Self {
         Self {
             outcome: Outcome::Kept { is_unconfirmed: false },
             comparable: fingerprinted.comparable(),
@@ -58,12 +70,7 @@ impl<F: Fingerprint> RankedRecord<F> {
         }
     }
 
-    pub(crate) fn document<'a>(
-        &self,
-        key: &'a str,
-        text: &'a str,
-        features: &'a Features,
-    ) -> Document<'a, F> {
+    pub(crate) fn document<'a>(&self, key: &'a str, text: &'a str, features: &'a Features) -> Document<'a> {
         let Self { comparable, text_hash, has_markup, fingerprint, .. } = *self;
         Document { key, text, text_hash, has_markup, fingerprint, comparable, features }
     }
@@ -83,7 +90,7 @@ impl<F: Fingerprint> RankedRecord<F> {
         bytes.extend(f64::to_le_bytes(similarity));
         bytes.push(self.comparable as u8 | if self.has_markup { MARKUP } else { 0 });
         bytes.extend(self.text_hash.to_le_bytes());
-        Sortable::write_le(self.fingerprint, &mut bytes);
+        bytes.extend(self.fingerprint.words().iter().flat_map(|word| word.to_le_bytes()));
         bytes
     }
 
@@ -110,7 +117,9 @@ impl<F: Fingerprint> RankedRecord<F> {
         };
         let text_hash = u128::from_le_bytes(array(&bytes[23..]));
         let has_markup = bytes[22] & MARKUP != 0;
-        Self { outcome, comparable, text_hash, has_markup, fingerprint: Sortable::read_le(&bytes[39..]) }
+        let words: Vec<u64> =
+            bytes[FIXED_BYTES..].chunks_exact(8).map(|word| u64::from_le_bytes(array(word))).collect();
+        Self { outcome, comparable, text_hash, has_markup, fingerprint: AnyFingerprint::from(&words[..]) }
     }
 }
 
@@ -125,23 +134,27 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written() {
-        assert_eq!(RankedRecord::<u64>::bad().outcome, Outcome::Bad);
+        for width in Width::ALL {
+            let bad = RankedRecord::bad(width);
+            assert_eq!(RankedRecord::from_bytes(&bad.to_bytes()), bad);
+        }
         for outcome in [
-            Outcome::Bad,
             Outcome::SetAside,
             Outcome::Kept { is_unconfirmed: true },
             Outcome::Duplicate { of: u64::MAX, distance: 7, similarity: 0.1, is_copy: false },
         ] {
             for comparable in [Comparable::Features, Comparable::Tokens, Comparable::Nothing] {
-                let record = RankedRecord {
-                    outcome,
-                    comparable,
-                    text_hash: u128::MAX - 1,
-                    has_markup: true,
-                    fingerprint: 1u128 << 77,
-                };
-                assert_eq!(record.to_bytes().len(), RankedRecord::<u128>::LEN_BYTES);
-                assert_eq!(RankedRecord::from_bytes(&record.to_bytes()), record);
+                for width in Width::ALL {
+                    let record = RankedRecord {
+                        outcome,
+                        comparable,
+                        text_hash: u128::MAX - 1,
+                        has_markup: true,
+                        fingerprint: AnyFingerprint::new(width, &[5, 4, 3, 2, 1]),
+                    };
+                    assert_eq!(record.to_bytes().len(), RankedRecord::len_bytes(width));
+                    assert_eq!(RankedRecord::from_bytes(&record.to_bytes()), record);
+                }
             }
         }
     }

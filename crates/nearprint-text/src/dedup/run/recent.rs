@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
-use crate::recipe::{Fingerprinted, Fingerprinter};
-use nearprint::Fingerprint;
+use crate::recipe::{AnyFingerprinter, Fingerprinted};
+use nearprint::any::AnyFingerprint;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Texts that are remembered: a power of two.
@@ -15,25 +15,29 @@ const SHARD: usize = 1 << 7;
 const SHORT_BYTES: usize = 64;
 
 /// The hash of a text, and its fingerprint.
-type Slot<F> = Option<(u128, Fingerprinted<F>)>;
+type Slot = Option<(u128, Fingerprinted<AnyFingerprint>)>;
 
 /// The fingerprints of texts that were read lately, shared by all threads. A repeat is only
 /// hashed.
 ///
 /// The seed of the hash is random, so that no text can be made to take the place of another.
-pub(crate) struct RecentTexts<F> {
-    shards: Vec<Mutex<Vec<Slot<F>>>>,
+pub(crate) struct RecentTexts {
+    shards: Vec<Mutex<Vec<Slot>>>,
     seed: u64,
 }
 
-impl<F: Fingerprint> RecentTexts<F> {
+impl RecentTexts {
     pub(crate) fn new() -> Self {
         let shards = (0..SLOTS / SHARD).map(|_| Mutex::new(Vec::new())).collect();
         Self { shards, seed: RandomState::new().hash_one(0) }
     }
 
     /// The fingerprint of a text.
-    pub(crate) fn fingerprint(&self, text: &str, fingerprinter: &mut Fingerprinter<F>) -> Fingerprinted<F> {
+    pub(crate) fn fingerprint(
+        &self,
+        text: &str,
+        fingerprinter: &mut AnyFingerprinter,
+    ) -> Fingerprinted<AnyFingerprint> {
         if text.len() < SHORT_BYTES {
             return fingerprinter.fingerprint(text);
         }
@@ -59,8 +63,8 @@ mod tests {
 
     #[test]
     fn equal_texts_have_the_same_fingerprint_on_all_threads() {
-        let recent = RecentTexts::<u64>::new();
-        let fingerprinter = "simhash".parse::<Recipe>().unwrap().fingerprinter().unwrap();
+        let recent = RecentTexts::new();
+        let fingerprinter = "simhash".parse::<Recipe>().unwrap().any_fingerprinter();
         let text = |number: usize| {
             format!("{number} and more words than fit below the limit, many of them equal to others ")
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::fingerprinting::{Prepared, bad_record};
-use crate::dedup::decide::{Candidate, DeduplicatorOf, Document, Original, Stored};
+use crate::dedup::decide::{Candidate, Deduplicator, Document, Original, Stored};
 use crate::dedup::job::{
     BandCounts, Checkpoint, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, FinishedJob,
     GroupSizes, History, JobIdentity, Progress, RecordHash, Report, Rows, report_progress,
@@ -16,7 +16,7 @@ use crate::dedup::unit::Unit;
 use crate::documents::{BadRecord, Format, InputFile, OutputFile, Position, Reader, Record, path_of_line};
 use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
-use nearprint::Fingerprint;
+use nearprint::any::AnyFingerprint;
 
 /// The most records between two checkpoints.
 const CHECKPOINT_RECORDS: u64 = 10_000;
@@ -26,15 +26,15 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 const GROUP_NAME_CHARS: usize = 80;
 
 /// A job that reads records, decides them, and writes what it keeps.
-pub(crate) struct WritingJob<'a, F: Fingerprint> {
+pub(crate) struct WritingJob<'a> {
     pub(crate) job: &'a FileJob,
-    pub(crate) deduplicator: DeduplicatorOf<F>,
+    pub(crate) deduplicator: Deduplicator,
     /// The files that documents are compared with, besides the inputs.
     against: Vec<InputFile>,
     /// The near-duplicates among files, if they are collected.
     duplicate_files: Vec<DuplicateFile>,
     pub(crate) counts: DocumentCounts,
-    outputs: JobOutputs<'a, F>,
+    outputs: JobOutputs<'a>,
     /// The near-duplicates since the job was begun or resumed.
     groups: GroupSizes,
     /// The documents kept since then.
@@ -58,7 +58,7 @@ struct JobState {
     last_checkpoint: (Instant, u64),
 }
 
-impl<'a, F: Fingerprint> WritingJob<'a, F> {
+impl<'a> WritingJob<'a> {
     /// The counts of near-duplicates, which are kept in temporary files.
     pub(crate) fn groups(job: &FileJob) -> Result<GroupSizes> {
         let engine = &job.dedup.engine;
@@ -67,8 +67,8 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
 
     pub(crate) fn new(
         (job, groups): (&'a FileJob, GroupSizes),
-        (deduplicator, against): (DeduplicatorOf<F>, Vec<InputFile>),
-        outputs: JobOutputs<'a, F>,
+        (deduplicator, against): (Deduplicator, Vec<InputFile>),
+        outputs: JobOutputs<'a>,
         (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
     ) -> Self {
         let (counts, value, earlier_rows) = match unfinished {
@@ -206,7 +206,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// What a document or a unit is a duplicate of. `None` if nothing kept is near it.
-    pub(crate) fn original_of(&mut self, document: Document<'_, F>) -> Result<Option<Original>> {
+    pub(crate) fn original_of(&mut self, document: Document<'_>) -> Result<Option<Original>> {
         self.counts.push_comparable(document.comparable);
         let outputs = &mut self.outputs;
         // Where nothing is written, the temporary database stores the texts.
@@ -222,7 +222,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     /// Tells also whether its own document has it already.
     pub(crate) fn often_repeated(
         &mut self,
-        unit: Document<'_, F>,
+        unit: Document<'_>,
         own: &str,
         from: u64,
     ) -> Result<(Option<Original>, bool)> {
@@ -240,7 +240,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     /// Writes a document, and remembers it.
     pub(crate) fn keep(
         &mut self,
-        document: Document<'_, F>,
+        document: Document<'_>,
         record: &Record,
         group_size: Option<u64>,
     ) -> Result<()> {
@@ -259,13 +259,13 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Remembers a unit.
-    pub(crate) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
+    pub(crate) fn keep_unit(&mut self, unit: Document<'_>) -> Result<()> {
         let stored = self.deduplicator.stored(unit)?;
         self.remember(unit, &stored)
     }
 
     /// Remembers a document or unit, and counts its bands. Without features it has none.
-    fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+    fn remember(&mut self, document: Document<'_>, stored: &Stored) -> Result<()> {
         if let Some(bands) = &mut self.bands
             && document.comparable == Comparable::Features
         {
@@ -278,7 +278,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     /// annotated.
     pub(crate) fn leave_out(
         &mut self,
-        fingerprint: F,
+        fingerprint: AnyFingerprint,
         record: &Record,
         of: &Original,
         group_size: Option<u64>,
@@ -306,7 +306,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Counts a unit that is removed, and writes a line about it.
-    pub(crate) fn remove_unit(&mut self, unit: Document<'_, F>, of: &Original) -> Result<()> {
+    pub(crate) fn remove_unit(&mut self, unit: Document<'_>, of: &Original) -> Result<()> {
         let (removed, first) = (Unit::parts_of(unit.key), Unit::parts_of(&of.key));
         self.counts.push_similarity(of.similarity, of.is_copy);
         self.remove(unit.text, removed, first, removed.0 == first.0)
@@ -356,7 +356,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Writes the ends of the files. With a database, one commit then says that all is written.
-    pub(crate) fn end(mut self, reader: &Reader) -> Result<WrittenJob<F>> {
+    pub(crate) fn end(mut self, reader: &Reader) -> Result<WrittenJob> {
         let is_temporary = self.deduplicator.is_temporary();
         while let Some(shards) = self.outputs.shards()
             && shards.step_to_end()?
@@ -437,8 +437,8 @@ fn paths_of_keys<'a>(files: &[&'a InputFile]) -> HashMap<String, &'a Path> {
 }
 
 /// A job that has written all. If it is killed now, the next run completes it.
-pub(crate) struct WrittenJob<F: Fingerprint> {
-    deduplicator: DeduplicatorOf<F>,
+pub(crate) struct WrittenJob {
+    deduplicator: Deduplicator,
     /// The files, which are to get their names.
     outputs: [Option<OutputFile>; 3],
     /// All finished jobs, this one included.
@@ -446,7 +446,7 @@ pub(crate) struct WrittenJob<F: Fingerprint> {
     report: FileReport,
 }
 
-impl<F: Fingerprint> WrittenJob<F> {
+impl WrittenJob {
     /// Gives the files their names. Then one commit moves the record of the job to the history.
     pub(crate) fn complete(mut self) -> Result<FileReport> {
         self.outputs.into_iter().flatten().try_for_each(OutputFile::complete)?;

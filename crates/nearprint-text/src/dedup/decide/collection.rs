@@ -1,4 +1,4 @@
-//! Decides document by document what is new, and remembers it: the part that knows the width of fingerprints.
+//! Compares documents with a collection of kept ones, and remembers them: what jobs use of a deduplicator.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,45 +6,19 @@ use std::path::Path;
 use super::candidates::{
     Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Outlines, Verdict,
 };
-use super::database::{allowed_recipe, check_bands, open_database};
+use super::database::{allowed_recipe, check_bands, check_width, open_database};
 use super::decision::{Compared, Decided, Decision, Original};
+use super::deduplicator::Deduplicator;
 use super::kept_keys::KeptKeys;
-use super::measure::{DocumentsNear, Judge, Measure, key_storage};
+use super::measure::{Judge, Measure, key_storage};
 use super::options::DedupOptions;
 use super::stored::{Origin, Stored};
-use crate::dedup::temporary::{KEPT, TemporaryBytes, WorkFolder};
+use crate::dedup::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
-use nearprint::any::AnyFingerprint;
-use nearprint::internal::{ordered, words};
-use nearprint::{Commit, Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
-
-/// A [`Deduplicator`](super::Deduplicator) of one width.
-pub(crate) struct DeduplicatorOf<F: Fingerprint> {
-    options: DedupOptions,
-    measure: Measure,
-    fingerprinter: Fingerprinter<F>,
-    /// The documents of a database that is only read.
-    pub(super) known: Option<KnownDocuments<F>>,
-    pub(super) writer: Writer<F>,
-    pub(super) is_temporary: bool,
-    /// What is stored of kept documents.
-    stores: KeyStorage,
-    kept_keys: KeptKeys<F>,
-    /// The sets of features of documents that are remembered temporarily.
-    sets: TemporaryBytes,
-    /// Of the documents that the writer has.
-    outlines: Outlines<F>,
-    /// Documents kept since the last flush of a temporary database.
-    pub(super) since_flush: u64,
-    /// Whether documents have too many near ones to look them up together.
-    is_crowded: bool,
-    /// Collections that documents are compared with, too, and whether they are compared with those of this one.
-    others: Vec<Self>,
-    compares_own: bool,
-    /// Removed after everything else is dropped.
-    _folder: Option<WorkFolder>,
-}
+use crate::recipe::{Comparable, Fingerprinted};
+use nearprint::any::{AnyFingerprint, NewRows};
+use nearprint::internal::ordered;
+use nearprint::{KeyStorage, MAX_KEY_BYTES};
 
 /// A temporary database writes a run after this many documents, to bound its memory.
 pub(super) const FLUSH_KEPT: u64 = 1 << 18;
@@ -55,98 +29,50 @@ const BLOCK: usize = 64;
 /// The most documents that are decided together. More cost less each.
 pub(crate) const TOGETHER: usize = 1 << 15;
 
-impl<F: Fingerprint> DeduplicatorOf<F> {
-    /// Opens a database for writing, or creates one.
-    pub(crate) fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let (writer, recipe) = open_database::<F>(path, &options)?;
+impl Deduplicator {
+    /// [Opens](Self::open) a database by options whose recipe is chosen.
+    pub(crate) fn open_by(path: &Path, options: DedupOptions) -> Result<Self> {
+        let (writer, recipe) = open_database(path, &options)?;
         let stores = writer.key_storage();
         let measure = Measure::new(&options, recipe, Some((stores, writer.default_k(), path)))?;
-        Ok(Self {
-            fingerprinter: fingerprinter(&measure)?,
-            measure,
-            known: None,
-            writer,
-            is_temporary: false,
-            stores,
-            kept_keys: KeptKeys::default(),
-            sets: TemporaryBytes::new(),
-            outlines: Outlines::new(),
-            since_flush: 0,
-            is_crowded: false,
-            others: Vec::new(),
-            compares_own: true,
-            options,
-            _folder: None,
-        })
+        Self::new(options, measure, None, (writer, stores), None)
     }
 
-    /// Remembers kept documents in a temporary folder, until the value is dropped.
-    pub(crate) fn temporary(options: DedupOptions) -> Result<Self> {
+    /// A [temporary](Self::temporary) one by options whose recipe is chosen.
+    pub(crate) fn temporary_by(options: DedupOptions) -> Result<Self> {
         let measure = Measure::new(&options, options.new_recipe(), None)?;
         Self::above(None, measure, options)
     }
 
-    /// Compares with the documents of a database without changing it. Kept documents are remembered
-    /// temporarily.
-    pub(crate) fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let snapshot = options.engine.open::<F>(path)?.snapshot()?;
+    /// A [read-only](Self::read_only) one by options whose recipe is chosen.
+    pub(crate) fn read_only_by(path: &Path, options: DedupOptions) -> Result<Self> {
+        let database = options.engine.open_any(path)?;
+        check_width(&database, &options, path)?;
+        let snapshot = database.snapshot()?;
         let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
         check_bands(snapshot.bands(), &recipe, path)?;
         options.check_lifetime(&snapshot.stats(), path)?;
         let stored = (snapshot.key_storage(), snapshot.default_k(), path);
         let measure = Measure::new(&options, recipe, Some(stored))?;
-        let known = KnownDocuments { snapshot, ignored: Vec::new(), outlines: Outlines::new() };
+        let known = KnownDocuments { snapshot, ignored: Vec::new(), outlines: Outlines::default() };
         Self::above(Some(known), measure, options)
     }
 
     /// A temporary deduplicator, above the documents of a database.
-    fn above(known: Option<KnownDocuments<F>>, measure: Measure, options: DedupOptions) -> Result<Self> {
+    fn above(known: Option<KnownDocuments>, measure: Measure, options: DedupOptions) -> Result<Self> {
         let folder = WorkFolder::new()?;
         let schema = measure.recipe.schema().k(measure.k).keys(KeyStorage::KeysAndTexts);
-        let writer = options.engine.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
-        Ok(Self {
-            fingerprinter: fingerprinter(&measure)?,
-            stores: key_storage(&options, &measure.recipe),
-            measure,
-            known,
-            writer,
-            is_temporary: true,
-            kept_keys: KeptKeys::default(),
-            sets: TemporaryBytes::new(),
-            outlines: Outlines::new(),
-            since_flush: 0,
-            is_crowded: false,
-            others: Vec::new(),
-            compares_own: true,
-            options,
-            _folder: Some(folder),
-        })
+        let database =
+            options.engine.create_any(folder.path().join(KEPT), measure.recipe.width(), &schema)?;
+        let stores = key_storage(&options, &measure.recipe);
+        Self::new(options, measure, known, (database.writer()?, stores), Some(folder))
     }
 
-    /// The recipe of the fingerprints, from the options or the database.
-    pub(crate) fn recipe(&self) -> &Recipe {
-        self.fingerprinter.recipe()
-    }
-
-    /// The largest distance, in bits, of fingerprints of near-duplicates. Where [sets of
-    /// features](DedupOptions::evidence) decide, candidates are looked up within it.
-    pub(crate) fn k(&self) -> u32 {
-        self.measure.k
-    }
-
-    /// A fingerprinter by [`recipe`](Self::recipe), which makes what is compared.
-    pub(crate) fn fingerprinter(&self) -> Fingerprinter<F> {
-        self.fingerprinter.clone()
-    }
-
-    /// Decides many documents in order, with fingerprints made on all threads of the options, and passes each decision
-    /// on.
-    pub(crate) fn decide_batch(
+    /// See [`decide_batch`](Self::decide_batch).
+    pub(super) fn decide_all(
         &mut self,
         documents: &[(&str, &str)],
-        visit: &mut (dyn FnMut(Decided) -> Result<()> + '_),
+        visit: &mut dyn FnMut(Decided) -> Result<()>,
     ) -> Result<()> {
         let blocks: Vec<&[(&str, &str)]> = documents.chunks(BLOCK).collect();
         let (threads, fingerprinter) = (self.options.engine.get_threads(), self.fingerprinter());
@@ -168,36 +94,31 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
                 }
                 self.look_ahead(made.iter())?;
                 for (fingerprinted, (key, text)) in made.drain(..).zip(&mut undecided) {
-                    visit(self.decide(key, text, &fingerprinted)?)?;
+                    visit(self.decide_made(key, text, &fingerprinted)?)?;
                 }
                 Ok(())
             },
         )
     }
 
-    /// Decides a document, and remembers it if it is kept.
-    pub(crate) fn decide_text(&mut self, key: &str, text: &str) -> Result<Decision> {
-        let fingerprinted = self.fingerprinter.fingerprint(text);
-        Ok(self.decide(key, text, &fingerprinted)?.decision)
-    }
-
-    /// Decides a document whose fingerprint was made before.
-    pub(crate) fn decide_fingerprinted(
-        &mut self,
-        key: &str,
-        text: &str,
-        made: Fingerprinted<AnyFingerprint>,
-    ) -> Result<Decision> {
+    /// Refuses a fingerprint that no [fingerprinter](Self::fingerprinter) of this deduplicator has made.
+    pub(super) fn check_made(&self, key: &str, made: &Fingerprinted<AnyFingerprint>) -> Result<()> {
         let needs_features = self.measure.makes_features && self.recipe().bands().is_some();
         let lacks_features = needs_features && made.num_features > 0 && made.features.is_empty();
-        if made.value.width() != F::WIDTH || lacks_features {
+        if made.value.width() != self.writer.width() || lacks_features {
             let why = "its fingerprint is not by the fingerprinter of this deduplicator";
             return Err(Error::input(format!("{key:.60}"), why));
         }
-        Ok(self.decide(key, text, &made.typed())?.decision)
+        Ok(())
     }
 
-    fn decide(&mut self, key: &str, text: &str, fingerprinted: &Fingerprinted<F>) -> Result<Decided> {
+    /// Decides a document, and remembers it if it is kept.
+    pub(super) fn decide_made(
+        &mut self,
+        key: &str,
+        text: &str,
+        fingerprinted: &Fingerprinted<AnyFingerprint>,
+    ) -> Result<Decided> {
         if key.len() > MAX_KEY_BYTES {
             return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
         }
@@ -215,13 +136,13 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
             Decision::Duplicate { of, similarity, .. } => self.leave_out(key, of, *similarity, NO_JOB)?,
             Decision::Known | Decision::KeyTaken | Decision::TooShort => {}
         }
-        let fingerprint = words(fingerprinted.value).collect();
+        let fingerprint = fingerprinted.value.words().to_vec();
         Ok(Decided { fingerprint, num_features: fingerprinted.num_features, decision, sequence })
     }
 
     /// What becomes of a document that is long enough, which is not remembered yet, and the sequence number of the one
     /// that it duplicates.
-    fn decide_with_key(&mut self, document: Document<'_, F>) -> Result<(Decision, Option<u64>)> {
+    fn decide_with_key(&mut self, document: Document<'_>) -> Result<(Decision, Option<u64>)> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         let compared = self.compare(document, read)?;
         let has_key = self.options.unique_keys;
@@ -241,21 +162,12 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     /// Compares a document with all that are kept. `read` reads the text of a document of this run, to compare it.
     pub(crate) fn compare(
         &mut self,
-        document: Document<'_, F>,
+        document: Document<'_>,
         read: impl FnMut(&Candidate) -> Result<String>,
     ) -> Result<Compared> {
         let others = nearest_of(&mut self.others, document, &self.measure)?;
         let own = if self.compares_own { self.nearest(document, read)? } else { Verdict::New };
         others.or_nearer(own, &self.measure).compared(document, &mut self.fingerprinter)
-    }
-
-    /// The caller's progress at the last checkpoint, if the run that made it has not been
-    /// [finished](Self::finish).
-    pub(crate) fn unfinished(&self) -> Option<&[u8]> {
-        match &self.known {
-            Some(known) => known.snapshot.checkpoint(),
-            None => self.writer.checkpoint(),
-        }
     }
 
     /// The records of finished jobs.
@@ -280,12 +192,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         Ok(self.writer.set_history(history)?)
     }
 
-    /// Makes all kept documents durable, and the caller's progress with them, by one commit.
-    pub(crate) fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
-        Ok(self.commit_with(progress)?)
-    }
-
-    fn commit_with(&mut self, progress: &[u8]) -> nearprint::Result<()> {
+    pub(super) fn commit_with(&mut self, progress: &[u8]) -> nearprint::Result<()> {
         if self.is_temporary {
             return Ok(());
         }
@@ -293,11 +200,6 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
-    }
-
-    /// The sequence number of the next kept document.
-    pub(crate) fn next_sequence(&self) -> u64 {
-        self.writer.next_sequence()
     }
 
     /// Forgets the documents with these [sequence numbers](Self::next_sequence), those that these jobs have left out,
@@ -360,17 +262,17 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     }
 
     /// The documents that were kept before `sequence`; `None` if kept documents are only temporary.
-    pub(crate) fn known_before(&self, sequence: u64) -> Result<Option<KnownDocuments<F>>> {
+    pub(crate) fn known_before(&self, sequence: u64) -> Result<Option<KnownDocuments>> {
         if self.is_temporary {
             return Ok(self.known.clone());
         }
         let ignored = std::iter::once(sequence..u64::MAX).collect();
         let snapshot = self.writer.snapshot()?;
-        Ok(Some(KnownDocuments { snapshot, ignored, outlines: Outlines::new() }))
+        Ok(Some(KnownDocuments { snapshot, ignored, outlines: Outlines::default() }))
     }
 
     /// Whether a document has too few tokens or features.
-    pub(crate) fn is_too_short(&self, fingerprinted: &Fingerprinted<F>) -> bool {
+    pub(crate) fn is_too_short(&self, fingerprinted: &Fingerprinted<AnyFingerprint>) -> bool {
         self.options.sets_aside(fingerprinted)
     }
 
@@ -379,7 +281,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     /// it.
     fn nearest(
         &mut self,
-        document: Document<'_, F>,
+        document: Document<'_>,
         text_of: impl FnMut(&Candidate) -> Result<String>,
     ) -> Result<Verdict> {
         let origin = self.origin();
@@ -401,14 +303,17 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
 
     /// Looks the documents of this run near some others up together, which [`nearest`](Self::nearest) then takes
     /// from there.
-    pub(crate) fn look_ahead<'a>(&mut self, some: impl Iterator<Item = &'a Fingerprinted<F>>) -> Result<()> {
+    pub(crate) fn look_ahead<'a>(
+        &mut self,
+        some: impl Iterator<Item = &'a Fingerprinted<AnyFingerprint>>,
+    ) -> Result<()> {
         if !self.looks_ahead() {
             return Ok(());
         }
-        let looked_up = |made: &&Fingerprinted<F>| {
+        let looked_up = |made: &&Fingerprinted<AnyFingerprint>| {
             made.comparable() == Comparable::Features && !self.options.sets_aside(made)
         };
-        let fingerprints: Vec<F> = some.filter(looked_up).map(|made| made.value).collect();
+        let fingerprints: Vec<_> = some.filter(looked_up).map(|made| made.value).collect();
         let is_complete = match &self.measure.candidates {
             Some(candidates) => self.writer.look_ahead_by_bands(&fingerprints, candidates.distances()),
             None => self.writer.look_ahead(&fingerprints, self.measure.k),
@@ -419,15 +324,15 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
 
     /// All kept documents within the distance of near ones, the earliest first. A read-only database precedes
     /// the documents of this run.
-    pub(crate) fn all_near(&mut self, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+    pub(crate) fn all_near(&mut self, document: Document<'_>) -> Result<Vec<Candidate>> {
         let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
         let origin = self.origin();
         let Self { known, writer, sets, outlines, .. } = self;
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         let mut fresh = FreshDocuments { writer, origin, read, sets, outlines };
-        let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments<F>);
+        let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments);
         let mut found = Vec::new();
-        for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments<F>]) {
+        for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments]) {
             let start = found.len();
             for row in kept.query(fingerprint, k)? {
                 found.extend(kept.candidates(row, document)?);
@@ -438,7 +343,7 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     }
 
     /// The kept document of a candidate, of which a document is a duplicate.
-    pub(crate) fn original(&mut self, of: Candidate, document: Document<'_, F>) -> Result<Original> {
+    pub(crate) fn original(&mut self, of: Candidate, document: Document<'_>) -> Result<Original> {
         let similarity = self.measure.recipe.similarity(of.distance);
         Original::of(of, similarity, document, &mut self.fingerprinter)
     }
@@ -454,21 +359,13 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
         &self.measure
     }
 
-    /// The same for reports: as estimated, if that decides about any collection.
-    pub(crate) fn near(&self) -> DocumentsNear {
-        let mut measures =
-            std::iter::once(self).chain(&self.others).map(|collection| collection.measure.near());
-        let is_estimated = |near: &DocumentsNear| matches!(near, DocumentsNear::Estimated { .. });
-        measures.find(is_estimated).unwrap_or_else(|| self.measure.near())
-    }
-
     /// Whether it stores or compares the texts of documents themselves.
     pub(crate) fn reads_texts(&self) -> bool {
         self.stores == KeyStorage::KeysAndTexts || self.measure.compares_texts()
     }
 
     /// What to remember of a kept document.
-    pub(crate) fn stored(&mut self, document: Document<'_, F>) -> Result<Stored> {
+    pub(crate) fn stored(&mut self, document: Document<'_>) -> Result<Stored> {
         if self.is_temporary && self.measure.compares_features() {
             let span = self.sets.push(&document.features.to_listed_bytes())?;
             return Ok(Stored::place(span, document.text_hash));
@@ -477,15 +374,19 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     }
 
     /// Remembers a kept document, and what a later verdict needs of it.
-    pub(crate) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+    pub(crate) fn remember(&mut self, document: Document<'_>, stored: &Stored) -> Result<()> {
         if self.is_stored_without_tokens(document)? {
             // Nothing is near it, and so nobody has looked. A job never inserts what others have.
             return Ok(());
         }
-        self.writer.insert(NewRow {
-            text: stored.bytes(),
-            ..NewRow::keyed(document.stored_fingerprint(), document.key)
-        })?;
+        let fingerprint = document.stored_fingerprint();
+        let row = NewRows {
+            fingerprints: fingerprint.words(),
+            ids: None,
+            keys: Some(&[document.key]),
+            texts: Some(&[stored.bytes()]),
+        };
+        self.writer.insert(&row, &mut |_| Ok(()))?;
         if self.options.unique_keys {
             self.kept_keys.push(document.key);
         }
@@ -511,19 +412,19 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     }
 
     /// Whether a document without tokens is stored with the same key.
-    fn is_stored_without_tokens(&mut self, document: Document<'_, F>) -> Result<bool> {
-        let is_stored = |kept: &mut dyn KeptDocuments<F>| kept.has_key(document.row(), document);
+    fn is_stored_without_tokens(&mut self, document: Document<'_>) -> Result<bool> {
+        let is_stored = |kept: &mut dyn KeptDocuments| kept.has_key(document.row(), document);
         Ok(document.comparable == Comparable::Nothing && self.has_kept(is_stored)?)
     }
 
     /// Whether a document with the same key is near.
-    fn is_known(&mut self, document: Document<'_, F>) -> Result<bool> {
+    fn is_known(&mut self, document: Document<'_>) -> Result<bool> {
         let k = self.k();
         self.has_kept(|kept| kept.has_key_near(document, k))
     }
 
     /// Whether the documents of this run, or those before it, have something.
-    fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
+    fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments) -> Result<bool>) -> Result<bool> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         let origin = self.origin();
         let Self { writer, sets, outlines, .. } = self;
@@ -538,43 +439,16 @@ impl<F: Fingerprint> DeduplicatorOf<F> {
     }
 }
 
-impl<F: Fingerprint> Commit for DeduplicatorOf<F> {
-    fn commit(&mut self) -> nearprint::Result<()> {
-        self.commit_with(b"")
-    }
-
-    fn begin_call(&mut self) {
-        self.writer.begin_call();
-    }
-
-    fn end_call(&mut self) {
-        self.writer.end_call();
-    }
-
-    fn take_back(&mut self) -> nearprint::Result<()> {
-        self.writer.take_back()?;
-        self.kept_keys = KeptKeys::default();
-        self.outlines = Outlines::new();
-        Ok(())
-    }
-}
-
 /// The nearest document of some collections; of equally near ones, the one of the first collection.
-pub(crate) fn nearest_of<F: Fingerprint>(
-    collections: &mut [DeduplicatorOf<F>],
-    document: Document<'_, F>,
+pub(crate) fn nearest_of(
+    collections: &mut [Deduplicator],
+    document: Document<'_>,
     measure: &Measure,
 ) -> Result<Verdict> {
     let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
     collections.iter_mut().try_fold(Verdict::New, |verdict, collection| {
         Ok(verdict.or_nearer(collection.nearest(document, read)?, measure))
     })
-}
-
-/// Makes what a measure compares.
-fn fingerprinter<F: Fingerprint>(measure: &Measure) -> Result<Fingerprinter<F>> {
-    let fingerprinter = measure.recipe.fingerprinter()?;
-    Ok(if measure.makes_features { fingerprinter.with_features() } else { fingerprinter })
 }
 
 /// Why a key does not fit a database.
