@@ -7,8 +7,8 @@ use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, SummaryArgs, values};
 use crate::input::fingerprints::{DroppedKeys, Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
-use nearprint::Error;
-use nearprint::any::{AnyBuilder, AnyFingerprint};
+use nearprint::any::{AnyBuilder, AnyFingerprint, NewRows};
+use nearprint::{Error, Width};
 use serde_json::json;
 
 /// Make a database from fingerprints
@@ -123,6 +123,11 @@ impl RowSink for Loader<'_> {
         key: Option<&str>,
     ) -> Result<(), Failure> {
         Ok(store(fingerprint, id, key, |row| self.0.push(row, &mut |_| Ok(())))?)
+    }
+
+    fn fingerprints(&mut self, _: Width, words: &[u64]) -> Result<(), Failure> {
+        let rows = NewRows { fingerprints: words, ..NewRows::default() };
+        Ok(self.0.push(&rows, &mut |_| Ok(()))?)
     }
 
     fn key_policy(&self) -> KeyPolicy {

@@ -30,6 +30,20 @@ impl ByteOrder {
         }
         AnyFingerprint::from(&*own)
     }
+
+    /// Appends the words of the fingerprints of bytes.
+    fn decode_all(self, bytes: &[u8], width: Width, words: &mut Vec<u64>) {
+        match self {
+            Self::Little => words.extend(bytes.as_chunks().0.iter().map(|le| u64::from_le_bytes(*le))),
+            Self::Big => {
+                let fingerprints = bytes.chunks_exact(8 * width.words());
+                words
+                    .extend(fingerprints.flat_map(|bytes| {
+                        bytes.as_chunks().0.iter().rev().map(|be| u64::from_be_bytes(*be))
+                    }));
+            }
+        }
+    }
 }
 
 /// Reads a file of raw fingerprints of a width, which must be the one that is wanted.
@@ -64,7 +78,7 @@ impl RawSection {
         sink: &mut dyn RowSink,
     ) -> Result<(), Failure> {
         let len_bytes = 8 * width.words();
-        let mut at = self.start;
+        let (mut at, mut words) = (self.start, Vec::new());
         loop {
             if input.reader.buffer().is_empty() {
                 sink.idle()?;
@@ -75,9 +89,9 @@ impl RawSection {
             };
             let whole = available / len_bytes * len_bytes;
             if whole > 0 {
-                for bytes in input.reader.buffer()[..whole].chunks_exact(len_bytes) {
-                    sink.row(self.order.decode(bytes), None, None)?;
-                }
+                words.clear();
+                self.order.decode_all(&input.reader.buffer()[..whole], width, &mut words);
+                sink.fingerprints(width, &words)?;
                 input.reader.consume(whole);
                 at += whole as u64;
                 continue;
@@ -127,5 +141,16 @@ mod tests {
         let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
         assert_eq!(ByteOrder::Big.decode(&bytes).to_string(), digits(&bytes));
         assert_eq!(ByteOrder::Little.decode(&bytes).to_string(), digits(&reversed));
+        let many: Vec<u8> = (0..=239).collect();
+        for width in Width::ALL {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let many = &many[..many.len() / width.words() / 8 * width.words() * 8];
+                let mut words = Vec::new();
+                order.decode_all(many, width, &mut words);
+                let one_by_one = many.chunks_exact(8 * width.words()).map(|bytes| order.decode(bytes));
+                let all = words.chunks_exact(width.words()).map(|words| AnyFingerprint::new(width, words));
+                assert!(all.eq(one_by_one), "{order:?} {width}");
+            }
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::dedup::temporary::{KEPT, WorkFolder};
 use crate::error::Result;
-use nearprint::any::{AnyFingerprint, AnyRow, AnyWriter, NewRows, Sink};
-use nearprint::{LayoutChoice, Match, Near, Options, Row, Schema, Width};
+use nearprint::any::{AnyFingerprint, AnyWriter, NewRows};
+use nearprint::{LayoutChoice, Match, Near, Options, Schema, Width};
 
 /// A run is written after this many fingerprints, to bound the memory.
 const FLUSH_KEPT: u64 = 1 << 18;
@@ -66,9 +66,9 @@ impl KeptFingerprints {
     pub fn decide(&mut self, words: &[u64]) -> Result<Option<Match<AnyFingerprint>>> {
         let id = self.decided;
         self.decided += 1;
-        let mut found = Nearest(None);
-        self.writer.query(words, self.k, &mut found)?;
-        if found.0.is_none() {
+        let found = self.writer.matches(AnyFingerprint::new(self.width, words), self.k)?;
+        let nearest = found.into_iter().min_by_key(|found| (found.distance, found.id));
+        if nearest.is_none() {
             let row = NewRows { fingerprints: words, ids: Some(&[id]), ..NewRows::default() };
             self.writer.insert(&row, &mut |_| Ok(()))?;
             self.kept += 1;
@@ -76,18 +76,6 @@ impl KeptFingerprints {
                 self.writer.flush()?;
             }
         }
-        Ok(found.0)
-    }
-}
-
-/// The nearest row so far, the one with the smallest id of equally near ones.
-struct Nearest(Option<Match<AnyFingerprint>>);
-
-impl Sink for Nearest {
-    fn push(&mut self, row: &AnyRow<'_>) {
-        let (distance, Row { fingerprint, id }) = (row.distance, row.row());
-        if self.0.is_none_or(|nearest| (distance, id) < (nearest.distance, nearest.id)) {
-            self.0 = Some(Match { distance, fingerprint, id });
-        }
+        Ok(nearest)
     }
 }

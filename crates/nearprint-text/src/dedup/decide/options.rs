@@ -10,6 +10,7 @@ use super::similarity::{ParseSimilarityError, Similarity};
 use crate::dedup::values::{self, Setter};
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Recipe};
+use nearprint::any::AnyFingerprint;
 use nearprint::{AnyDatabase, Options, Remember, Stats};
 
 /// What decides whether two documents are near-duplicates, once their fingerprints are near enough, and
@@ -250,7 +251,7 @@ impl DedupOptions {
     }
 
     /// Whether a document has too few tokens or features.
-    pub(crate) fn sets_aside<F>(&self, fingerprinted: &Fingerprinted<F>) -> bool {
+    pub(crate) fn sets_aside(&self, fingerprinted: &Fingerprinted<AnyFingerprint>) -> bool {
         fingerprinted.num_tokens < self.min_words || fingerprinted.num_features < self.min_features
     }
 }
