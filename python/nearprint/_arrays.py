@@ -121,7 +121,8 @@ def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
             array = _nearprint.words_of_list(listed, 64, False)
         except (TypeError, InputError) as error:
             are_texts = any(isinstance(one, str) for one in listed[:1])
-            ways = "key= takes texts as keys, and keys= a list of them" if count is not None else "delete_keys and others take keys"
+            given = "key= takes texts as keys, and keys= a list of them"
+            ways = "delete_keys and others take keys" if count is None else given
             hint = f"; {ways}" if are_texts else ""
             raise type(error)(f"ids: {error}{hint}") from None
     if count is not None and len(array) != count:

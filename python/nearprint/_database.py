@@ -74,8 +74,8 @@ def open(
     which it was noticed; and for a ``clock`` that is five minutes behind the last commit (``event``,
     ``last_commit``, ``now``). The first write waits at most ``wait`` seconds while another process writes. ``progress``
     is for all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An
-    exception of the callable cancels the operation, unless it comes with the last report, when the work is done: then
-    it goes to ``sys.unraisablehook``. The total may be ``None``, where it is unknown.
+    exception of the callable cancels the operation and is raised, unless the work is done by then, as with the last
+    report: then it goes to ``sys.unraisablehook``. The total may be ``None``, where it is unknown.
 
     Raises ``NotFoundError``, a ``FileNotFoundError``, if there is no database; ``CorruptionError`` if it is
     damaged.
@@ -700,6 +700,13 @@ class Database:
             raise InputError(
                 f"{self._path}: stores features of texts, without which find, pairs and dedup would miss these rows; "
                 "add_texts() makes them, after delete_keys() where they replace others, and backup() copies them"
+            )
+        if rows.texts is None and self.recipe is not None and self._settings()[2] == "keys and texts":
+            warnings.warn(
+                f"{self._path}: stores texts, without which find, pairs and dedup may miss these rows; add_texts() "
+                "stores them",
+                UserWarning,
+                stacklevel=3,
             )
         return native
 

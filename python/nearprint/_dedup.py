@@ -127,7 +127,8 @@ def dedup(
     the text with the largest one is kept. Values are numbers, dates or texts; a missing one
     is the smallest. Texts of numbers are ordered as numbers, those of dates of ISO 8601 as dates, if all are, and
     integers are not rounded. ``missing`` texts are an error, are kept, or dropped: ``"skip"`` leaves them out of
-    ``kept``, and their ``group`` is -1. So are texts of fewer than ``min_words`` or ``min_features``.
+    ``kept``, their ``group`` is -1, and their ``group_size`` 0. So are texts of fewer than ``min_words`` or
+    ``min_features``.
 
     With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit
     at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the

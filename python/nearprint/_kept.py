@@ -9,8 +9,9 @@ import threading
 import uuid
 import warnings
 import weakref
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, Optional, Union, overload
 
 import numpy as np
 
@@ -121,6 +122,12 @@ class Kept:
         self._has_ended = False
         self._lock = threading.Lock()
 
+    @overload
+    def __call__(self, texts: Union[str, Mapping[str, Any], None]) -> bool: ...
+    @overload
+    def __call__(self, texts: list[Any]) -> list[bool]: ...
+    @overload
+    def __call__(self, texts: Any) -> Union[bool, list[bool]]: ...
     def __call__(self, texts: Any) -> Union[bool, list[bool]]:
         """Whether each text is kept. Missing texts are kept; those of too few words or features are not."""
         row = [texts] if is_missing(texts) else _text_of_row(texts)

@@ -55,8 +55,8 @@ class Rows(NamedTuple):
         if names.fingerprint is None and there is not None and "fingerprint" not in there:
             listed = ", ".join(map(str, there)) or "none"
             raise InputError(
-                f"the table has no column 'fingerprint', but {listed}; fingerprint= names another one, and text= one of "
-                "texts in add_texts and build"
+                f"the table has no column 'fingerprint', but {listed}; fingerprint= names another one, and text= of "
+                "build and add_texts one of texts"
             )
         batches = table.read([name for name in names.among(there or ()) if name is not None])
         return (

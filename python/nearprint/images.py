@@ -56,6 +56,8 @@ def fingerprint(
     ``NotFoundError`` in the same case for a path without a file; ``TypeError`` for an item that is no image.
     """
     least = check_count(min_quality, "min_quality")
+    if least and recipe != "pdq":
+        raise InputError(f"min_quality: is for pdq, and {recipe!r} has no quality")
     if missing not in ("error", "keep", "skip"):
         raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
     if isinstance(pictures, (str, bytes, os.PathLike)) or _is_of_pillow(pictures):

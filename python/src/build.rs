@@ -58,12 +58,12 @@ impl Builder {
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let ticker = Arc::new(Ticker::default());
-        let building = watch(py, &ticker, listener.as_ref(), || {
+        let building = watched(py, &ticker, listener.as_ref(), || {
             let options = settings.options().progress(ticker.clone());
             let builder = options.build_any(path, Width::try_from(width)?, &settings.schema()?)?;
             let builder = builder.first_id(settings.first_id);
             let builder = if runs.0 { builder.runs_only() } else { builder };
-            Ok(match &runs.1 {
+            Ok::<_, nearprint::Error>(match &runs.1 {
                 Some(name) => builder.identity(name),
                 None => builder,
             })

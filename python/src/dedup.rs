@@ -107,9 +107,9 @@ impl Deduplicator {
         }
         let called = watch(py, &self.ticker, None, || {
             let mut decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(call(&mut decider))
+            call(&mut decider).transpose()
         })?;
-        called.ok_or_else(|| PyRuntimeError::new_err("the deduplicator is closed"))?.or_raise(py)
+        called.ok_or_else(|| PyRuntimeError::new_err("the deduplicator is closed"))
     }
 }
 
@@ -137,7 +137,7 @@ impl Deduplicator {
             }
             None => dedup::Deduplicator::temporary(options),
         };
-        let decider = watch(py, &ticker, None, || Ok(open()))?.or_raise(py)?;
+        let decider = watch(py, &ticker, None, open)?;
         if let Some((path, why)) = named.zip(decider.misses()) {
             let why = CString::new(format!("{}: {why}", path.display()))?;
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &why, 2)?;

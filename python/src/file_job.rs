@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nearprint::{Progress, Stage};
 use nearprint_cli::DedupReport;
-use nearprint_text::Result;
+use nearprint_text::Error;
 use nearprint_text::dedup::{FileJob, FileReport, UnitCounts, UtcTime};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,14 +31,11 @@ pub(crate) fn run_files<'py>(
     let mut job = new(inputs, output, options.engine.progress(ticker.clone())).or_raise(py)?;
     options.values.iter().try_for_each(|(name, values)| job.set(name, values)).or_raise(py)?;
     let page = page.map(|path| DedupReport::of(&mut job, &path)).transpose().or_raise(py)?;
-    let done: Result<FileReport> = watch(py, &ticker, listener.as_ref(), || {
-        let done = job.run(|_, at| ticker.report(Stage::Reading, at.bytes, at.total_bytes));
-        Ok(done.and_then(|done| {
-            page.map_or(Ok(()), |page| page.write(&done, &|| ticker.check()))?;
-            Ok(done)
-        }))
+    let done: FileReport = watch(py, &ticker, listener.as_ref(), || {
+        let done = job.run(|_, at| ticker.report(Stage::Reading, at.bytes, at.total_bytes))?;
+        page.map_or(Ok(()), |page| page.write(&done, &|| ticker.check()))?;
+        Ok::<_, Error>(done)
     })?;
-    let done = done.or_raise(py)?;
     done.left_out.check_compared(done.counts.records + done.counts.bad).or_raise(py)?;
     dict_of(py, trims, done)
 }

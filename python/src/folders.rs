@@ -42,7 +42,7 @@ pub(crate) fn repair<'py>(
             }
             Ok(())
         })?;
-        Ok((width, found, report))
+        Ok::<_, nearprint::Error>((width, found, report))
     })?;
     let counts =
         [report.rows, report.lost_rows, report.without_id, report.lost_fingerprints, report.recovered];

@@ -53,7 +53,7 @@ pub(crate) fn fingerprint_pictures<'py>(
             }
         });
         ticker.check()?;
-        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok::<_, nearprint::Error>(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     })?;
     let (mut all, mut qualities, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (at, made) in found.into_iter().enumerate() {

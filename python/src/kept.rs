@@ -42,14 +42,13 @@ impl KeptFingerprints {
         let ticker = Arc::new(Ticker::default());
         let decided = watch(py, &ticker, None, || {
             let mut slot = self.decider.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(slot.take().map(|mut decider| {
-                let decided = decide_all(&mut decider, words, &ticker)?;
-                *slot = Some(decider);
-                Ok::<_, nearprint_text::Error>(decided)
-            }))
+            let Some(mut decider) = slot.take() else { return Ok(None) };
+            let decided = decide_all(&mut decider, words, &ticker)?;
+            *slot = Some(decider);
+            Ok::<_, nearprint_text::Error>(Some(decided))
         })?;
         match decided {
-            Some(columns) => columns.or_raise(py)?.into_dict(py),
+            Some(columns) => columns.into_dict(py),
             None => Err(general_error(py, "an earlier call was interrupted or has failed")),
         }
     }

@@ -58,7 +58,7 @@ impl PairJudge {
                 ticker.check()?;
                 made.extend(text.and_then(|text| judge.document(text)).map(|document| (place, document)));
             }
-            Ok(made)
+            Ok::<_, nearprint::Error>(made)
         })?;
         let (places, made): (Vec<i64>, Vec<PairDocument>) = made.into_iter().unzip();
         let words = made.iter().flat_map(|document| document.fingerprint.words()).copied().collect();
@@ -99,8 +99,7 @@ impl PairJudge {
         let (a, b, ticker) = (bytes_of(&a)?, bytes_of(&b)?, Ticker::default());
         let pairs = a.into_iter().zip(b).zip(distances.as_slice()?);
         let pairs: Vec<Pair<'_>> = pairs.map(|((a, b), distance)| (a, b, *distance)).collect();
-        let judged = watch(py, &ticker, None, || Ok(all_similarities(&self.0, &pairs, &ticker)))?;
-        let (own, reverse) = judged.or_raise(py)?;
+        let (own, reverse) = watch(py, &ticker, None, || all_similarities(&self.0, &pairs, &ticker))?;
         Ok((own.into_pyarray(py), reverse.into_pyarray(py)))
     }
 }

@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::arguments::storage_of;
-use crate::errors::{OrRaise, input_error};
+use crate::errors::input_error;
 use crate::watch::{Ticker, watch};
 use crate::words::Words;
 
@@ -35,9 +35,8 @@ pub(crate) fn document_rows<'py>(
     let ticker = Ticker::default();
     let made = watch(py, &ticker, None, || {
         let rows = DocumentRows::new(&recipe, storage_of(keeps));
-        Ok(all_rows(&rows, &documents, threads, &ticker))
+        all_rows(&rows, &documents, threads, &ticker)
     })?;
-    let made = made.or_raise(py)?;
     let evidence = PyList::new(py, made.iter().map(|(_, bytes)| PyBytes::new(py, bytes)))?;
     let all = made.iter().flat_map(|(fingerprint, _)| fingerprint.words()).copied().collect();
     Ok((Words::from_words(recipe.width(), all).into_array(py)?, evidence))

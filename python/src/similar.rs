@@ -52,8 +52,8 @@ pub(crate) fn find(
     limit: usize,
 ) -> PyResult<Columns> {
     let ticker = Arc::new(Ticker::default());
-    let found = watch(py, &ticker, None, || Ok(find_all(handle, similarity, texts, limit, &ticker)))?;
-    Ok(Columns::of(found.or_raise(py)?, "query"))
+    let found = watch(py, &ticker, None, || find_all(handle, similarity, texts, limit, &ticker))?;
+    Ok(Columns::of(found, "query"))
 }
 
 fn find_all(

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use nearprint::{Error, Progress, Result, Stage};
+use nearprint::{Error, Progress, Stage};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ impl Ticker {
     }
 
     /// Fails once the operation is cancelled.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> nearprint::Result<()> {
         if self.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
@@ -99,33 +99,61 @@ pub(crate) fn report<'py>(
 /// Runs a job on a thread of its own, if the system can start one.
 ///
 /// A signal, or an exception of the listener, cancels the ticker. It is raised once the job has
-/// ended and cleaned up. The last report comes after the job; an exception that it raises cannot
-/// undo the job, and goes to `sys.unraisablehook`.
-pub(crate) fn watch<T: Send>(
+/// ended and cleaned up. An exception of the listener that comes when the job is done, at the latest with the last
+/// report behind it, cannot undo the job, and goes to `sys.unraisablehook`.
+pub(crate) fn watch<T: Send, E: From<Error> + Send>(
     py: Python<'_>,
     ticker: &Ticker,
     listener: Option<&Py<PyAny>>,
-    job: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    let value = watched(py, ticker, listener, job)?;
-    if let Err(raised) = ticker.report_reached(py, listener) {
+    job: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T>
+where
+    Result<T, E>: OrRaise<T>,
+{
+    let (raised, result) = ended(py, ticker, listener, job);
+    let (value, raised) = match (raised, result) {
+        (Some(Raised::ByListener(raised)), Ok(value)) => (value, Err(raised)),
+        (Some(Raised::ByListener(raised) | Raised::BySignal(raised)), _) => return Err(raised),
+        (None, result) => (result.or_raise(py)?, ticker.report_reached(py, listener)),
+    };
+    if let Err(raised) = raised {
         raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
     }
     Ok(value)
 }
 
-/// As [`watch`], without the last report.
-pub(crate) fn watched<T: Send>(
+/// As [`watch`] for a part of some work, without the last report: whatever was raised ends the work.
+pub(crate) fn watched<T: Send, E: From<Error> + Send>(
     py: Python<'_>,
     ticker: &Ticker,
     listener: Option<&Py<PyAny>>,
-    job: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    let (mut job, mut result) = (Some(job), None);
-    match run_beside(py, ticker, listener, &mut || result = job.take().map(|job| job())) {
-        Some(error) => Err(error),
-        None => result.unwrap_or(Err(Error::Interrupted)).or_raise(py),
+    job: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T>
+where
+    Result<T, E>: OrRaise<T>,
+{
+    match ended(py, ticker, listener, job) {
+        (Some(Raised::ByListener(raised) | Raised::BySignal(raised)), _) => Err(raised),
+        (None, result) => result.or_raise(py),
     }
+}
+
+/// What was raised while a job ran.
+enum Raised {
+    ByListener(PyErr),
+    BySignal(PyErr),
+}
+
+/// Runs a job to its end. Returns what was raised meanwhile, and what the job returns.
+fn ended<T: Send, E: From<Error> + Send>(
+    py: Python<'_>,
+    ticker: &Ticker,
+    listener: Option<&Py<PyAny>>,
+    job: impl FnOnce() -> Result<T, E> + Send,
+) -> (Option<Raised>, Result<T, E>) {
+    let (mut job, mut result) = (Some(job), None);
+    let raised = run_beside(py, ticker, listener, &mut || result = job.take().map(|job| job()));
+    (raised, result.unwrap_or_else(|| Err(Error::Interrupted.into())))
 }
 
 /// Runs a job on a thread of its own. Returns what was raised meanwhile. Not generic, as the code
@@ -135,7 +163,7 @@ fn run_beside(
     ticker: &Ticker,
     listener: Option<&Py<PyAny>>,
     job: &mut (dyn FnMut() + Send),
-) -> Option<PyErr> {
+) -> Option<Raised> {
     py.detach(|| {
         let job = Mutex::new(job);
         let run = &|| (job.lock().unwrap_or_else(PoisonError::into_inner))();
@@ -154,7 +182,10 @@ fn run_beside(
             let mut raised = None;
             while finished.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none()
-                    && let Err(error) = Python::attach(|py| ticker.tick(py, listener))
+                    && let Err(error) = Python::attach(|py| {
+                        py.check_signals().map_err(Raised::BySignal)?;
+                        ticker.report_reached(py, listener).map_err(Raised::ByListener)
+                    })
                 {
                     ticker.cancel();
                     raised = Some(error);

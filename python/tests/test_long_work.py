@@ -348,6 +348,28 @@ def test_regression_what_is_done_is_not_undone_by_its_last_report(path: Path) ->
     assert {str(report.exc_value) for report in told} == {"too late"}
 
 
+def test_regression_what_was_cancelled_at_its_end_was_done(tmp_path: Path) -> None:
+    told: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, told.append
+
+    def refuse(stage: str, done: int, total: Any) -> None:
+        if done == total:
+            raise RuntimeError("too late")
+
+    texts = [f"{number} and some words of text number {number * 7}" for number in range(1500)]
+    try:
+        for attempt in range(40):
+            path = tmp_path / f"{attempt}.np"
+            try:
+                nearprint.build(path, texts, progress=refuse).close()
+            except RuntimeError:
+                assert not path.exists()
+            else:
+                assert path.exists()
+    finally:
+        sys.unraisablehook = hook
+
+
 def test_regression_a_listener_does_not_end_an_iterator(path: Path) -> None:
     def end(stage: str, done: int, total: Any) -> None:
         raise StopIteration

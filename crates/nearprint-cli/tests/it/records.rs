@@ -112,6 +112,44 @@ fn regression_errors_say_lines_and_keys_say_records() {
     assert_eq!(read(at, "bad.txt"), "2\n");
 }
 
+/// They were empty lines.
+#[test]
+fn regression_rows_of_parquet_that_are_set_aside_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for name in ["f.parquet", "g.parquet"] {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a b c d"), Some("??"), Some("q"), None]));
+        write_parquet(at, name, vec![("text", texts)]);
+    }
+    for more in ["", " --keep longest"] {
+        succeeds(
+            at,
+            &format!("dedup f.parquet -o out.parquet --rejects bad.txt --min-features 2{more}"),
+            b"",
+        );
+        assert_eq!(read(at, "bad.txt"), "2\n3\n4\n", "{more}");
+        let line = "dedup f.parquet g.parquet -o out.jsonl --rejects bad.txt --min-features 2";
+        succeeds(at, &format!("{line}{more}"), b"");
+        let all = ["f", "g"].map(|name| [2, 3, 4].map(|row| format!("{name}.parquet:{row}\n")).concat());
+        assert_eq!(read(at, "bad.txt"), all.concat(), "{more}");
+    }
+}
+
+/// A record without a text was set aside, because it has no words.
+#[test]
+fn regression_missing_texts_that_are_to_be_kept_were_too_short() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let records = "{\"text\":null}\n{\"text\":\"one two three\"}\n{\"text\":\"\"}\n";
+    fs::write(at.join("in.jsonl"), records).unwrap();
+    for more in ["--min-features 1", "--min-words 2", "--min-words 2 --keep longest"] {
+        let line = format!("dedup in.jsonl -o out.jsonl --missing keep --rejects bad.jsonl {more}");
+        succeeds(at, &line, b"");
+        assert_eq!(read(at, "out.jsonl"), "{\"text\":null}\n{\"text\":\"one two three\"}\n", "{more}");
+        assert_eq!(read(at, "bad.jsonl"), "{\"text\":\"\"}\n", "{more}");
+    }
+}
+
 #[test]
 fn regression_empty_inputs_are_no_error() {
     let home = tempfile::tempdir().unwrap();

@@ -76,7 +76,7 @@ impl Parser {
             }
             Ok(values) => {
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
-                let FieldValues { text, value, invalid_utf8, .. } = values;
+                let FieldValues { text, value, invalid_utf8, is_missing, .. } = values;
                 let encoding = self.encoding;
                 Item::Record(Record {
                     key,
@@ -86,6 +86,7 @@ impl Parser {
                     number,
                     place,
                     source,
+                    is_missing,
                     encoding,
                     content,
                 })

@@ -225,6 +225,8 @@ pub struct Record {
     pub place: Place,
     /// The place of its file among all inputs.
     pub(crate) source: usize,
+    /// Whether it has no text, and is [kept](super::Missing::Keep).
+    pub(crate) is_missing: bool,
     /// The encoding of its bytes, if it is not UTF-8.
     pub(super) encoding: Option<Encoding>,
     pub(crate) content: Content,

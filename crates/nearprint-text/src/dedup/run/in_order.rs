@@ -78,8 +78,8 @@ fn take(
     record: &Record,
     fingerprinted: Fingerprinted<AnyFingerprint>,
 ) -> Result<()> {
-    if run.deduplicator.is_too_short(&fingerprinted) {
-        return run.set_aside(record.raw());
+    if !record.is_missing && run.deduplicator.is_too_short(&fingerprinted) {
+        return run.set_aside(record.raw(), &record.place);
     }
     let document = Document::new(&record.key, &record.text, &fingerprinted);
     match run.original_of(document)? {

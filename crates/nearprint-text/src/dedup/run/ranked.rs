@@ -200,7 +200,7 @@ impl FirstPass {
             sources.push(record.source);
         }
         let mut ranked = RankedRecord::new(&fingerprinted);
-        if run.deduplicator.is_too_short(&fingerprinted) {
+        if !record.is_missing && run.deduplicator.is_too_short(&fingerprinted) {
             ranked.outcome = Outcome::SetAside;
             self.ranking.skip()?;
         } else {
@@ -379,7 +379,7 @@ fn write_document(
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
     if ranked.outcome == Outcome::SetAside {
-        return run.set_aside(record.raw());
+        return run.set_aside(record.raw(), &record.place);
     }
     run.counts.push_comparable(ranked.comparable);
     match ranked.outcome {
