@@ -13,7 +13,7 @@ use crate::database::repair::RepairReport;
 use crate::database::stats::Stats;
 use crate::database::{Database, identity_of, width_of_damaged};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, U256, U320, Width, fingerprints};
+use crate::fingerprint::{Fingerprint, U256, U320, Width};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::options::Options;
 use crate::progress::Progress;
@@ -332,13 +332,7 @@ impl AnyBuilder {
     /// # Errors
     /// As [`Builder::push`], and whatever `stored` returns.
     pub fn push(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-        typed!(PerWidth: &mut self.0, builder => match rows {
-            // Millions of them come in files.
-            NewRows { fingerprints: words, ids: None, keys: None, texts: None } => {
-                fingerprints(words).try_for_each(|fingerprint| stored(builder.push_row(fingerprint, None)?))
-            }
-            rows => rows.store(stored, |row| builder.push(row)),
-        })
+        typed!(PerWidth: &mut self.0, builder => rows.store(stored, |row| builder.push(row)))
     }
 
     /// Makes the database: see [`Builder::finish`].

@@ -209,8 +209,7 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
-    /// Adds a row without a key.
-    pub(crate) fn push_row(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
+    fn push_row(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
         if self.rows.is_multiple_of(REPORT_ROWS) {
             self.staging.check_process()?;
         }
