@@ -133,6 +133,14 @@ fn regression_rows_of_parquet_that_are_set_aside_are_named() {
         let all = ["f", "g"].map(|name| [2, 3, 4].map(|row| format!("{name}.parquet:{row}\n")).concat());
         assert_eq!(read(at, "bad.txt"), all.concat(), "{more}");
     }
+    succeeds(at, "fingerprint f.parquet --min-words 2 --rejects bad.txt", b"");
+    assert_eq!(read(at, "bad.txt"), "2\n3\n4\n");
+    succeeds(
+        at,
+        "decontaminate g.parquet f.parquet --against f.parquet -o out.parquet --rejects bad.txt",
+        b"",
+    );
+    assert_eq!(read(at, "bad.txt"), "g.parquet:4\nf.parquet:4\n");
 }
 
 /// A record without a text was set aside, because it has no words.

@@ -88,7 +88,9 @@ impl Conversion {
         }
         let mut row = match &record.content {
             #[cfg(feature = "parquet")]
-            Content::Row(row) => self.columns.iter().map(|column| cell_at(row, &column.name)).collect(),
+            Content::Row { row, .. } => {
+                self.columns.iter().map(|column| cell_at(row, &column.name)).collect()
+            }
             _ => self.of_cells(record.encoding, bytes),
         };
         if let Some((column, text)) = self.column(field).zip(text) {

@@ -13,8 +13,6 @@ use super::format::Format;
 use super::json;
 use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
-#[cfg(feature = "parquet")]
-use super::record::Spot;
 use super::record::{BadRecord, Content, Item, Place, Record};
 
 /// How records are parsed. All threads share one parser.
@@ -150,7 +148,7 @@ impl Parser {
                 Ok(FieldValues { text: std::mem::take(text), ..FieldValues::default() })
             }
             #[cfg(feature = "parquet")]
-            Content::Row(row) => row.values(&self.fields),
+            Content::Row { row, .. } => row.values(&self.fields),
             Content::Broken { reason, .. } => Err(reason.clone()),
         }
     }
@@ -212,10 +210,5 @@ impl Parser {
 
 /// A malformed record.
 fn bad(content: &Content, place: Place, reason: String, is_dropped: bool) -> Item {
-    let raw = match (content, place.spot) {
-        #[cfg(feature = "parquet")]
-        (Content::Row(_), Spot::Record(number)) => format!("{number}\n").into_bytes(),
-        _ => content.line().to_vec(),
-    };
-    Item::Bad(BadRecord { place, reason, raw, is_dropped })
+    Item::Bad(BadRecord { place, reason, raw: content.line().to_vec(), is_dropped })
 }

@@ -340,6 +340,16 @@ impl Reader {
                     let place = Place { name: current.name.clone(), spot };
                     let (source, input, parser) =
                         (current.source, current.in_keys.clone(), self.parser.clone());
+                    #[cfg(feature = "parquet")]
+                    let content = match content {
+                        Content::Row { row, .. } if self.inputs.len() > 1 => {
+                            Content::Row { row, line: format!("{}:{number}\n", place.name).into_bytes() }
+                        }
+                        Content::Row { row, .. } => {
+                            Content::Row { row, line: format!("{number}\n").into_bytes() }
+                        }
+                        other => other,
+                    };
                     return Ok(Some(RawRecord { content, place, number, input, source, parser }));
                 }
                 Ok(None) => self.open_next()?,
@@ -621,7 +631,9 @@ impl RecordSource {
             }
             Self::Path(input) => Ok(input.take().map(|input| (Some(1), Content::of_path(&input)))),
             #[cfg(feature = "parquet")]
-            Self::Rows(rows) => Ok(rows.next_counted(count)?.map(|(_, row)| (None, Content::Row(row)))),
+            Self::Rows(rows) => {
+                Ok(rows.next_counted(count)?.map(|(_, row)| (None, Content::Row { row, line: Vec::new() })))
+            }
         }
     }
 }

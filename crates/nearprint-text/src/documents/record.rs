@@ -58,9 +58,9 @@ pub(crate) enum Content {
     Bytes(Vec<u8>),
     /// A whole file: its path with a line feed, and its text.
     File { line: Vec<u8>, text: String },
-    /// A row of a batch.
+    /// A row of a batch, and the line that stands for it among rejects.
     #[cfg(feature = "parquet")]
-    Row(ParquetRow),
+    Row { row: ParquetRow, line: Vec<u8> },
     /// Malformed bytes.
     Broken { bytes: Vec<u8>, reason: String },
 }
@@ -160,7 +160,7 @@ impl Content {
             Self::Bytes(bytes) | Self::Broken { bytes, .. } => bytes,
             Self::File { line, .. } => line,
             #[cfg(feature = "parquet")]
-            Self::Row(_) => &[],
+            Self::Row { line, .. } => line,
         }
     }
 
@@ -170,7 +170,7 @@ impl Content {
             Self::Bytes(bytes) | Self::Broken { bytes, .. } => bytes.len(),
             Self::File { text, .. } => text.len(),
             #[cfg(feature = "parquet")]
-            Self::Row(row) => row.len_bytes(),
+            Self::Row { row, .. } => row.len_bytes(),
         }
     }
 }
@@ -234,7 +234,8 @@ pub struct Record {
 
 impl Record {
     /// The bytes of the record in its input, including its line end: for JSON lines, CSV and lines.
-    /// For a plain file its path and a line feed, for Parquet nothing.
+    /// For a plain file its path and a line feed; for Parquet the number of the row and one, with several inputs behind
+    /// the name of its file and a colon.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.content.line()
@@ -255,8 +256,8 @@ pub struct BadRecord {
     pub place: Place,
     /// What is wrong with it.
     pub reason: String,
-    /// Its bytes in the input; of an overlong line the first 64 KiB. Of a Parquet row, its number. Of a whole file, its
-    /// path.
+    /// Its bytes in the input; of an overlong line the first 64 KiB. Of others as
+    /// [of a record](Record::raw).
     pub raw: Vec<u8>,
     /// Whether it only lacks a text, and is to be [dropped](super::Missing::Skip).
     pub is_dropped: bool,

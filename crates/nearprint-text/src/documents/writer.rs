@@ -322,7 +322,7 @@ impl DocumentWriter {
         let written = match &mut self.target {
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => {
-                if let Content::Row(row) = &record.content {
+                if let Content::Row { row, .. } = &record.content {
                     rows.append(row, text, values)?;
                 }
                 Span::NOWHERE

@@ -11,7 +11,7 @@ use crate::dedup::decide::{Deduplicator, Original};
 use crate::dedup::job::{Checkpoint, FileDigest, FileJob, GROUP_SIZE};
 use crate::documents::internal::ListFormat;
 use crate::documents::{
-    DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Place, Reader, Record, Span, Spot,
+    DocumentWriter, FieldValue, Format, LineFile, OutputFile, OutputShape, Reader, Record, Span,
     WriterOptions, Written, have_same_bytes, listed_path, path_of_line,
 };
 use crate::error::{Error, Result, ResumeProblem};
@@ -40,9 +40,6 @@ pub(crate) struct JobOutputs<'a> {
     /// Whether records are files, listed by path.
     pub(crate) lists_files: bool,
     unlisted_rejects: Vec<PathBuf>,
-    has_many_inputs: bool,
-    /// Whether records are rows of Parquet, which have no bytes of their own.
-    has_rows: bool,
     /// The [fields](FileJob::fields) that no written document of JSON lines has; `None` before the first one.
     absent_fields: Option<Vec<String>>,
     /// Whether exact copies are recognized.
@@ -69,8 +66,6 @@ impl<'a> JobOutputs<'a> {
             rejects: None,
             lists_files: reader.format() == Format::Text,
             unlisted_rejects: Vec::new(),
-            has_many_inputs: reader.inputs().len() > 1,
-            has_rows: reader.format() == Format::Parquet,
             absent_fields: (reader.format() != Format::Jsonl).then(Vec::new),
             counts_copies: deduplicator.counts_copies(),
             cleaner: deduplicator.fingerprinter(),
@@ -217,18 +212,11 @@ impl<'a> JobOutputs<'a> {
         self.append_to_lists(&[key, number, first, first_number])
     }
 
-    /// Writes a record to the rejects: of Parquet its number, behind the name of its file if there are several.
-    pub(crate) fn reject(&mut self, raw: &[u8], Place { name, spot }: &Place) -> Result<()> {
+    /// Writes a record to the rejects.
+    pub(crate) fn reject(&mut self, raw: &[u8]) -> Result<()> {
         let Some(file) = &mut self.rejects else { return Ok(()) };
         if !self.lists_files {
-            return match spot {
-                Spot::Record(number) if self.has_rows && self.has_many_inputs => {
-                    file.append(format!("{name}:{number}\n").as_bytes())
-                }
-                Spot::Record(number) if self.has_rows => file.append(format!("{number}\n").as_bytes()),
-                _ => file.append(raw),
-            }
-            .map(drop);
+            return file.append(raw).map(drop);
         }
         match listed_path(raw, self.job.nul_ended) {
             Some(line) => file.append_path(&line).map(drop),

@@ -379,7 +379,7 @@ fn write_document(
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
     if ranked.outcome == Outcome::SetAside {
-        return run.set_aside(record.raw(), &record.place);
+        return run.set_aside(record.raw());
     }
     run.counts.push_comparable(ranked.comparable);
     match ranked.outcome {

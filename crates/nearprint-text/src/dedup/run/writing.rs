@@ -13,9 +13,7 @@ use crate::dedup::job::{
 };
 use crate::dedup::output::{JobOutputs, ShardedOutput};
 use crate::dedup::unit::Unit;
-use crate::documents::{
-    BadRecord, Format, InputFile, OutputFile, Place, Position, Reader, Record, path_of_line,
-};
+use crate::documents::{BadRecord, Format, InputFile, OutputFile, Position, Reader, Record, path_of_line};
 use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
 use nearprint::any::AnyFingerprint;
@@ -342,19 +340,19 @@ impl<'a> WritingJob<'a> {
     /// Writes a malformed record to the rejects, or ends the run. One without a text may be set aside.
     pub(crate) fn reject(&mut self, bad: &BadRecord) -> Result<()> {
         if bad.is_dropped {
-            return self.set_aside(&bad.raw, &bad.place);
+            return self.set_aside(&bad.raw);
         }
         self.counts.bad += 1;
         if self.job.rejects.is_none() {
             return Err(bad_record(bad));
         }
-        self.outputs.reject(&bad.raw, &bad.place)
+        self.outputs.reject(&bad.raw)
     }
 
     /// Writes a document with too few words or features, or without a text, to the rejects.
-    pub(crate) fn set_aside(&mut self, raw: &[u8], place: &Place) -> Result<()> {
+    pub(crate) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
         self.counts.aside += 1;
-        self.outputs.reject(raw, place)
+        self.outputs.reject(raw)
     }
 
     /// Writes the ends of the files. With a database, one commit then says that all is written.
