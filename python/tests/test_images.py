@@ -100,6 +100,8 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
     assert dropped.tolist() == images.fingerprint([items[0], items[5]]).tolist() and dropped.recipe == "pdq"
     with pytest.raises(nearprint.InputError, match="1 images have a quality below 50, the first at 1"):
         images.fingerprint([items[0], items[2]], min_quality=50)
+    with pytest.raises(nearprint.InputError, match="min_quality: is for pdq"):
+        images.fingerprint(items, "dhash", min_quality=50, missing="skip")
     assert images.fingerprint([]).shape == (0, 4)
     bad: list[Any] = [5, None, np.zeros((3, 3))]
     for item in bad:

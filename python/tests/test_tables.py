@@ -277,6 +277,10 @@ def test_regression_ids_and_keys_of_a_table_are_not_dropped(make: Any, tmp_path:
             added.upsert(make({"fingerprint": [7]}))
         with pytest.raises((nearprint.InputError, TypeError), match="key= takes texts as keys"):
             added.add(make({"id": ["x"], "fingerprint": [7]}))
+        with pytest.raises((nearprint.InputError, TypeError), match="delete_keys and others take keys"):
+            added.delete(["x"])
+        with pytest.raises(nearprint.InputError, match=r"no column 'fingerprint', but body; fingerprint= .* text= of"):
+            added.add(make({"body": ["a text"]}))
     # Whoever names one of them has chosen.
     with nearprint.build(tmp_path / "named.np", make(columns), key="key") as named:
         assert named.keeps_keys
@@ -360,6 +364,14 @@ def test_regression_rows_without_features_were_never_found(tmp_path: Path) -> No
         assert database.find(texts[0])["key"].tolist() == ["x"]
         with pytest.raises(nearprint.InputError, match="missing='skip' accepts") as refused:
             database.add_texts([None])
+    with nearprint.create(tmp_path / "c.np", recipe="minhash", texts=True) as database:
+        with pytest.warns(UserWarning, match=r"stores texts, without which .* add_texts\(\) stores them"):
+            database.add(nearprint.fingerprint(texts), keys=["x", "y"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            database.upsert(nearprint.fingerprint(texts), keys=["x", "y"], texts=texts)
+        database.commit()
+        assert database.find(texts[0])["key"].tolist() == ["x"]
         assert "keep" not in str(refused.value)
 
 
