@@ -148,7 +148,7 @@ class Kept:
         """Decides texts in order: columns ``kept``, ``duplicate_of`` and ``similarity``.
 
         ``duplicate_of`` is the key of the kept text, and ``None`` for a kept one. Without ``keys``, a text has its
-        number, counted over all calls; in a ``database``, the first 16 digits of its MD5.
+        number as a text, counted over all calls; in a ``database``, the first 16 digits of its MD5.
         """
         kept: list[bool] = []
         of: list[Optional[str]] = []

@@ -51,8 +51,8 @@ def find_all(
     of sketches: see docs/minhash.md; ``similarity`` (0.7) may take the place of ``k``. An array of
     :func:`fingerprint` carries its bands; ``numpy.asarray`` drops them.
 
-    Each pair is listed once, with ``a < b``. Equal fingerprints count once. The result does not
-    depend on ``threads``.
+    Each pair is listed once, with ``a < b``; the list is not sorted by them. Equal fingerprints count once. The result
+    does not depend on ``threads``.
 
     Raises ``InputError`` for invalid fingerprints or an invalid k, ``TypeError`` for other types.
     """

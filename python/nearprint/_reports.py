@@ -129,7 +129,7 @@ class UnitCounts:
 
     #: Units with enough words; of passages, words.
     compared: int
-    #: Units that were removed.
+    #: Units that were removed, ``within`` included.
     removed: int
     #: The texts of all documents, in bytes of UTF-8.
     text_bytes: int

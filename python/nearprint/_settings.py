@@ -98,7 +98,9 @@ def distance_of(k: Optional[int], similarity: Optional[float], bands: Optional[s
     if k is not None:
         raise InputError("k and similarity: only one of them can be given")
     if bands is None:
-        raise InputError("similarity: needs MinHash fingerprints; others have k")
+        raise InputError(
+            "similarity: needs MinHash fingerprints, which carry their recipe or have bands=; others have k"
+        )
     return _nearprint.sketch_of(bands, width, check_similarity(similarity))[1]
 
 

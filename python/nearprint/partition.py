@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import Words, check_threads, check_width, words_of
-from ._carried import bands_for
+from ._carried import bands_for, carried_recipe, carrying
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
@@ -47,7 +47,8 @@ def block_keys(
     width: Optional[int] = None,
     bands: Optional[str] = None,
 ) -> Result:
-    """The groups of each fingerprint: columns ``group`` (uint64, below 2**63) and ``fingerprint``.
+    """The groups of each fingerprint: columns ``group`` (uint64, below 2**63) and ``fingerprint``, which carries the
+    recipe of fingerprints that do.
 
     A fingerprint has k + 1 groups, or with ``bands``, such as ``"6x16"``, one for each band. Two fingerprints that
     are near have a group in common. With bands, the fingerprint 0 is near nothing and has no group, and
@@ -62,7 +63,7 @@ def block_keys(
     words, width = words_of(fingerprints, width)
     parts = {_check_group(group): _check_parts(count) for group, count in dict(split or {}).items()}
     near = near_of(fingerprints, width, k, similarity, bands)
-    return Result(_nearprint.block_keys(words, width, near, parts))
+    return _carrying(_nearprint.block_keys(words, width, near, parts), fingerprints)
 
 
 def split_blocks(
@@ -90,7 +91,7 @@ def split_blocks(
     if counts.size and not 1 <= counts.min() <= counts.max() <= _MOST_PARTS:
         raise InputError(f"{counts.min()} to {counts.max()} parts: a group has 1 to {_MOST_PARTS}")
     near = near_of(fingerprints, width, k, similarity, bands)
-    return Result(_nearprint.split_blocks(numbers, words, counts.astype(np.uint64), width, near))
+    return _carrying(_nearprint.split_blocks(numbers, words, counts.astype(np.uint64), width, near), fingerprints)
 
 
 def join_blocks(
@@ -213,6 +214,14 @@ def _ends(a: Any, b: Any, width: Optional[int]) -> tuple[Words, Words, int]:
         counts = len(words_a) * 64 // width_a, len(words_b) * 64 // width_b
         raise InputError(f"{counts[0]} ends of {width_a} bits, and {counts[1]} of {width_b}")
     return words_a, words_b, width_a
+
+
+def _carrying(found: dict[str, Any], fingerprints: Any) -> Result:
+    """Groups whose fingerprints carry the recipe of those that they are of."""
+    recipe = carried_recipe(fingerprints)
+    if recipe is not None:
+        found["fingerprint"] = carrying(found["fingerprint"], recipe)
+    return Result(found)
 
 
 def _check_rows(groups: Any, words: Words, width: int) -> Words:

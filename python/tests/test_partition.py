@@ -139,3 +139,20 @@ def test_tasks_run_in_other_processes() -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         parts = pool.map(join, tasks)
     assert sorted(row for part in parts for row in tuples(part)) == tuples(nearprint.find_all(prints, 3))
+
+
+def test_regression_groups_of_minhash_lost_the_recipe() -> None:
+    texts = [f"w{number} " + " ".join(f"c{number // 2}_{word}" for word in range(40)) for number in range(400)]
+    prints = nearprint.fingerprint(texts)
+    expected = nearprint.find_all(prints, k=12)
+    keyed = partition.block_keys(prints, k=12)
+    split = partition.split_blocks(keyed["group"], keyed["fingerprint"], np.ones(len(keyed), np.uint64), k=12)
+    for rows in (keyed, split):
+        found = 0
+        for task in range(4):
+            own = rows["group"] % np.uint64(4) == task
+            found += len(partition.join_blocks(rows["group"][own], rows["fingerprint"][own], k=12))
+        assert found == len(expected) > 100
+    plain = partition.block_keys(np.asarray(prints), k=12, bands="10x16")
+    assert np.array_equal(plain["fingerprint"], np.asarray(keyed["fingerprint"]))
+    assert not hasattr(plain["fingerprint"], "recipe")

@@ -143,6 +143,26 @@ fn regression_rows_of_parquet_that_are_set_aside_are_named() {
     assert_eq!(read(at, "bad.txt"), "g.parquet:4\nf.parquet:4\n");
 }
 
+/// Such a record ended a run that reads its inputs twice, unless there were rejects.
+#[test]
+fn regression_records_to_skip_ended_a_run_with_two_passes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let records = "{\"text\":\"a b c d\"}\n{\"text\":null}\n{\"text\":\"A b c d\"}\n{\"id\":1}\n";
+    fs::write(at.join("in.jsonl"), records).unwrap();
+    fs::write(at.join("new.jsonl"), "{\"text\":null}\n{\"text\":\"x y z\"}\n").unwrap();
+    for more in
+        ["", "--keep longest", "--group-size", "--keep longest --annotate", "--keep longest --rejects r"]
+    {
+        let outcome = nearprint(at, &format!("dedup in.jsonl -o out.jsonl --missing skip {more}"), b"");
+        let counted = "4 records read: 1 kept, 1 duplicate";
+        assert!(outcome.code == 0 && outcome.err.contains(counted), "{more}: {}", outcome.err);
+        assert!(outcome.err.contains("2 of too few words or features, or without a text"), "{}", outcome.err);
+    }
+    succeeds(at, "dedup new.jsonl -o out.jsonl --missing skip --against in.jsonl", b"");
+    assert_eq!(read(at, "out.jsonl"), "{\"text\":\"x y z\"}\n");
+}
+
 /// A record without a text was set aside, because it has no words.
 #[test]
 fn regression_missing_texts_that_are_to_be_kept_were_too_short() {

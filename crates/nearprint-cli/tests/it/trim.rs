@@ -101,6 +101,22 @@ fn passages_are_removed_wherever_they_begin() {
     }
 }
 
+/// Those in capitals were another passage.
+#[test]
+fn regression_passages_with_the_same_words_recur_whatever_their_case() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let words: String = (0..60).map(|number| format!("word{number} ")).collect();
+    let pages = ["aa ", "BB, ", "cc – ", "dd "].map(|first| {
+        let words = if first == "BB, " { words.to_uppercase().replace(' ', ", ") } else { words.clone() };
+        serde_json::json!({ "text": format!("{first}{words}") }).to_string() + "\n"
+    });
+    fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
+    let outcome = nearprint(at, "trim in.jsonl -o out.jsonl --by passage", b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(outcome.err.contains("4 times") && !outcome.err.contains("2 times"), "{}", outcome.err);
+}
+
 #[test]
 fn paragraphs_are_known_to_later_runs() {
     let home = tempfile::tempdir().unwrap();

@@ -62,7 +62,11 @@ fn read_all(
         preparing_documents(job.dedup.similarity, true),
         |block, at| {
             for Prepared { record, .. } in block {
-                let (record, made) = record.map_err(|bad| Error::input(bad.place.to_string(), bad.reason))?;
+                let (record, made) = match record {
+                    Ok(made) => made,
+                    Err(bad) if bad.is_dropped => continue,
+                    Err(bad) => return Err(Error::input(bad.place.to_string(), bad.reason)),
+                };
                 let document = Document::new(&record.key, &record.text, &made);
                 let stored = collection.stored(document)?;
                 collection.remember(document, &stored)?;

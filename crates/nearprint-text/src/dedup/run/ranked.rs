@@ -186,7 +186,7 @@ impl FirstPass {
     ) -> Result<()> {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
-            Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
+            Err(bad) if !bad.is_dropped && run.job.rejects.is_none() => return Err(bad_record(&bad)),
             Err(_) => {
                 self.sources = None;
                 self.ranking.skip()?;

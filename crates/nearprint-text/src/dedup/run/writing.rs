@@ -309,14 +309,15 @@ impl<'a> WritingJob<'a> {
     pub(crate) fn remove_unit(&mut self, unit: Document<'_>, of: &Original) -> Result<()> {
         let (removed, first) = (Unit::parts_of(unit.key), Unit::parts_of(&of.key));
         self.counts.push_similarity(of.similarity, of.is_copy);
-        self.remove(unit.text, removed, first, removed.0 == first.0)
+        let group = format!("{}#{}", first.0, first.1);
+        self.remove((unit.text, &group), removed, first, removed.0 == first.0)
     }
 
-    /// Counts a unit or passage that is removed, and writes a line about it. `removed` and `first` are the keys of its
-    /// document and of the one that has it, each with a number there.
+    /// Counts a unit or passage that is removed, with all of its group, and writes a line about it. `removed` and
+    /// `first` are the keys of its document and of the one that has it, each with a number there.
     pub(crate) fn remove(
         &mut self,
-        text: &str,
+        (text, group): (&str, &str),
         removed: (&str, &str),
         first: (&str, &str),
         is_own: bool,
@@ -325,9 +326,7 @@ impl<'a> WritingJob<'a> {
         self.counts.units.removed_bytes += text.len() as u64;
         self.counts.units.within += u64::from(is_own);
         let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
-        // Passages have no number: those with the same words are one group.
-        let group = if first.1.is_empty() { text.into() } else { format!("{}#{}", first.0, first.1) };
-        self.groups.push((&group, 0), &text[..shown])?;
+        self.groups.push((group, 0), &text[..shown])?;
         self.outputs.list_removed(removed, first)
     }
 

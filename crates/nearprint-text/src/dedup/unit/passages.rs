@@ -10,6 +10,8 @@ use crate::recipe::{Tokens, pieces};
 /// The words of a text, and its windows: all runs of a number of words.
 pub(crate) struct Words {
     places: Vec<Range<usize>>,
+    /// The hashes of the words, eight bytes each.
+    hashes: Vec<u8>,
     /// The hashes of the windows that begin at the first words.
     windows: Vec<u128>,
     min_words: usize,
@@ -27,7 +29,7 @@ impl Words {
             start += piece.len();
         }
         let windows = hashes.windows(8 * min_words).step_by(8).map(xxh3_128).collect();
-        Self { places, windows, min_words }
+        Self { places, hashes, windows, min_words }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -36,6 +38,11 @@ impl Words {
 
     pub(crate) fn windows(&self) -> &[u128] {
         &self.windows
+    }
+
+    /// The hash of a run of words.
+    pub(crate) fn hash_of_run(&self, run: &Range<usize>) -> u128 {
+        xxh3_128(&self.hashes[8 * run.start..8 * run.end])
     }
 
     /// The place of a run of words in the text.
