@@ -736,7 +736,8 @@ class Database:
         """Deletes one key or several, and the rows that have no other key. Returns the number of these rows.
 
         Numbers are keys by their digits, as in :meth:`add`.
-        Rows are found whatever their ids. All keys together cost one walk over the stored keys.
+        Rows are found whatever their ids. All keys together cost one walk over the stored keys. Raises ``InputError``
+        where the database stores no keys.
         """
         listed = keys if isinstance(keys, Iterable) and not isinstance(keys, str) else [keys]
         return self._open().delete_keys([key_of(key) for key in listed])

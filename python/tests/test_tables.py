@@ -277,6 +277,9 @@ def test_regression_ids_and_keys_of_a_table_are_not_dropped(make: Any, tmp_path:
             added.upsert(make({"fingerprint": [7]}))
         with pytest.raises((nearprint.InputError, TypeError), match="key= takes texts as keys"):
             added.add(make({"id": ["x"], "fingerprint": [7]}))
+        for delete in (added.delete_keys, added.delete_key_prefix):
+            with pytest.raises(nearprint.InputError, match="made without keys"):
+                delete("c")
         with pytest.raises((nearprint.InputError, TypeError), match="delete_keys and others take keys"):
             added.delete(["x"])
         with pytest.raises(nearprint.InputError, match=r"no column 'fingerprint', but body; fingerprint= .* text= of"):

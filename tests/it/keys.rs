@@ -474,6 +474,11 @@ fn keys_and_texts_need_a_database_that_stores_them<F: Fingerprint>() {
     let error = plain.writer().unwrap().insert(NewRow::keyed(low::<F>(1), "a")).unwrap_err();
     assert!(matches!(error, Error::KeysNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without keys"), "{error}");
+    let mut writer = plain.writer().unwrap();
+    for deleted in [writer.delete_keys(&["a"]), writer.delete_keys(&[]), writer.delete_key_prefix("")] {
+        assert!(matches!(deleted, Err(Error::KeysNotStored { .. })), "{deleted:?}");
+    }
+    assert!(plain.snapshot().unwrap().ids_of_key("a").unwrap().is_empty());
     let keyed =
         Database::<F>::create(home.path().join("keyed"), &Schema::new().keys(KeyStorage::Keys)).unwrap();
     let mut writer = keyed.writer().unwrap();

@@ -997,8 +997,8 @@ nearprint_status nearprint_snapshot_visit_keys(const nearprint_snapshot *snapsho
                                                void *context,
                                                nearprint_error *error);
 
-// Finds the ids of a key. With `everywhere` 0, only the id that is the 64-bit xxh3 of the key is
-// looked up; otherwise all keys are read once.
+// Finds the ids of a key; none where the database stores no keys. With `everywhere` 0, only the id that is the
+// 64-bit xxh3 of the key is looked up; otherwise all keys are read once.
 //
 // At most `capacity` ids are written to `ids`. `count` receives the number of all.
 nearprint_status nearprint_snapshot_ids_of_key(const nearprint_snapshot *snapshot,
@@ -1250,8 +1250,8 @@ nearprint_status nearprint_writer_open(const nearprint_database *database,
 // is null: then ids are assigned, each 1 + the largest ever stored. `assigned` receives the id of
 // the first row, and may be null.
 //
-// Rows are a set: inserting an existing row changes nothing. After a failure, some of the rows may
-// have been inserted. Rows are durable after nearprint_writer_commit().
+// Rows are a set: inserting an existing row changes nothing, but that it lives anew where rows expire. After a
+// failure, some of the rows may have been inserted. Rows are durable after nearprint_writer_commit().
 nearprint_status nearprint_writer_insert(nearprint_writer *writer,
                                          const uint64_t *fingerprints,
                                          const uint64_t *ids,
@@ -1353,7 +1353,8 @@ nearprint_status nearprint_builder_push_rows(nearprint_builder *builder,
 // Inserts rows, with keys and texts where there are some. `assigned` receives the id of each row, and
 // may be null.
 //
-// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing. A key may
+// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing, not even its
+// text, but that it lives anew where rows expire. A key may
 // have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some
 // of the rows may have been inserted; nearprint_writer_rollback() takes them back.
 nearprint_status nearprint_writer_insert_rows(nearprint_writer *writer,
@@ -1668,8 +1669,8 @@ nearprint_status nearprint_builder_push_document(nearprint_builder *builder,
 // are compared, too. A new database keeps the texts for that. Texts of a lower similarity often have fingerprints
 // that are further apart: MinHash finds them.
 //
-// With MinHash, similarities are exact: NEARPRINT_MISMATCH for a database that keeps neither texts nor features, such as
-// one with the schema of NEARPRINT_KEYS.
+// With MinHash, similarities are exact: NEARPRINT_MISMATCH for a database that keeps neither texts nor features,
+// such as one with the schema of NEARPRINT_KEYS.
 //
 // `options` may be null.
 // NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
@@ -1686,6 +1687,7 @@ nearprint_status nearprint_deduplicator_open(const char *path,
 // Decides documents in their order, and stores those that are kept. Earlier ones count, of this call, of other
 // threads, and uncommitted ones. After a failure, some of the documents may have been decided.
 //
+// A document that is given again is a duplicate of itself, unless it has no word: nothing is near such a one.
 // `documents` has keys and texts, and neither fingerprints nor ids. `kept` receives 1 for each one that is
 // kept, and 0 otherwise; it may be null. `duplicates` receives a stream of those that are not kept, and
 // may be null.

@@ -41,7 +41,8 @@ pub unsafe extern "C" fn nearprint_builder_push_rows(
 /// Inserts rows, with keys and texts where there are some. `assigned` receives the id of each row, and
 /// may be null.
 ///
-/// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing. A key may
+/// Inserting a fingerprint again with its id, and with its key where there are keys, changes nothing, not even its
+/// text, but that it lives anew where rows expire. A key may
 /// have several rows, which have one id; nearprint_writer_upsert_rows() replaces them. After a failure, some
 /// of the rows may have been inserted; nearprint_writer_rollback() takes them back.
 #[unsafe(no_mangle)]

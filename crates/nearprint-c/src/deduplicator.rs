@@ -42,8 +42,8 @@ impl Handle for nearprint_deduplicator {
 /// are compared, too. A new database keeps the texts for that. Texts of a lower similarity often have fingerprints
 /// that are further apart: MinHash finds them.
 ///
-/// With MinHash, similarities are exact: NEARPRINT_MISMATCH for a database that keeps neither texts nor features, such as
-/// one with the schema of NEARPRINT_KEYS.
+/// With MinHash, similarities are exact: NEARPRINT_MISMATCH for a database that keeps neither texts nor features,
+/// such as one with the schema of NEARPRINT_KEYS.
 ///
 /// `options` may be null.
 /// NEARPRINT_LOCKED while the database has a writer, NEARPRINT_MISMATCH while it has an unfinished job of
@@ -87,6 +87,7 @@ pub unsafe extern "C" fn nearprint_deduplicator_open(
 /// Decides documents in their order, and stores those that are kept. Earlier ones count, of this call, of other
 /// threads, and uncommitted ones. After a failure, some of the documents may have been decided.
 ///
+/// A document that is given again is a duplicate of itself, unless it has no word: nothing is near such a one.
 /// `documents` has keys and texts, and neither fingerprints nor ids. `kept` receives 1 for each one that is
 /// kept, and 0 otherwise; it may be null. `duplicates` receives a stream of those that are not kept, and
 /// may be null.

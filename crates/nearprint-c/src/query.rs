@@ -248,8 +248,8 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_keys(
     })
 }
 
-/// Finds the ids of a key. With `everywhere` 0, only the id that is the 64-bit xxh3 of the key is
-/// looked up; otherwise all keys are read once.
+/// Finds the ids of a key; none where the database stores no keys. With `everywhere` 0, only the id that is the
+/// 64-bit xxh3 of the key is looked up; otherwise all keys are read once.
 ///
 /// At most `capacity` ids are written to `ids`. `count` receives the number of all.
 #[unsafe(no_mangle)]

@@ -50,8 +50,8 @@ pub unsafe extern "C" fn nearprint_writer_open(
 /// is null: then ids are assigned, each 1 + the largest ever stored. `assigned` receives the id of
 /// the first row, and may be null.
 ///
-/// Rows are a set: inserting an existing row changes nothing. After a failure, some of the rows may
-/// have been inserted. Rows are durable after nearprint_writer_commit().
+/// Rows are a set: inserting an existing row changes nothing, but that it lives anew where rows expire. After a
+/// failure, some of the rows may have been inserted. Rows are durable after nearprint_writer_commit().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_writer_insert(
     writer: *mut nearprint_writer,

@@ -571,6 +571,37 @@ void events(const std::string& path) {
   CHECK(flushed == rows && stats.rows == rows && stats.runs == runs && runs < calls);
 }
 
+// finish() opened what had this name in the folder of that moment.
+void regression_a_builder_forgot_the_folder_of_its_path(const std::filesystem::path& home) {
+  const auto before = std::filesystem::current_path();
+  for (const char* name : {"one", "two"}) std::filesystem::create_directories(home / name);
+  std::filesystem::current_path(home / "two");
+  {
+    nearprint::builder<> other("rows");
+    other.push(111);
+    other.finish();
+  }
+  std::filesystem::current_path(home / "one");
+  nearprint::builder<> builder("rows");
+  builder.push(222);
+  std::filesystem::current_path(home / "two");
+  const auto database = builder.finish();
+  CHECK(database.snapshot().rows().next()->fingerprint == 222);
+  std::filesystem::current_path(before);
+}
+
+// Nothing was deleted, without a word.
+void regression_keys_were_deleted_where_there_are_none(const std::string& home) {
+  nearprint::builder<> builder(home);
+  builder.push({5, 6});
+  auto database = builder.finish();
+  auto writer = database.writer();
+  CHECK(thrown([&] { writer.erase_key("k"); }) == NEARPRINT_NOT_STORED);
+  CHECK(thrown([&] { writer.erase_keys({"k", "l"}); }) == NEARPRINT_NOT_STORED);
+  CHECK(thrown([&] { writer.erase_key_prefix("k"); }) == NEARPRINT_NOT_STORED);
+  CHECK(writer.erase_ids(0, 0) == 1);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string home = argv[1];
@@ -583,6 +614,8 @@ int main(int argc, char** argv) {
   answers<nearprint::fingerprint<320>>(home + "/answers320");
   every_list(home + "/lists");
   moved_ranges();
+  regression_a_builder_forgot_the_folder_of_its_path(home + "/folders");
+  regression_keys_were_deleted_where_there_are_none(home + "/keyless");
   changes<std::uint64_t>(home + "/changes64");
   changes<nearprint::fingerprint<128>>(home + "/changes128");
   changes<nearprint::fingerprint<256>>(home + "/changes256");

@@ -81,12 +81,13 @@ impl<F: Fingerprint> Writer<F> {
     /// before: the runs that have them are written again, without the deleted rows. That is durable on return.
     ///
     /// # Errors
-    /// As [`commit`](Writer::commit).
+    /// [`Error::KeysNotStored`]; otherwise as [`commit`](Writer::commit).
     pub fn delete_keys(&mut self, keys: &[&str]) -> Result<u64> {
         F::delete_keys(self, keys)
     }
 
     pub(in crate::database) fn delete_some_keys(&mut self, keys: &[&str]) -> Result<u64> {
+        self.check_keys_are_stored()?;
         let forgotten = self.forget_left_out_keys(keys)?;
         let doomed: HashSet<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
         let view = self.view_of_all()?;
@@ -112,17 +113,26 @@ impl<F: Fingerprint> Writer<F> {
     /// were left out are forgotten only where the database remembers [their keys](crate::Remember::Keys).
     ///
     /// # Errors
-    /// As [`commit`](Writer::commit).
+    /// As [`delete_keys`](Writer::delete_keys).
     pub fn delete_key_prefix(&mut self, prefix: &str) -> Result<u64> {
         F::delete_key_prefix(self, prefix)
     }
 
     pub(in crate::database) fn delete_keys_with(&mut self, prefix: &str) -> Result<u64> {
+        self.check_keys_are_stored()?;
         let forgotten = match &mut self.left_out {
             Some(left_out) if left_out.key_storage().has_keys() => left_out.delete_keys_with(prefix)?,
             _ => 0,
         };
         Ok(forgotten + self.delete_keys_where(&|record| record.key.starts_with(prefix.as_bytes()))?)
+    }
+
+    fn check_keys_are_stored(&self) -> Result<()> {
+        if self.key_storage().has_keys() {
+            Ok(())
+        } else {
+            Err(Error::KeysNotStored { path: self.path.clone() })
+        }
     }
 
     /// Deletes every row with an id in a range. Returns the number of deleted rows. Costs a walk over

@@ -182,7 +182,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Inserts a row and returns its id: the given one, the hash of the key, or 1 + the largest id
     /// ever stored.
     ///
-    /// Rows are a set: inserting an existing row changes nothing. An id may have several
+    /// Rows are a set: inserting an existing row changes nothing, but that it lives anew where rows
+    /// [expire](crate::Schema::expire_after). An id may have several
     /// fingerprints, and a row several keys. Inserting an existing key changes nothing, not even its
     /// text.
     ///

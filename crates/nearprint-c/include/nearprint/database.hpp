@@ -159,12 +159,13 @@ class builder {
   /// Begins a database. `first_id` is the id of the first row that comes without one.
   explicit builder(const path& path, const schema& schema = {}, const options& options = {},
                    std::uint64_t first_id = 0)
-      : path_(path.string()), options_(options), callbacks_(detail::own_callbacks(options)) {
+      : options_(options), callbacks_(detail::own_callbacks(options)) {
     const nearprint_schema stored = detail::in<F>(schema);
     const nearprint_options given = detail::in(options, callbacks_);
     nearprint_builder* begun = nullptr;
     detail::call(nearprint_builder_new, path.data(), path.size(), &stored, &given, first_id, &begun);
     handle_.reset(begun);
+    path_ = std::filesystem::absolute(path.string()).string();
   }
 
   nearprint_builder* get() const noexcept { return handle_.get(); }
