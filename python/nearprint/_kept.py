@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import tempfile
 import threading
 import uuid
@@ -15,6 +15,11 @@ from typing import Any, Literal, Optional, Union, overload
 
 import numpy as np
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from . import _database, _nearprint
 from ._arrays import check_threads, is_missing, place_of
 from ._database import Path
@@ -22,10 +27,13 @@ from ._errors import Error
 from ._result import Result
 from ._settings import Similarity, check_count, check_least, check_seconds
 from ._sources import Missing, Texts
+from ._temporary import folder_of
 from ._text_rows import key_of_text
 
 Evidence = Literal["features", "texts", "hashes", "keys"]
 
+#: Why a copy is refused.
+_ANOTHER = "another copy of this object decides already; leave num_proc out, or use nearprint.dedup_files"
 #: Texts that are kept between two commits.
 _KEPT_BETWEEN_COMMITS = 1 << 16
 
@@ -81,7 +89,8 @@ class Kept:
 
     It can be pickled, which commits. With a ``database``, the copy opens it at its first call, and there is one
     writer at a time. Without one, the copy has everything that was kept, and from then on decides apart from the
-    original; the second of several equal copies raises ``Error``, as they would all keep the same texts.
+    original; the second of several equal copies raises ``Error``, as they would all keep the same texts. Once the
+    original is gone, so does one beside another on the same machine.
 
     Missing texts are kept by a call, and :meth:`decide` says what becomes of them.
 
@@ -197,12 +206,25 @@ class Kept:
             try:
                 os.close(os.open(self._claim, os.O_CREAT | os.O_EXCL))
             except FileExistsError:
-                why = "another copy of this object decides already; leave num_proc out, or use nearprint.dedup_files"
-                raise Error(f"Kept: {why}") from None
+                raise Error(f"Kept: {_ANOTHER}") from None
             except FileNotFoundError:
                 # The original is gone, as after a restart, or on another machine.
-                pass
+                self._lock_claim()
             self._claim = None
+
+    def _lock_claim(self) -> None:
+        """Refuses to decide while an equal copy does on this machine. The lock goes with the object."""
+        if fcntl is None:
+            return
+        name = "-".join(os.path.normpath(str(self._claim)).split(os.sep)[-2:])
+        path = os.path.join(tempfile.gettempdir(), name)
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise Error(f"Kept: {_ANOTHER}") from None
+        weakref.finalize(self, _unlock, path, lock, os.getpid())
 
     def _path(self) -> str:
         if self._database is not None:
@@ -211,8 +233,7 @@ class Kept:
 
     def _own_folder(self) -> str:
         if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="nearprint-kept-")
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            self._folder = folder_of(self, "nearprint-kept-")
         return self._folder
 
     def _commit(self) -> None:
@@ -282,6 +303,14 @@ class Kept:
 
     def __repr__(self) -> str:
         return f"<nearprint.Kept of {self._count} texts: {self._database or 'temporary'}>"
+
+
+def _unlock(path: str, lock: int, process: int) -> None:
+    """Removes the file of a lock, which is held until then, in the process that made it."""
+    if os.getpid() == process:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    os.close(lock)
 
 
 def _text_of_row(value: Any) -> Optional[list[Any]]:

@@ -38,7 +38,7 @@ def find_all(
     ``fingerprints`` is one of:
 
     * a NumPy array of uint64 and shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256, (n, 5) for 320, the least
-      significant word first; or of uint8 and shape (n, 8), (n, 16), (n, 32), the most significant
+      significant word first; or of uint8 and shape (n, 8), (n, 16), (n, 32), (n, 40), the most significant
       byte first;
     * an Arrow array of uint64 or fixed_size_binary, a column of pyarrow, polars or pandas;
     * an Arrow column of lists of words, the least significant word first, or of a dictionary;

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +14,7 @@ import numpy.typing as npt
 from . import _nearprint
 from ._errors import InputError
 from ._result import Result
+from ._temporary import folder_of
 
 Batches = Iterator[Mapping[str, Any]]
 Flags = npt.NDArray[np.bool_]
@@ -171,9 +169,7 @@ class _Spooled:
     """The rows of a query of polars in a temporary file, which stays as long as a query reads it."""
 
     def __init__(self, query: Any) -> None:
-        folder = tempfile.mkdtemp(prefix="nearprint-rows-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._file = os.path.join(folder, "rows.arrow")
+        self._file = os.path.join(folder_of(self, "nearprint-rows-"), "rows.arrow")
         query.sink_ipc(self._file, compression="zstd")
 
     def __call__(
@@ -431,10 +427,19 @@ class _HuggingFaceSplits(Table):
 
 
 class _Ray(Table):
-    """A dataset of Ray. It is computed once, so that its rows stay in their order."""
+    """A dataset of Ray. It is computed once, in its own order: otherwise, blocks come as they are ready.
+
+    Its blocks are then read as they are. Ray would take a choice of columns for work, after which blocks come in any
+    order again.
+    """
 
     def __init__(self, value: Any) -> None:
-        super().__init__(value.materialize())
+        options = value.context.execution_options
+        before, options.preserve_order = options.preserve_order, True
+        try:
+            super().__init__(value.materialize())
+        finally:
+            options.preserve_order = before
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         for table in self._tables(names):
@@ -447,9 +452,9 @@ class _Ray(Table):
         return self._dataset(lambda table, rows: table.with_columns(columns[rows]))
 
     def _tables(self, names: Optional[list[str]] = None) -> Iterable[Any]:
-        chosen = self.value if names is None else self.value.select_columns(self._checked(names))
-        tables: Iterable[Any] = chosen.iter_batches(batch_size=ROWS_AT_ONCE, batch_format="pyarrow")
-        return tables
+        chosen = None if names is None else self._checked(names)
+        tables: Iterable[Any] = self.value.iter_batches(batch_size=ROWS_AT_ONCE, batch_format="pyarrow")
+        return tables if chosen is None else (table.select(chosen) for table in tables)
 
     def _dataset(self, make: Make) -> Any:
         import ray.data

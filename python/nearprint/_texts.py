@@ -45,8 +45,8 @@ def fingerprint(
 
     A text without features, which are the shingles or keywords that the recipe compares, has the fingerprint 0. In
     MinHash, 0 is near nothing. With other recipes such texts are near each other; a ``UserWarning`` gives their
-    number. Texts with fewer than ``min_features`` count as missing: 1 leaves them out. :func:`dedup` and others that
-    take texts find only copies of them.
+    number. Texts with fewer than ``min_features`` count as missing: 1 with ``missing="skip"`` leaves them out.
+    :func:`dedup` and others that take texts find only copies of them.
 
     Raises ``InputError`` for a missing text, unless missing texts are kept or dropped, and for an invalid
     recipe; ``TypeError`` for an item that is not a text.
@@ -56,7 +56,8 @@ def fingerprint(
     line, _, bands = _nearprint.recipe_line(recipe)
     if few and least == 0 and bands is None:
         what = f"{len(few)} of the texts have no feature, and the fingerprint 0, so that they are near each other"
-        warnings.warn(f"{what}; min_features=1 leaves them out", UserWarning, stacklevel=2)
+        ways = "min_features=1 with missing='skip' leaves them out"
+        warnings.warn(f"{what}; {ways}", UserWarning, stacklevel=2)
     if least:
         absent = sorted({*absent, *few})
     carried = carrying(made, line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,6 +187,26 @@ def test_misfits_are_refused(engine: Any) -> None:
     for function in (functions.pairs, functions.clusters, functions.dedup):
         with pytest.raises(TypeError, match=r"is wanted, not pandas\..*DataFrame"):
             function(pd.DataFrame({"id": [1], "text": ["a"], "fingerprint": [1]}))
+
+
+def test_regression_rows_of_ray_were_decided_as_they_were_ready(engine: Any) -> None:
+    if engine[0].__name__ != "nearprint.ray":
+        pytest.skip("is about the order of the blocks of Ray")
+    ray: Any = importlib.import_module("ray.data")
+
+    def slow_first(batch: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(2 if batch["id"][0] == 0 else 0)
+        return batch
+
+    texts = [text or "nothing" for text in texts_of(400)]
+    expected = nearprint.dedup(texts)
+    rows = [{"id": index, "text": text} for index, text in enumerate(texts)]
+    dataset = ray.from_items(rows, override_num_blocks=4).map_batches(slow_first, batch_size=None)
+    assert nearprint.dedup(dataset)["duplicate_of"].tolist() == expected["duplicate_of"].tolist()
+    for _ in range(3):
+        kept = nearprint.dedup(dataset, table="kept").take_all()
+        assert [row["id"] for row in kept] == np.flatnonzero(expected["kept"]).tolist()
+    assert not dataset.context.execution_options.preserve_order
 
 
 @pytest.mark.parametrize("ids", [[7, 2, 3, 7], ["a", "b", "c", "a"], ["a", "b", "c", None]])

@@ -174,6 +174,34 @@ CLOSING = """
 """
 
 
+ENDING = """
+    import os, sys
+    import nearprint
+    from nearprint.compat.datasketch import MinHash, MinHashLSH
+    kept, index, print_ = nearprint.Kept(), MinHashLSH(), MinHash()
+    kept(["one two three four five"])
+    print_.update(b"one")
+    index.insert("a", print_)
+    index.commit()
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    os.waitpid(child, 0)
+    assert os.path.exists(kept._folder)
+    assert kept(["one two three four five", "six seven eight nine ten"]) == [False, True]
+    index.insert("b", print_)
+    index.commit()
+    assert sorted(index.query(print_)) == ["a", "b"]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_regression_the_end_of_a_child_removed_temporary_folders() -> None:
+    program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(ENDING)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_regression_a_child_closes_what_it_has_inherited(tmp_path: Path) -> None:
     program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(CLOSING), str(tmp_path)]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
+import os
 import pickle
 import random
+import subprocess
+import sys
+import tempfile
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -363,6 +368,27 @@ def test_regression_one_object_sees_every_row_of_hugging_face(tmp_path: Path) ->
         with pytest.raises(nearprint.Error, match="another copy"):
             copy(texts)
     assert pickle.loads(pickle.dumps(first))(texts[0]) is False
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+def test_regression_copies_of_a_gone_object_all_kept_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    texts = ["one two three four five", "one two three four five", "six seven eight nine ten"]
+    gone = pickle.dumps(nearprint.Kept())
+    first, second = pickle.loads(gone), pickle.loads(gone)
+    assert first(texts) == [True, False, True]
+    with pytest.raises(nearprint.Error, match="another copy"):
+        second(texts)
+    program = f"import pickle; print(pickle.loads({gone!r})(['one two three four five']))"
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert child.returncode == 1 and "another copy" in child.stderr
+    # One after another decides.
+    del first, second
+    gc.collect()
+    assert pickle.loads(gone)(texts) == [True, False, True]
+    gc.collect()
+    assert os.listdir(tmp_path) == []
 
 
 def test_an_unfinished_job_is_not_forgotten(tmp_path: Path) -> None:

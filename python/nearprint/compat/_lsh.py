@@ -8,10 +8,7 @@ import hashlib
 import json
 import os
 import pickle
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Hashable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Callable, Optional
@@ -21,6 +18,7 @@ import numpy as np
 from .. import _database, _making
 from .._arrays import place_of
 from .._database import Database, Path
+from .._temporary import folder_of
 
 __all__ = ["MinHashLSH"]
 
@@ -196,8 +194,7 @@ class MinHashLSH:
     def commit(self) -> None:
         """Makes all changes durable."""
         if self._database is None:
-            folder = tempfile.mkdtemp(prefix="nearprint-lsh-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            folder = folder_of(self, "nearprint-lsh-")
             self._database = self._stored(folder)
         if self._path is not None and self._scheme != self._stored_scheme:
             # Before the rows, so that none is of another scheme than the stored one.

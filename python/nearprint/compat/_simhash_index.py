@@ -6,9 +6,6 @@ import hashlib
 import logging
 import os
 import re
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from types import TracebackType
@@ -23,6 +20,7 @@ from .._database import Database, Path
 from .._errors import InputError
 from .._result import Result
 from .._settings import check_count
+from .._temporary import folder_of
 
 __all__ = ["Simhash", "SimhashIndex"]
 
@@ -264,8 +262,7 @@ class SimhashIndex:
     def commit(self) -> None:
         """Makes all changes durable, and visible to others who open the folder."""
         if self._database is None:
-            folder = tempfile.mkdtemp(prefix="nearprint-simhash-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            folder = folder_of(self, "nearprint-simhash-")
             self._database = self._stored(os.path.join(folder, "index.np"))
         if self._deleted:
             self._database.delete(_ids(self._deleted))
