@@ -131,8 +131,9 @@ def against(
 
     ``kept`` is true if no text of the database is near. Otherwise ``duplicate_key`` is the key of the most similar one,
     and ``similarity`` their similarity: exact if the database keeps evidence, and ``k`` is not given. The recipe and
-    the limit come from the database. Texts are not compared with each other. Other arguments are as in
-    :func:`nearprint.dedup`: ``table="kept"`` returns the rows of a table that are near nothing.
+    the limit come from the database; with a lower ``similarity``, some texts near one are missed. Texts are not
+    compared with each other. Other arguments are as in :func:`nearprint.dedup`: ``table="kept"`` returns the rows of a
+    table that are near nothing.
 
     Raises ``InputError`` for a database without a recipe, and for one of the paragraphs of ``trim_files``.
     """

@@ -134,7 +134,7 @@ def dedup(
     at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the
     key is the first 16 digits of the MD5 of the text, and numbers are keys by their digits. There is a column
     ``duplicate_key`` then: the key of the kept text, and ``None`` for a kept one. A duplicate of a text that the
-    database had before has the ``duplicate_of`` and the ``group`` -1.
+    database had before has the ``duplicate_of`` and the ``group`` -1, and the ``group_size`` 0.
 
     Other arguments are the same as for :func:`dedup_files`. Kept texts are remembered in a temporary folder, so that
     memory does not grow with them.
