@@ -218,13 +218,18 @@ class Kept:
             return
         name = "-".join(os.path.normpath(str(self._claim)).split(os.sep)[-2:])
         path = os.path.join(tempfile.gettempdir(), name)
-        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags, is_own = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, True
+        try:
+            lock = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            lock, is_own = os.open(path, flags), False
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
             raise Error(f"Kept: {_ANOTHER}") from None
-        weakref.finalize(self, _unlock, path, lock, os.getpid())
+        # What was there before, as after a kill, stays.
+        weakref.finalize(self, _unlock, path if is_own else None, lock, os.getpid())
 
     def _path(self) -> str:
         if self._database is not None:
@@ -305,10 +310,10 @@ class Kept:
         return f"<nearprint.Kept of {self._count} texts: {self._database or 'temporary'}>"
 
 
-def _unlock(path: str, lock: int, process: int) -> None:
-    """Removes the file of a lock, which is held until then, in the process that made it."""
-    if os.getpid() == process:
-        with contextlib.suppress(OSError):
+def _unlock(path: Optional[str], lock: int, process: int) -> None:
+    """Removes the file of a lock, if there is one to remove, in the process that made it, and gives up the lock."""
+    with contextlib.suppress(OSError):
+        if path is not None and os.getpid() == process and os.path.samestat(os.lstat(path), os.fstat(lock)):
             os.unlink(path)
     os.close(lock)
 

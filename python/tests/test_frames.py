@@ -389,6 +389,14 @@ def test_regression_copies_of_a_gone_object_all_kept_the_same(tmp_path: Path, mo
     assert pickle.loads(gone)(texts) == [True, False, True]
     gc.collect()
     assert os.listdir(tmp_path) == []
+    # What others have put there stays.
+    third = pickle.loads(gone)
+    name = "-".join(third._claim.split(os.sep)[-2:])
+    (tmp_path / name).write_text("not ours")
+    assert third(texts) == [True, False, True]
+    del third
+    gc.collect()
+    assert (tmp_path / name).read_text() == "not ours"
 
 
 def test_an_unfinished_job_is_not_forgotten(tmp_path: Path) -> None:

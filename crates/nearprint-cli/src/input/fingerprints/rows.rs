@@ -37,8 +37,8 @@ pub(crate) trait RowSink {
     fn row(&mut self, fingerprint: AnyFingerprint, id: Option<u64>, key: Option<&str>)
     -> Result<(), Failure>;
 
-    /// The next rows, which have neither ids nor keys: the words of their fingerprints. There may be thousands, of which
-    /// each costs less than by itself.
+    /// The next rows, which have neither ids nor keys: the words of their fingerprints. One call for thousands costs
+    /// less than one for each.
     fn fingerprints(&mut self, width: Width, words: &[u64]) -> Result<(), Failure> {
         let mut fingerprints = words.chunks_exact(width.words());
         fingerprints.try_for_each(|words| self.row(AnyFingerprint::new(width, words), None, None))
