@@ -728,9 +728,15 @@ class Database:
         self._open().delete(ids_of(ids, None))
 
     def delete_ids(self, first: int, last: int) -> int:
-        """Deletes all rows with ids from ``first`` to ``last``, both included, and returns their number."""
+        """Deletes all rows with ids from ``first`` to ``last``, both included, and returns their number.
+
+        Raises ``InputError`` if ``first`` is above ``last``.
+        """
         most = 2**64 - 1
-        return self._open().delete_ids(check_count(first, "first", 0, most), check_count(last, "last", 0, most))
+        start, end = check_count(first, "first", 0, most), check_count(last, "last", 0, most)
+        if start > end:
+            raise InputError(f"first = {first}, last = {last}: the first id is above the last one")
+        return self._open().delete_ids(start, end)
 
     def delete_keys(self, keys: Union[Key, Iterable[Key]]) -> int:
         """Deletes one key or several, and the rows that have no other key. Returns the number of these rows.

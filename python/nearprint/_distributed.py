@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -16,6 +17,7 @@ from ._kept import settings_of
 from ._order import Keep, Order
 from ._result import Result
 from ._settings import Similarity, near_of, wide_width
+from ._sources import Missing, check_missing
 from ._tables import check_new
 
 #: The columns of words of fingerprints, and the number of the task of a row.
@@ -205,6 +207,7 @@ class Decisions(NamedTuple):
     order: Order
     settings: dict[str, Any]
     annotate: bool
+    missing: Missing
 
     @property
     def near(self) -> Near:
@@ -218,6 +221,8 @@ class Decisions(NamedTuple):
 
 def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     """The rows that are not near an earlier kept one, or all rows with what became of them."""
+    if how.missing == "error" and len(engine.collect(engine.map(rows, lambda part: _without_text(part, how)))):
+        raise InputError(f"{how.text}: some are missing; missing='keep' or missing='skip' accepts them")
     made = engine.stored(engine.map(rows, lambda part: _made(part, how, tasks)))
     edges = engine.collect(_edges_of(engine, made, how, tasks))
     if not len(edges):
@@ -231,6 +236,8 @@ def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     groups = _decided(engine.collect(engine.place(made, in_groups, tasks)), edges, how)
 
     def finished(part: Any) -> Any:
+        if how.missing == "skip":
+            part = part[_has_text(part, how)]
         at = groups.ids.get_indexer(part[how.id])
         of = np.where(at < 0, -1, groups.of[at]) if len(groups.of) else at
         if not how.annotate:
@@ -272,9 +279,17 @@ def check_unique(engine: Engine, rows: Any, id: str, tasks: int) -> None:
 _BYTES = pd.ArrowDtype(pa.large_binary())
 
 
+def _has_text(part: Any, how: Decisions) -> npt.NDArray[np.bool_]:
+    return np.array([isinstance(text, str) for text in part[how.text].tolist()], bool)
+
+
+def _without_text(part: Any, how: Decisions) -> Any:
+    return part[~_has_text(part, how)][[how.id]].head(1)
+
+
 def _made(part: Any, how: Decisions, tasks: int) -> Any:
     """What rows are compared by that others may be near: ``id``, ``value``, ``digest``, fingerprints, ``evidence``."""
-    texts = [text if isinstance(text, str) else None for text in part[how.text].tolist()]
+    texts = [text if is_there else None for text, is_there in zip(part[how.text].tolist(), _has_text(part, how))]
     places, words, evidence, digests = how.judge().documents(pa.array(texts, pa.large_string()))
     part = part.iloc[places]
     value: Any = np.zeros(len(part), np.int64)
@@ -393,10 +408,12 @@ def decisions_of(
     keep: Keep,
     settings: tuple[str, Optional[int], Optional[Similarity]],
     annotate: bool,
+    missing: Missing = "keep",
 ) -> Decisions:
     """How the texts of rows are decided, which have ``columns`` of ids and texts, with a ``keep`` that is a text."""
+    check_missing(missing)
     recipe, k, similarity = settings
     options = settings_of(recipe=recipe, k=k, similarity=similarity, threads=1)
     if keep is not None and not isinstance(keep, str):
         raise TypeError(f"keep: a text such as 'max:COLUMN' is wanted, not {type(keep).__name__}")
-    return Decisions(*columns, Order.of(keep), options, annotate)
+    return Decisions(*columns, Order.of(keep), options, annotate, missing)

@@ -14,6 +14,7 @@ from dask.dataframe import DataFrame, concat
 from . import _distributed
 from ._distributed import Make, Near, Source
 from ._settings import Similarity, check_count
+from ._sources import Missing
 
 __all__ = ["clusters", "dedup", "pairs"]
 
@@ -101,6 +102,7 @@ def dedup(
     id: str = "id",
     text: str = "text",
     keep: Optional[str] = None,
+    missing: Missing = "keep",
     annotate: bool = False,
     recipe: str = "minhash",
     k: Optional[int] = None,
@@ -110,15 +112,16 @@ def dedup(
     """The rows whose texts are not near an earlier kept one, as :func:`nearprint.dedup` keeps them, in any order.
 
     Rows are decided in the order of their ids, which are integers or texts, and unique; ``keep`` chooses others, as for
-    :func:`nearprint.dedup`. Rows without a text are kept. With ``annotate`` all rows are returned, with columns
-    ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``group``, the id of the kept
-    row; and ``group_size``. Texts are compared exactly: pairs of fingerprints meet the sets of features of both rows.
-    The driver decides from the pairs that are near, and from the ids of rows that are not alone. Texts never leave
-    the task that reads them, unless ``similarity`` is of texts. This function runs the work up to the decisions. Other
-    arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
+    :func:`nearprint.dedup`. Rows without a text are kept, or with ``missing="skip"`` left out; ``"error"`` looks for
+    them first. With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the kept row, and null
+    for a kept one; ``similarity``; ``group``, the id of the kept row; and ``group_size``. Texts are compared exactly:
+    pairs of fingerprints meet the sets of features of both rows. The driver decides from the pairs that are near, and
+    from the ids of rows that are not alone. Texts never leave the task that reads them, unless ``similarity`` is of
+    texts. This function runs the work up to the decisions. Other arguments are as for :func:`nearprint.dedup`,
+    exceptions as for :func:`pairs`.
     """
     tasks, columns = _tasks(df, partitions), list(df.columns)
-    how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate)
+    how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
     _distributed.check_unique(_ENGINE, df[[id]], id, tasks)

@@ -166,6 +166,8 @@ def test_rows_are_deleted_by_keys_and_by_ranges_of_ids(path: Path) -> None:
         assert database.delete_ids(50, 2**64 - 1) == 1
         with pytest.raises(nearprint.InputError, match="last"):
             database.delete_ids(0, -1)
+        with pytest.raises(nearprint.InputError, match="first = 5, last = 3: the first id is above"):
+            database.delete_ids(5, 3)
         database.commit()
         assert database.rows().table()["id"].tolist() == [30]
         # Numbers go out as they came in.

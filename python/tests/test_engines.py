@@ -82,6 +82,20 @@ def test_texts_have_the_decisions_of_one_machine(engine: Any) -> None:
         assert list(kept.columns) == list(frame.columns)
 
 
+def test_missing_texts_are_kept_left_out_or_refused(engine: Any) -> None:
+    functions, spread, collected = engine
+    frame = pd.DataFrame({"id": [1, 2, 3, 4], "text": ["one two three four", None, "one two three four", "five six"]})
+    rows = spread(frame, 2)
+    assert sorted(collected(functions.dedup(rows))["id"]) == [1, 2, 4]
+    assert sorted(collected(functions.dedup(rows, missing="skip"))["id"]) == [1, 4]
+    annotated = collected(functions.dedup(rows, missing="skip", annotate=True)).sort_values("id")
+    assert annotated["id"].tolist() == [1, 3, 4]
+    assert annotated["group"].tolist() == [1, 1, 4]
+    with pytest.raises(nearprint.InputError, match="text: some are missing; missing='keep'"):
+        functions.dedup(rows, missing="error")
+    assert sorted(collected(functions.dedup(spread(frame.dropna(), 2), missing="error"))["id"]) == [1, 4]
+
+
 class Frames:
     """An engine in this process: rows are a list of frames, one for each task."""
 
@@ -179,6 +193,7 @@ def test_misfits_are_refused(engine: Any) -> None:
         ("k, or similarity", lambda: functions.clusters(rows)),
         ("group: is a column already", lambda: functions.dedup(rows, annotate=True)),
         ("no column 'score'", lambda: functions.dedup(rows, keep="max:score")),
+        ("missing = 'drop'", lambda: functions.dedup(rows, missing="drop")),
         ("partitions = 0", lambda: functions.pairs(rows, 3, partitions=0)),
     ]
     for why, call in misfits:
