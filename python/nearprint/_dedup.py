@@ -116,11 +116,12 @@ def dedup(
     ``LazyFrame``), pyarrow (also a list of batches, a dataset, a scanner or a stream), DuckDB, Hugging Face
     (``Dataset``, ``IterableDataset`` and ``DatasetDict``) or Ray. Tables are read batch by batch. With
     ``table="kept"``, the result is a table of the same type with the kept rows; with ``table="annotated"``, it has all
-    rows and the columns above, which must be new. A frame of pandas keeps its index, also in ``result.to_pandas()``;
-    of labels of several levels, ``text`` is a tuple. A relation of DuckDB is returned on the connection ``con``, by
-    default that of the module, whose tables queries of other connections do not see. The query of a ``LazyFrame`` or
-    of a relation is run once then: rows of the result are in a temporary file, or in memory for DuckDB. An
-    ``IterableDataset`` is read again with the result, which raises ``InputError`` if its texts come in another order.
+    rows and the columns above, which must be new, and are arrays in a ``dict``. A frame of pandas keeps its index, also
+    in ``result.to_pandas()``; of labels of several levels, ``text`` is a tuple. A relation of DuckDB is returned on the
+    connection ``con``, by default that of the module, whose tables queries of other connections do not see. The query
+    of a ``LazyFrame`` or of a relation is run once then: rows of the result are in a temporary file, or in memory for
+    DuckDB. An ``IterableDataset`` is read again with the result, which raises ``InputError`` if its texts come in
+    another order.
 
     ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
     ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:

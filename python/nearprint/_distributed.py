@@ -255,6 +255,12 @@ def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     return engine.map(rows, finished)
 
 
+def check_type(kind: Any, id: str) -> None:
+    """Refuses a column of ids whose type is known to be neither of integers nor of texts."""
+    if str(kind).lower().startswith(("float", "double", "half", "decimal", "bool", "date", "time", "duration")):
+        raise InputError(f"{id}: {kind}, where integers or texts are wanted")
+
+
 def check_unique(engine: Engine, rows: Any, id: str, tasks: int) -> None:
     """Refuses ids that are null or occur twice: decisions are about ids. Takes rows of this column alone."""
 

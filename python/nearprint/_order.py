@@ -64,7 +64,7 @@ class Order(NamedTuple):
 
 
 def _read(value: Any, index: int) -> Any:
-    """A value that may have an order: a number, a text, or a time as nanoseconds. Times without a zone are in UTC."""
+    """A value that may have an order: a number, a text, or a time as nanoseconds. Dates without a zone are in UTC."""
     if isinstance(value, np.generic):
         value = value.item()
         if is_missing(value):
@@ -80,4 +80,10 @@ def _read(value: Any, index: int) -> Any:
         microseconds = (zoned - _EPOCH) // datetime.timedelta(microseconds=1)
         # Timestamps of pandas have more digits.
         return (microseconds * 1000 + getattr(value, "nanosecond", 0),)
+    if isinstance(value, datetime.time):
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        return ((seconds * 1_000_000 + value.microsecond) * 1000,)
+    if isinstance(value, datetime.timedelta):
+        # Those of pandas have more digits.
+        return (value // datetime.timedelta(microseconds=1) * 1000 + getattr(value, "nanoseconds", 0) % 1000,)
     raise InputError(f"keep: item {index}: {type(value).__name__}, where a number, a date or a text is wanted")

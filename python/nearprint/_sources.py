@@ -178,6 +178,8 @@ def _key(value: Any, index: int) -> str:
     if isinstance(value, str):
         encoded(value, "keys", index)
         return value
+    if is_missing(value):
+        raise TypeError(f"keys: item {index} is missing")
     try:
         return str(value.__index__())
     except AttributeError:

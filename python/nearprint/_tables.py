@@ -53,9 +53,9 @@ class Table:
         """Keeps the rows of a query, so that :meth:`select` has those that :meth:`batches` yields, in their order."""
 
     def read(self, names: list[str]) -> Batches:
-        """The columns with these names, batch by batch. The table has each of them once."""
+        """The columns with these names, batch by batch. The table has each of them once, and names may repeat."""
         self._checked(names)
-        return self.batches(names)
+        return self.batches(list(dict.fromkeys(names)))
 
     def batches(self, names: Optional[list[str]] = None) -> Batches:
         """The columns, or those with these names, batch by batch. Other columns may be there too."""
@@ -194,8 +194,9 @@ def _collected(query: Any) -> Iterable[Any]:
 def _batches_of_polars(frame: Any) -> _nearprint.Batches:
     import polars
 
-    # Its columns of nulls have a buffer, which columns of nulls have not in Arrow.
-    return _nearprint.Batches.of(frame.with_columns(polars.col(polars.Null).cast(polars.String)))
+    # Its columns of nulls have a buffer, which columns of nulls have not in Arrow. Arrow has no integers of 128 bits.
+    kinds = [polars.Null, *(getattr(polars, name) for name in ("Int128", "UInt128") if hasattr(polars, name))]
+    return _nearprint.Batches.of(frame.with_columns(polars.col(kinds).cast(polars.String)))
 
 
 def _plain(kind: Any) -> Any:

@@ -124,6 +124,7 @@ def dedup(
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
+    _distributed.check_type(df.dtypes[id], id)
     _distributed.check_unique(_ENGINE, df[[id]], id, tasks)
     result: DataFrame = _distributed.dedup(_ENGINE, df, how, tasks)
     return result

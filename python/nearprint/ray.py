@@ -130,6 +130,7 @@ def dedup(
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
+    _distributed.check_type(dict(zip(columns, rows.schema().types))[id], id)
     _distributed.check_unique(_ENGINE, rows.select_columns([id]), id, tasks)
     result: Dataset = _distributed.dedup(_ENGINE, rows, how, tasks)
     return result

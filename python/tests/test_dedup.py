@@ -329,3 +329,33 @@ def test_regression_paragraphs_were_stored_among_texts(tmp_path: Path, by: Any) 
 def test_regression_a_similarity_of_pairs_was_called_a_recipe(similarity: Any) -> None:
     with pytest.raises((nearprint.InputError, TypeError), match=r"^similarity"):
         nearprint.pairs(["one two three", "four five six"], similarity=similarity)
+
+
+def test_regression_a_column_that_was_asked_for_twice_was_refused_by_polars(tmp_path: Path) -> None:
+    frame = polars.DataFrame({"text": ["a b c d e", "a b c d e f", "x y z"], "u": [1, 2, 3]})
+    for index, (given, make) in enumerate(((frame, list), (frame.lazy(), list), (frame.to_arrow(), list))):
+        path = str(tmp_path / f"{index}.np")
+        found = nearprint.dedup(given, keep="longest:text", key="text", similarity=0.5, database=path)
+        assert make(found["kept"]) == [False, True, True]
+        found = nearprint.dedup(given, keep="max:u", key="u", similarity=0.5, database=path + "2")
+        assert make(found["kept"]) == [False, True, True]
+
+
+def test_regression_times_and_durations_had_an_order_in_some_libraries_only() -> None:
+    texts = ["one two three"] * 4
+    times = [datetime.time(1), None, datetime.time(23, 59, 59, 1), datetime.time(23, 59, 59)]
+    spans = [datetime.timedelta(days=1), None, datetime.timedelta(days=2, microseconds=1), datetime.timedelta(days=2)]
+    wide = polars.DataFrame({"text": texts, "at": [1, None, 2**70 + 1, 2**70]}, schema_overrides={"at": polars.Int128})
+    tables = [
+        wide,
+        *(
+            make({"text": texts, "at": values})
+            for values in (times, spans)
+            for make in (pandas.DataFrame, polars.DataFrame)
+        ),
+    ]
+    for table in tables:
+        assert list(nearprint.dedup(table, keep="max:at")["kept"]) == [False, False, True, False], table
+        assert list(nearprint.dedup(table, keep="min:at")["kept"]) == [False, True, False, False], table
+    nanoseconds = [pandas.Timedelta(value, "ns") for value in (5, 7, 6, -8)]
+    assert list(nearprint.dedup(texts, keep=nanoseconds)["kept"]) == [False, True, False, False]

@@ -187,12 +187,15 @@ def test_pairs_and_clusters_are_those_of_one_machine(engine: Any, width: int, k:
 
 def test_misfits_are_refused(engine: Any) -> None:
     functions, spread, _ = engine
-    rows = spread(pd.DataFrame({"id": [1, 2], "text": ["a", "b"], "fingerprint": [1, 2], "group": [0, 0]}), 1)
+    rows = spread(
+        pd.DataFrame({"id": [1, 2], "text": ["a", "b"], "fingerprint": [1, 2], "group": [0, 0], "score": [0.5, 1.5]}), 1
+    )
     misfits: list[tuple[str, Any]] = [
         ("no column 'print'", lambda: functions.pairs(rows, 3, fingerprint="print")),
         ("k, or similarity", lambda: functions.clusters(rows)),
         ("group: is a column already", lambda: functions.dedup(rows, annotate=True)),
-        ("no column 'score'", lambda: functions.dedup(rows, keep="max:score")),
+        ("no column 'rank'", lambda: functions.dedup(rows, keep="max:rank")),
+        ("score: (float64|double), where integers", lambda: functions.dedup(rows, id="score")),
         ("missing = 'drop'", lambda: functions.dedup(rows, missing="drop")),
         ("partitions = 0", lambda: functions.pairs(rows, 3, partitions=0)),
     ]

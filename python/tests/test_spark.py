@@ -753,6 +753,8 @@ def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
         ),
         ("id or key", lambda: spark.build_runs(df, str(tmp_path), id=None)),
         ("no column 'url'", lambda: spark.build_runs(df, str(tmp_path), key="url")),
+        ("score: double, where texts", lambda: spark.build_runs(df, str(tmp_path), key="score")),
+        ("id: bigint, where texts", lambda: spark.build_runs(df, str(tmp_path), text="id")),
         ("double, where ids", lambda: spark.build_runs(df, str(tmp_path), id="score")),
     ):
         with pytest.raises(nearprint.InputError, match=why):

@@ -81,12 +81,17 @@ impl Staging {
         let name = target.file_name().ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         let parent = Folder::open(parent(target)).map_err(Error::io("open", parent(target)))?;
         let make = |end: &str| OwnFolder::make(&parent, &staging_name(name, end), CONTENTS, Some(name));
-        let folder = match (make(names::BUILDING), user()) {
+        let made = match (make(names::BUILDING), user()) {
             (Err(Error::NotStaging { found: OF_ANOTHER_USER, .. }), Some(user)) => {
-                make(&format!("{}-{user}", names::BUILDING))?
+                make(&format!("{}-{user}", names::BUILDING))
             }
-            (made, _) => made?,
+            (made, _) => made,
         };
+        let folder = made.map_err(|error| match error {
+            // Nobody has seen the name under which the folder is made.
+            Error::Locked { holder, .. } => Error::Locked { path: target.clone(), holder },
+            other => other,
+        })?;
         Ok(Self { target: target.clone(), folder, permissions: None })
     }
 

@@ -64,7 +64,8 @@ fn staging_publishes_all_or_nothing() {
 
     let staging = Staging::begin(&target).unwrap();
     staging.folder().create(names::MANIFEST).unwrap();
-    assert!(matches!(Staging::begin(&target), Err(Error::Locked { holder: Some(_), .. })));
+    let Err(Error::Locked { path, holder: Some(_) }) = Staging::begin(&target) else { panic!() };
+    assert_eq!(path, target, "not the name under which it is made");
     drop(staging);
     assert!(!building.exists() && !target.exists(), "dropped without a trace");
 
@@ -223,7 +224,7 @@ fn makers_of_the_same_folder_do_not_stop_each_other() {
                 for _ in 0..50 {
                     match Staging::begin(&target) {
                         Ok(staging) => drop((staging, made.fetch_add(1, Ordering::Relaxed))),
-                        Err(Error::Locked { .. }) => {}
+                        Err(Error::Locked { path, .. }) => assert_eq!(path, target),
                         Err(error) => panic!("{error}"),
                     }
                 }

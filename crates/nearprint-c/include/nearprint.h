@@ -1523,7 +1523,8 @@ nearprint_status nearprint_find_clusters(uint32_t width,
 // -------------------------------------------------------------------------------------------------
 
 // Makes a fingerprinter. A recipe is a name, such as `minhash`, `simhash` or `seomoz-cpp`, parts, or
-// a name and parts, such as `simhash shingle=2 width=128`. `fingerprinter` receives the handle.
+// a name and parts, such as `simhash shingle=2 width=128`. Those of texts take the visible text of what is a
+// whole HTML page, unless `clean` is given without `detect-html`. `fingerprinter` receives the handle.
 nearprint_status nearprint_fingerprinter_new(const char *recipe,
                                              size_t recipe_len,
                                              nearprint_fingerprinter **fingerprinter,

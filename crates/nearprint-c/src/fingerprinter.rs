@@ -30,7 +30,8 @@ impl Handle for nearprint_fingerprinter {
 }
 
 /// Makes a fingerprinter. A recipe is a name, such as `minhash`, `simhash` or `seomoz-cpp`, parts, or
-/// a name and parts, such as `simhash shingle=2 width=128`. `fingerprinter` receives the handle.
+/// a name and parts, such as `simhash shingle=2 width=128`. Those of texts take the visible text of what is a
+/// whole HTML page, unless `clean` is given without `detect-html`. `fingerprinter` receives the handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nearprint_fingerprinter_new(
     recipe: *const c_char,

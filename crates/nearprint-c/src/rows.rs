@@ -5,6 +5,8 @@ use std::ptr;
 
 #[cfg(not(feature = "texts"))]
 use nearprint::KeyStorage;
+#[cfg(feature = "texts")]
+use nearprint::MAX_KEY_BYTES;
 use nearprint::any::NewRows;
 
 use crate::call::Call;
@@ -126,6 +128,10 @@ pub(crate) fn documents(call: &Call, documents: *const nearprint_rows) -> Outcom
     let (keys, texts) = ((given.keys, given.key_lens), (given.texts, given.text_lens));
     let keys = key_array(call, keys, given.count, ["documents.keys", "documents.key_lens"])?;
     let texts = text_array(call, texts, given.count, ["documents.texts", "documents.text_lens"])?;
+    if let Some(number) = keys.iter().position(|key| key.len() > MAX_KEY_BYTES) {
+        let why = format_args!("number {number} has more than {MAX_KEY_BYTES} bytes");
+        return Err(Failure::argument("documents.keys", why));
+    }
     Ok(keys.into_iter().zip(texts).collect())
 }
 

@@ -648,6 +648,17 @@ static void deduplication(void) {
   rows.fingerprints = fingerprints;
   FAILS(nearprint_deduplicator_decide(dedup, &rows, kept, NULL, error), NEARPRINT_INVALID_ARGUMENT, "documents");
   rows.fingerprints = NULL;
+  /* A key that is too long is no reason to take the database for another one. */
+  char *long_key = calloc(1, 65537);
+  CHECK(long_key != NULL);
+  memset(long_key, 'k', 65537);
+  keys[1] = long_key;
+  key_lens[1] = 65537;
+  FAILS(nearprint_deduplicator_decide(dedup, &rows, kept, NULL, error), NEARPRINT_INVALID_ARGUMENT,
+        "documents.keys: number 1 has more than 65536 bytes");
+  free(long_key);
+  keys[1] = "short";
+  key_lens[1] = 5;
   rows.texts = NULL;
   FAILS(nearprint_deduplicator_decide(dedup, &rows, kept, NULL, error), NEARPRINT_INVALID_ARGUMENT,
         "documents.texts");

@@ -84,6 +84,8 @@ def check_new(df: DataFrame, *names: str) -> None:
 
 
 def type_of(df: DataFrame, column: str) -> DataType:
+    if not hasattr(df, "schema"):
+        raise TypeError(f"a data frame of Spark is wanted, not {type(df).__module__}.{type(df).__name__}")
     if column not in df.columns:
         raise InputError(f"there is no column {column!r}, but {', '.join(df.columns)}")
     return df.schema[column].dataType

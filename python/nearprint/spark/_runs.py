@@ -32,10 +32,24 @@ from ._columns import named
 LIST = "RUNS.json"
 _PART = re.compile(r"part-[0-9]{5,10}(-[0-9a-f]{32})?")
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_INTEGERS = ("bigint", "int", "smallint", "tinyint")
+#: The types of columns, by what they are of a row.
+_TYPES = {"id": _INTEGERS, "key": ("string", *_INTEGERS), "text": ("string", "binary")}
 #: Unfinished runs of tasks.
 _UNFINISHED = "unfinished"
 
 StorageOptions = Optional[dict[str, Any]]
+
+
+def _selected(df: DataFrame, chosen: dict[str, str]) -> DataFrame:
+    """The columns with these names, by what they are of a row. Keys are texts."""
+    columns = []
+    for role, name in chosen.items():
+        kind, column = df.schema[name].dataType.simpleString(), named(name)
+        if kind not in _TYPES.get(role, (kind,)):
+            raise InputError(f"{name}: {kind}, where {'ids are integers' if role == 'id' else 'texts are wanted'}")
+        columns.append((column.cast("string") if role == "key" else column).alias(role))
+    return df.select(*columns)
 
 
 def build_runs(
@@ -59,9 +73,9 @@ def build_runs(
 
     ``folder`` is on a disk that all machines share, or an address of fsspec, such as ``s3://bucket/runs``,
     with ``storage_options`` for it; the result is a new folder in it. ``id`` is a column of integers with the bits of
-    ids, or ``None`` if ids are made from keys; ``key`` and ``text`` are columns of texts. Rows without a fingerprint
-    are left out. ``k``, ``similarity``, ``bands`` and ``recipe`` are settings of the database, as for
-    :func:`nearprint.build`.
+    ids, or ``None`` if ids are made from keys; ``key`` and ``text`` are columns of texts, and integers are keys by
+    their digits. Rows without a fingerprint are left out. ``k``, ``similarity``, ``bands`` and ``recipe`` are settings
+    of the database, as for :func:`nearprint.build`.
 
     Rows are placed by their fingerprints, so that a task that is repeated has the same rows and its run the same
     identity. A task sorts within ``memory`` bytes, and makes its run visible by one step at its end; of several
@@ -89,11 +103,7 @@ def build_runs(
     missing = [name for name in chosen.values() if name not in df.columns]
     if missing:
         raise InputError(f"there is no column {missing[0]!r}, but {', '.join(df.columns)}")
-    if id is not None and df.schema[id].dataType.simpleString() not in ("bigint", "int", "smallint", "tinyint"):
-        raise InputError(f"{id}: {df.schema[id].dataType.simpleString()}, where ids are integers")
-    rows = df.select(*(named(name).alias(role) for role, name in chosen.items())).where(
-        sf.col("fingerprint").isNotNull()
-    )
+    rows = _selected(df, chosen).where(sf.col("fingerprint").isNotNull())
     by = [sf.col("fingerprint")]
     placed = (
         rows.repartition(*by) if partitions is None else rows.repartition(check_count(partitions, "partitions", 1), *by)

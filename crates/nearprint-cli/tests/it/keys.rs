@@ -265,3 +265,39 @@ fn rows_are_deleted_by_lists_and_prefixes_of_keys_and_by_ranges_of_ids() {
     succeeds(at, "create plain", b"");
     fails(at, "delete plain --key-prefix a", b"", 2, &["stores no keys"]);
 }
+
+#[test]
+fn regression_a_quotation_mark_within_a_cell_dropped_the_rows_up_to_the_next_one() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let key = |row: usize| match row {
+        10 | 900 => "5\" disk".to_string(),
+        20 => "\"a \"\"quoted\"\"\nline\" behind".to_string(),
+        30 => "x\"\ry".to_string(),
+        row => format!("key {row}"),
+    };
+    let rows: String = (0..1000).map(|row| format!("{row},{}\n", key(row))).collect();
+    fs::write(at.join("rows.csv"), format!("fingerprint,key\n{rows}")).unwrap();
+    succeeds(at, "build rows.np rows.csv --store keys", b"");
+    let stats = succeeds(at, "stats rows.np", b"");
+    assert!(stats.contains("rows\t1000\n"), "{stats}");
+    assert_eq!(
+        succeeds(at, "query rows.np -f 20 -k 0 --format json", b"")
+            .matches("quoted\\\"\\nline behind")
+            .count(),
+        1
+    );
+    fails(at, "build open.np --store keys --input-format csv", b"1,,\"open\n2,,x\n", 5, &["never closed"]);
+}
+
+#[test]
+fn regression_a_key_was_also_the_key_of_other_rows_with_its_id() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build a.np --store keys --input-format csv", b"1,1,x\n");
+    succeeds(at, "build b.np --store keys --input-format csv", b"0xffff00000000,1,y\n255,7,x\n");
+    succeeds(at, "build both.np --store keys --input-format csv", b"1,1,x\n0xffff00000000,1,y\n");
+    assert_eq!(succeeds(at, "query both.np --key x -k 0", b""), "1\t0\t1\t1\tx\n");
+    assert_eq!(succeeds(at, "query a.np b.np --key x -k 0", b""), "1\t0\t1\t1\tx\n255\t0\t255\t7\tx\n");
+    assert_eq!(succeeds(at, "query both.np --id 1 -k 0", b"").lines().count(), 2);
+}

@@ -181,3 +181,23 @@ fn a_named_pipe_goes_into_a_new_database() {
     writer.join().unwrap();
     assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), lines);
 }
+
+#[cfg(unix)]
+#[test]
+fn regression_queries_of_a_pipe_were_read_by_the_look_at_their_format() {
+    let home = home();
+    let at = home.path();
+    succeeds(at, "create docs.np --recipe minhash --store features", b"");
+    succeeds(at, "dedup in.jsonl --key-field url --db docs.np -o kept.jsonl", b"");
+    let queries = fs::read(at.join("in.jsonl")).unwrap();
+    let expected = succeeds(at, "query docs.np in.jsonl --key-field url", b"");
+    assert_eq!(succeeds(at, "query docs.np - --key-field url", &queries), expected);
+    testkit::files::make_pipe(&at.join("pipe"));
+    fails(
+        at,
+        "query docs.np pipe --key-field url",
+        b"",
+        2,
+        &["pipe: is no regular file, and inputs are looked at", "query DB - < pipe"],
+    );
+}

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::csv::with_cells;
 use super::format::Format;
-use super::json::with_members;
+use super::json::{json_of, with_members};
+use super::kind::Encoding;
 
 /// A field that a [`DocumentWriter`](super::DocumentWriter) adds to each record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,13 +71,13 @@ impl AddedField {
 }
 
 impl FieldValue<'_> {
-    fn to_json(&self) -> serde_json::Value {
+    fn to_json(&self, is_ascii: bool) -> String {
         match self {
-            Self::Missing => serde_json::Value::Null,
-            Self::Text(text) => text.as_ref().into(),
-            Self::Number(number) => (*number).into(),
-            Self::Count(count) => (*count).into(),
-            Self::Flag(flag) => (*flag).into(),
+            Self::Missing => serde_json::Value::Null.to_string(),
+            Self::Text(text) => json_of(text, is_ascii),
+            Self::Number(number) => serde_json::Value::from(*number).to_string(),
+            Self::Count(count) => count.to_string(),
+            Self::Flag(flag) => flag.to_string(),
         }
     }
 
@@ -91,20 +92,37 @@ impl FieldValue<'_> {
     }
 }
 
-/// Appends a line with one more field for each value to `out`.
+/// Appends a line with one more field for each value to `out`, in the encoding of the line if that is not UTF-8.
+///
+/// # Errors
+/// The name of a field of a table whose value has a character that the encoding does not have, and why.
 pub(super) fn with_fields(
-    (format, delimiter): (Format, u8),
+    (format, delimiter, encoding): (Format, u8, Option<Encoding>),
     line: &[u8],
     fields: &[AddedField],
     values: &[FieldValue<'_>],
     out: &mut Vec<u8>,
-) {
-    match format {
-        Format::Jsonl => {
-            let names = fields.iter().map(|field| field.name.as_str());
-            // A record is an object, so it has a brace.
-            let _ = with_members(line, names.zip(values.iter().map(FieldValue::to_json)), out);
-        }
-        _ => with_cells(line, delimiter, values.iter().map(FieldValue::to_cell), out),
+) -> Result<(), String> {
+    if format == Format::Jsonl {
+        let is_ascii = encoding.is_some();
+        let members = fields.iter().zip(values);
+        let members = members.map(|(field, value)| (json_of(&field.name, is_ascii), value.to_json(is_ascii)));
+        // A record is an object, so it has a brace.
+        let _ = with_members(line, members, out);
+        return Ok(());
     }
+    let cells = fields.iter().zip(values).map(|(field, value)| {
+        let cell = value.to_cell();
+        encoded(&cell, encoding).map_err(|why| format!("{}: {why}", field.name))
+    });
+    with_cells(line, delimiter, cells.collect::<Result<Vec<_>, _>>()?.into_iter(), out);
+    Ok(())
+}
+
+/// The bytes of a cell that is added to a table.
+pub(super) fn encoded(cell: &str, encoding: Option<Encoding>) -> Result<Vec<u8>, String> {
+    let Some(encoding) = encoding else { return Ok(cell.as_bytes().to_vec()) };
+    encoding.exact_bytes_of(cell).ok_or_else(|| {
+        format!("{cell:?} has a character that {encoding} does not have; give the input in UTF-8")
+    })
 }

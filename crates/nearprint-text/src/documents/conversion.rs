@@ -81,7 +81,7 @@ impl Conversion {
             if let Some(text) = text {
                 let mut changed = Vec::new();
                 // The record was parsed and has lost a part of its text, so it has the field.
-                let _ = json::with_text(&line, field, text, &mut changed);
+                let _ = json::with_value(&line, field, &json::json_of(text, false), &mut changed);
                 line = String::from_utf8_lossy(&changed).into_owned().into();
             }
             return write(&self.of_json(&line).map_err(failed)?);
@@ -93,10 +93,28 @@ impl Conversion {
             }
             _ => self.of_cells(record.encoding, bytes),
         };
-        if let Some((column, text)) = self.column(field).zip(text) {
-            row[column] = Cell::Text(text.into());
+        if let Some(text) = text {
+            self.set_text(&mut row, field, text);
         }
         write(&row)
+    }
+
+    /// Replaces the text of a field, which may be inside of a column of objects.
+    fn set_text<'a>(&self, row: &mut [Cell<'a>], field: &str, text: &'a str) {
+        if let Some(column) = self.column(field) {
+            row[column] = Cell::Text(text.into());
+            return;
+        }
+        let mut dots = field.match_indices('.');
+        let inside = dots.find_map(|(dot, _)| Some((self.column(&field[..dot])?, &field[dot + 1..])));
+        if let Some((column, inside)) = inside
+            && let Cell::Json(object) = &row[column]
+        {
+            let mut changed = Vec::new();
+            if json::with_value(object, inside, &json::json_of(text, false), &mut changed).is_some() {
+                row[column] = Cell::Json(String::from_utf8_lossy(&changed).into_owned().into());
+            }
+        }
     }
 
     /// The row of an object.

@@ -82,15 +82,21 @@ pub(super) fn contents(record: &[u8], delimiter: u8) -> impl Iterator<Item = Cow
 }
 
 /// Appends a cell with this content, in quotation marks if it needs them.
-pub fn push_cell(content: &str, delimiter: u8, out: &mut Vec<u8>) {
-    let special = |byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
-    if content.bytes().any(special) {
-        out.push(b'"');
-        out.extend(content.replace('"', "\"\"").bytes());
-        out.push(b'"');
-    } else {
-        out.extend(content.bytes());
+pub fn push_cell(content: impl AsRef<[u8]>, delimiter: u8, out: &mut Vec<u8>) {
+    let content = content.as_ref();
+    let special = |byte: &u8| *byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+    if !content.iter().any(special) {
+        out.extend(content);
+        return;
     }
+    out.push(b'"');
+    for &byte in content {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
 }
 
 impl CsvColumns {
@@ -154,8 +160,8 @@ impl CsvColumns {
         Cells::new(without_line_end(record), self.delimiter).nth(self.wanted[0]?).map(Cell::content)
     }
 
-    /// Appends a record to `out`, with another text.
-    pub(super) fn with_text(&self, record: &[u8], text: &str, out: &mut Vec<u8>) {
+    /// Appends a record to `out`, with another text, in the encoding of the record.
+    pub(super) fn with_text(&self, record: &[u8], text: &[u8], out: &mut Vec<u8>) {
         let bare = without_line_end(record);
         for (column, cell) in Cells::new(bare, self.delimiter).enumerate() {
             if column > 0 {
@@ -250,7 +256,7 @@ fn end_of_quoted(bytes: &[u8]) -> usize {
 }
 
 /// Appends a record to `out`, with more cells before its line end.
-pub(super) fn with_cells<S: AsRef<str>>(
+pub(super) fn with_cells<S: AsRef<[u8]>>(
     record: &[u8],
     delimiter: u8,
     contents: impl Iterator<Item = S>,
@@ -260,7 +266,7 @@ pub(super) fn with_cells<S: AsRef<str>>(
     out.extend(bare);
     for content in contents {
         out.push(delimiter);
-        push_cell(content.as_ref(), delimiter, out);
+        push_cell(content, delimiter, out);
     }
     out.extend(&record[bare.len()..]);
 }
@@ -337,7 +343,7 @@ mod tests {
             [(&b"1,\"old, \"\"text\",\"3,\"\r\n"[..], "1,\"x\ny\",\"3,\"\r\n"), (b",,", ",\"x\ny\",")]
         {
             let mut out = Vec::new();
-            columns.with_text(record, "x\ny", &mut out);
+            columns.with_text(record, b"x\ny", &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
     }

@@ -395,13 +395,26 @@ pub(super) fn remove_names(line: &[u8], names: &mut Vec<String>) {
     names.retain(|name| !found.iter().any(|(found, _)| found == name));
 }
 
-/// Appends an object to `out`, with another string as the value of a field that it has. `None` if it is
+/// A string as JSON, of ASCII alone for records in another encoding than UTF-8.
+pub(super) fn json_of(text: &str, is_ascii: bool) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    if !is_ascii || json.is_ascii() {
+        return json;
+    }
+    let escaped = |c: char| -> String {
+        let mut units = [0; 2];
+        c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    };
+    json.chars().map(|c| if c.is_ascii() { c.into() } else { escaped(c) }).collect()
+}
+
+/// Appends an object to `out`, with another value, which is JSON, of a field that it has. `None` if it is
 /// no object with this field.
-pub(super) fn with_text(object: &str, field: &str, text: &str, out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn with_value(object: &str, field: &str, value: &str, out: &mut Vec<u8>) -> Option<()> {
     let [_, found, _] = find(object, [None, Some(field), None]).ok()?;
     let Range { start, end } = place_in(object, found?.0);
     out.extend(&object.as_bytes()[..start]);
-    serde_json::to_writer(&mut *out, text).ok()?;
+    out.extend(value.as_bytes());
     out.extend(&object.as_bytes()[end..]);
     Some(())
 }
@@ -433,7 +446,7 @@ pub(super) fn string_of(json: &str) -> Result<Cow<'_, str>, String> {
 
 /// Appends a string as JSON to `out`.
 pub(super) fn push_string(text: &str, out: &mut Vec<u8>) {
-    out.extend(serde_json::Value::from(text).to_string().bytes());
+    out.extend(json_of(text, false).bytes());
 }
 
 /// The members of an object, in their order.
@@ -463,10 +476,10 @@ impl<'de> Deserialize<'de> for RawMembers<'de> {
     }
 }
 
-/// Appends an object to `out`, with more members before its last brace. `None` without a brace.
-pub(super) fn with_members<'a>(
+/// Appends an object to `out`, with more members before its last brace, whose values are JSON. `None` without a brace.
+pub(super) fn with_members(
     object: &[u8],
-    members: impl Iterator<Item = (&'a str, serde_json::Value)>,
+    members: impl Iterator<Item = (String, String)>,
     out: &mut Vec<u8>,
 ) -> Option<()> {
     let brace = memchr::memrchr(b'}', object)?;
@@ -476,9 +489,9 @@ pub(super) fn with_members<'a>(
         if !std::mem::take(&mut is_empty) {
             out.push(b',');
         }
-        out.extend(serde_json::Value::from(name).to_string().bytes());
+        out.extend(name.bytes());
         out.push(b':');
-        out.extend(value.to_string().bytes());
+        out.extend(value.bytes());
     }
     out.extend(&object[brace..]);
     Some(())
@@ -637,7 +650,8 @@ mod tests {
     fn the_text_is_replaced_at_its_place() {
         let with = |object: &str, field: &str| {
             let mut out = Vec::new();
-            with_text(object, field, "new \"\n", &mut out).map(|()| String::from_utf8(out).unwrap())
+            with_value(object, field, &json_of("new \"\n", false), &mut out)
+                .map(|()| String::from_utf8(out).unwrap())
         };
         let new = r#""new \"\n""#;
         for (object, field) in [
@@ -654,7 +668,8 @@ mod tests {
     #[test]
     fn members_are_added_at_the_end() {
         let with = |object: &str| {
-            let (members, mut out) = ([("f\"", "7".into()), ("n", 0.5.into())], Vec::new());
+            let (members, mut out) = ([("f\"", "\"7\""), ("n", "0.5")], Vec::new());
+            let members = members.map(|(name, value)| (json_of(name, false), value.to_string()));
             with_members(object.as_bytes(), members.into_iter(), &mut out)
                 .map(|()| String::from_utf8(out).unwrap())
         };

@@ -61,11 +61,9 @@ impl JsonHead {
     pub(super) fn values(self, max_record_bytes: usize) -> Result<JsonValues, (Vec<u8>, InputBytes)> {
         let content = without_mark(&self.bytes);
         let start = content.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(content.len());
-        let line = content[start..].split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
-        let goes_on = line.ends_with(b"\n") && ValueScan::default().end(line).is_none();
-        let place = match line.first() {
+        let place = match content.get(start) {
             Some(b'[') => Place::InArray,
-            Some(b'{') if goes_on => Place::Alone,
+            Some(b'{') if goes_on(&content[start..]) => Place::Alone,
             _ => return Err((self.bytes, self.source)),
         };
         let at = self.bytes.len() - content.len() + start;
@@ -81,6 +79,19 @@ impl JsonHead {
             record: Vec::new(),
         })
     }
+}
+
+/// Whether the object at the start of `content` goes on after its line. One that is cut within a string, or before a
+/// line that begins another object, is a bad record among lines.
+fn goes_on(content: &[u8]) -> bool {
+    let mut lines = content.split_inclusive(|&byte| byte == b'\n');
+    let (line, next) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let mut scan = ValueScan::default();
+    if !line.ends_with(b"\n") || scan.end(line).is_some() || scan.in_string {
+        return false;
+    }
+    // Within an object, another one follows a colon only.
+    scan.depth > 1 || !next.starts_with(b"{") || line.trim_ascii_end().ends_with(b":")
 }
 
 impl JsonValues {
@@ -291,6 +302,16 @@ mod tests {
         assert_eq!(whole("[]"), []);
         for lines in ["{\"a\": 1}\n{\"b\":\n", "{\"a\": 1}", "", " \n", "x\n", "{\"a\":"] {
             assert_eq!(values(lines, 5, 100), None, "{lines}");
+        }
+    }
+
+    #[test]
+    fn regression_a_first_record_that_is_cut_made_all_lines_one_record() {
+        for first in ["{\"a\": \"cut", "{\"a\": 1,", "{\"a\": 1, \"b\"", "{"] {
+            assert_eq!(values(&format!("{first}\n{{\"a\": 2}}\n"), 5, 100), None, "{first}");
+        }
+        for objects in ["{\"a\":\n{\"b\": 2}}\n", "{\"a\": [1,\n{\"b\": 2}]}\n", "{\n\n{\"b\": 2}"] {
+            assert!(values(objects, 5, 100).is_some(), "{objects}");
         }
     }
 

@@ -194,7 +194,11 @@ impl Splitter {
 }
 
 /// Scans for the end of one record in a growing buffer.
-enum Scan {
+#[derive(Debug)]
+pub struct Scan(State);
+
+#[derive(Debug)]
+enum State {
     Line {
         seen: usize,
     },
@@ -210,22 +214,28 @@ enum Scan {
 }
 
 impl Scan {
+    /// Scans for the end of a record of CSV.
+    #[must_use]
+    pub fn of_csv(delimiter: u8) -> Self {
+        Self::new(Some(delimiter), 0)
+    }
+
     fn new(delimiter: Option<u8>, looked_at: usize) -> Self {
-        match delimiter {
-            None => Self::Line { seen: 0 },
-            Some(delimiter) => Self::Csv { seen: 0, inside: false, delimiter, looked_at },
-        }
+        Self(match delimiter {
+            None => State::Line { seen: 0 },
+            Some(delimiter) => State::Csv { seen: 0, inside: false, delimiter, looked_at },
+        })
     }
 
     /// The length of the record at the start of `bytes`, which extend the bytes of the previous call.
-    fn end(&mut self, bytes: &[u8]) -> Option<usize> {
-        match self {
-            Self::Line { seen } => {
+    pub fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+        match &mut self.0 {
+            State::Line { seen } => {
                 let found = memchr(b'\n', &bytes[*seen..]).map(|at| *seen + at + 1);
                 *seen = bytes.len();
                 found
             }
-            Self::Csv { seen, inside, delimiter, looked_at } => loop {
+            State::Csv { seen, inside, delimiter, looked_at } => loop {
                 let rest = &bytes[*seen..];
                 let skips = *inside && *seen >= *looked_at;
                 let found = if skips { memchr(b'"', rest) } else { memchr2(b'"', b'\n', rest) };
@@ -251,17 +261,18 @@ impl Scan {
 
     /// The place up to which a quoted cell is open.
     fn inside_at(&self) -> Option<usize> {
-        match self {
-            Self::Csv { seen, inside: true, .. } => Some(*seen),
+        match self.0 {
+            State::Csv { seen, inside: true, .. } => Some(seen),
             _ => None,
         }
     }
 
     /// Whether a quoted cell is open at the end of the stream, which is the end of `bytes`.
-    fn is_open(&self, bytes: &[u8]) -> bool {
-        match self {
-            Self::Line { .. } => false,
-            Self::Csv { seen, inside, .. } => *inside && *seen == bytes.len(),
+    #[must_use]
+    pub fn is_open(&self, bytes: &[u8]) -> bool {
+        match self.0 {
+            State::Line { .. } => false,
+            State::Csv { seen, inside, .. } => inside && seen == bytes.len(),
         }
     }
 }

@@ -99,6 +99,11 @@ impl Parser {
         self.columns.as_ref().map_or_else(usual, CsvColumns::delimiter)
     }
 
+    /// The same parser for records in another encoding.
+    pub(super) fn with_encoding(self: &Arc<Self>, encoding: Option<Encoding>) -> Arc<Self> {
+        if self.encoding == encoding { self.clone() } else { Arc::new(Self { encoding, ..(**self).clone() }) }
+    }
+
     /// The text of a record from its line in an output, with an added fingerprint or without.
     pub(super) fn text_of_line(&self, line: Vec<u8>) -> Result<String, String> {
         match &self.columns {
@@ -112,17 +117,21 @@ impl Parser {
     /// Appends a record of JSON lines or CSV to `out`, with another text. Invalid UTF-8 of JSON lines is
     /// replaced.
     pub(super) fn with_text(&self, record: &[u8], text: &str, out: &mut Vec<u8>) {
-        match (&self.columns, self.encoding) {
-            (Some(columns), None) => columns.with_text(record, text, out),
-            (Some(columns), Some(encoding)) => {
-                let mut changed = Vec::new();
-                columns.with_text(encoding.text_of(record).as_bytes(), text, &mut changed);
-                out.extend_from_slice(&encoding.bytes_of(&String::from_utf8_lossy(&changed)));
+        if let Some(columns) = &self.columns {
+            match self.encoding {
+                None => columns.with_text(record, text.as_bytes(), out),
+                Some(encoding) => columns.with_text(record, &encoding.bytes_of(text), out),
             }
-            // The record was parsed and has lost a part of its text, so it has the field.
-            (None, _) => {
-                let _ = json::with_text(&self.decoded(without_mark(record)).0, &self.fields.text, text, out);
-            }
+            return;
+        }
+        let (record, text) =
+            (self.decoded(without_mark(record)).0, json::json_of(text, self.encoding.is_some()));
+        let mut changed = Vec::new();
+        // The record was parsed and has lost a part of its text, so it has the field.
+        let _ = json::with_value(&record, &self.fields.text, &text, &mut changed);
+        match self.encoding {
+            None => out.append(&mut changed),
+            Some(encoding) => out.extend(encoding.bytes_of(&String::from_utf8_lossy(&changed))),
         }
     }
 

@@ -512,9 +512,7 @@ impl Reader {
             InputBytes::open(input, &self.bytes)?.with_encoding(self.decoding.encoding, guesses)?;
         self.left_out.count_encoding(encoding.map(Encoding::name));
         let encoding = encoding.filter(|encoding| encoding.is_ascii_compatible());
-        if self.parser.encoding != encoding {
-            self.parser = Arc::new(Parser { encoding, ..(*self.parser).clone() });
-        }
+        self.parser = self.parser.with_encoding(encoding);
         Ok(bytes)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nearprint::internal::file;
 
-use super::added::{AddedField, FieldValue, with_fields};
+use super::added::{AddedField, FieldValue, encoded, with_fields};
 use super::cell::Nested;
 use super::conversion::Conversion;
 use super::conversion_plan::plan;
@@ -133,7 +133,10 @@ impl Span {
 #[derive(Debug)]
 pub struct DocumentWriter {
     path: PathBuf,
+    /// How the last written record was read.
     parser: Arc<Parser>,
+    /// How records were read, and the offset of the first one that was read so.
+    parsers: Vec<(u64, Arc<Parser>)>,
     conversion: Option<Arc<Conversion>>,
     options: WriterOptions,
     /// The columns of CSV and Parquet that are kept, sorted.
@@ -255,8 +258,21 @@ impl DocumentWriter {
         let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
         let (parser, conversion) = (shape.parser.clone(), shape.conversion.clone());
         let (line, kept, changed) = <(Vec<u8>, Vec<u8>, Vec<u8>)>::default();
-        let unlisted = Vec::new();
-        Ok(Self { path, parser, conversion, options, columns, target, texts, line, kept, changed, unlisted })
+        let (unlisted, parsers) = (Vec::new(), vec![(0, parser.clone())]);
+        Ok(Self {
+            path,
+            parser,
+            parsers,
+            conversion,
+            options,
+            columns,
+            target,
+            texts,
+            line,
+            kept,
+            changed,
+            unlisted,
+        })
     }
 
     /// The format of the output, and the byte between its cells.
@@ -269,7 +285,10 @@ impl DocumentWriter {
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
         let (_, delimiter) = self.output_format();
         self.line.clear();
-        let names = self.options.added.iter().map(|field| &field.name);
+        let encoding = self.parser.encoding.filter(|_| self.conversion.is_none());
+        let names = self.options.added.iter().map(|field| encoded(&field.name, encoding));
+        let names = names.collect::<Result<Vec<_>, _>>();
+        let names = names.map_err(|why| Error::input(self.path.display().to_string(), why))?;
         let mut kept = Vec::new();
         let header = match &self.conversion {
             Some(conversion) => {
@@ -285,7 +304,7 @@ impl DocumentWriter {
         if header.is_empty() {
             return Ok(());
         }
-        with_cells(header, delimiter, names, &mut self.line);
+        with_cells(header, delimiter, names.iter(), &mut self.line);
         self.write_line().map(drop)
     }
 
@@ -345,8 +364,13 @@ impl DocumentWriter {
                 }
             }
             Target::Lines(_) => {
+                self.parser = self.parser.with_encoding(record.encoding);
                 self.make_line(record, text, values)?;
-                self.write_line()?
+                let span = self.write_line()?;
+                if self.parsers.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, &self.parser)) {
+                    self.parsers.push((span.offset, self.parser.clone()));
+                }
+                span
             }
         };
         match &mut self.texts {
@@ -357,7 +381,9 @@ impl DocumentWriter {
 
     /// Makes the line of a record.
     fn make_line(&mut self, record: &Record, text: Option<&str>, values: &[FieldValue<'_>]) -> Result<()> {
-        let output_format = self.output_format();
+        let (format, delimiter) = self.output_format();
+        let encoding = record.encoding.filter(|_| self.conversion.is_none());
+        let output_format = (format, delimiter, encoding);
         let Self { parser, conversion, options, columns, line, kept, changed, .. } = self;
         let mut fields_of_record = record.raw();
         kept.clear();
@@ -387,8 +413,11 @@ impl DocumentWriter {
             }
         }
         line.clear();
-        match &*options.added {
-            [] => line.extend(fields_of_record),
+        let with_added = match &*options.added {
+            [] => {
+                line.extend(fields_of_record);
+                Ok(())
+            }
             // The columns of a table were compared before.
             added if output_format.0 == Format::Jsonl => {
                 let names = added.iter().map(|field| field.name.as_str());
@@ -396,11 +425,11 @@ impl DocumentWriter {
                     let (place, field) = (record.place.to_string(), field.to_string());
                     return Err(OutputProblem::FieldExists { place, field }.into());
                 }
-                with_fields(output_format, fields_of_record, added, values, line);
+                with_fields(output_format, fields_of_record, added, values, line)
             }
             added => with_fields(output_format, fields_of_record, added, values, line),
-        }
-        Ok(())
+        };
+        with_added.map_err(|why| Error::input(record.place.to_string(), why))
     }
 
     fn write_line(&mut self) -> Result<Span> {
@@ -440,7 +469,9 @@ impl DocumentWriter {
         match &mut self.target {
             Target::Lines(lines) => {
                 let line = lines.read(span)?;
-                let text = self.parser.text_of_line(line);
+                let place = self.parsers.partition_point(|(first, _)| *first <= span.offset);
+                let (_, parser) = &self.parsers[place.saturating_sub(1)];
+                let text = parser.text_of_line(line);
                 text.map_err(|why| Error::input(self.path.display().to_string(), why))
             }
             #[cfg(feature = "parquet")]

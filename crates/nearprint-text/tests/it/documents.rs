@@ -325,6 +325,59 @@ fn kept() -> WriterOptions {
 }
 
 #[test]
+fn regression_outputs_of_tables_in_two_encodings_took_all_records_for_those_of_the_first() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let latin = "key,text,x\n1,caf\u{e9} au lait,\u{e9}\n";
+    let latin = encoding_rs::WINDOWS_1252.encode(latin).0.into_owned();
+    let cyrillic = "key,text,x\n2,\u{444}\u{438}\u{43b}\u{44c}\u{43c} \u{43e},\u{444}\n";
+    fs::write(at("latin.csv"), &latin).unwrap();
+    fs::write(at("cyrillic.csv"), cyrillic).unwrap();
+    for names in [["latin.csv", "cyrillic.csv"], ["cyrillic.csv", "latin.csv"]] {
+        let options = with(ReaderOptions::default(), |options| options.fields.key = Some("key".into()));
+        let mut reader = Reader::open(&names.map(at), options).unwrap();
+        let options =
+            with(WriterOptions::default(), |options| options.added = vec![AddedField::text("same")]);
+        let mut output = DocumentWriter::create(&at("out.csv"), &mut reader, options).unwrap();
+        let mut spans = Vec::new();
+        while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+            let (start, _) = record.text.split_once(' ').unwrap();
+            let values = [FieldValue::Text(start.into())];
+            spans.push((output.append(&record, &values).unwrap(), record.text.clone()));
+            spans.push((output.append_with_text(&record, start, &values).unwrap(), start.to_string()));
+            let other = if record.key == "1" { "\u{444}" } else { "\u{e9}" };
+            let refused = output.append(&record, &[FieldValue::Text(other.into())]);
+            assert_eq!(refused.is_err(), record.key == "1", "{refused:?}");
+        }
+        for (span, text) in &spans {
+            assert_eq!(output.read_back(*span).unwrap(), *text, "{names:?}");
+        }
+        drop(output);
+    }
+}
+
+#[test]
+fn regression_changed_records_of_json_were_utf8_among_others() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let json = "{\"key\":\"\u{43a}\",\"text\":\"\u{444} \u{44b}\"}\n";
+    let mut bytes = encoding_rs::WINDOWS_1251.encode(json).0.into_owned();
+    // Windows-1251 does not have this byte.
+    bytes[8] = 0x98;
+    fs::write(at("in.jsonl"), &bytes).unwrap();
+    let options = with(keyed(), |options| options.encoding = "windows-1251".parse().ok());
+    let mut reader = Reader::open(&[at("in.jsonl")], options).unwrap();
+    let options = with(WriterOptions::default(), |options| options.added = vec![AddedField::text("\u{44f}")]);
+    let mut output = DocumentWriter::create(&at("out.jsonl"), &mut reader, options).unwrap();
+    let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!() };
+    let span = output.append_with_text(&record, "\u{444}", &[FieldValue::Text("\u{e9}".into())]).unwrap();
+    assert_eq!(output.read_back(span).unwrap(), "\u{444}");
+    output.finish().unwrap();
+    let line = b"{\"key\":\"\x98\",\"text\":\"\\u0444\",\"\\u044f\":\"\\u00e9\"}\n";
+    assert_eq!(fs::read(at("out.jsonl")).unwrap(), line);
+}
+
+#[test]
 fn what_is_kept_is_written_unchanged() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

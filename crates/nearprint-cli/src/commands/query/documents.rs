@@ -1,24 +1,24 @@
-//! Queries by the ids of stored documents.
+//! Queries by stored documents.
 
 use super::limits::{Answered, LimitArgs, match_columns};
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
-use crate::commands::snapshots::unknown_id;
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use nearprint::Row;
 use nearprint::any::{AnyFingerprint, AnySnapshot, Columns};
 use nearprint_text::stored::Finder;
 
 /// Looks up what is near stored documents.
 pub(super) struct DocumentLookUp<'a> {
-    pub(super) ids: &'a [u64],
+    pub(super) rows: &'a [Row<AnyFingerprint>],
     pub(super) near: NearArgs,
     pub(super) limits: LimitArgs,
     pub(super) results: ResultArgs,
 }
 
 impl DocumentLookUp<'_> {
-    /// Prints what is near the documents with these ids, by exact similarity. False if the database keeps nothing
+    /// Prints what is near these documents, by exact similarity. False if the database keeps nothing
     /// that decides so.
     pub(super) fn run(&self, snapshot: &AnySnapshot, global: GlobalArgs) -> Result<bool, Failure> {
         let Some(mut similar) = SimilarDocuments::of(snapshot, self.near)? else {
@@ -32,22 +32,16 @@ impl DocumentLookUp<'_> {
         self.results.print_header(&mut out, &match_columns(self.limits, true, false, true))?;
         let (format, width) = (self.results.format(), snapshot.width());
         let mut answered = Answered::default();
-        for &id in self.ids {
-            let rows = snapshot.fingerprints_of(id)?;
-            if rows.is_empty() {
-                return Err(unknown_id(id));
-            }
-            for words in rows.chunks_exact(width.words()) {
-                let mut found = Columns::new(width, Finder::SHAPE);
-                finder.find_row(0, (words, id), self.limits.most(), &mut found)?;
-                answered.push(found.len());
-                let query = AnyFingerprint::from(words).to_string();
-                out.write(|out| match self.limits.prints_unmatched() {
-                    true if !found.is_empty() => Ok(()),
-                    true => format.unmatched(out, &query, None),
-                    false => found.rows().try_for_each(|row| format.text_match(out, &query, &row)),
-                })?;
-            }
+        for Row { fingerprint, id } in self.rows {
+            let mut found = Columns::new(width, Finder::SHAPE);
+            finder.find_row(0, (fingerprint.words(), *id), self.limits.most(), &mut found)?;
+            answered.push(found.len());
+            let query = fingerprint.to_string();
+            out.write(|out| match self.limits.prints_unmatched() {
+                true if !found.is_empty() => Ok(()),
+                true => format.unmatched(out, &query, None),
+                false => found.rows().try_for_each(|row| format.text_match(out, &query, &row)),
+            })?;
         }
         out.flush()?;
         answered.note(self.limits, global);

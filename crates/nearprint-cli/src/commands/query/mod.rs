@@ -102,7 +102,7 @@ const BATCH: usize = 1 << 20;
 const MERGED_BATCH: usize = 256;
 
 impl Args {
-    pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let (folders, mut inputs) = databases_and_inputs(&self.paths);
         if folders.is_empty() {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
@@ -121,9 +121,6 @@ impl Args {
             }
             return left_out::run((&folders, &snapshots), &self.left_out, self.results, global);
         }
-        for key in &self.key {
-            self.id.extend(ids_with_key((&folders, &snapshots), key, &global.options())?);
-        }
         let &Self { near, limits, results, rotated: is_rotated, .. } = &self;
         if inputs.first().is_some_and(|input| is_picture(input)) {
             let look_up = PictureLookUp { near, limits, results, is_rotated };
@@ -135,17 +132,41 @@ impl Args {
         if !self.given_texts.is_empty() {
             return look_up.run_texts(&snapshots, &self.given_texts, global);
         }
-        let waits = self.fingerprints.is_empty() && self.id.is_empty();
+        let stored = self.stored_rows((&folders, &snapshots), &global.options())?;
+        let waits = self.fingerprints.is_empty() && stored.is_empty();
         if self.asks_by_texts(&snapshots, &inputs, waits)? {
             let files = if inputs.is_empty() { vec![PathBuf::from("-")] } else { inputs };
             return look_up.run(&snapshots, &files, global);
         }
-        if let ([snapshot], [], [], false) = (&*snapshots, &*inputs, &*self.fingerprints, self.id.is_empty())
-            && (DocumentLookUp { ids: &self.id, near, limits, results }).run(snapshot, global)?
+        if let ([snapshot], [], [], false) = (&*snapshots, &*inputs, &*self.fingerprints, stored.is_empty())
+            && (DocumentLookUp { rows: &stored, near, limits, results }).run(snapshot, global)?
         {
             return Ok(());
         }
-        self.run_batches((&folders, snapshots), &inputs, global)
+        self.run_batches((&folders, snapshots), &stored, &inputs, global)
+    }
+
+    /// The rows that --id and --key name.
+    fn stored_rows(
+        &self,
+        (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
+        options: &Options,
+    ) -> Result<Vec<Row<AnyFingerprint>>, Failure> {
+        let mut rows = Vec::new();
+        for &id in &self.id {
+            let mut found = BTreeSet::new();
+            for snapshot in snapshots {
+                found.extend(rows_of_id(snapshot, id)?);
+            }
+            if found.is_empty() {
+                return Err(unknown_id(id));
+            }
+            rows.extend(found);
+        }
+        for key in &self.key {
+            rows.extend(rows_with_key((folders, snapshots), key, options)?);
+        }
+        Ok(rows)
     }
 
     /// Refuses files that are neither images nor fingerprints, where the databases are of images.
@@ -205,6 +226,7 @@ impl Args {
     fn run_batches(
         &self,
         (folders, snapshots): (&[PathBuf], Vec<AnySnapshot>),
+        stored: &[Row<AnyFingerprint>],
         inputs: &[PathBuf],
         global: GlobalArgs,
     ) -> Result<(), Failure> {
@@ -224,19 +246,13 @@ impl Args {
             answered: Answered::default(),
             out: OutputStream::stdout(),
         };
-        if !given.is_empty() || !self.id.is_empty() {
+        if !given.is_empty() || !stored.is_empty() {
             runner.begin(false)?;
         }
-        for &id in &self.id {
-            let found = runner.fingerprints_of(id)?;
-            if found.is_empty() {
-                return Err(unknown_id(id));
-            }
-            found.into_iter().try_for_each(|fingerprint| runner.row(fingerprint, None, None))?;
-        }
+        stored.iter().try_for_each(|row| runner.row(row.fingerprint, None, None))?;
         given.iter().try_for_each(|&fingerprint| runner.row(fingerprint, None, None))?;
         runner.idle()?;
-        if !inputs.is_empty() || (given.is_empty() && self.id.is_empty()) {
+        if !inputs.is_empty() || (given.is_empty() && stored.is_empty()) {
             read_all((&self.input, width), inputs, &mut runner)?;
         }
         runner.idle()?;
@@ -256,15 +272,27 @@ fn databases_and_inputs(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (databases, inputs)
 }
 
-/// The ids of a key in all databases.
-fn ids_with_key(
+fn rows_of_id(snapshot: &AnySnapshot, id: u64) -> Result<Vec<Row<AnyFingerprint>>, Error> {
+    let (words, width) = (snapshot.fingerprints_of(id)?, snapshot.width().words());
+    Ok(words.chunks_exact(width).map(|words| Row { fingerprint: words.into(), id }).collect())
+}
+
+/// The rows with a key in all databases. Other rows may have the ids of these.
+fn rows_with_key(
     (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
     key: &str,
     options: &Options,
-) -> Result<BTreeSet<u64>, Failure> {
+) -> Result<BTreeSet<Row<AnyFingerprint>>, Failure> {
     let mut found = BTreeSet::new();
     for snapshot in snapshots {
-        found.extend(ids_of_key(snapshot, key)?);
+        for id in ids_of_key(snapshot, key)? {
+            for row in rows_of_id(snapshot, id)? {
+                let keys = snapshot.keys_of(row.fingerprint.words(), row.id)?;
+                if keys.iter().any(|other| other.key == key) {
+                    found.insert(row);
+                }
+            }
+        }
     }
     if !found.is_empty() {
         return Ok(found);
@@ -433,15 +461,5 @@ impl QueryRunner<'_> {
             matches.into_iter().take(limits.most()).try_for_each(|found| write(index, found))?;
         }
         Ok(())
-    }
-
-    /// The fingerprints of an id in all databases.
-    fn fingerprints_of(&self, id: u64) -> Result<BTreeSet<AnyFingerprint>, Failure> {
-        let mut found = BTreeSet::new();
-        for snapshot in &self.snapshots {
-            let words = snapshot.fingerprints_of(id)?;
-            found.extend(words.chunks_exact(self.width.words()).map(AnyFingerprint::from));
-        }
-        Ok(found)
     }
 }

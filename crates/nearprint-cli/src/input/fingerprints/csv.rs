@@ -150,10 +150,15 @@ impl<'a> Cells<'a> {
         if delimiter != ',' || !text.contains('"') {
             return Ok(Self::Plain { text, delimiter });
         }
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
-        let mut record = csv::StringRecord::new();
-        reader.read_record(&mut record).map_err(|error| error.to_string())?;
-        Ok(Self::Quoted(record))
+        // A carriage return ends no record, as in lines without quotation marks.
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).flexible(true).terminator(csv::Terminator::Any(b'\n'));
+        let mut records = builder.from_reader(text.as_bytes()).into_records();
+        let record = records.next().transpose().map_err(|error| error.to_string())?;
+        match records.next() {
+            None => Ok(Self::Quoted(record.unwrap_or_default())),
+            Some(_) => Err("a quotation mark that ends no cell".into()),
+        }
     }
 
     /// A cell without surrounding white space.

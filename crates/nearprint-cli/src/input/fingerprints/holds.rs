@@ -9,6 +9,7 @@ use super::opened::by_extension;
 use crate::args::{FingerprintArgs, FingerprintFormat};
 use crate::row_header::RowHeader;
 use crate::terminal::failure::Failure;
+use crate::terminal::quoted;
 use nearprint::{Error, Width};
 use nearprint_text::internal::open_decompressed;
 
@@ -50,6 +51,14 @@ fn first_line(path: &Path) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut stdin = io::stdin().lock();
         bytes.extend_from_slice(stdin.fill_buf().map_err(Error::io("read", "standard input"))?);
+    } else if !path.is_file() {
+        return Err(Failure::OtherCommand {
+            why: format!(
+                "{}: is no regular file, and inputs are looked at before they are read",
+                path.display()
+            ),
+            hint: format!("give it as standard input: nearprint query DB - < {}", quoted(path)),
+        });
     } else {
         let read = open_decompressed(path)?.take(LOOKED_AT).read_to_end(&mut bytes);
         read.map_err(Error::io("read", path))?;

@@ -9,7 +9,7 @@ use crate::terminal::STDIN;
 use crate::terminal::failure::Failure;
 use nearprint::Error;
 use nearprint_text::documents::Compression;
-use nearprint_text::internal::{Stdin, open_decompressed};
+use nearprint_text::internal::{RecordScan, Stdin, open_decompressed};
 
 /// Longer lines are refused, because a line is held in memory.
 const MAX_LINE_BYTES: u64 = 16 << 20;
@@ -58,7 +58,7 @@ impl InputStream {
         Self::new("input".into(), io::Cursor::new(bytes))
     }
 
-    /// Visits the lines, without their ends. If `is_quoted`, a line end between quotation marks
+    /// Visits the lines, without their ends. If `is_quoted`, they are records of CSV: a line end in a quoted cell
     /// belongs to the line.
     ///
     /// Blank lines are allowed only at the end. Elsewhere a blank line may stand for a missing
@@ -82,7 +82,8 @@ impl InputStream {
                 return Ok(());
             }
             next_line += 1;
-            while is_quoted && bytes.iter().filter(|&&byte| byte == b'"').count() % 2 == 1 {
+            let mut scan = RecordScan::of_csv(b',');
+            while is_quoted && scan.end(&bytes).is_none() && scan.is_open(&bytes) {
                 if !self.read_line(&mut bytes)? {
                     let text = String::from_utf8_lossy(&bytes);
                     return Err(self.bad_line("a quotation mark that is never closed", &text));

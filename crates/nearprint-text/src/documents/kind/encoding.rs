@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{DecoderResult, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{DecoderResult, EncoderResult, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The first bytes by which a kind is recognized.
 pub(in super::super) const HEAD_BYTES: usize = 8192;
@@ -122,11 +122,34 @@ impl Encoding {
         }
     }
 
-    /// The bytes of a text that has come from this encoding.
+    /// The bytes of a text that has come from this encoding, also of bytes that it does not have.
     pub(in super::super) fn bytes_of(self, text: &str) -> Vec<u8> {
-        match self.0 {
-            Inner::Web(encoding) => encoding.encode(text).0.into_owned(),
-            Inner::Utf32Le | Inner::Utf32Be => text.as_bytes().to_vec(),
+        self.encode(text, |c, out| {
+            out.extend_from_slice(&WINDOWS_1252.encode(c.encode_utf8(&mut [0; 4])).0);
+        })
+    }
+
+    /// The bytes of any text. `None` if it has a character that the encoding does not have.
+    pub(in super::super) fn exact_bytes_of(self, text: &str) -> Option<Vec<u8>> {
+        let mut has_all = true;
+        let bytes = self.encode(text, |_, _| has_all = false);
+        has_all.then_some(bytes)
+    }
+
+    /// Encodes a text. `other` takes the characters that the encoding does not have.
+    fn encode(self, text: &str, mut other: impl FnMut(char, &mut Vec<u8>)) -> Vec<u8> {
+        let Inner::Web(encoding) = self.0 else { return text.as_bytes().to_vec() };
+        let (mut encoder, mut out, mut rest) = (encoding.new_encoder(), Vec::new(), text);
+        loop {
+            let most = encoder.max_buffer_length_from_utf8_without_replacement(rest.len());
+            out.reserve(most.unwrap_or(rest.len()));
+            let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut out, true);
+            rest = &rest[read..];
+            match result {
+                EncoderResult::InputEmpty => return out,
+                EncoderResult::OutputFull => {}
+                EncoderResult::Unmappable(c) => other(c, &mut out),
+            }
         }
     }
 
