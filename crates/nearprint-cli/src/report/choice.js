@@ -36,10 +36,14 @@ class Choice {
     return this.going.get(group)?.size ?? 0;
   }
 
-  /** Marks these members of a group and no others. Says whether a file that is known stays; else nothing changes. */
+  /**
+   * Marks these members of a group and no others, but for those that stay or are not known. Says whether a file that
+   * is known stays; else nothing changes.
+   */
   set(group, indexes) {
     const members = this.members(group);
-    const wanted = new Set(indexes.filter(index => members[index].state !== null));
+    const mayGo = index => members[index].state !== null && !members[index].stays;
+    const wanted = new Set(indexes.filter(mayGo));
     if (!members.some((member, index) => member.state !== null && !wanted.has(index))) return false;
     if (wanted.size) this.going.set(group, wanted);
     else this.going.delete(group);

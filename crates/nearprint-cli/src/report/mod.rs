@@ -104,8 +104,11 @@ pub(crate) struct ReportMember {
     pub(crate) is_exact: bool,
     /// The text. `None` if it is not to be shown, see [`ReportWriter::has_room_for_texts`].
     pub(crate) text: Option<String>,
-    /// The state of a file whose name is its path. `None` for records, and for names that are not UTF-8.
+    /// The state of a file whose name is its path. `None` for records, for names that are not UTF-8, and for a member
+    /// that cannot be marked.
     pub(crate) stamp: Option<FileStamp>,
+    /// Whether it cannot be marked, although its state is known: others may go because of it.
+    pub(crate) stays: bool,
     /// If it is a picture.
     pub(crate) picture: Option<ReportPicture>,
 }

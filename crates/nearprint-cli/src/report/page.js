@@ -93,9 +93,9 @@ class Groups {
   /** The kept member and the others that are listed. */
   detail(group) {
     const [chunk, index] = this.place(group);
-    const [bytes, others, [picture, state] = [null, null]] = this.membersOfChunk(chunk)[index];
+    const [bytes, others, [picture, state, stays = false] = [null, null]] = this.membersOfChunk(chunk)[index];
     return {
-      kept: { name: this.name[group], bytes, picture, state },
+      kept: { name: this.name[group], bytes, picture, state, stays },
       others: others.map(([name, bytes, distance, similarity, isExact, [picture, state] = [null, null]]) =>
         ({ name, bytes, distance, similarity, isExact, picture, state })),
     };

@@ -12,7 +12,7 @@ const SCRIPT: &str = concat!(include_str!("choice.js"), include_str!("page.js"))
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-DH38Dmjy8SL/6z4fkxJANkCi3Bil/cS+M/LyO9XG6as='; \
-    script-src 'sha256-HeZC+0xqdiBOOIASz2MXXp9RqZVcg+E8rtkTfyWvWio='; \
+    script-src 'sha256-BM8y74vj6VUZzlh7S0W3oFvhqULzfCUqlarYMZQ038I='; \
     img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.

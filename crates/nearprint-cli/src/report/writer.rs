@@ -176,14 +176,18 @@ struct Member<'a>(
     #[serde(skip_serializing_if = "Option::is_none")] Option<File<'a>>,
 );
 
-/// What is known of a picture, and the state of a file.
+/// What is known of a picture, the state of a file, and whether the file stays.
 #[derive(Serialize)]
-struct File<'a>(Option<Picture<'a>>, Option<String>);
+struct File<'a>(
+    Option<Picture<'a>>,
+    Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")] bool,
+);
 
 impl<'a> File<'a> {
     fn of(member: &'a ReportMember) -> Option<Self> {
         let (picture, state) = (Picture::of(member), member.stamp.as_ref().map(state_of));
-        (picture.is_some() || state.is_some()).then_some(Self(picture, state))
+        (picture.is_some() || state.is_some()).then_some(Self(picture, state, member.stays))
     }
 }
 

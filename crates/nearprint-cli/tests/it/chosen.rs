@@ -19,8 +19,8 @@ fn folder(at: &Path) {
     }
 }
 
-/// The states of files that a page has, by their names.
-fn states(page: &Path) -> BTreeMap<String, String> {
+/// What a page knows of files, by their names: the picture, the state, and whether the file stays.
+fn files(page: &Path) -> BTreeMap<String, Value> {
     let page = fs::read_to_string(page).unwrap();
     let block = |class: &str| -> Value {
         let start = format!(r#"<script type="application/json" class="{class}">"#);
@@ -31,12 +31,17 @@ fn states(page: &Path) -> BTreeMap<String, String> {
     let groups = block("members");
     let mut found = BTreeMap::new();
     for (group, name) in groups.as_array().unwrap().iter().zip(names.as_array().unwrap()) {
-        found.insert(text(name), text(&group[2][1]));
+        found.insert(text(name), group[2].clone());
         for member in group[1].as_array().unwrap() {
-            found.insert(text(&member[0]), text(&member[5][1]));
+            found.insert(text(&member[0]), member[5].clone());
         }
     }
     found
+}
+
+/// The states of files that a page has, by their names.
+fn states(page: &Path) -> BTreeMap<String, String> {
+    files(page).into_iter().map(|(name, file)| (name, file[1].as_str().unwrap().into())).collect()
 }
 
 /// Writes a list of files below `d`, each with the one that is kept.
@@ -96,6 +101,30 @@ fn pages_of_dedup_have_states() {
     fs::write(at.join("in.jsonl"), "{\"text\":\"one two three\"}\n".repeat(2)).unwrap();
     succeeds(at, "dedup in.jsonl -o out.jsonl --duplicates out.tsv --report records.html", b"");
     assert!(!fs::read_to_string(at.join("records.html")).unwrap().contains("data-root"));
+}
+
+/// "Mark all but the first" marked the ends of chains, and keys marked references: `prune --list` removed files that
+/// `scan` keeps.
+#[test]
+fn regression_a_page_marks_only_what_may_go() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    for (name, first) in [("a.txt", 0), ("b.txt", 20), ("c.txt", 40)] {
+        let text: String = (first..first + 200).map(|word| format!("word{word} ")).collect();
+        fs::write(at.join("d").join(name), text).unwrap();
+    }
+    succeeds(at, "scan d --chains --report page.html", b"");
+    let shown = files(&at.join("page.html"));
+    assert!(shown["a.txt"][1].is_string() && shown["b.txt"][1].is_string(), "{shown:?}");
+    assert!(shown["a.txt"][2].is_null(), "the first file may be marked: {shown:?}");
+    assert!(shown.contains_key("c.txt") && shown["c.txt"][1].is_null(), "{shown:?}");
+    succeeds(at, "scan d --chains --reference d/a.txt --report page.html", b"");
+    let shown = files(&at.join("page.html"));
+    assert!(shown["d/a.txt"][1].is_string() && shown["d/a.txt"][2] == true, "{shown:?}");
+    succeeds(at, "scan d --chains --reference d/b.txt --reference d/a.txt --report page.html", b"");
+    let shown = files(&at.join("page.html"));
+    assert!(shown["d/a.txt"][2] == true && shown["d/b.txt"][1].is_null(), "{shown:?}");
 }
 
 #[test]

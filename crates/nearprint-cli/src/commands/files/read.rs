@@ -195,7 +195,7 @@ impl ScannedFiles {
     }
 
     /// Whether a file stays whatever it is near.
-    pub(super) fn stays(&self, kind: GroupKind, file: usize) -> bool {
+    pub(crate) fn stays(&self, kind: GroupKind, file: usize) -> bool {
         !self.inputs(kind).contains(&file)
     }
 

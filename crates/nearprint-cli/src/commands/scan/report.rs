@@ -66,8 +66,15 @@ impl ScanReport<'_> {
         };
         let mut members = group.members.iter().enumerate().map(member);
         let kept = members.next().unwrap_or_default();
-        let kept = ReportMember { distance: None, similarity: None, ..kept };
-        ReportGroup { kept, others: members.collect(), num_unlisted: 0 }
+        let stays =
+            group.members.first().is_some_and(|first| self.found.scanned.stays(group.kind, first.file));
+        let kept = ReportMember { distance: None, similarity: None, stays, ..kept };
+        // The reader marks what `prune` could act on, or the first file.
+        let marked = |(shown, member): (ReportMember, &GroupMember)| ReportMember {
+            stamp: shown.stamp.filter(|_| member.is_spare),
+            ..shown
+        };
+        ReportGroup { kept, others: members.zip(&group.members[1..]).map(marked).collect(), num_unlisted: 0 }
     }
 
     fn text(&self, member: &GroupMember, with_text: bool) -> ReportMember {
