@@ -278,6 +278,37 @@ fn what_scan_shows_is_what_prune_acts_on() {
     assert!(nothing <= 2, "most options find something");
 }
 
+/// A second `prune .` deleted the undo list of the first one, which was near its own.
+#[test]
+fn regression_undo_lists_are_no_documents() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    let inside = at.join("d");
+    succeeds(&inside, "prune . --delete --copies", b"");
+    for name in ["nearprint-undo-2.tsv", "copies.TSV", "copies.list"] {
+        fs::copy(inside.join("nearprint-undo.tsv"), inside.join(name)).unwrap();
+    }
+    for options in ["", "--copies"] {
+        let scanned = nearprint(&inside, &format!("scan . --json {options}"), b"");
+        assert!(!scanned.out.contains("undo") && !scanned.out.contains("copies"), "{}", scanned.out);
+        assert!(scanned.err.contains("3 nearprint undo lists"), "{}", scanned.err);
+    }
+    succeeds(&inside, "prune . --delete --keep best", b"");
+    for name in ["nearprint-undo.tsv", "nearprint-undo-2.tsv", "nearprint-undo-3.tsv", "copies.TSV"] {
+        assert!(inside.join(name).exists(), "{name}");
+    }
+    // Under another name, a list is known when it would go.
+    let named = nearprint(&inside, "prune copies.list nearprint-undo.tsv --copies --move-to ../gone", b"");
+    assert!(named.err.contains("is an undo list"), "{}", named.err);
+    assert!(inside.join("copies.list").exists() && inside.join("nearprint-undo.tsv").exists());
+    for line in
+        ["prune d --delete --undo-list d/s/list.tsv", "prune t --reference d --delete --undo-list d/l"]
+    {
+        fails(at, line, b"", 2, &["--undo-list", "is inside d"]);
+    }
+}
+
 /// The list of an earlier `prune` restores what that has moved, and the other one was forgotten.
 #[test]
 fn regression_undo_names_the_lists_beside_its_own() {

@@ -175,6 +175,27 @@ mod tests {
         }
     }
 
+    #[test]
+    #[cfg_attr(windows, ignore = "has absolute paths of unix")]
+    fn undo_lists_are_known_by_their_first_line() {
+        use std::io::Write;
+        let is_list = |content: &str| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            crate::documents::is_undo_list(&file).unwrap()
+        };
+        for (kind, _) in KINDS {
+            let line = act(kind, "/line\nfeed\tand\\").line();
+            assert!(is_list(&line) && is_list(&format!("{line}\nand more")));
+            assert!(!is_list(&format!("\n{line}")) && !is_list(&line[..line.len() / 2]));
+        }
+        for other in
+            ["", "\t\t\t\t\t\t\t\t", "move\t/a\t/b\t644\t1\t2\tname\t0:0\t-", "text\tkey\n", "move\n"]
+        {
+            assert!(!is_list(other), "{other}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn names_that_are_no_utf_8_are_read_as_they_were_written() {

@@ -20,7 +20,7 @@ use super::file_act::{ActKind, FileAct};
 use super::judged::{Judged, KeepGoing};
 use super::places::{escaped, make_folders};
 use crate::aside::{Aside, MARKER, Purpose};
-use crate::documents::FileStamp;
+use crate::documents::{FileStamp, is_undo_list};
 
 /// An act that is planned, with what was judged.
 #[derive(Clone, Debug)]
@@ -316,6 +316,9 @@ impl Step {
         let kept_file = Judged::open(&kept, &kept_stamp).map_err(failed)?;
         if victim.is(&kept_file) {
             return Err(Unplanned::Failed("is the kept file under another name".into()));
+        }
+        if is_undo_list(victim.file()).map_err(failed)? {
+            return Err(Unplanned::Skipped("is an undo list"));
         }
         let is_copy = may_be_copy && victim.has_bytes_of(&kept_file, keep_going).map_err(failed)?;
         let kind = if rules.kind == ActKind::Delete && is_copy { ActKind::DeleteCopy } else { rules.kind };

@@ -13,6 +13,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::kind::{Compression, reader_of};
 use super::output_file::is_unfinished;
+use super::own_files::is_named_undo_list;
 use super::system::{self, identity_of_listed, is_special};
 use crate::aside::is_aside;
 use crate::error::{Error, InputSetProblem, Result};
@@ -97,6 +98,7 @@ impl LeftOut {
     /// The kind under which files are counted where only pictures are compared.
     pub const NO_PICTURE: &str = "no images";
 
+    const UNDO_LISTS: &str = "nearprint undo lists";
     const EMPTY: &str = "empty";
     const LARGE: &str = "too large";
     const IGNORED: &str = "on the list of ignored names";
@@ -361,6 +363,8 @@ impl<'a> Walker<'a> {
             left_out.ignored.push(path);
         } else if !self.has_extension(&path) {
             left_out.num_excluded += 1;
+        } else if is_named_undo_list(&path) {
+            left_out.add_kind(LeftOut::UNDO_LISTS, &path);
         } else if self.is_new(&path, metadata) {
             visit(path, metadata);
         } else {

@@ -55,6 +55,7 @@ mod list_format;
 mod output_file;
 mod output_name;
 mod outputs;
+mod own_files;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parser;
@@ -94,6 +95,7 @@ pub(crate) use output_file::{digest_of, refuse_device};
 pub(crate) use output_name::{format_of_output, format_of_records};
 pub use outputs::check_outputs;
 pub(crate) use outputs::is_database;
+pub(crate) use own_files::is_undo_list;
 pub use parser::RawRecord;
 pub use preprocessor::{Decoding, Preprocessing};
 pub use reader::{Position, Reader, ReaderOptions};

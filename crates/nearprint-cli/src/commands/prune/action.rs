@@ -80,8 +80,8 @@ impl ActionArgs {
         Rules { kind, only_copies, any_owner: self.any_owner }
     }
 
-    /// The plan. `inputs` are all files and folders that are read. Fails if a file would be moved into one of them, or
-    /// into a database.
+    /// The plan. `inputs` are all files and folders that are read. Fails if a file would be moved into one of them or
+    /// into a database, or if the undo list is named there.
     pub(super) fn plan(
         &self,
         inputs: &[PathBuf],
@@ -92,6 +92,7 @@ impl ActionArgs {
         [&self.move_to, &self.undo_list].into_iter().flatten().try_for_each(|path| refuse_device(path))?;
         let folder = self.move_to.as_deref().map(|folder| target_folder(folder, inputs)).transpose()?;
         let folder = folder.unwrap_or_default();
+        self.undo_list.iter().try_for_each(|list| refuse_inside_input("--undo-list", list, inputs))?;
         let undo_list = self.undo_list.clone().unwrap_or_else(|| free_name(&folder));
         refuse_inside_database("--undo-list", &undo_list)?;
         if !is_dry && undo_list.symlink_metadata().is_ok() {
@@ -120,19 +121,27 @@ fn free_name(folder: &Path) -> PathBuf {
 
 /// The absolute path of the folder of `--move-to`.
 fn target_folder(folder: &Path, inputs: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let look = Error::io("look at", folder);
-    let inside = folder_around(folder, inputs.iter().map(PathBuf::as_path)).map_err(look)?;
-    let shown = folder.display();
-    if let Some(input) = inside {
-        let input = input.display();
-        let why = format!("--move-to {shown}: is inside {input}, and would be read by the next run");
-        return Err(Failure::Usage(why));
-    }
+    refuse_inside_input("--move-to", folder, inputs)?;
     refuse_inside_database("--move-to", &folder.join(UNDO_LIST))?;
+    let shown = folder.display();
     if folder.metadata().is_ok_and(|found| !found.is_dir()) {
         return Err(Failure::Usage(format!("--move-to {shown}: is not a folder")));
     }
     Ok(resolved(folder).map_err(Error::io("look at", folder))?)
+}
+
+/// Refuses to put a file where the next run would look.
+fn refuse_inside_input(option: &str, path: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let around = folder_around(path, inputs.iter().map(PathBuf::as_path));
+    match around.map_err(Error::io("look at", path))? {
+        Some(input) => {
+            let (path, input) = (path.display(), input.display());
+            Err(Failure::Usage(format!(
+                "{option} {path}: is inside {input}, where the next run would read it"
+            )))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What was done, or would be.
