@@ -309,6 +309,41 @@ fn regression_undo_lists_are_no_documents() {
     }
 }
 
+/// The files of databases were documents: copies in a backup were moved away, and links made one file of two logs.
+#[test]
+fn regression_files_of_databases_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("prints.txt"), "0x1234567890abcdef\n").unwrap();
+    fs::create_dir_all(at.join("data/backup")).unwrap();
+    succeeds(at, "build data/x.np prints.txt", b"");
+    let files: Vec<_> =
+        fs::read_dir(at.join("data/x.np")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for copy in ["data/backup/x.np", "data/y.np.building", "data/z.np.building"] {
+        fs::create_dir(at.join(copy)).unwrap();
+        let wanted = |path: &&std::path::PathBuf| !copy.ends_with("building") || !path.ends_with("MANIFEST");
+        for file in files.iter().filter(wanted) {
+            fs::copy(file, at.join(copy).join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let marker = "This folder was made by nearprint, which also removes it.\n";
+    for building in ["data/y.np.building", "data/z.np.building"] {
+        fs::write(at.join(building).join("NEARPRINT-FOLDER"), marker).unwrap();
+    }
+    fs::write(at.join("data/a.txt"), "one two three four").unwrap();
+    fs::copy(at.join("data/a.txt"), at.join("data/backup/a.txt")).unwrap();
+    let before = names(&at.join("data"));
+    for act in ["--hardlink", "--copies --move-to gone"] {
+        let acted = nearprint(at, &format!("prune data {act}"), b"");
+        assert!(acted.err.contains("1 file, 1 of them copies"), "{}", acted.err);
+        assert!(acted.err.contains("4 nearprint databases"), "{}", acted.err);
+        let list = if act == "--hardlink" { "nearprint-undo.tsv" } else { "gone/nearprint-undo.tsv" };
+        succeeds(at, &format!("undo {list}"), b"");
+        assert_eq!(names(&at.join("data")), before);
+    }
+    assert!(nearprint(at, "scan data/x.np", b"").err.contains("is a database"));
+}
+
 /// The list of an earlier `prune` restores what that has moved, and the other one was forgotten.
 #[test]
 fn regression_undo_names_the_lists_beside_its_own() {

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::kind::{Compression, reader_of};
+use super::kind::{Compression, Kind, reader_of};
 use super::output_file::is_unfinished;
-use super::own_files::is_named_undo_list;
+use super::own_files::{is_named_undo_list, is_of_database};
 use super::system::{self, identity_of_listed, is_special};
 use crate::aside::is_aside;
 use crate::error::{Error, InputSetProblem, Result};
@@ -291,15 +291,11 @@ impl<'a> Walker<'a> {
         self.has_walked = true;
         let (num_excluded, matched) = (Arc::new(AtomicU64::new(0)), self.matched.clone());
         let counted = num_excluded.clone();
-        let temporary = Arc::new(Mutex::new(Vec::new()));
-        let found_temporary = temporary.clone();
+        let own = Arc::new(Mutex::new(OwnFolders::default()));
+        let found_own = own.clone();
         let is_included = move |entry: &DirEntry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            if is_folder && is_aside(entry.path()) {
-                found_temporary
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(entry.path().to_path_buf());
+            if is_folder && found_own.lock().unwrap_or_else(PoisonError::into_inner).has(entry) {
                 return false;
             }
             let found = exclude.matched(entry.path(), is_folder);
@@ -324,7 +320,9 @@ impl<'a> Walker<'a> {
             }
         }
         left_out.num_excluded += num_excluded.load(Ordering::Relaxed);
-        left_out.temporary.append(&mut temporary.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        left_out.temporary.append(&mut own.temporary);
+        own.databases.iter().for_each(|folder| left_out.add_kind(Kind::Database.name(), folder));
         Ok(())
     }
 
@@ -385,6 +383,27 @@ impl<'a> Walker<'a> {
                 let found = name.rsplit_once('.').map_or("", |(_, extension)| extension);
                 wanted.iter().any(|wanted| wanted.trim_start_matches('.').eq_ignore_ascii_case(found))
             })
+    }
+}
+
+/// Folders of nearprint in a folder of documents.
+#[derive(Default)]
+struct OwnFolders {
+    temporary: Vec<PathBuf>,
+    databases: Vec<PathBuf>,
+}
+
+impl OwnFolders {
+    /// Whether a folder is one of these, which takes note of it. A database that is named itself is a matter of the
+    /// caller.
+    fn has(&mut self, entry: &DirEntry) -> bool {
+        let found = match entry.path() {
+            folder if is_aside(folder) => &mut self.temporary,
+            folder if entry.depth() > 0 && is_of_database(folder) => &mut self.databases,
+            _ => return false,
+        };
+        found.push(entry.path().to_path_buf());
+        true
     }
 }
 

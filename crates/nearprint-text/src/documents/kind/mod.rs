@@ -155,9 +155,14 @@ pub(super) fn whole_characters(head: &[u8], is_whole: bool) -> &[u8] {
     }
 }
 
-fn binary(head: &[u8]) -> Kind {
+/// Whether a file is one of a database, by its first bytes.
+pub(super) fn is_head_of_database(head: &[u8]) -> bool {
     let [start, end] = DATABASE;
-    if head.starts_with(start) && head.get(start.len() + 1..).is_some_and(|rest| rest.starts_with(end)) {
+    head.starts_with(start) && head.get(start.len() + 1..).is_some_and(|rest| rest.starts_with(end))
+}
+
+fn binary(head: &[u8]) -> Kind {
+    if is_head_of_database(head) {
         return Kind::Database;
     }
     match known::binary(head) {
