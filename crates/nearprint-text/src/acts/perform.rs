@@ -292,8 +292,8 @@ pub struct Candidate<'a> {
     pub kept: &'a Path,
     /// Its state then.
     pub kept_stamp: FileStamp,
-    /// Whether both may have the same bytes.
-    pub may_be_copy: bool,
+    /// Whether they were judged to have the same bytes. Nothing is done to a file whose bytes are others.
+    pub is_copy: bool,
 }
 
 impl Step {
@@ -307,7 +307,7 @@ impl Step {
         target: Option<&Path>,
         keep_going: KeepGoing<'_>,
     ) -> Result<Option<Self>, Unplanned> {
-        let Candidate { path, stamp, kept, kept_stamp, may_be_copy } = candidate;
+        let Candidate { path, stamp, kept, kept_stamp, is_copy: was_copy } = candidate;
         let failed = |error: Error| Unplanned::Failed(error.to_string());
         let kept =
             kept.canonicalize().map_err(|error| Unplanned::Failed(format!("{}: {error}", escaped(kept))))?;
@@ -320,7 +320,10 @@ impl Step {
         if is_undo_list(victim.file()).map_err(failed)? {
             return Err(Unplanned::Skipped("is an undo list"));
         }
-        let is_copy = may_be_copy && victim.has_bytes_of(&kept_file, keep_going).map_err(failed)?;
+        let is_copy = victim.has_bytes_of(&kept_file, keep_going).map_err(failed)?;
+        if was_copy && !is_copy {
+            return Err(Unplanned::Failed("has other bytes than the kept file, whose hash it has".into()));
+        }
         let kind = if rules.kind == ActKind::Delete && is_copy { ActKind::DeleteCopy } else { rules.kind };
         if (rules.only_copies || kind.is_of_copy()) && !is_copy {
             return Ok(None);

@@ -13,9 +13,18 @@ use crate::documents::FileStamp;
 const GO_ON: fn() -> ControlFlow<()> = || ControlFlow::Continue(());
 
 fn plan(kind: ActKind, only_copies: bool, path: &Path, kept: &Path) -> Result<Option<Step>, Unplanned> {
+    plan_of((kind, only_copies), path, kept, false)
+}
+
+fn plan_of(
+    (kind, only_copies): (ActKind, bool),
+    path: &Path,
+    kept: &Path,
+    is_copy: bool,
+) -> Result<Option<Step>, Unplanned> {
     let rules = Rules { kind, only_copies, any_owner: true };
     let [stamp, kept_stamp] = [path, kept].map(|path| FileStamp::of(path).unwrap());
-    let candidate = Candidate { path, stamp, kept, kept_stamp, may_be_copy: true };
+    let candidate = Candidate { path, stamp, kept, kept_stamp, is_copy };
     Step::plan(rules, candidate, None, &mut GO_ON.clone())
 }
 
@@ -55,6 +64,17 @@ fn what_is_no_copy_is_not_planned_as_one() {
     fs::hard_link(&kept, &same).unwrap();
     let planned = plan(ActKind::DeleteCopy, true, &same, &kept);
     assert!(matches!(planned, Err(Unplanned::Failed(why)) if why == "is the kept file under another name"));
+}
+
+/// Files with one hash were a group of copies, and one with other bytes went as a near one.
+#[test]
+fn regression_a_copy_by_its_hash_alone_is_left_alone() {
+    let (_home, [kept, other]) = folder(["kept", "other"]);
+    fs::write(&other, "contend").unwrap();
+    for kind in [ActKind::Move, ActKind::Delete, ActKind::Hardlink] {
+        let planned = plan_of((kind, false), &other, &kept, true);
+        assert!(matches!(planned, Err(Unplanned::Failed(why)) if why.contains("other bytes")), "{kind:?}");
+    }
 }
 
 #[test]
@@ -252,7 +272,7 @@ fn a_move_replaces_nothing() {
     fs::remove_file(&target).unwrap();
     let rules = Rules { kind: ActKind::Move, only_copies: true, any_owner: true };
     let [stamp, kept_stamp] = [&path, &kept].map(|path| FileStamp::of(path).unwrap());
-    let candidate = Candidate { path: &path, stamp, kept: &kept, kept_stamp, may_be_copy: true };
+    let candidate = Candidate { path: &path, stamp, kept: &kept, kept_stamp, is_copy: true };
     let step = Step::plan(rules, candidate, Some(&target), &mut GO_ON.clone()).unwrap().unwrap();
     fs::write(&target, "somebody's").unwrap();
     let error = Actor::new(&mut GO_ON.clone()).act(&step).unwrap_err();

@@ -115,7 +115,7 @@ impl<'a> Comparer<'a> {
     /// How near a text is to an earlier one.
     pub(super) fn compare(&mut self, earlier: usize, text: usize) -> Result<Nearness> {
         let [old, new] = [earlier, text].map(|at| &self.texts()[at]);
-        if old.content == new.content {
+        if old.identity() == new.identity() {
             return Ok(Nearness::SAME);
         }
         let distance = self.distance(earlier, text);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::compare::{Comparer, Nearness};
-use super::read::{Content, GroupKind, GroupedFile, ScannedFiles, TextFile};
+use super::read::{GroupKind, GroupedFile, ScannedFiles, TextFile};
 use crate::pictures::{self, PictureFile, best_first};
 use crate::terminal::progress::Bars;
 use nearprint::any::find_row_clusters;
@@ -248,9 +248,9 @@ fn text_group(part: Vec<(usize, Nearness)>, comparer: &Comparer<'_>) -> FileGrou
 fn around_centres(cluster: &[usize], comparer: &mut Comparer<'_>) -> Result<Vec<Vec<(usize, Nearness)>>> {
     let mut groups: Vec<Vec<(usize, Nearness)>> = Vec::new();
     let mut centres = comparer.earlier();
-    let mut of_content: HashMap<Content, (usize, Nearness)> = HashMap::new();
+    let mut of_content: HashMap<_, (usize, Nearness)> = HashMap::new();
     for &text in cluster {
-        let TextFile { content, fingerprint, .. } = comparer.texts()[text];
+        let (fingerprint, content) = (comparer.texts()[text].fingerprint, comparer.texts()[text].identity());
         if comparer.scanned().stays(GroupKind::Texts, text) {
             of_content.entry(content).or_insert((groups.len(), Nearness::SAME));
             groups.push(vec![(text, Nearness::SAME)]);
@@ -287,9 +287,9 @@ fn chains(cluster: &[usize], comparer: &mut Comparer<'_>) -> Result<Vec<Vec<(usi
     let mut sets = UnionFind::new(cluster.len());
     // Of the texts with one content, the first one is compared.
     let (mut earlier, mut firsts) = (comparer.earlier(), Vec::new());
-    let mut of_content: HashMap<Content, u32> = HashMap::new();
+    let mut of_content: HashMap<_, u32> = HashMap::new();
     for (place, &text) in (0..).zip(cluster) {
-        let TextFile { content, fingerprint, .. } = comparer.texts()[text];
+        let (fingerprint, content) = (comparer.texts()[text].fingerprint, comparer.texts()[text].identity());
         if let Some(&copied) = of_content.get(&content) {
             sets.unite(copied, place);
             continue;

@@ -101,6 +101,13 @@ pub(crate) struct TextFile {
     pub(crate) has_features: bool,
 }
 
+impl TextFile {
+    /// What equal texts have in common. The hash of the bytes alone can be forged.
+    pub(super) fn identity(&self) -> (Content, AnyFingerprint) {
+        (self.content, self.fingerprint)
+    }
+}
+
 /// What is in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum GroupKind {

@@ -330,8 +330,8 @@ impl<'a> Run<'a> {
             self.leave(&file.path, "another file of this run is moved to its place");
             return None;
         }
-        let (path, kept, may_be_copy) = (&*file.path, &*file.kept, file.is_copy);
-        let candidate = Candidate { path, stamp, kept, kept_stamp, may_be_copy };
+        let (path, kept, is_copy) = (&*file.path, &*file.kept, file.is_copy);
+        let candidate = Candidate { path, stamp, kept, kept_stamp, is_copy };
         match Step::plan(self.plan.rules, candidate, target.as_deref(), &mut interrupt::check) {
             Ok(Some(step)) => {
                 targets.extend(target);

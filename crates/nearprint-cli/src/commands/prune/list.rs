@@ -30,8 +30,8 @@ pub(super) fn read(list: &Path, global: GlobalArgs) -> Result<(DuplicateFiles, u
             [Ok(stamp), Ok(kept_stamp)] => {
                 files.stamps.insert(path.clone(), stamp);
                 files.stamps.insert(kept.clone(), kept_stamp);
-                // Whether it is one is decided by the bytes of both.
-                files.duplicates.push(DuplicateFile { path, kept, similarity, is_copy: true });
+                // The reader has chosen it, whatever it is: whether it is one is decided by the bytes of both.
+                files.duplicates.push(DuplicateFile { path, kept, similarity, is_copy: false });
             }
             [Err(why), _] | [_, Err(why)] => {
                 changed += 1;
