@@ -77,9 +77,8 @@ impl KnownPictures {
     /// A picture that is remembered with this state, and with its rotations if they are needed.
     pub(crate) fn get(&self, path: &Path, stamp: &FileStamp, is_rotated: bool) -> Option<&PictureFile> {
         let found = self.0.get(&absolute(path)?)?;
-        let is_same = (found.stamp.size_bytes, found.stamp.modified) == (stamp.size_bytes, stamp.modified);
         let is_whole = !is_rotated || found.has_several || found.prints.len() > 1;
-        (is_same && is_whole).then_some(found)
+        (found.has_state(stamp) && is_whole).then_some(found)
     }
 
     /// The pictures outside of some folders, by path, but for those that are files of `here` under another name. With
@@ -93,20 +92,23 @@ impl KnownPictures {
         let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| absolute(folder)).collect();
         let is_outside = |file: &&PictureFile| !folders.iter().any(|folder| file.path.starts_with(folder));
         let is_here = |file: &PictureFile| identity_of(&file.path).is_ok_and(|id| here.contains(&id));
-        let is_wanted = |file: &&PictureFile| {
-            is_outside(file) && !is_here(file) && (!are_there || file.identified_stamp().is_some())
-        };
+        let is_wanted =
+            |file: &&PictureFile| is_outside(file) && !is_here(file) && (!are_there || file.is_there());
         let mut elsewhere: Vec<PictureFile> = self.0.values().filter(is_wanted).cloned().collect();
         elsewhere.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         elsewhere
     }
 
-    /// The paths below some folders that are none of `seen`.
+    /// The paths below some folders that are none of `seen`, and of which no file is as it is remembered: a call may
+    /// leave images out.
     fn gone(&self, seen: &HashSet<PathBuf>, folders: &[PathBuf]) -> Vec<&str> {
         let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| absolute(folder)).collect();
-        let is_gone =
-            |path: &&PathBuf| folders.iter().any(|folder| path.starts_with(folder)) && !seen.contains(*path);
-        self.0.keys().filter(is_gone).filter_map(|path| path.to_str()).collect()
+        let is_below = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+        let gone = self
+            .0
+            .values()
+            .filter(|file| is_below(&file.path) && !seen.contains(&file.path) && !file.is_there());
+        gone.filter_map(|file| file.path.to_str()).collect()
     }
 }
 

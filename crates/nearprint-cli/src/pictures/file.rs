@@ -64,14 +64,28 @@ impl PictureFile {
         turned.min().unwrap_or(u32::MAX)
     }
 
-    /// The state of the file with its identity, which databases do not remember. `None` if the file is another one
-    /// now.
+    /// The state of the file with its identity. A file that a database remembers is read: `None` if it has another
+    /// content now.
     pub(crate) fn identified_stamp(&self) -> Option<FileStamp> {
         if self.stamp.id != UNKNOWN_ID {
             return Some(self.stamp);
         }
-        let now = FileStamp::of(&self.path).ok()?;
-        ((now.size_bytes, now.modified) == (self.stamp.size_bytes, self.stamp.modified)).then_some(now)
+        let mut file = open_regular(&self.path).ok()?;
+        let now = FileStamp::of_open(&file).ok().filter(|now| self.has_state(now))?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(now.size_bytes).read_to_end(&mut bytes).ok()?;
+        let is_same = xxh3_128(&bytes) == self.hash && FileStamp::of_open(&file).ok()? == now;
+        is_same.then_some(now)
+    }
+
+    /// Whether a file has the size and the time of this one.
+    pub(super) fn has_state(&self, stamp: &FileStamp) -> bool {
+        (self.stamp.size_bytes, self.stamp.modified) == (stamp.size_bytes, stamp.modified)
+    }
+
+    /// Whether the file is there, with its size and its time.
+    pub(super) fn is_there(&self) -> bool {
+        FileStamp::of(&self.path).is_ok_and(|now| self.has_state(&now))
     }
 
     /// Whether both files have the same bytes.

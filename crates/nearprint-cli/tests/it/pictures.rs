@@ -345,3 +345,56 @@ fn regression_pictures_of_several_frames_are_only_copies_byte_for_byte() {
         fails(at, command, b"", 5, &["a.gif", "several frames or pages"]);
     }
 }
+
+/// Pictures of one size whose files have one size, too.
+fn bitmaps(at: &Path) {
+    fs::create_dir(at.join("p")).unwrap();
+    for name in ["a.bmp", "b.bmp"] {
+        scene(3, 320, 240).save(at.join("p").join(name)).unwrap();
+    }
+}
+
+/// An act believed a remembered fingerprint: a file with another content, of the same size and time, was deleted as a
+/// duplicate.
+#[test]
+fn regression_a_remembered_picture_is_read_before_it_goes() {
+    for replaced in ["a.bmp", "b.bmp"] {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        bitmaps(at);
+        succeeds(at, "scan p --db p.np", b"");
+        let path = at.join("p").join(replaced);
+        let changed = path.metadata().unwrap().modified().unwrap();
+        scene(9, 320, 240).save(&path).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(changed).unwrap();
+        let acted = nearprint(at, "prune p --db p.np --delete --keep best", b"");
+        assert!(acted.code == 1 && acted.err.contains("p/b.bmp was left alone"), "{}", acted.err);
+        assert!(acted.err.contains("remembered"), "{}", acted.err);
+        assert!(at.join("p/a.bmp").exists() && at.join("p/b.bmp").exists());
+    }
+}
+
+/// A scan of some of the images below a folder forgot the others.
+#[test]
+fn regression_images_that_are_left_out_are_remembered() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    bitmaps(at);
+    let decoded = |options: &str| {
+        succeeds(at, &format!("scan p --db p.np --summary counts.json {options}"), b"");
+        let counts: serde_json::Value =
+            serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+        counts["decoded_images"].as_u64().unwrap()
+    };
+    assert_eq!(decoded(""), 2);
+    assert_eq!(decoded("-E b.bmp"), 0);
+    assert_eq!(decoded("-e png"), 0);
+    assert_eq!(decoded(""), 0);
+    // Those that are gone are forgotten, and so are those that have changed.
+    let keys = || succeeds(at, "export p.np", b"").lines().filter(|line| line.contains(".bmp")).count();
+    assert_eq!(keys(), 2);
+    fs::remove_file(at.join("p/b.bmp")).unwrap();
+    fs::write(at.join("p/a.bmp"), "a text").unwrap();
+    assert_eq!(decoded("-e png"), 0);
+    assert_eq!(keys(), 0);
+}

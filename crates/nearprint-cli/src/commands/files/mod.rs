@@ -330,7 +330,10 @@ impl Found {
         for (group, member) in self.spare() {
             let [file, kept] = [member, &group.members[0]].map(|member| self.file(group, member));
             for file in [file, kept] {
-                files.stamps.extend(file.stamp().map(|stamp| (file.path().to_path_buf(), stamp)));
+                // A file that a database remembers is read for it.
+                if !files.stamps.contains_key(file.path()) {
+                    files.stamps.extend(file.stamp().map(|stamp| (file.path().to_path_buf(), stamp)));
+                }
             }
             files.duplicates.push(DuplicateFile {
                 path: file.path().to_path_buf(),

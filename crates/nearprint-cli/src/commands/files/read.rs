@@ -122,6 +122,7 @@ pub(crate) trait GroupedFile {
     fn path(&self) -> &Path;
     /// Its size on disk.
     fn len_bytes(&self) -> u64;
+    /// Its state when it was read. `None` if it was not, or if a database remembers another content.
     fn stamp(&self) -> Option<FileStamp>;
     /// Width and height, if it is a picture.
     fn pixels(&self) -> Option<(usize, usize)>;
@@ -457,7 +458,8 @@ impl PictureRules {
     fn known_picture(&self, file: &InputFile) -> Option<FileKind> {
         let stamp = file.stamp?;
         let known = self.known.get(&file.path, &stamp, self.is_rotated)?;
-        let picture = PictureFile { path: file.path.clone(), stamp, ..known.clone() };
+        // Its stamp stays that of the database: whether the content is the remembered one is not known.
+        let picture = PictureFile { path: file.path.clone(), ..known.clone() };
         Some(self.kind_of(Box::new(picture), true))
     }
 

@@ -322,7 +322,10 @@ impl<'a> Run<'a> {
     fn plan_one(&mut self, file: &'a DuplicateFile, targets: &mut HashSet<PathBuf>) -> Option<Planned<'a>> {
         let [stamp, kept_stamp] = [&file.path, &file.kept].map(|path| self.files.stamps.get(path).copied());
         let (Some(stamp), Some(kept_stamp)) = (stamp, kept_stamp) else {
-            self.leave(&file.path, "it or the kept file was not read");
+            self.leave(
+                &file.path,
+                "it or the kept file was not read, or is not the remembered image any more",
+            );
             return None;
         };
         let target = self.plan.target(&self.plan.folder, &file.path);
