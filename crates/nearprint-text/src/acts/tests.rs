@@ -252,6 +252,52 @@ fn links_are_parted_until_one_name_is_left() {
     assert_eq!(undoer.undo(&acts[0]).unwrap(), Undone::Nothing, "it is a file of its own");
 }
 
+/// An undo said that there is nothing to undo where a link shares its file with a name that is not in the list.
+#[test]
+fn regression_links_are_parted_whatever_became_of_the_kept_name() {
+    let (home, [kept, one, two]) = folder(["kept", "one", "two"]);
+    let acts = [act(ActKind::Hardlink, &one, &kept), act(ActKind::Hardlink, &two, &kept)];
+    let bounds = Bounds::new(&home.path().join("list"), &[], false).unwrap();
+    let undo = |act: &FileAct| {
+        let go_on = &mut GO_ON.clone();
+        Undoer::new(&acts, &bounds, HashSet::new(), go_on).undo(act)
+    };
+    let renamed = home.path().join("renamed");
+    fs::rename(&kept, &renamed).unwrap();
+    assert_eq!(undo(&acts[1]).unwrap(), Undone::Yes(Vec::new()));
+    assert_eq!(undo(&acts[0]).unwrap(), Undone::Yes(Vec::new()), "the kept file has another name");
+    assert_eq!(undo(&acts[0]).unwrap(), Undone::Nothing);
+    let files: HashSet<_> =
+        [&renamed, &one, &two].map(|path| Judged::open_now(path).unwrap().stamp().id).into();
+    assert_eq!(files.len(), 3);
+
+    let (_home, [kept, one, two]) = folder(["kept", "one", "two"]);
+    let acts = [act(ActKind::Hardlink, &one, &kept), act(ActKind::Hardlink, &two, &kept)];
+    fs::remove_file(&kept).unwrap();
+    let bounds = Bounds::new(&kept, &[], false).unwrap();
+    let go_on = &mut GO_ON.clone();
+    let mut undoer = Undoer::new(&acts, &bounds, HashSet::new(), go_on);
+    assert_eq!(undoer.undo(&acts[1]).unwrap(), Undone::Yes(Vec::new()), "the kept file is gone");
+    assert_eq!(undoer.undo(&acts[0]).unwrap(), Undone::Nothing);
+}
+
+/// A file with a name elsewhere may be a link to the kept file, whose name another file has now. Or the act was not done.
+#[test]
+fn regression_a_link_to_a_name_elsewhere_is_not_nothing_to_undo() {
+    let (home, [kept, copy]) = folder(["kept", "copy"]);
+    let file = Judged::open_now(&copy).unwrap();
+    let act = FileAct::of(ActKind::Hardlink, &copy, &kept, &file).unwrap();
+    fs::hard_link(&copy, home.path().join("elsewhere")).unwrap();
+    let bounds = Bounds::new(&home.path().join("list"), &[], false).unwrap();
+    let go_on = &mut GO_ON.clone();
+    let mut undoer = Undoer::new(std::slice::from_ref(&act), &bounds, HashSet::new(), go_on);
+    assert_eq!(undoer.undo(&act).unwrap(), Undone::Nothing, "it is as it was");
+    File::options().write(true).open(&copy).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    let why = undoer.undo(&act).unwrap_err().to_string();
+    assert!(why.contains("a name that is not in the list"), "{why}");
+    assert!(file.is(&Judged::open_now(&copy).unwrap()));
+}
+
 #[test]
 fn what_an_interrupted_move_has_left_twice_is_removed_once() {
     let (home, [path, other]) = folder(["path", "other"]);

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use nearprint::internal::file::{Identity, rename_to_free};
+use nearprint::internal::file::{Identity, num_names, rename_to_free};
 
 use super::attributes::{Attributes, may_own};
 use super::copy::Copy;
@@ -81,7 +81,7 @@ impl<'a> Undoer<'a> {
         if hash_of(now.file())? != act.hash {
             return Err(Error::other("another content has this name now"));
         }
-        if act.kind == ActKind::Hardlink && self.names.get(&now.stamp().id).is_some_and(|names| *names > 1) {
+        if act.kind == ActKind::Hardlink && self.is_linked(act, &now)? {
             return self.part(act, &now);
         }
         let was_aside = [act.path(), act.other()].iter().any(|path| self.recovered.contains(*path));
@@ -95,13 +95,33 @@ impl<'a> Undoer<'a> {
         act.attributes.give(now.file()).map(Undone::Yes)
     }
 
+    /// Whether a file is a link to the kept one. If its further names are not in the list, and another file has the name
+    /// of the kept one, then it is the file of before, of which the act was not done, or nobody knows: an error.
+    fn is_linked(&self, act: &FileAct, now: &Judged) -> io::Result<bool> {
+        if self.names.get(&now.stamp().id).is_some_and(|names| *names > 1) {
+            return Ok(true);
+        }
+        if num_names(now.file())? == 1 {
+            return Ok(false);
+        }
+        match act.other().symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(error),
+            Ok(_) if Attributes::of(now.file())? == act.attributes => Ok(false),
+            Ok(_) => {
+                Err(Error::other("shares its bytes with a name that is not in the list, and stays as it is"))
+            }
+        }
+    }
+
     /// Makes a hard link a file of its own.
     fn part(&mut self, act: &FileAct, now: &Judged) -> io::Result<Undone> {
-        let other = Judged::open_now(act.other())?;
+        // The kept name may be gone: the copy is made of the link itself.
+        let other = Judged::open_now(act.other()).ok();
         let copy = Copy::of(now, folder_of(act.path()), self.actor.keep_going)?;
         let missing = self.give(act, &copy, now)?;
-        let other = (act.other(), &other);
-        self.actor.take_away(act.path(), now, Some(other), Instead::Copy(copy, act.path()))?;
+        let other = other.as_ref().map(|other| (act.other(), other));
+        self.actor.take_away(act.path(), now, other, Instead::Copy(copy, act.path()))?;
         if let Some(names) = self.names.get_mut(&now.stamp().id) {
             *names -= 1;
         }
