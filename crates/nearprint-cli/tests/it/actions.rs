@@ -344,6 +344,28 @@ fn regression_files_of_databases_stay() {
     assert!(nearprint(at, "scan data/x.np", b"").err.contains("is a database"));
 }
 
+/// The command that undoes a run allowed the folders of the acts that were done, and the list has others, too.
+#[test]
+fn regression_the_list_of_a_failed_run_is_undone_by_the_printed_command() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for name in ["one/a.txt", "one/b.txt", "two/c.txt", "two/d.txt"] {
+        let path = at.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, words(u64::from(name.starts_with("one")))).unwrap();
+    }
+    fs::create_dir_all(at.join("out/gone")).unwrap();
+    fs::create_dir(at.join("here")).unwrap();
+    // Nothing can be moved below a file.
+    fs::write(at.join("out/gone/two"), "").unwrap();
+    let moved = nearprint(&at.join("here"), "prune ../one ../two --move-to ../out/gone", b"");
+    assert!(moved.code == 1 && moved.err.contains("1 file, 1 of them copies"), "{}", moved.err);
+    let command = moved.err.split('`').nth(1).unwrap().strip_prefix("nearprint ").unwrap();
+    let undone = nearprint(&at.join("here"), command, b"");
+    assert!(undone.code == 0 && undone.err.contains("1 file restored"), "{command}: {}", undone.err);
+    assert!(at.join("one/b.txt").exists());
+}
+
 /// The list of an earlier `prune` restores what that has moved, and the other one was forgotten.
 #[test]
 fn regression_undo_names_the_lists_beside_its_own() {

@@ -250,20 +250,24 @@ impl Plan {
         Ok(out.flush()?)
     }
 
-    /// The command that undoes steps.
-    fn undo_command(&self, steps: &[Planned<'_>]) -> Result<String, Failure> {
+    /// The folders that an undo has to allow for the list of steps.
+    fn further_roots(&self, steps: &[Planned<'_>]) -> Result<Vec<PathBuf>, Failure> {
         let list = &self.undo_list;
         let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
         let further = Bounds::new(list, &[], false).and_then(|own| own.further_roots(&steps, &self.folders));
-        let further = further.map_err(Error::io("look at", list))?;
+        Ok(further.map_err(Error::io("look at", list))?)
+    }
+
+    /// The command that undoes steps, of a list that needs these folders.
+    fn undo_command(&self, steps: &[Planned<'_>], roots: &[PathBuf]) -> String {
         let mut command = String::from("nearprint undo");
-        for root in further {
-            command += &format!(" --root {}", quoted(&root));
+        for root in roots {
+            command += &format!(" --root {}", quoted(root));
         }
-        if steps.iter().any(|step| step.needs_trust) {
+        if steps.iter().any(|planned| planned.step.needs_trust) {
             command += " --trust";
         }
-        Ok(format!("{command} {}", quoted(list)))
+        format!("{command} {}", quoted(&self.undo_list))
     }
 }
 
@@ -276,15 +280,19 @@ impl<'a> Run<'a> {
         }
         let mut steps = self.plan_all()?;
         self.refuse_losses(&steps, dry)?;
+        let mut roots = Vec::new();
         if let Some(listing) = dry {
             self.plan.print(&steps, listing)?;
         } else if !steps.is_empty() && interrupt::check().is_continue() {
+            // An undo refuses a list as a whole, so that those of all its steps are needed, done or not.
+            roots = self.plan.further_roots(&steps)?;
             self.write_list(&steps)?;
             self.act_all(&mut steps);
         } else {
             steps.clear();
         }
-        self.summarize(&steps, is_dry)
+        self.summarize(&steps, &roots, is_dry);
+        Ok(())
     }
 
     fn leave(&mut self, path: &Path, why: &str) {
@@ -404,7 +412,8 @@ impl<'a> Run<'a> {
         });
     }
 
-    fn summarize(&mut self, steps: &[Planned<'_>], is_dry: bool) -> Result<(), Failure> {
+    /// Prints what was done. `roots` are the folders that an undo has to allow.
+    fn summarize(&mut self, steps: &[Planned<'_>], roots: &[PathBuf], is_dry: bool) {
         let done = match self.plan.rules.kind {
             ActKind::Move => "moved",
             ActKind::Hardlink => "replaced by hard links",
@@ -416,7 +425,7 @@ impl<'a> Run<'a> {
         let own = steps.iter().filter(|planned| planned.step.is_only_name);
         let bytes = own.map(|planned| planned.step.stamp.size_bytes).sum();
         let copies = steps.iter().filter(|planned| planned.step.is_copy).count();
-        let undo = if is_dry || steps.is_empty() { String::new() } else { self.undo_words(steps)? };
+        let undo = if is_dry || steps.is_empty() { String::new() } else { self.undo_words(steps, roots) };
         let size = DecimalBytes(bytes);
         self.global.note(format_args!("{count}, {copies} of them copies, {size}: {would}{done}{undo}"));
         let ActCounts { failed, skipped, .. } = self.counts;
@@ -424,19 +433,18 @@ impl<'a> Run<'a> {
             self.global.note(format_args!("not {done}: {failed} because of errors, {skipped} skipped"));
         }
         (self.counts.files, self.counts.copies, self.counts.bytes) = (steps.len(), copies, bytes);
-        Ok(())
     }
 
     /// How many files can be restored, and how.
-    fn undo_words(&self, steps: &[Planned<'_>]) -> Result<String, Failure> {
+    fn undo_words(&self, steps: &[Planned<'_>], roots: &[PathBuf]) -> String {
         let lost = steps.iter().filter(|planned| planned.step.act.kind() == ActKind::Delete).count();
         let restored = match steps.len() - lost {
-            0 => return Ok("; none can be restored".into()),
-            _ if self.plan.rules.kind == ActKind::Reflink => return Ok(String::new()),
+            0 => return "; none can be restored".into(),
+            _ if self.plan.rules.kind == ActKind::Reflink => return String::new(),
             some if lost == 0 => format!("restores {}", if some == 1 { "it" } else { "all of them" }),
             some => format!("restores {some} of them, and {lost} cannot be restored"),
         };
-        Ok(format!("; `{}` {restored}", self.plan.undo_command(steps)?))
+        format!("; `{}` {restored}", self.plan.undo_command(steps, roots))
     }
 }
 
