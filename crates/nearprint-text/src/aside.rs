@@ -139,6 +139,10 @@ pub(crate) fn recover(
             match rename_to_free(&held, &own) {
                 Ok(()) => Recovered::Back(own),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                // A link to equal bytes elsewhere, or to the file itself, is no copy of it.
+                Err(_) if !own.symlink_metadata()?.is_file() => {
+                    Recovered::Stays(format!("{} is something else now", own.display()))
+                }
                 Err(_) if is_same(&held, &own)? => {
                     fs::remove_file(held)?;
                     Recovered::Removed
@@ -271,6 +275,26 @@ mod tests {
         assert!(matches!(recover(&folder, same).unwrap(), Some(Recovered::Stays(_))));
         assert!(folder.join("somebody's").exists());
     }
+
+    /// A link under the name of the file led to equal bytes, and the file was removed.
+    #[cfg(unix)]
+    #[test]
+    fn regression_a_link_under_the_name_of_a_file_does_not_stand_for_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = left(home.path(), Purpose::Old, "own");
+        for target in [home.path().join("elsewhere"), folder.join("own")] {
+            fs::write(home.path().join("elsewhere"), "content").unwrap();
+            std::os::unix::fs::symlink(&target, home.path().join("own")).unwrap();
+            assert!(matches!(recover(&folder, same).unwrap(), Some(Recovered::Stays(_))), "{target:?}");
+            assert_eq!(fs::read(folder.join("own")).unwrap(), b"content");
+            fs::remove_file(home.path().join("own")).unwrap();
+        }
+    }
+
+    #[cfg(windows)]
+    #[test]
+    #[ignore = "few may make links there"]
+    fn regression_a_link_under_the_name_of_a_file_does_not_stand_for_it() {}
 
     #[test]
     fn what_a_living_process_uses_stays() {
