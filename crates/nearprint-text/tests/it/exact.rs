@@ -274,6 +274,51 @@ fn a_database_without_features_is_compared_by_estimates() {
     assert_eq!(dedup.decide("c", text).unwrap(), expected);
 }
 
+/// Texts of 60 words, each with one word of its own changed.
+fn with_a_word_changed(count: usize) -> [String; 2] {
+    let line = |text: usize, changed: Option<usize>| {
+        let words = (0..60).map(|at| match changed == Some(at) {
+            true => format!("changed{text}"),
+            false => format!("w{text}x{at}"),
+        });
+        format!("{{\"text\":\"{}\"}}\n", words.collect::<Vec<_>>().join(" "))
+    };
+    [None, Some(30)].map(|changed| (0..count).map(|text| line(text, changed)).collect())
+}
+
+#[test]
+fn regression_collections_were_compared_without_features_beside_a_database_that_keeps_none() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let [of_a, of_b] = with_a_word_changed(100);
+    fs::write(at("a.jsonl"), of_a).unwrap();
+    fs::write(at("b.jsonl"), of_b).unwrap();
+    let run = |input: &str, name: &str, set: &dyn Fn(&mut FileJob)| {
+        let options = DedupOptions::new("minhash".parse().unwrap());
+        let mut job = FileJob::new(vec![at(input)], at(name), options);
+        job.database = Some(at(&format!("{name}.np")));
+        set(&mut job);
+        let counts = job.run(|_, _| ControlFlow::Continue(())).unwrap().counts;
+        (counts.kept, counts.duplicates)
+    };
+    assert_eq!(run("a.jsonl", "exact", &|_| {}), (100, 0));
+    for evidence in [Evidence::Hashes, Evidence::Keys, Evidence::Features, Evidence::Texts] {
+        for against in ["a.jsonl", "exact.np"] {
+            for keep in [Keep::First, Keep::Longest] {
+                let name = format!("{evidence:?}-{against}-{keep:?}");
+                let mut stored = DedupOptions::new("minhash".parse().unwrap());
+                stored.evidence = Some(evidence);
+                Deduplicator::open(at(&format!("{name}.np")), stored).unwrap().finish().unwrap();
+                let counts = run("b.jsonl", &name, &|job| {
+                    job.against = vec![at(against)];
+                    job.keep = Some(keep.clone());
+                });
+                assert_eq!(counts, (0, 100), "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn html_is_compared_by_its_text() {
     let home = tempfile::tempdir().unwrap();

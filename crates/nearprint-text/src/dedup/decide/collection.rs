@@ -234,8 +234,13 @@ impl Deduplicator {
         Ok(self.writer.finish()?)
     }
 
-    /// Compares documents with other collections, too, and with those of this one only if `compares_own`.
+    /// Compares documents with other collections, too, and with those of this one only if `compares_own`. Makes sets
+    /// of features if any of them compares them.
     pub(crate) fn compare_with(&mut self, others: Vec<Self>, compares_own: bool) {
+        if others.iter().any(|other| other.measure.makes_features) {
+            self.measure.makes_features = true;
+            self.fingerprinter = self.fingerprinter.clone().with_features();
+        }
         (self.others, self.compares_own) = (others, compares_own);
     }
 
