@@ -320,6 +320,40 @@ fn regression_collections_were_compared_without_features_beside_a_database_that_
 }
 
 #[test]
+fn regression_collections_had_other_bands_than_the_documents_where_a_similarity_was_given() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let [of_a, of_b] = with_a_word_changed(100);
+    fs::write(at("a.jsonl"), of_a).unwrap();
+    fs::write(at("b.jsonl"), of_b).unwrap();
+    let of_recipe = |recipe: &str| DedupOptions::new(recipe.parse().unwrap());
+    let run = |input: &str, options: DedupOptions, database: Option<&str>, against: &[&str]| {
+        let mut job = FileJob::new(vec![at(input)], at("out.jsonl"), options);
+        job.database = database.map(at);
+        job.against = against.iter().map(|name| at(name)).collect();
+        job.run(|_, _| ControlFlow::Continue(())).map(|done| done.counts.kept)
+    };
+    for near in ["0.5", "0.7", "0.75", "0.8", "0.9"] {
+        let (kept, empty, new) = (format!("{near}.np"), format!("{near}-empty.np"), format!("{near}-new.np"));
+        let of_database = of_recipe(&format!("minhash near={near}"));
+        assert_eq!(run("a.jsonl", of_database.clone(), Some(&kept), &[]).unwrap(), 100);
+        Deduplicator::open(at(&empty), of_database).unwrap().finish().unwrap();
+        for (database, against) in
+            [(Some(&*empty), "a.jsonl"), (Some(&*empty), &*kept), (Some(&*new), &*kept), (None, &*kept)]
+        {
+            let mut options = of_recipe("minhash");
+            options.similarity = Some("0.8".parse().unwrap());
+            let found = run("b.jsonl", options, database, &[against]);
+            assert_eq!(found.unwrap(), 0, "{near} {database:?} {against}");
+        }
+    }
+    // Fingerprints of two recipes cannot be compared.
+    let refused = run("b.jsonl", of_recipe("minhash"), None, &["0.75.np", "0.8.np"]);
+    assert!(matches!(refused, Err(Error::Database(DatabaseProblem::OtherRecipe { .. }) | Error::Engine(_))));
+    assert_eq!(run("b.jsonl", of_recipe("minhash"), None, &["0.7.np", "a.jsonl"]).unwrap(), 0);
+}
+
+#[test]
 fn html_is_compared_by_its_text() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -86,6 +86,8 @@ pub struct DedupOptions {
     pub engine: Options,
     /// Whether nobody has named the recipe.
     is_default_recipe: bool,
+    /// Whether documents are compared with fingerprints that are there: no similarity chooses other bands.
+    keeps_bands: bool,
     /// Parts of the recipe that were given, by name.
     recipe_parts: Vec<(String, String)>,
 }
@@ -130,6 +132,7 @@ impl DedupOptions {
             remember: None,
             engine: Options::new(),
             is_default_recipe: false,
+            keeps_bands: false,
             recipe_parts: Vec::new(),
         }
     }
@@ -243,11 +246,20 @@ impl DedupOptions {
         }
     }
 
+    /// Makes the fingerprints of a recipe, also in a new database and whatever the similarity is.
+    pub(crate) fn keep_bands_of(&mut self, recipe: Recipe) {
+        (self.recipe, self.keeps_bands) = (recipe, true);
+    }
+
     /// The recipe of a new database.
     pub(crate) fn new_recipe(&self) -> Recipe {
         let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some() && self.k.is_none());
-        let least = of_minhash.and_then(Similarity::least_jaccard);
-        least.map_or_else(|| self.recipe.clone(), |least| self.recipe.with_similarity(least))
+        match of_minhash.and_then(Similarity::least_jaccard) {
+            Some(least) if !self.keeps_bands => self.recipe.with_similarity(least),
+            // Below the similarity that they are made for, the recipe goes on to tell that bands miss pairs.
+            Some(least) if least > self.recipe.near_similarity() => self.recipe.with_limit(least),
+            _ => self.recipe.clone(),
+        }
     }
 
     /// Whether a document has too few tokens or features.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::checkpoint::JobIdentity;
 use super::shards::{self, Shards};
-use crate::dedup::decide::{DedupOptions, Judge, Measure, is_there};
+use crate::dedup::decide::{DedupOptions, Judge, Measure, is_there, recipe_of};
 use crate::dedup::order::Keep;
 use crate::dedup::unit::{TrimRules, Unit};
 use crate::dedup::values::{self, Setter};
@@ -276,18 +276,27 @@ impl FileJob {
     }
 
     /// Chooses the recipe. That of a database takes precedence over one that is not required, and so do databases to
-    /// compare with over the default. Units are compared exactly, unless an option says how.
+    /// compare with over the default; their bands over those of a similarity. Units are compared exactly, unless an
+    /// option says how.
     pub(crate) fn choose_recipe(&mut self) -> Result<()> {
-        let mut stored = self.database.as_deref().filter(|path| is_there(path));
-        let by_name = self.dedup.has_default() || self.is_given("recipe");
-        for path in self.against.iter().filter(|_| by_name) {
-            if stored.is_none() && path.is_dir() && is_database(path)? {
-                stored = Some(path);
+        let own = self.database.as_deref().filter(|path| is_there(path));
+        let mut compared = None;
+        for path in self.against.iter().filter(|_| own.is_none()) {
+            if compared.is_none() && path.is_dir() && is_database(path)? {
+                compared = Some(path);
             }
         }
+        let by_name = self.dedup.has_default() || self.is_given("recipe");
+        let stored = own.or(compared.map(PathBuf::as_path).filter(|_| by_name));
         let says_near = self.dedup.k.is_some() || self.dedup.similarity.is_some();
         let default = if self.trim.is_some() && !says_near { "exact" } else { Recipe::DEFAULT };
-        self.dedup.choose_recipe(default, stored)
+        self.dedup.choose_recipe(default, stored)?;
+        let compared = compared.map(recipe_of).transpose()?;
+        // Who compares with a database refuses another recipe.
+        if let Some(recipe) = compared.filter(|found| self.dedup.recipe.is_same_but_for_similarity(found)) {
+            self.dedup.keep_bands_of(recipe);
+        }
+        Ok(())
     }
 
     /// A job without a database that keeps the first of several near-duplicates.

@@ -6,7 +6,7 @@ use super::fingerprinting::{Prepared, preparing_documents};
 use crate::dedup::decide::{Deduplicator, Document, Measure};
 use crate::dedup::job::{DocumentCounts, FileJob, History, Report, report_progress};
 use crate::documents::{InputFile, Reader, each, is_database};
-use crate::error::{Error, Result};
+use crate::error::{DatabaseProblem, Error, Result};
 
 /// The databases and documents of [`FileJob::against`].
 pub(crate) struct Against {
@@ -21,12 +21,13 @@ impl Against {
     pub(crate) fn open(job: &FileJob, measure: &Measure, report: Report<'_>) -> Result<Self> {
         let mut against = Self { collections: Vec::new(), databases: Vec::new(), files: Vec::new() };
         let mut options = job.dedup.clone();
-        options.recipe = measure.recipe.clone();
+        options.keep_bands_of(measure.recipe.clone());
         options.require_recipe = true;
         options.expire_after = None;
         for path in &job.against {
             if path.is_dir() && is_database(path)? {
                 let collection = Deduplicator::read_only_by(path, options.clone())?;
+                check_fingerprints(&collection, measure, path)?;
                 History::decode(collection.history(), path, None)?;
                 against.collections.push(collection);
                 against.databases.push(path.clone());
@@ -38,6 +39,15 @@ impl Against {
         }
         Ok(against)
     }
+}
+
+/// Refuses a database whose bands are chosen for another similarity than those of the job.
+fn check_fingerprints(collection: &Deduplicator, measure: &Measure, path: &Path) -> Result<()> {
+    if collection.recipe().makes_fingerprints_of(&measure.recipe) {
+        return Ok(());
+    }
+    let (found, expected) = (Box::new(collection.recipe().clone()), Box::new(measure.recipe.clone()));
+    Err(DatabaseProblem::OtherRecipe { path: path.to_path_buf(), found, expected }.into())
 }
 
 /// Remembers all documents of a file or folder, and returns its files.
