@@ -354,6 +354,46 @@ fn regression_collections_had_other_bands_than_the_documents_where_a_similarity_
 }
 
 #[test]
+fn regression_a_changed_text_with_the_key_and_the_fingerprint_of_a_kept_one_is_compared() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    for (recipe, least) in [
+        ("simhash", "1"),
+        ("simhash", "contained:1"),
+        ("simhash", "edit:1"),
+        ("minhash", "contained:1"),
+        ("minhash", "edit:1"),
+    ] {
+        let mut options = DedupOptions::new(recipe.parse().unwrap());
+        options.similarity = Some(least.parse().unwrap());
+        let mut temporary = Deduplicator::temporary(options.clone()).unwrap();
+        let mut fingerprinter = temporary.fingerprinter();
+        let text = |changed: usize| -> String {
+            (0..1000).map(|at| if at == changed { "changed ".into() } else { format!("w{at} ") }).collect()
+        };
+        let (old, mut print) = (text(1000), |text: &str| fingerprinter.fingerprint(text).value);
+        let of_old = print(&old);
+        let new = (0..1000).map(text).find(|new| print(new) == of_old).unwrap();
+        let stored = Deduplicator::open(at(&format!("{recipe}-{least}.np")), options.clone()).unwrap();
+        for dedup in [&mut temporary, &mut { stored }] {
+            assert_eq!(dedup.decide("key", &old).unwrap(), Decision::Kept);
+            assert_eq!(dedup.decide("key", &new).unwrap(), Decision::Kept, "{recipe} {least}");
+            let again = dedup.decide("key", &old).unwrap();
+            assert!(matches!(again, Decision::Duplicate { similarity: 1.0, .. }), "{again:?}");
+        }
+        let line = |text: &str| format!("{{\"id\":\"key\",\"text\":\"{text}\"}}\n");
+        fs::write(at("in.jsonl"), line(&old) + &line(&new) + &line(&old)).unwrap();
+        for keep in [Keep::First, Keep::Longest] {
+            let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), options.clone());
+            job.reader.fields.key = Some("id".into());
+            job.keep = Some(keep);
+            let counts = job.run(|_, _| ControlFlow::Continue(())).unwrap().counts;
+            assert_eq!((counts.kept, counts.copies), (2, 1), "{recipe} {least}");
+        }
+    }
+}
+
+#[test]
 fn html_is_compared_by_its_text() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -191,8 +191,8 @@ pub(crate) trait KeptDocuments {
     /// The outlines of documents that were compared.
     fn outlines(&mut self) -> &mut Outlines;
 
-    /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
-    /// the key and the fingerprint of the new one is the same document and needs no confirmation.
+    /// The nearest kept document with a similarity, the earliest of equally near ones. A text may change and leave
+    /// its key and its fingerprint as they were: neither stands for it.
     fn nearest(
         &mut self,
         document: Document<'_>,
@@ -230,9 +230,7 @@ pub(crate) trait KeptDocuments {
             }
             candidates.sort_by_key(|candidate| candidate.sequence);
             for candidate in candidates {
-                let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
                 let similarity = match measure.judge {
-                    _ if is_same => Some(1.0),
                     Judge::Texts(similarity) => {
                         let kept = self.text_of(&candidate)?;
                         let [new, kept] = [document.text, &*kept].map(|text| measure.recipe.as_read(text));
