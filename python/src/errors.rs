@@ -110,9 +110,9 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
             Some("call it again with its arguments to resume, or restart=True to forget what it kept")
         }
-        TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("restart=True forgets what the interrupted run has kept, and starts over")
-        }
+        TextError::Resume(
+            ResumeProblem::OtherRecords { .. } | ResumeProblem::OtherDecisions | ResumeProblem::Output(_),
+        ) => Some("restart=True forgets what the interrupted run has kept, and starts over"),
         _ => None,
     }
 }

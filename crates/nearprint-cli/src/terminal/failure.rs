@@ -122,9 +122,9 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
             Some("rerun its command to resume, or give --restart to forget what it kept")
         }
-        TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("--restart forgets what the interrupted run has kept, and starts over")
-        }
+        TextError::Resume(
+            ResumeProblem::OtherRecords { .. } | ResumeProblem::OtherDecisions | ResumeProblem::Output(_),
+        ) => Some("--restart forgets what the interrupted run has kept, and starts over"),
         _ => None,
     }
 }

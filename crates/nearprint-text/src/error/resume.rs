@@ -23,6 +23,8 @@ pub enum ResumeProblem {
         /// Records that the unfinished run has processed.
         records: u64,
     },
+    /// Documents are decided otherwise than by the unfinished run, which has written some of them.
+    OtherDecisions,
     /// An output of the unfinished run cannot be resumed.
     Output(Box<Error>),
 }
@@ -46,6 +48,10 @@ impl fmt::Display for ResumeProblem {
             Self::OtherRecords { records } => write!(
                 f,
                 "the inputs changed: the first {records} records are not those that the interrupted run read"
+            ),
+            Self::OtherDecisions => f.write_str(
+                "the inputs, or what they are compared with, changed: documents are decided otherwise than by the \
+                 interrupted run",
             ),
             Self::Output(error) => error.fmt(f),
         }

@@ -9,6 +9,7 @@ mod exact;
 mod featureless;
 mod killed;
 mod passages;
+mod ranked;
 mod real_texts;
 #[cfg(unix)]
 mod restart;

@@ -148,6 +148,9 @@ pub(crate) struct Checkpoint {
     /// What was written to the files of an output that is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shards: Option<ShardState>,
+    /// A hash of what becomes of all records, if that is decided before the first one is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decisions: Option<u64>,
 }
 
 impl Checkpoint {

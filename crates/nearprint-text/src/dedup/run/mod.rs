@@ -33,7 +33,8 @@ impl FileJob {
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
-    /// slowly, unless an output is compressed: a member of it ends at each checkpoint. A job that would
+    /// slowly, unless an output is compressed: a member of it ends at each checkpoint. A job that decides
+    /// all before it writes resumes only if it decides as before. A job that would
     /// replace the output of a finished job with the same inputs is not run, unless it is to [start
     /// over](Self::restart). `report` receives the counts and the position of
     /// the reader after each block of records; [`ControlFlow::Break`] cancels the run.

@@ -21,6 +21,7 @@ use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{AnyFingerprinter, Features, Fingerprinted};
 use nearprint::any::{AnyFingerprint, AnyWriter, NewRows};
 use nearprint::{BandDistances, KeyStorage, Width};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Records of the second pass that are read at once, and between two reports.
 const BLOCK_RECORDS: u64 = 1000;
@@ -108,6 +109,24 @@ impl Records {
         let end = (position + BLOCK_RECORDS).min(self.records.count).max(position);
         let bytes = self.records.get(position..end)?;
         Ok(bytes.chunks_exact(RankedRecord::len_bytes(self.width)).map(RankedRecord::from_bytes).collect())
+    }
+
+    /// A hash of all records and of what becomes of them.
+    fn decisions(&mut self) -> Result<u64> {
+        let (mut hash, mut position) = (Xxh3::new(), 0);
+        while position < self.records.count {
+            for record in self.block(position)? {
+                position += 1;
+                hash.update(&record.to_bytes());
+                // A document that is no input has a key alone.
+                if let Outcome::Duplicate { of, .. } = record.outcome
+                    && of >= self.records.count
+                {
+                    hash.update(self.keys.get(of)?.as_bytes());
+                }
+            }
+        }
+        Ok(hash.digest())
     }
 
     /// Empty if texts are not compared.
@@ -348,6 +367,9 @@ fn write(
     let changed = || InputSetProblem::ChangedBetweenPasses.into();
     // The files of a resumed run have these records already.
     run.skip(reader)?;
+    if !run.deduplicator.is_temporary() {
+        run.check_decisions(records.decisions()?)?;
+    }
     let (count, mut block) = (records.records.count, Vec::new().into_iter());
     while let Some(item) = reader.next_item()? {
         if block.len() == 0 {

@@ -54,6 +54,8 @@ struct JobState {
     resumed_after: u64,
     /// The sequence number of the first row of this run.
     start: u64,
+    /// See [`Checkpoint::decisions`].
+    decisions: Option<u64>,
     /// The time of the last checkpoint, and the records before it.
     last_checkpoint: (Instant, u64),
 }
@@ -71,8 +73,8 @@ impl<'a> WritingJob<'a> {
         outputs: JobOutputs<'a>,
         (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
     ) -> Self {
-        let (counts, value, earlier_rows) = match unfinished {
-            Some(Checkpoint { counts, digest, rows, .. }) => (counts, digest, rows),
+        let (counts, value, earlier_rows, decisions) = match unfinished {
+            Some(Checkpoint { counts, digest, rows, decisions, .. }) => (counts, digest, rows, decisions),
             None => Default::default(),
         };
         let state = JobState {
@@ -81,6 +83,7 @@ impl<'a> WritingJob<'a> {
             earlier_rows,
             resumed_after: counts.records,
             start: deduplicator.next_sequence(),
+            decisions,
             last_checkpoint: (Instant::now(), counts.records),
         };
         Self {
@@ -114,6 +117,16 @@ impl<'a> WritingJob<'a> {
             return Ok(());
         }
         Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())
+    }
+
+    /// Takes the hash of what becomes of all records. An unfinished run has written some by its own decisions: with
+    /// others, of two near-duplicates neither might be written.
+    pub(crate) fn check_decisions(&mut self, decisions: u64) -> Result<()> {
+        if self.counts.records > 0 && self.state.decisions != Some(decisions) {
+            return Err(ResumeProblem::OtherDecisions.into());
+        }
+        self.state.decisions = Some(decisions);
+        Ok(())
     }
 
     /// Takes a block of records: `take` decides all that are not bad.
@@ -202,6 +215,7 @@ impl<'a> WritingJob<'a> {
             digest: self.hash.value,
             files: self.outputs.sync()?,
             shards: self.outputs.shards().map(ShardedOutput::sync).transpose()?,
+            decisions: self.state.decisions,
         })
     }
 
