@@ -175,6 +175,49 @@ fn an_output_is_split_into_files() {
 }
 
 #[test]
+fn regression_parts_that_had_their_names_when_a_job_was_killed_are_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    write_inputs(&at("in"), "jsonl", 2, 100);
+    let of = |folder: &str| {
+        let mut job = job(&at("in"), &at(folder), Some(Shards::Into(3)));
+        job.database = Some(at(&format!("{folder}.np")));
+        job
+    };
+    run(&of("whole"), u64::MAX).unwrap();
+    // A folder in the place of the second part stands for the kill: the first one has its name.
+    let second = at("cut/part-00001-of-00003.jsonl");
+    let blocked = of("cut").run(|_, _| {
+        fs::create_dir_all(&second).unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(blocked, Err(Error::Engine(nearprint::Error::Io { .. }))), "{blocked:?}");
+    fs::remove_dir(&second).unwrap();
+    assert!(at("cut/part-00000-of-00003.jsonl").is_file() && !second.exists());
+    run(&of("cut"), u64::MAX).unwrap();
+    assert!(files(&at("cut")) == files(&at("whole")));
+    assert!(run(&of("cut"), u64::MAX).unwrap().completed.is_some());
+}
+
+#[test]
+fn regression_a_file_that_came_in_the_place_of_an_unfinished_one_was_replaced() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    write_inputs(&at("in"), "jsonl", 4, 4000);
+    let mut job = job(&at("in"), &at("out"), Some(Shards::ByInput));
+    job.database = Some(at("seen.np"));
+    assert!(run(&job, 10_500).is_err());
+    let partial = files(&at("out")).into_keys().find(|path| path.extension() == Some("partial".as_ref()));
+    let target = at("out").join(partial.unwrap()).with_extension("");
+    fs::write(&target, "mine").unwrap();
+    let refused = run(&job, u64::MAX);
+    assert!(matches!(refused, Err(Error::Resume(ResumeProblem::Output(_)))), "{refused:?}");
+    assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    fs::remove_file(&target).unwrap();
+    run(&job, u64::MAX).unwrap();
+}
+
+#[test]
 fn nothing_in_a_folder_is_replaced() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -37,8 +37,8 @@ impl ShardedOutput {
         unfinished: Option<&ShardState>,
     ) -> Result<Self> {
         let state = unfinished.cloned().unwrap_or_default();
-        let not_ours = if shards == Shards::ByInput { state.begun } else { 0 };
-        refuse_existing(&targets[not_ours..])?;
+        // Those that were ended before the checkpoint may have their names; the others have none yet.
+        refuse_existing(&targets[state.begun - state.open.len()..])?;
         for (place, content) in &state.ended {
             OutputFile::complete_written(&targets[*place], content.written())?;
         }
