@@ -139,6 +139,19 @@ fn regression_a_foreign_file_in_the_place_of_a_written_part_stays() {
 }
 
 #[test]
+fn regression_a_dry_run_took_the_documents_of_a_job_killed_between_its_renames_for_duplicates() {
+    let home = Home::after_a_kill();
+    let before = home.names();
+    for restart in [false, true] {
+        let report = home.run(|job| (job.dry_run, job.restart) = (true, restart), || {}).unwrap();
+        assert_eq!(report.completed.is_some(), !restart);
+        assert_eq!((report.counts.records, report.counts.kept, report.counts.duplicates), (3, 1, 1));
+        assert_eq!(home.names(), before);
+    }
+    home.is_complete(home.run_again());
+}
+
+#[test]
 fn a_job_killed_between_its_renames_starts_over_on_request() {
     let home = Home::after_a_kill();
     let report = home.run(|job| job.restart = true, || {}).unwrap();

@@ -178,6 +178,35 @@ fn passages_are_listed_and_hollow_documents_go_whole() {
 }
 
 #[test]
+fn regression_a_dry_run_gave_files_of_a_killed_job_their_names() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let text = numbered(0..9);
+    fs::write(at("p.in.jsonl"), lines(&[text.clone(), format!("new {text}")])).unwrap();
+    let mut job = job(home.path(), "p", 5);
+    job.database = Some(at("seen.np"));
+    // A folder in the place of the output stands for the kill.
+    let blocked = job.clone().run(|_, _| {
+        fs::create_dir_all(at("p.out.jsonl")).unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(blocked, Err(Error::Engine(nearprint::Error::Io { .. }))), "{blocked:?}");
+    fs::remove_dir(at("p.out.jsonl")).unwrap();
+    let mut dry = job.clone();
+    dry.dry_run = true;
+    for other in [None, Some("mine")] {
+        other.map_or(Ok(()), |content| fs::write(at("p.out.jsonl"), content)).unwrap();
+        let report = run(&dry, u64::MAX).unwrap();
+        assert!(report.completed.is_some() && report.counts.records == 2, "{report:?}");
+        assert!(at("p.out.jsonl.partial").exists() && !at("p.gone.tsv").exists());
+        assert_eq!(fs::read_to_string(at("p.out.jsonl")).ok().as_deref(), other);
+    }
+    fs::remove_file(at("p.out.jsonl")).unwrap();
+    assert!(run(&job, u64::MAX).unwrap().completed.is_some());
+    assert!(at("p.out.jsonl").exists() && at("p.gone.tsv").exists());
+}
+
+#[test]
 fn a_job_of_passages_that_was_cancelled_resumes() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

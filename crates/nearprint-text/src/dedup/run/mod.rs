@@ -113,7 +113,7 @@ fn run_once(mut job: FileJob, report: Report<'_>) -> Result<FileReport> {
     let mut opened = OpenedJob::open(&job, &input.reader)?;
     job.check_units(opened.deduplicator.measure())?;
     if let Some(finished) = opened.finished_before(&mut input, report)? {
-        finished.check_files(&job, &input.reader)?;
+        opened.check_files(&finished, &input.reader)?;
         let deduplicator = &opened.deduplicator;
         let (measure, counts_copies) = (deduplicator.measure(), deduplicator.counts_copies());
         let mut done = finished.report(&opened.identity, measure, counts_copies);

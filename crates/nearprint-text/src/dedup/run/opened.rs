@@ -24,8 +24,9 @@ pub(crate) struct OpenedJob<'a> {
     unfinished: Option<Checkpoint>,
     /// What is to be forgotten before the job begins, if it starts over.
     restart: Option<Restart>,
-    /// Whether the files of the job have their names only now: it had written all before it was killed.
-    is_completed: bool,
+    /// Whether the latest job of the history had written all before it was killed. Its files have their names since
+    /// now, or lack them in a dry run.
+    was_killed: bool,
 }
 
 impl<'a> OpenedJob<'a> {
@@ -36,21 +37,21 @@ impl<'a> OpenedJob<'a> {
         let mut restart = None;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
         let is_begun = progress.is_some();
-        if job.dry_run && job.trims(Unit::Passage) {
-            // It continues where the unfinished run is.
-        } else if job.dry_run {
-            // Documents that an unfinished run has kept will be decided again when it resumes.
-            if let Some(Progress::Reading(checkpoint)) = progress.take() {
-                deduplicator.ignore(checkpoint.rows.0);
-            }
-        } else if job.restart {
+        // A dry run of passages continues where the unfinished run is.
+        let is_apart = job.dry_run && !job.trims(Unit::Passage);
+        let is_decided_again = |begun: &mut Progress| job.restart || matches!(begun, Progress::Reading(_));
+        if is_apart {
+            let again = progress.take_if(is_decided_again);
+            deduplicator.ignore(again.map(|begun| begun.rows().0.clone()).unwrap_or_default());
+        } else if job.restart && !job.dry_run {
             restart = Some(Restart {
                 rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default(),
                 jobs: Vec::new(),
             });
         }
         let identity = job.identity(reader, deduplicator.measure());
-        if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
+        let is_other = |progress: &&Progress| !is_apart && *progress.identity() != identity;
+        if let Some(other) = progress.as_ref().filter(is_other) {
             let path = job.database.clone().unwrap_or_default();
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
         }
@@ -64,7 +65,7 @@ impl<'a> OpenedJob<'a> {
         // The number of an unfinished job, which the next one gets.
         restart.iter_mut().for_each(|restart: &mut Restart| restart.jobs.push(history.next_number()));
         let mut opened =
-            Self { job, deduplicator, identity, history, unfinished: None, restart, is_completed: false };
+            Self { job, deduplicator, identity, history, unfinished: None, restart, was_killed: false };
         match progress {
             Some(Progress::Written(finished)) => opened.complete(finished)?,
             Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
@@ -73,12 +74,16 @@ impl<'a> OpenedJob<'a> {
         Ok(opened)
     }
 
-    /// Gives the files of a job their names, which had written all.
+    /// Gives the files of a job their names, which had written all. A dry run gives none.
     fn complete(&mut self, finished: FinishedJob) -> Result<()> {
+        self.was_killed = true;
+        if self.job.dry_run {
+            self.history.jobs.push(finished);
+            return Ok(());
+        }
         finished.complete_files(self.job).map_err(cannot_resume)?;
         self.history.jobs.push(finished);
         self.deduplicator.set_history(&self.history.encode(self.job.database_path())?)?;
-        self.is_completed = true;
         self.deduplicator.checkpoint(b"")
     }
 
@@ -120,6 +125,12 @@ impl<'a> OpenedJob<'a> {
         }
         input.rewind(self.job)?;
         Ok(None)
+    }
+
+    /// Checks the files of a finished job: see [`FinishedJob::check_files`]. In a dry run they may lack their names.
+    pub(super) fn check_files(&self, finished: &FinishedJob, reader: &Reader) -> Result<()> {
+        let lacks_names = self.job.dry_run && self.was_killed && self.history.jobs.last() == Some(finished);
+        if lacks_names { Ok(()) } else { finished.check_files(self.job, reader) }
     }
 
     /// Tells that rows of finished jobs may be missing, which a repeated job does not store again.
