@@ -113,6 +113,9 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Resume(
             ResumeProblem::OtherRecords { .. } | ResumeProblem::OtherDecisions | ResumeProblem::Output(_),
         ) => Some("restart=True forgets what the interrupted run has kept, and starts over"),
+        TextError::Resume(ResumeProblem::Completed { .. }) => {
+            Some("name another output, or call it again to replace this one")
+        }
         _ => None,
     }
 }

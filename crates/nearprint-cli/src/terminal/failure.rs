@@ -125,6 +125,9 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Resume(
             ResumeProblem::OtherRecords { .. } | ResumeProblem::OtherDecisions | ResumeProblem::Output(_),
         ) => Some("--restart forgets what the interrupted run has kept, and starts over"),
+        TextError::Resume(ResumeProblem::Completed { .. }) => {
+            Some("name another output, or repeat the command to replace this one")
+        }
         _ => None,
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     fn regression_messages_name_no_options_of_the_command_line() {
         let path = || PathBuf::from("seen.np");
         let truncated = || OutputProblem::Truncated { path: path(), len_bytes: 9 };
-        let errors: [Error; 10] = [
+        let errors: [Error; 11] = [
             OutputProblem::ChangedAfterEnd { path: path() }.into(),
             truncated().into(),
             DatabaseProblem::NoKeys { path: path() }.into(),
@@ -154,6 +154,7 @@ mod tests {
             ResumeProblem::OtherRun { path: path(), records: 9 }.into(),
             ResumeProblem::OtherRecords { records: 9 }.into(),
             ResumeProblem::OtherDecisions.into(),
+            ResumeProblem::Completed { output: path(), records: 9 }.into(),
             ResumeProblem::Output(Box::new(truncated().into())).into(),
             nearprint::Error::NotRunsOnly { path: path() }.into(),
         ];

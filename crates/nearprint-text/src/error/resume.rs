@@ -25,6 +25,14 @@ pub enum ResumeProblem {
     },
     /// Documents are decided otherwise than by the unfinished run, which has written some of them.
     OtherDecisions,
+    /// The unfinished run had written all, and is complete now. The inputs have other records, which would replace
+    /// its output.
+    Completed {
+        /// That output.
+        output: PathBuf,
+        /// Records that the run has processed.
+        records: u64,
+    },
     /// An output of the unfinished run cannot be resumed.
     Output(Box<Error>),
 }
@@ -52,6 +60,12 @@ impl fmt::Display for ResumeProblem {
             Self::OtherDecisions => f.write_str(
                 "the inputs, or what they are compared with, changed: documents are decided otherwise than by the \
                  interrupted run",
+            ),
+            Self::Completed { output, records } => write!(
+                f,
+                "{}: is complete now, since the interrupted run had read all of its {records} records; the inputs \
+                 have other ones, and would replace it",
+                output.display()
             ),
             Self::Output(error) => error.fmt(f),
         }

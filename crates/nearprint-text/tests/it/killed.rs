@@ -139,6 +139,24 @@ fn regression_a_foreign_file_in_the_place_of_a_written_part_stays() {
 }
 
 #[test]
+fn regression_other_records_replaced_the_output_of_a_job_killed_between_its_renames() {
+    let home = Home::after_a_kill();
+    let other = fs::read_to_string(home.at("in.jsonl")).unwrap().replace("two", "six");
+    fs::write(home.at("in.jsonl"), &other).unwrap();
+    let refused = home.run_again();
+    assert!(
+        matches!(refused, Err(Error::Resume(ResumeProblem::Completed { records: 3, .. }))),
+        "{refused:?}"
+    );
+    assert_eq!(home.names(), ["bad", "dup", "in.jsonl", "out", "seen.np"]);
+    FILES.iter().for_each(|(name, content)| assert_eq!(home.read(name), *content));
+    // Whoever repeats the job has been told.
+    let report = home.run_again().unwrap();
+    assert_eq!((report.completed, report.counts.kept), (None, 1));
+    assert_eq!(home.read("out"), other.lines().next().unwrap().to_string() + "\n");
+}
+
+#[test]
 fn regression_a_dry_run_took_the_documents_of_a_job_killed_between_its_renames_for_duplicates() {
     let home = Home::after_a_kill();
     let before = home.names();

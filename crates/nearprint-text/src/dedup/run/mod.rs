@@ -34,7 +34,8 @@ impl FileJob {
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
     /// slowly, unless an output is compressed: a member of it ends at each checkpoint. A job that decides
-    /// all before it writes resumes only if it decides as before. A job that would
+    /// all before it writes resumes only if it decides as before. One that had written all is completed; an
+    /// equal one with other records, which would replace an output, is refused then. A job that would
     /// replace the output of a finished job with the same inputs is not run, unless it is to [start
     /// over](Self::restart). `report` receives the counts and the position of
     /// the reader after each block of records; [`ControlFlow::Break`] cancels the run.
@@ -48,9 +49,9 @@ impl FileJob {
     /// [`Error::Input`] for damaged inputs, and for a malformed record without
     /// [`rejects`](Self::rejects); [`Error::InputSet`] and [`Error::Output`] if the files cannot be
     /// read or written; [`Error::Database`] and [`Error::Recipe`] as [`Deduplicator::open`];
-    /// [`Error::Resume`] if the database has an unfinished run that this job cannot resume;
-    /// [`Error::Engine`] with [`Interrupted`](nearprint::Error::Interrupted) if `report` cancels,
-    /// and with errors of the engine.
+    /// [`Error::Resume`] if the database has an unfinished run that this job cannot resume, or had one that is
+    /// complete now; [`Error::Engine`] with [`Interrupted`](nearprint::Error::Interrupted) if `report`
+    /// cancels, and with errors of the engine.
     ///
     /// [`Error::Input`]: crate::Error::Input
     /// [`Error::InputSet`]: crate::Error::InputSet

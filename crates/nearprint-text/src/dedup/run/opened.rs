@@ -89,8 +89,9 @@ impl<'a> OpenedJob<'a> {
 
     /// The latest finished job that has read the same inputs, and that is this job or whose output this
     /// job would replace. `None` if the job is to run; an error if another job has read the same documents, and
-    /// decided them. Where it is to start over, the rows of all jobs that have read the same inputs are to be
-    /// forgotten. A dry run of that ignores them, and one without an output takes any job for its own.
+    /// decided them, or if this one has other documents than the one that is complete since now. Where it is to
+    /// start over, the rows of all jobs that have read the same inputs are to be forgotten. A dry run of that ignores
+    /// them, and one without an output takes any job for its own.
     pub(crate) fn finished_before(
         &mut self,
         input: &mut JobInput,
@@ -110,6 +111,14 @@ impl<'a> OpenedJob<'a> {
             }
             if let Some(latest) = earlier.find(|earlier| earlier.counts.records > 0) {
                 return Err(latest.already_run(&job.output));
+            }
+            // Nobody has been told yet that the outputs are complete.
+            let replaces = self.was_killed && !job.dry_run && job.shards.is_none();
+            let killed = history.jobs.last().filter(|_| replaces);
+            let output = job.outputs().into_iter().flatten().find(|path| is_named(path));
+            if let Some((killed, output)) = killed.zip(output) {
+                let (output, records) = (output.to_path_buf(), killed.counts.records);
+                return Err(ResumeProblem::Completed { output, records }.into());
             }
         } else {
             // Files may have changed since. Nothing but its content identifies a stream.
