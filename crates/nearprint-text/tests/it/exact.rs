@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use nearprint::{Database, KeyStorage, Options, U256};
+use nearprint::{Database, KeyStorage, NewRow, Options, U256};
 use nearprint_text::dedup::{
     Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, FileJob, Keep, Similarity,
 };
@@ -391,6 +391,26 @@ fn regression_a_changed_text_with_the_key_and_the_fingerprint_of_a_kept_one_is_c
             assert_eq!((counts.kept, counts.copies), (2, 1), "{recipe} {least}");
         }
     }
+}
+
+#[test]
+fn regression_nothing_is_near_a_row_without_a_text_where_texts_are_compared() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let mut options = DedupOptions::new("minhash".parse().unwrap());
+    options.similarity = Some("edit:0.9".parse().unwrap());
+    let dedup = Deduplicator::open(&path, options.clone()).unwrap();
+    let text = "one two three four five six seven";
+    let made = dedup.fingerprinter().fingerprint(text).value;
+    dedup.finish().unwrap();
+    let words: [u64; 4] = made.words().try_into().unwrap();
+    let mut writer = Database::<U256>::open(&path).unwrap().writer().unwrap();
+    writer.insert(NewRow::keyed(U256::from_words(words), "a")).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    let mut dedup = Deduplicator::open(&path, options).unwrap();
+    assert_eq!(dedup.decide("b", text).unwrap(), Decision::Kept);
+    assert!(matches!(dedup.decide("c", text).unwrap(), Decision::Duplicate { of, .. } if of == "b"));
 }
 
 #[test]

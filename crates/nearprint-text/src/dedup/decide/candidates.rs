@@ -231,6 +231,8 @@ pub(crate) trait KeptDocuments {
             candidates.sort_by_key(|candidate| candidate.sequence);
             for candidate in candidates {
                 let similarity = match measure.judge {
+                    // A row that was not stored as a document.
+                    Judge::Texts(_) if candidate.stored.is_nothing() => None,
                     Judge::Texts(similarity) => {
                         let kept = self.text_of(&candidate)?;
                         let [new, kept] = [document.text, &*kept].map(|text| measure.recipe.as_read(text));

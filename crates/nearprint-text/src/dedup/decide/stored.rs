@@ -143,6 +143,11 @@ impl Stored {
         self.bytes.get(HASH_BYTES..).filter(|_| self.kind == Kind::Features)
     }
 
+    /// Whether nothing is stored.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.kind == Kind::Nothing
+    }
+
     pub(crate) fn is_text(&self) -> bool {
         self.kind == Kind::Text
     }
