@@ -14,7 +14,7 @@ from . import _edges, _nearprint, partition
 from ._arrays import Words, words_of
 from ._errors import InputError
 from ._kept import settings_of
-from ._order import Keep, Order
+from ._order import Keep, Order, common_kind
 from ._result import Result
 from ._settings import Similarity, near_of, wide_width
 from ._sources import Missing, check_missing
@@ -223,14 +223,15 @@ def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     """The rows that are not near an earlier kept one, or all rows with what became of them."""
     if how.missing == "error" and len(engine.collect(engine.map(rows, lambda part: _without_text(part, how)))):
         raise InputError(f"{how.text}: some are missing; missing='keep' or missing='skip' accepts them")
-    made = engine.stored(engine.map(rows, lambda part: _made(part, how, tasks)))
+    kind = _kind(engine, rows, how)
+    made = engine.stored(engine.map(rows, lambda part: _made(part, how, kind, tasks)))
     edges = engine.collect(_edges_of(engine, made, how, tasks))
     if not len(edges):
         edges = pd.DataFrame({name: [] for name in ("a", "b", "distance", "similarity", "reverse")})
     near = set(edges["a"]) | set(edges["b"])
 
     def in_groups(part: Any) -> Any:
-        part = part[["id", "value", "digest"]]
+        part = part[["id", "key", "digest"]]
         return part[part["digest"].isin(near) | part["digest"].duplicated(keep=False)]
 
     groups = _decided(engine.collect(engine.place(made, in_groups, tasks)), edges, how)
@@ -246,7 +247,7 @@ def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
         # Of this part and of all groups.
         ids = pd.concat([part[how.id], groups.ids.to_series()], ignore_index=True).astype(part[how.id].dtype)
         of, own = np.where(of < 0, -1, of + count), np.where(at < 0, np.arange(count), at + count)
-        originals = ids.astype("Int64") if ids.dtype.kind in "iu" else ids.astype(object)
+        originals = ids.astype({"i": "Int64", "u": "UInt64"}.get(ids.dtype.kind, object))
         originals = originals.take(np.maximum(of, 0)).reset_index(drop=True).where(of >= 0, other=None)
         similarity, size = np.append(groups.similarity, np.nan)[at], np.append(groups.size, 1)[at]
         group = ids.take(np.where(of < 0, own, of)).to_numpy()
@@ -261,12 +262,28 @@ def check_type(kind: Any, id: str) -> None:
         raise InputError(f"{id}: {kind}, where integers or texts are wanted")
 
 
+def _kind(engine: Engine, rows: Any, how: Decisions) -> str:
+    """What all values of the column that says what is kept are ordered as."""
+    column = how.order.column
+    if column is None:
+        return "number"
+
+    def kinds(part: Any) -> Any:
+        return pd.DataFrame({"kinds": pd.Series([" ".join(how.order.kinds(part[column].tolist()))], dtype=str)})
+
+    found = engine.collect(engine.map(rows, kinds))
+    return common_kind(column, [some.split() for some in found["kinds"].tolist()])
+
+
 def check_unique(engine: Engine, rows: Any, id: str, tasks: int) -> None:
     """Refuses ids that are null or occur twice: decisions are about ids. Takes rows of this column alone."""
 
     def placed(part: Any) -> Any:
-        ids = part[id].to_numpy()
-        task = (pd.util.hash_array(ids, categorize=False) >> np.uint64(1)).astype(np.int64) % tasks
+        ids = part[id].reset_index(drop=True)
+        there, task = ids.notna().to_numpy(bool), np.zeros(len(ids), np.int64)
+        # Beside nulls, an array of integers is one of floats.
+        hashes = pd.util.hash_array(ids[there].to_numpy(), categorize=False)
+        task[there] = (hashes >> np.uint64(1)).astype(np.int64) % tasks
         return pd.DataFrame({"id": ids, TASK: task})
 
     def most_frequent(part: Any) -> Any:
@@ -293,17 +310,19 @@ def _without_text(part: Any, how: Decisions) -> Any:
     return part[~_has_text(part, how)][[how.id]].head(1)
 
 
-def _made(part: Any, how: Decisions, tasks: int) -> Any:
-    """What rows are compared by that others may be near: ``id``, ``value``, ``digest``, fingerprints, ``evidence``."""
+def _made(part: Any, how: Decisions, kind: str, tasks: int) -> Any:
+    """What rows are compared by that others may be near: ``id``, ``key``, ``digest``, fingerprints, ``evidence``.
+
+    Keys have the order of the values of a kind. The values themselves may lose digits between tasks.
+    """
     texts = [text if is_there else None for text, is_there in zip(part[how.text].tolist(), _has_text(part, how))]
     places, words, evidence, digests = how.judge().documents(pa.array(texts, pa.large_string()))
     part = part.iloc[places]
-    value: Any = np.zeros(len(part), np.int64)
-    if how.order.column is not None:
-        value = part[how.order.column].to_numpy()
-    elif how.order.kind in ("longest", "shortest"):
-        value = np.array([len(text) for text in part[how.text]], np.int64)
-    made = pd.DataFrame({"id": part[how.id].to_numpy(), "value": value})
+    values: list[Any] = [None] * len(part)
+    if how.order.column is not None or how.order.kind in ("longest", "shortest"):
+        values = part[how.order.column or how.text].tolist()
+    made = pd.DataFrame({"id": part[how.id].to_numpy()})
+    made["key"] = pd.Series(how.order.keys(values, kind), dtype=_BYTES)
     own = digests.astype("<u8").tobytes()
     made["digest"] = pd.Series([own[at : at + 16].hex() for at in range(0, len(own), 16)], dtype=str)
     made["evidence"] = pd.Series(pa.array(evidence).to_pylist(), dtype=_BYTES)
@@ -383,7 +402,7 @@ def _decided(members: Any, edges: Any, how: Decisions) -> _Groups:
     if not len(members):
         return _Groups(pd.Index([]), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
     members = members.sort_values("id", kind="stable")
-    members = members.iloc[how.order.places(members["value"].tolist())].reset_index(drop=True)
+    members = members.iloc[how.order.places_of_keys(members["key"].tolist())].reset_index(drop=True)
     first = members.drop_duplicates("digest")["digest"]
     vertices = dict(zip(first, first.index))
     number = members.index.to_numpy(np.int64)

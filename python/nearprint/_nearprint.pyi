@@ -39,6 +39,8 @@ __all__ = [
     "join_between",
     "join_blocks",
     "num_differing_bits",
+    "order_keys",
+    "order_kinds",
     "order_of",
     "ordered_of_arrow",
     "pairs_of_short_list",
@@ -140,6 +142,8 @@ class Core:
     def is_writing(self) -> bool: ...
 
 def order_of(keep: str, values: list[Any]) -> npt.NDArray[np.int64]: ...
+def order_kinds(keep: str, values: list[Any]) -> list[str]: ...
+def order_keys(kind: str, values: list[Any]) -> list[bytes]: ...
 
 @final
 class Deduplicator:

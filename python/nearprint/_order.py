@@ -55,12 +55,41 @@ class Order(NamedTuple):
         if self.kind in ("first", "last"):
             places = np.arange(len(values))
             return places if self.kind == "first" else places[::-1]
+        return _nearprint.order_of(*self._readable(values))
+
+    def kinds(self, values: list[Any]) -> list[str]:
+        """The kinds that all values are, the preferred one first; none for values that have no common order."""
+        return _nearprint.order_kinds(*self._readable(values))
+
+    def keys(self, values: list[Any], kind: str) -> list[bytes]:
+        """Bytes in the order of values of a kind, for values of which no task has all."""
+        if self.kind in ("first", "last"):
+            return [b""] * len(values)
+        return _nearprint.order_keys(kind, self._readable(values)[1])
+
+    def places_of_keys(self, keys: list[bytes]) -> list[int]:
+        """The places of the values of keys in the order of :meth:`places`."""
+        if self.kind == "last":
+            return list(range(len(keys)))[::-1]
+        return sorted(range(len(keys)), key=keys.__getitem__, reverse=self.is_descending)
+
+    def _readable(self, values: list[Any]) -> tuple[str, list[Any]]:
+        """A ``keep`` and values of the native module."""
         kind = self.kind
         if kind in ("longest", "shortest"):
             values = [len(value) if isinstance(value, str) else value for value in values]
             kind = "max" if kind == "longest" else "min"
-        read = [None if is_missing(value) else _read(value, index) for index, value in enumerate(values)]
-        return _nearprint.order_of(f"{kind}:values", read)
+        return f"{kind}:values", [None if is_missing(value) else _read(value, at) for at, value in enumerate(values)]
+
+
+def common_kind(column: str, kinds: Iterable[list[str]]) -> str:
+    """The kind by which values in several parts are ordered. Raises ``InputError`` if they have no common order."""
+    common: Optional[list[str]] = None
+    for some in kinds:
+        common = [kind for kind in (some if common is None else common) if kind in some]
+    if common == []:
+        raise InputError(f"keep: {column}: numbers, dates or texts that have one order are wanted")
+    return common[0] if common else "number"
 
 
 def _read(value: Any, index: int) -> Any:

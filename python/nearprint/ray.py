@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+import pyarrow as pa
 from ray.data import Dataset
+from ray.data.block import BlockAccessor
 
 from . import _distributed
 from ._distributed import Make, Near, Source
@@ -23,7 +25,7 @@ class _Ray:
     """Blocks, and groups of rows."""
 
     def map(self, rows: Any, make: Make) -> Any:
-        return rows.map_batches(make, batch_format="pandas", batch_size=None)
+        return rows.map_batches(lambda block: make(_frame(block)), batch_format=None, batch_size=None)
 
     def place(self, rows: Any, make: Make, tasks: int) -> Any:
         return rows.groupby(_distributed.TASK, num_partitions=tasks).map_groups(make, batch_format="pandas")
@@ -36,6 +38,16 @@ class _Ray:
 
     def collect(self, rows: Any) -> Any:
         return rows.to_pandas()
+
+
+def _frame(block: Any) -> Any:
+    """A block as a frame of pandas. Integers beside nulls are objects: as floats, they would lose digits."""
+    frame = BlockAccessor.for_block(block).to_pandas()
+    for name in getattr(getattr(block, "schema", None), "names", ()):
+        column = block[name]
+        if pa.types.is_integer(column.type) and column.null_count:
+            frame[name] = column.to_pandas(integer_object_nulls=True)
+    return frame
 
 
 _ENGINE = _Ray()

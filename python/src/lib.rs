@@ -70,7 +70,7 @@ mod _nearprint {
     #[pymodule_export]
     use crate::numbers::{num_differing_bits, simhash_of_list, words_of_list};
     #[pymodule_export]
-    use crate::order::order_of;
+    use crate::order::{order_keys, order_kinds, order_of};
     #[pymodule_export]
     use crate::pairs::PairJudge;
     #[pymodule_export]

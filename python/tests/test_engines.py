@@ -237,6 +237,49 @@ def test_regression_a_row_alone_went_with_the_duplicate_of_its_id(engine: Any, i
         functions.dedup(rows)
 
 
+BIG = 2**60
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([BIG, BIG + 1, None, BIG], dtype="Int64"),
+        pd.Series([BIG, BIG + 1, None, None], dtype=pd.ArrowDtype(pyarrow.int64())),
+        pd.Series([BIG, BIG + 1, None, None], dtype=object),
+        pd.Series([2**64 - 2, 2**64 - 1, 1, 2], dtype="UInt64"),
+        pd.to_datetime(pd.Series([f"2024-01-01 00:00:00.00000000{at}" for at in (1, 2)] + [None] * 2)),
+        # The last one says that all are texts, and is near nothing.
+        ["10", "9", "8", "x"],
+        ["2024-01-02T00:00:00+05:00", "2024-01-01T23:00:00Z", None, "2023-01-01"],
+    ],
+    ids=["nullable", "arrow", "object", "unsigned", "times", "texts", "dates"],
+)
+def test_regression_values_lost_digits_between_tasks(engine: Any, values: Any) -> None:
+    functions, spread, collected = engine
+    texts = ["one two three four five six seven"] * 3 + ["something else"]
+    frame = pd.DataFrame({"id": [1, 2, 3, 4], "text": texts, "value": values})
+    expected = frame["id"][nearprint.dedup(frame, keep="max:value")["kept"]].tolist()
+    assert expected == [2, 4]
+    for parts in (1, 2):
+        assert sorted(collected(functions.dedup(spread(frame, parts), keep="max:value"))["id"]) == expected
+    mixed = frame.assign(value=pd.Series([1, 2, 3, "x"], dtype=object))
+    how = _distributed.decisions_of(("id", "text"), "max:value", ("minhash", None, None), False)
+    with pytest.raises(nearprint.InputError, match="keep: value: numbers, dates or texts"):
+        _distributed.dedup(Frames(), [mixed[:3], mixed[3:]], how, 1)
+
+
+def test_regression_large_ids_lost_digits_between_tasks(engine: Any) -> None:
+    functions, spread, collected = engine
+    texts = ["one two three four five six seven"] * 2 + ["something else"]
+    ids = np.array([2**64 - 1, 2**64 - 2, 2**63], np.uint64)
+    found = collected(functions.dedup(spread(pd.DataFrame({"id": ids, "text": texts}), 2), annotate=True))
+    of = {row.id: row.duplicate_of for row in found.itertuples()}
+    assert of[2**64 - 1] == 2**64 - 2 and pd.isna(of[2**64 - 2]) and pd.isna(of[2**63])
+    nullable = pd.DataFrame({"id": pd.Series([BIG, BIG + 1, None], dtype="Int64"), "text": texts})
+    with pytest.raises(nearprint.InputError, match="id: null occurs 1 times"):
+        functions.dedup(spread(nullable, 1))
+
+
 def test_regression_a_frame_of_dask_was_a_list_of_column_names() -> None:
     needs("dask")
     dd: Any = importlib.import_module("dask.dataframe")

@@ -60,6 +60,7 @@ pub use recipe::{Fingerprinter, Recipe};
 /// version.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::dedup::internal::*;
     pub use crate::documents::internal::*;
     pub use crate::recipe::internal::*;
     pub use crate::tune::internal::*;

@@ -32,3 +32,8 @@ pub use job::{
 };
 pub use order::{Keep, NotOrdered, ParseKeepError};
 pub use unit::{TrimRules, Unit};
+
+/// What Python shares with this module: the order of values that many tasks hold.
+pub(crate) mod internal {
+    pub use super::order::{Kind, common_kinds};
+}

@@ -224,10 +224,23 @@ impl std::error::Error for NotOrdered {}
 
 /// What all values of a field are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Numbers, also in strings.
     Number,
+    /// Dates and times, also in strings.
     Time,
+    /// Strings.
     Text,
+}
+
+/// The kinds that all of some values are, those that are preferred first.
+#[must_use]
+pub fn common_kinds(keep: &Keep, values: &[RankValue]) -> Vec<Kind> {
+    let mut kinds = Kinds::new(keep);
+    match values.iter().try_for_each(|value| kinds.push(value)) {
+        Ok(()) => kinds.0,
+        Err(()) => Vec::new(),
+    }
 }
 
 /// The kinds that all values so far are.
@@ -265,6 +278,17 @@ impl Kind {
             (Self::Text, RankValue::Text(text)) => Some(prefix_key(text)),
             _ => None,
         }
+    }
+
+    /// Bytes in the order of the values, none for a missing one. `None` if a value is not of this kind.
+    #[must_use]
+    pub fn sort_key(self, value: &RankValue) -> Option<Vec<u8>> {
+        let key = self.key(value)?;
+        Some(match (self, value) {
+            (_, RankValue::Missing) => Vec::new(),
+            (Self::Text, _) => [&[1], value.as_text().as_bytes()].concat(),
+            _ => key.to_be_bytes().to_vec(),
+        })
     }
 
     /// Whether values with one key have to be compared as strings.
@@ -385,7 +409,11 @@ mod tests {
         assert_eq!(order("max:s", &values), [2, 0, 1, 3, 4]);
         let error = Keep::Newest("d".into()).order(&texts(&["2024-01-01", "", "2024-13-01"])).unwrap_err();
         assert_eq!((error.index, &*error.value), (2, "\"2024-13-01\""));
+        let mut keys = texts(&values).iter().map(|text| Kind::Text.sort_key(text)).collect::<Vec<_>>();
+        keys.sort();
+        assert_eq!(keys, [4, 3, 1, 0, 2].map(|at| Kind::Text.sort_key(&texts(&values)[at])));
         let mixed = [RankValue::Number("1".into()), RankValue::Text("b".into())];
+        assert_eq!(common_kinds(&Keep::Max("n".into()), &mixed), []);
         assert_eq!(Keep::Max("n".into()).order(&mixed).unwrap_err().index, 1);
         assert!(Keep::Max("n".into()).order(&[RankValue::Other("an array")]).is_err());
     }
@@ -398,6 +426,8 @@ mod tests {
             }
             let ordered = number_key(&c.to_string()).cmp(&number_key(&e.to_string()));
             prop_assert_eq!(Some(ordered), c.partial_cmp(&f64::from(e)));
+            let bytes = [c.to_string(), e.to_string()].map(|text| Kind::Number.sort_key(&RankValue::Number(text)));
+            prop_assert_eq!(bytes[0].cmp(&bytes[1]), ordered);
         }
     }
 }

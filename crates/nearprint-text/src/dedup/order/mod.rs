@@ -6,5 +6,5 @@ mod iso8601;
 mod keep;
 mod ranking;
 
-pub use keep::{Keep, NotOrdered, ParseKeepError};
+pub use keep::{Keep, Kind, NotOrdered, ParseKeepError, common_kinds};
 pub(crate) use ranking::Ranking;
