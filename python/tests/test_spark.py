@@ -544,6 +544,32 @@ def test_regression_rows_are_ordered_as_on_one_machine(session: SparkSession) ->
         spark.dedup(df, text="text", missing="error")
 
 
+@pytest.mark.parametrize(
+    ("values", "keeps"),
+    [
+        (["1e3", "9", None, " 500 ", "10"], ("max", "newest")),
+        (["9", "10", None, "2026-11-01", "é"], ("max",)),
+        (["2024-01-02T00:00:00+05:00", "2024-01-01T23:00:00Z", None, "2024-W01-1"], ("newest", "oldest")),
+        ([3, 1, None, 10], ("longest",)),
+    ],
+)
+def test_regression_texts_of_numbers_were_ordered_as_strings(
+    values: list[Any], keeps: tuple[str, ...], session: SparkSession
+) -> None:
+    columns = {"text": ["one two three four five six seven"] * len(values), "value": values}
+    df = session.createDataFrame(pa.table({"id": list(range(len(values))), **columns}))
+    for keep in keeps:
+        # A missing value is the smallest.
+        for there in (df, df.where("value is not null"))[: 1 + (keep == keeps[0])]:
+            table = there.orderBy("id").toArrow()
+            expected = nearprint.dedup(table, keep=f"{keep}:value")["kept"].tolist().index(True)
+            found = spark.dedup(there, text="text", keep=f"{keep}:value").collect()
+            assert [row.id for row in found] == [table["id"].to_pylist()[expected]], keep
+    if "é" in values:
+        with pytest.raises(nearprint.InputError, match="keep: value: numbers, dates or texts"):
+            spark.dedup(df, text="text", keep="newest:value")
+
+
 def test_regression_a_k_that_no_task_accepts_is_refused_by_the_driver(session: SparkSession) -> None:
     df = frame(session, [1, 2], 64)
     for call in (spark.pairs, spark.clusters, spark.dedup):

@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     DoubleType,
     FloatType,
     LongType,
@@ -18,13 +20,12 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-    TimestampType,
 )
 
 from .._edges import Decided
 from .._errors import InputError
 from .._kept import settings_of
-from .._order import Order
+from .._order import Order, common_kind
 from .._settings import Similarity, check_count
 from .._sources import Missing
 from ._candidates import Candidates, Compared, Fingerprints, Texts
@@ -269,14 +270,36 @@ def _rank(df: DataFrame, keep: Optional[str], text: Optional[str]) -> tuple[Opti
     kind, value = type_of(df, column), named(column)
     if isinstance(kind, (ArrayType, MapType, StructType)):
         raise InputError(f"{column}: {kind.simpleString()}, which has no order")
-    if order.kind in ("longest", "shortest"):
+    if order.kind in ("longest", "shortest") and isinstance(kind, (BinaryType, StringType)):
         value = sf.char_length(value)
     elif isinstance(kind, (DoubleType, FloatType)):
         # Adding zero makes the negative zero the positive one.
         value = sf.when(~sf.isnan(value), value + sf.lit(0.0))
-    elif isinstance(kind, StringType) and order.kind in ("newest", "oldest"):
-        value = value.cast(TimestampType())
+    elif isinstance(kind, StringType):
+        value = _key_of_texts(df, order, column)
     return value, [rank.desc_nulls_last() if order.is_descending else rank.asc_nulls_first(), id], False
+
+
+def _key_of_texts(df: DataFrame, order: Order, column: str) -> Column:
+    """A column of bytes in the order of texts, which may all be numbers, or dates."""
+
+    def kinds(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = " ".join(order.kinds(batch.column(0).to_pylist()))
+            yield pa.RecordBatch.from_arrays([pa.array([found], pa.string())], ["kinds"])
+
+    found = df.select(named(column)).mapInArrow(kinds, StructType([StructField("kinds", StringType())])).toArrow()
+    kind = common_kind(column, [some.split() for some in found["kinds"].unique().to_pylist()])
+    if kind == "text":
+        # Some collations ignore case.
+        return named(column).cast(BinaryType())
+
+    def keys(texts: pa.Array) -> pa.Array:
+        return pa.array(order.keys(texts.to_pylist(), kind), pa.binary())
+
+    made: Any = arrow_udf
+    key: Column = made(keys, BinaryType())(named(column))
+    return key
 
 
 def _count(df: DataFrame, id: str, partitions: Optional[int]) -> int:
