@@ -100,8 +100,12 @@ impl Builder {
         check_worked(py, has_worked)
     }
 
-    /// Removes what was begun, unless it is finished.
+    /// Removes what was begun, unless it is finished. In the child of a fork it is the parent's.
     fn abandon(&self, py: Python<'_>) {
+        if std::process::id() != self.process {
+            // The mutex may be held for ever, by a thread that only the parent has.
+            return;
+        }
         py.detach(|| drop(self.building.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }

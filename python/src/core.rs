@@ -138,10 +138,10 @@ impl Core {
     /// The distance that the layout is tuned for, the bands of the fingerprints as text, and what is
     /// stored with rows, as in `stats()["keys"]`. As they were read last: to look at them takes no new
     /// snapshot.
-    fn settings(&self, py: Python<'_>) -> (u32, Option<String>, String) {
-        let snapshot = py.detach(|| self.handle.last_snapshot());
+    fn settings(&self, py: Python<'_>) -> PyResult<(u32, Option<String>, String)> {
+        let snapshot = run(py, || self.handle.last_snapshot())?;
         let bands = snapshot.bands().map(|bands| bands.to_string());
-        (snapshot.default_k(), bands, snapshot.key_storage().to_string())
+        Ok((snapshot.default_k(), bands, snapshot.key_storage().to_string()))
     }
 
     fn recipe(&self, py: Python<'_>) -> PyResult<Option<String>> {
@@ -428,7 +428,7 @@ impl Core {
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyDict>)> {
         rows.check_keys(py)?;
         let borrowed = rows.borrow()?;
-        let snapshot = self.handle.last_snapshot();
+        let snapshot = run(py, || self.handle.last_snapshot())?;
         let (ids, met) = run_change(py, &self.handle, borrowed.num_words(), |ticker| {
             let mut met = Found::new(snapshot.width(), snapshot.match_shape());
             let mut ids = Vec::new();

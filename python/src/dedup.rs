@@ -196,8 +196,13 @@ impl Deduplicator {
         self.call(py, |decider| Some(decider.take()?.finish()))
     }
 
-    /// Closes the database without the documents kept since the last checkpoint.
+    /// Closes the database without the documents kept since the last checkpoint. In the child of a fork it is the
+    /// parent's.
     fn abandon(&self, py: Python<'_>) {
+        if std::process::id() != self.process {
+            // The mutex may be held for ever, by a thread that only the parent has.
+            return;
+        }
         py.detach(|| drop(self.decider.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }

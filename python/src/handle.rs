@@ -18,7 +18,7 @@ pub(crate) struct Handle {
     pub(crate) database: AnyDatabase,
     relay: Arc<Relay>,
     writing: Mutex<Writing>,
-    reading: Mutex<Reading>,
+    reads: Reads,
     /// Whether a new writer waits for another one.
     waits_for_lock: bool,
     /// The process that opened the database.
@@ -26,9 +26,15 @@ pub(crate) struct Handle {
 }
 
 /// Forwards progress to the current call. What reports it, a writer or a follower, outlives each call.
-#[derive(Default)]
 pub(crate) struct Relay {
     current: Mutex<Arc<Ticker>>,
+    process: u32,
+}
+
+impl Default for Relay {
+    fn default() -> Self {
+        Self { current: Mutex::default(), process: std::process::id() }
+    }
 }
 
 impl Relay {
@@ -39,6 +45,10 @@ impl Relay {
 
 impl Progress for Relay {
     fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        if std::process::id() != self.process {
+            // The mutex may be held for ever, by a thread that only the parent has.
+            return ControlFlow::Continue(());
+        }
         let current = lock(&self.current).clone();
         current.report(stage, done, total)
     }
@@ -52,6 +62,25 @@ struct Writing {
     closed: bool,
 }
 
+/// What reads see in a process. The child of a fork has a slot of its own: a thread that only the parent has may hold
+/// the mutex of the parent's for ever.
+struct Reads {
+    process: u32,
+    reading: Mutex<Reading>,
+    of_child: OnceLock<Box<Reads>>,
+}
+
+impl Reads {
+    fn new(reading: Reading) -> Self {
+        Self { process: std::process::id(), reading: Mutex::new(reading), of_child: OnceLock::new() }
+    }
+
+    /// The last slot, which is that of a parent until a child has its own.
+    fn last(&self) -> &Self {
+        self.of_child.get().map_or(self, |own| own.last())
+    }
+}
+
 /// What reads see.
 struct Reading {
     snapshot: AnySnapshot,
@@ -63,12 +92,16 @@ struct Reading {
 }
 
 impl Reading {
+    fn new(snapshot: AnySnapshot) -> Self {
+        Self { snapshot, stale: false, num_rows: Arc::default() }
+    }
+
     /// Takes a new snapshot. After an error, every read tries again: the old snapshot may be from before
     /// a commit of this handle.
     fn renew(&mut self) -> Result<()> {
         self.stale = true;
         let snapshot = self.snapshot.refresh()?;
-        *self = Self { snapshot, stale: false, num_rows: Arc::default() };
+        *self = Self::new(snapshot);
         Ok(())
     }
 }
@@ -78,20 +111,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What the first reads of a process see.
+fn first_reading(database: &AnyDatabase) -> Result<Reading> {
+    Ok(Reading::new(database.snapshot()?.with_keys().with_block_rows(BLOCK_ROWS)))
+}
+
 impl Handle {
     /// Opens a handle. `open` makes or opens the database.
     pub(crate) fn new(options: Options, open: impl FnOnce(Options) -> Result<AnyDatabase>) -> Result<Self> {
         let relay = Arc::new(Relay::default());
         let waits_for_lock = !options.get_lock_wait().is_zero();
         let database = open(options.progress(relay.clone()))?;
-        let snapshot = database.snapshot()?.with_keys().with_block_rows(BLOCK_ROWS);
-        let reading = Reading { snapshot, stale: false, num_rows: Arc::default() };
+        let reads = Reads::new(first_reading(&database)?);
         let writing = Writing { writer: None, changed: false, closed: false };
         Ok(Self {
             database,
             relay,
             writing: Mutex::new(writing),
-            reading: Mutex::new(reading),
+            reads,
             waits_for_lock,
             process: std::process::id(),
         })
@@ -102,8 +139,29 @@ impl Handle {
         Ok(self.current()?.snapshot.clone())
     }
 
+    /// What reads see in this process.
+    fn reading(&self) -> Result<MutexGuard<'_, Reading>> {
+        let parent = self.reads.last();
+        if parent.process == std::process::id() {
+            return Ok(lock(&parent.reading));
+        }
+        let inherited = match parent.reading.try_lock() {
+            Ok(reading) => Reading {
+                snapshot: reading.snapshot.clone(),
+                stale: reading.stale,
+                num_rows: Arc::new(
+                    reading.num_rows.get().copied().map_or_else(OnceLock::new, OnceLock::from),
+                ),
+            },
+            Err(_) => first_reading(&self.database)?,
+        };
+        // Made before: nothing waits for the thread that puts it there.
+        let own = Box::new(Reads::new(inherited));
+        Ok(lock(&parent.of_child.get_or_init(|| own).reading))
+    }
+
     fn current(&self) -> Result<MutexGuard<'_, Reading>> {
-        let mut reading = lock(&self.reading);
+        let mut reading = self.reading()?;
         if reading.stale || reading.snapshot.has_expired() {
             reading.renew()?;
         }
@@ -112,14 +170,14 @@ impl Handle {
 
     /// The snapshot that the next read has, if nothing has to be waited for or read.
     pub(crate) fn ready_snapshot(&self) -> Option<AnySnapshot> {
-        let reading = self.reading.try_lock().ok()?;
+        let reading = self.reads.last().reading.try_lock().ok()?;
         let is_current = !reading.stale && !reading.snapshot.has_expired();
         is_current.then(|| reading.snapshot.clone())
     }
 
     /// What was read last, for settings.
-    pub(crate) fn last_snapshot(&self) -> AnySnapshot {
-        lock(&self.reading).snapshot.clone()
+    pub(crate) fn last_snapshot(&self) -> Result<AnySnapshot> {
+        Ok(self.reading()?.snapshot.clone())
     }
 
     /// The same, with progress.
@@ -145,7 +203,7 @@ impl Handle {
 
     /// Takes a new snapshot, with what other processes have committed.
     pub(crate) fn refresh(&self) -> Result<()> {
-        lock(&self.reading).renew()
+        self.reading()?.renew()
     }
 
     /// Waits for the writer until no other call uses it, or the ticker is cancelled.
@@ -217,7 +275,7 @@ impl Handle {
     ) -> Result<T> {
         self.work(ticker, true, |writer| {
             let done = work(writer);
-            lock(&self.reading).stale = true;
+            self.reading()?.stale = true;
             done
         })
     }

@@ -96,6 +96,9 @@ impl Stream {
 
     fn end(&self) {
         self.ticker.cancel();
+        if std::process::id() != self.process {
+            return;
+        }
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.is_begun.store(true, Ordering::Relaxed);
     }

@@ -207,3 +207,63 @@ def test_regression_a_child_closes_what_it_has_inherited(tmp_path: Path) -> None
     program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(CLOSING), str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+READING = """
+    import os, signal, sys, threading
+    import nearprint
+    from nearprint import _nearprint
+    from nearprint._kept import settings_of
+    from nearprint._settings import settings_of as options_of
+
+    path = sys.argv[1]
+    database = nearprint.build(path, range(20_000), k=3)
+    decider = _nearprint.Deduplicator.open(None, settings_of(recipe="simhash", k=3))
+    builder = _nearprint.Builder.begin(path + ".built", 64, options_of(), (False, None), None)
+    texts, over = [f"text {number} of some words" for number in range(50)], threading.Event()
+
+    def refresh():
+        while not over.is_set():
+            database.refresh()
+
+    def decide():
+        while not over.is_set():
+            decider.decide(texts, texts)
+
+    def in_child():
+        assert len(database.query(5, 0)) == 1 and database.k == 3 and len(database) == 20_000
+        database.refresh()
+        assert len(database.query_batch([5, 6], 0)) == 2
+        if (child := os.fork()) == 0:
+            assert len(database.query(5, 0)) == 1
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        decider.abandon()
+        builder.abandon()
+
+    threads = [threading.Thread(target=work) for work in (refresh, refresh, decide)]
+    for thread in threads:
+        thread.start()
+    hung = 0
+    for _ in range(150):
+        if (child := os.fork()) == 0:
+            # What waits for a thread of the parent ends by this signal.
+            signal.alarm(30)
+            in_child()
+            os._exit(0)
+        hung += os.waitpid(child, 0)[1] != 0
+        if hung:
+            break
+    over.set()
+    for thread in threads:
+        thread.join()
+    builder.finish()
+    assert not hung
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_regression_a_child_waited_for_a_thread_of_its_parent(tmp_path: Path) -> None:
+    program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(READING), str(tmp_path / "rows.np")]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
