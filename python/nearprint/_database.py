@@ -72,10 +72,11 @@ def open(
     own, which suits small databases. ``on_event`` is called with a dictionary for each ``flush``, ``merge``,
     ``expiry`` and ``stall`` (``event``, ``rows``, ``bytes``, ``runs``, ``seconds``), before the call returns in
     which it was noticed; and for a ``clock`` that is five minutes behind the last commit (``event``,
-    ``last_commit``, ``now``). The first write waits at most ``wait`` seconds while another process writes. ``progress``
-    is for all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An
-    exception of the callable cancels the operation and is raised, unless the work is done by then, as with the last
-    report: then it goes to ``sys.unraisablehook``. The total may be ``None``, where it is unknown.
+    ``last_commit``, ``now``). That call waits for it: changes, ``commit``, ``checkpoint`` and ``close`` of the same
+    database raise ``Error`` there. The first write waits at most ``wait`` seconds while another process writes.
+    ``progress`` is for all long operations: a callable ``(stage, done, total)``, or ``True`` for a progress bar of
+    tqdm. An exception of the callable cancels the operation and is raised, unless the work is done by then, as with the
+    last report: then it goes to ``sys.unraisablehook``. The total may be ``None``, where it is unknown.
 
     Raises ``NotFoundError``, a ``FileNotFoundError``, if there is no database; ``CorruptionError`` if it is
     damaged.

@@ -11,6 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyDict, PyList};
 
 use crate::errors::input_error;
+use crate::watch::listening;
 
 /// What a new database is, and how its handle works. Not every function uses all of it.
 #[derive(FromPyObject)]
@@ -56,14 +57,16 @@ impl Settings {
         }
     }
 
-    /// How the handle works.
-    pub(crate) fn options(&self) -> Options {
+    /// How the handle works. Its events come from what has this address.
+    pub(crate) fn options(&self, address: usize) -> Options {
         let mut options = Options::new().background_merges(self.background_merges);
         options = options.lock_wait(duration_of(self.wait));
         options = options.merges(self.merges).merge_rate(self.merge_rate).keep_log(self.keep_log);
         if let Some(listener) = &self.on_event {
             let listener = Python::attach(|py| listener.clone_ref(py));
-            options = options.on_event(move |event| Python::attach(|py| tell(py, &listener, event)));
+            options = options.on_event(move |event| {
+                Python::attach(|py| listening(address, || tell(py, &listener, event)));
+            });
         }
         if let Some(threads) = self.threads {
             options = options.threads(threads);

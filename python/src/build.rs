@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::arguments::{Rows, Settings};
 use crate::core::ROWS_BETWEEN_CHECKS;
 use crate::errors::{fork_error, general_error};
-use crate::watch::{Ticker, watch, watched};
+use crate::watch::{Ticker, address_of, watch, watched};
 
 /// A database under construction. A call that is interrupted or fails removes it.
 #[pyclass(frozen, module = "nearprint._nearprint")]
@@ -59,7 +59,7 @@ impl Builder {
     ) -> PyResult<Self> {
         let ticker = Arc::new(Ticker::default());
         let building = watched(py, &ticker, listener.as_ref(), || {
-            let options = settings.options().progress(ticker.clone());
+            let options = settings.options(address_of(&*ticker)).progress(ticker.clone());
             let builder = options.build_any(path, Width::try_from(width)?, &settings.schema()?)?;
             let builder = builder.first_id(settings.first_id);
             let builder = if runs.0 { builder.runs_only() } else { builder };

@@ -117,7 +117,7 @@ impl Core {
     /// Opens a database.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, settings: Settings) -> PyResult<Self> {
-        let handle = run(py, || Handle::new(settings.options(), |options| options.open_any(&path)))?;
+        let handle = run(py, || Handle::new(&settings, |options| options.open_any(&path)))?;
         Ok(Self { handle })
     }
 
@@ -126,7 +126,7 @@ impl Core {
     fn create(py: Python<'_>, path: PathBuf, width: u32, settings: Settings) -> PyResult<Self> {
         let handle = run(py, || {
             let (width, schema) = (Width::try_from(width)?, settings.schema()?);
-            Handle::new(settings.options(), |options| options.create_any(&path, width, &schema))
+            Handle::new(&settings, |options| options.create_any(&path, width, &schema))
         })?;
         Ok(Self { handle })
     }

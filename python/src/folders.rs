@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::arguments::Settings;
 use crate::errors::OrRaise;
-use crate::watch::{Ticker, watch};
+use crate::watch::{Ticker, address_of, watch};
 use crate::words::Words;
 
 /// The width in bits of the database at a path.
@@ -34,7 +34,8 @@ pub(crate) fn repair<'py>(
     let ticker = Arc::new(Ticker::default());
     let (width, words, report) = watch(py, &ticker, listener.as_ref(), || {
         let width = nearprint::width_of_damaged(&path)?;
-        let (options, fallback) = (settings.options().progress(ticker.clone()), settings.schema()?);
+        let (options, fallback) =
+            (settings.options(address_of(&*ticker)).progress(ticker.clone()), settings.schema()?);
         let mut found = Vec::new();
         let report = options.repair_any_with(path, dest, &fallback, &mut |words| {
             if collects {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use nearprint::any::{AnyDatabase, AnySnapshot, AnyWriter};
 use nearprint::{Error, Options, Progress, Result, Stage};
 
+use crate::arguments::Settings;
 use crate::stream::BLOCK_ROWS;
-use crate::watch::Ticker;
+use crate::watch::{Ticker, address_of};
 
 /// How often a call that waits for the writer tries again.
 const RETRY: Duration = Duration::from_millis(5);
@@ -118,8 +119,12 @@ fn first_reading(database: &AnyDatabase) -> Result<Reading> {
 
 impl Handle {
     /// Opens a handle. `open` makes or opens the database.
-    pub(crate) fn new(options: Options, open: impl FnOnce(Options) -> Result<AnyDatabase>) -> Result<Self> {
+    pub(crate) fn new(
+        settings: &Settings,
+        open: impl FnOnce(Options) -> Result<AnyDatabase>,
+    ) -> Result<Self> {
         let relay = Arc::new(Relay::default());
+        let options = settings.options(address_of(&*relay));
         let waits_for_lock = !options.get_lock_wait().is_zero();
         let database = open(options.progress(relay.clone()))?;
         let reads = Reads::new(first_reading(&database)?);
@@ -208,11 +213,16 @@ impl Handle {
 
     /// Waits for the writer until no other call uses it, or the ticker is cancelled.
     ///
-    /// Fails after a fork: the child shares the lock and the log, and has none of the threads.
+    /// Fails after a fork: the child shares the lock and the log, and has none of the threads. Fails in a listener of the
+    /// call that uses the writer, which waits for the listener.
     fn writing(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Writing>> {
         if self.is_forked() {
             // The mutex may be held for ever, by a thread that only the parent has.
             return Err(self.forked());
+        }
+        let current = address_of(&**lock(&self.relay.current));
+        if [address_of(&*self.relay), current].into_iter().any(|one| ticker.is_begun_by_listener_of(one)) {
+            return Err(self.refusal("a listener was called by the writer, which waits for it"));
         }
         loop {
             match self.writing.try_lock() {

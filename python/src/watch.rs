@@ -3,6 +3,7 @@
 //! The work runs on a thread of its own. Meanwhile the calling thread checks signals and reports
 //! progress.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -19,14 +20,40 @@ use crate::errors::OrRaise;
 /// How often signals are checked and progress is reported.
 const TICK: Duration = Duration::from_millis(50);
 
+thread_local! {
+    /// The addresses of what the listeners that run on this thread listen to.
+    static LISTENED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls a listener of what has an address. Operations that it begins know that what they wait for may wait for it.
+pub(crate) fn listening<T>(address: usize, call: impl FnOnce() -> T) -> T {
+    LISTENED.with_borrow_mut(|listened| listened.push(address));
+    let called = call();
+    LISTENED.with_borrow_mut(Vec::pop);
+    called
+}
+
 /// The progress of an operation, and whether it is cancelled.
-#[derive(Default)]
 pub(crate) struct Ticker {
     cancelled: AtomicBool,
     reached: Mutex<Option<(Stage, u64, Option<u64>)>>,
+    /// The addresses of what waits for the listener that began the operation.
+    waiting: Vec<usize>,
+}
+
+impl Default for Ticker {
+    fn default() -> Self {
+        let waiting = LISTENED.with_borrow(Vec::clone);
+        Self { cancelled: AtomicBool::default(), reached: Mutex::default(), waiting }
+    }
 }
 
 impl Ticker {
+    /// Whether a listener of what has this address began the operation.
+    pub(crate) fn is_begun_by_listener_of(&self, address: usize) -> bool {
+        self.waiting.contains(&address)
+    }
+
     /// Cancels the operation: its next report fails.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
@@ -48,11 +75,16 @@ impl Ticker {
         let reached = *self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         match (listener, reached) {
             (Some(listener), Some((stage, done, total))) => {
-                report(py, listener, (stage_name(stage), done, total))
+                listening(address_of(self), || report(py, listener, (stage_name(stage), done, total)))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// The address by which [`listening`] knows something.
+pub(crate) fn address_of<T>(listened: &T) -> usize {
+    std::ptr::from_ref(listened).addr()
 }
 
 impl Progress for Ticker {

@@ -6,7 +6,10 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import subprocess
+import sys
 import tempfile
+import textwrap
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -709,6 +712,37 @@ def test_an_exception_of_a_listener_loses_nothing(tmp_path: Path) -> None:
     assert len(nearprint.open(tmp_path / "db")) == 3
     with pytest.raises(TypeError, match="on_event: a callable"):
         nearprint.open(tmp_path / "db", on_event=3)  # type: ignore[arg-type]
+
+
+LISTENING = """
+    import sys
+    import nearprint
+
+    path, seen = sys.argv[1], []
+
+    def listen(event):
+        assert len(database) == database.stats()["rows"] <= 150
+        other.add([event["rows"]])
+        for call in (database.commit, lambda: database.add([1]), lambda: database.checkpoint, database.close):
+            try:
+                call()
+            except nearprint.Error as error:
+                seen.append(str(error))
+
+    other = nearprint.create(path + ".other")
+    with nearprint.create(path, memtable_rows=100, background_merges=False, on_event=listen) as database:
+        database.add(range(150))
+        database.flush()
+    other.close()
+    assert seen and all("a listener was called by the writer, which waits for it" in one for one in seen), seen
+    assert len(nearprint.open(path)) == 150 and len(nearprint.open(path + ".other")) == len(seen) // 4
+"""
+
+
+def test_regression_a_listener_waited_for_its_own_call(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", textwrap.dedent(LISTENING), str(tmp_path / "rows.np")]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_activity_names_the_writer(tmp_path: Path) -> None:
