@@ -239,11 +239,21 @@ class _Work:
                 "that has both"
             )
         wanted = self._recipe or _with_html(known, self._job["clean_html"])
-        if wanted != known:
+        if known not in (wanted, self._stored_recipe(wanted)):
             raise InputError(f"{self._path}: holds fingerprints of the recipe {known!r}, not {wanted!r}")
         if self._job["k"] is not None:
             check_k(self._job["k"], database.width)
         return known
+
+    def _stored_recipe(self, recipe: str) -> str:
+        """The recipe of a database that this job makes: with a similarity, it has the bands for that."""
+        if "similarity" not in self._job:
+            return recipe
+        return _nearprint.PairJudge(self._settings(recipe)).candidates()[0]
+
+    def _settings(self, recipe: str) -> dict[str, Any]:
+        near: dict[str, Any] = {name: self._job.get(name) for name in ("k", "similarity")}
+        return settings_of(recipe=recipe, **near, min_features=self._job.get("min_features", 0))
 
     def _documents(self, batch_size: int) -> Iterator[dict[str, Any]]:
         """The documents after the reached place; of a cursor, all of them."""
@@ -292,11 +302,8 @@ class _Work:
         return self._deduplicator
 
     def _opened(self, recipe: str) -> Deduplicator:
-        near: dict[str, Any] = {name: self._job.get(name) for name in ("k", "similarity")}
-        least = self._job.get("min_features", 0)
-        settings = settings_of(recipe=recipe, **near, min_features=least)
         self._marker = _marker_of(recipe)
-        return Deduplicator.open(self._path, settings, unique_keys=True)
+        return Deduplicator.open(self._path, self._settings(recipe), unique_keys=True)
 
     def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
         """Decides which documents are new, and inserts these into the target."""

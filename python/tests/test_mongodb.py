@@ -354,6 +354,28 @@ def test_a_broken_job_goes_on(path: Path, behind: bool, call: int, batch_size: i
     assert progress[-1] == ("deduplicating", 100, 100)
 
 
+@pytest.mark.parametrize(
+    "near",
+    [
+        {"recipe": "minhash", "similarity": 0.8},
+        {"recipe": "minhash near=0.8", "similarity": 0.8, "clean_html": False},
+        {"recipe": "minhash", "similarity": 0.65},
+        {"recipe": "minhash", "similarity": "contained:0.8"},
+        {"recipe": "simhash", "similarity": "edit:0.8", "k": 10},
+    ],
+    ids=str,
+)
+def test_regression_a_broken_job_with_a_recipe_and_a_similarity_goes_on(path: Path, near: dict[str, Any]) -> None:
+    source, target = collection(pages(40)), empty()
+    with pytest.raises(Broken):
+        dedup_collection(source, Breaking(target, 2, True), "page", database=path, batch_size=10, **near)
+    counts = dedup_collection(source, target, "page", database=path, batch_size=10, **near)
+    assert counts.read == 40 and counts.kept == len(ids_of(target))
+    assert dedup_collection(source, target, "page", database=path, **near).known == counts.kept
+    with pytest.raises(nearprint.InputError, match="holds fingerprints of the recipe"):
+        dedup_collection(source, target, "page", database=path, **{**near, "recipe": "minhash shingle=5"})
+
+
 def test_a_reader_that_breaks(path: Path) -> None:
     texts = pages(50)
 
