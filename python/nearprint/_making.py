@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, Literal, Optional, Union
 
+import numpy as np
+
 from . import _nearprint
-from ._arrays import Key, check_threads, check_width, path_of, place_of
+from ._arrays import Key, Words, check_threads, check_width, ids_of, in_order, path_of, place_of
 from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
-from ._errors import InputError
+from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listening
 from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows, apart
@@ -252,23 +254,38 @@ def build_texts(
     settings = settings_of(default, width, layout, line, threads=threads, first_id=first_id, **options)
     settings["keys"] = storage_of(line, store)
     how = line, settings["keys"], check_threads(threads)
+    if ids is not None:
+        ids = ids if hasattr(ids, "__len__") else in_order(ids, "ids")
+        ids = ids_of(ids, len(ids))
     count = 0
     place = place_of(path)
     with listening(progress) as listener:
         builder = _nearprint.Builder.begin(place, width, settings, runs, listener)
         try:
             for batch in source.batches():
-                rows = rows_of(batch, how, first_id if ids is None and batch.keys is None else None)
+                of_batch, end = None, count + len(batch.texts)
                 if batch.values is not None:
-                    rows = rows._replace(ids=batch.values)
+                    of_batch = ids_of(batch.values, len(batch.texts))
                 elif ids is not None:
-                    rows = rows._replace(ids=ids[count : count + len(batch.texts)])
-                builder.push(rows.native(width)[0])
-                count += len(batch.texts)
+                    of_batch = ids[count:end]
+                    if end > len(ids):
+                        raise InputError(f"{len(ids)} ids for {end} texts or more")
+                elif batch.keys is None:
+                    of_batch = _automatic_ids(first_id + count, first_id + end)
+                builder.push(rows_of(batch, how, of_batch).native(width)[0])
+                count = end
+            if ids is not None and len(ids) != count:
+                raise InputError(f"{len(ids)} ids for {count} texts")
             builder.finish()
         finally:
             builder.abandon()
     return Database(_nearprint.Core.open(place, settings), place, progress)
+
+
+def _automatic_ids(first: int, end: int) -> Words:
+    if end > 1 << 64:
+        raise Error("limit reached: no automatic id is left above 2^64 - 1; give rows ids of their own")
+    return np.arange(end - first, dtype=np.uint64) + np.uint64(first)
 
 
 def is_there(path: str) -> bool:

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Optional
 
-import numpy as np
-
 from . import _nearprint
+from ._arrays import Words
 from ._errors import InputError
 from ._rows import Rows
 from ._sources import Batch
@@ -70,18 +69,18 @@ def storage_of(recipe: str, store: Optional[str]) -> str:
     return _STORAGES[store or ("features" if has_features else "hashes")]
 
 
-def rows_of(batch: Batch, how: tuple[str, str, int], first_id: Optional[int] = None) -> Rows:
+def rows_of(batch: Batch, how: tuple[str, str, int], ids: Optional[Words] = None) -> Rows:
     """The rows of texts that are there, by a recipe, what the database keeps, and a number of threads.
 
-    With ``first_id``, they are numbered; otherwise the database makes ids from keys.
+    ``ids`` has one for each text. Without it, the database makes ids from keys.
     """
     recipe, storage, threads = how
     there = [index for index, text in enumerate(batch.texts) if text is not None]
     texts = [text for text in batch.texts if text is not None]
     keys = [key_of_text(text) for text in texts] if batch.keys is None else [batch.keys[index] for index in there]
-    ids = None if first_id is None else np.array(there, np.uint64) + np.uint64(first_id + batch.first)
+    ids = None if ids is None else ids[there]
     # Texts without words have fingerprints by their rows: nothing is near them.
-    own = keys if ids is None else list(map(str, ids.tolist()))
+    own = keys if ids is None or batch.keys is not None else list(map(str, ids.tolist()))
     words, evidence = _nearprint.document_rows(own, texts, recipe, storage, threads)
     has_keys = storage != "none"
     return Rows(words, ids, keys if has_keys else None, evidence if storage not in ("none", "keys") else None)

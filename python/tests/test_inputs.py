@@ -458,3 +458,29 @@ def test_regression_released_arrow_data_is_refused(taken: str, path: Path) -> No
         data = pyarrow.chunked_array([given]) if taken == "stream" else given
         with pytest.raises(ValueError, match="released"):
             call(Released(data, taken))
+
+
+def test_regression_ids_of_texts_were_not_those_of_their_rows(tmp_path: Path) -> None:
+    texts = ["one two three", "four five six"]
+    for ids in ([7, 8, 9], [7], (number for number in (7, 8, 9))):
+        with pytest.raises(nearprint.InputError, match=r"[13] ids for 2 texts"):
+            nearprint.build(tmp_path / "wrong.np", texts, ids=ids)
+        assert not (tmp_path / "wrong.np").exists()
+    for rows in (texts, [1, 2]):
+        with pytest.raises(nearprint.Error, match="no automatic id is left"):
+            nearprint.build(tmp_path / "wrong.np", rows, first_id=2**64 - 1)
+    with nearprint.build(tmp_path / "last.np", texts, first_id=2**64 - 2) as database:
+        assert sorted(database.rows().table()["id"].tolist()) == [2**64 - 2, 2**64 - 1]
+    labelled = pandas.Series([10, 11], index=[1.5, 0.5])
+    with nearprint.build(tmp_path / "labels.np", texts, ids=labelled) as database:
+        assert sorted(database.rows().table()["id"].tolist()) == [10, 11]
+
+
+@pytest.mark.parametrize("store", ["hashes", "features", "keys"])
+def test_regression_texts_without_words_were_near_by_their_keys(store: Any, tmp_path: Path) -> None:
+    table = {"text": ["", "", "x y z", "..."], "id": [5, 6, 7, 8]}
+    ways: list[Any] = [("ids", table["text"], {"ids": table["id"]}), ("column", table, {"id": "id"})]
+    for name, rows, options in ways:
+        with nearprint.build(tmp_path / name, rows, store=store, **options) as database:
+            assert len(database.pairs(ids=True).table()) == 0
+            assert sorted(database.rows().table()["id"].tolist()) == [5, 6, 7, 8]
