@@ -124,9 +124,15 @@ def _array(picture: Any, index: int) -> Any:
     from PIL import Image, ImageOps
 
     upright = ImageOps.exif_transpose(picture)
-    if upright.mode == "L":
+    transparent = upright.info.get("transparency")
+    if upright.mode.startswith("I;16"):
+        # Pillow would cut what is above 255.
+        samples = np.asarray(upright)
+        grey = (samples.astype(np.uint32) + 128) // 257
+        return np.where(samples == transparent, 255, grey).astype(np.uint8)
+    if upright.mode == "L" and transparent is None:
         return np.asarray(upright)
-    if "A" in upright.getbands() or "transparency" in upright.info:
+    if "A" in upright.getbands() or transparent is not None:
         clear = upright.convert("RGBA")
         upright = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear)
     return np.asarray(upright.convert("RGB"))

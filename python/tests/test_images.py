@@ -76,6 +76,24 @@ def test_orientation_and_transparency() -> None:
     assert distance(prints[0], prints[2]) <= 4 and distance(prints[1], prints[2]) <= 4
 
 
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_regression_an_image_of_pillow_differed_from_its_file(mode: str) -> None:
+    grey = np.array(scene(7).convert("L"))
+    grey[(np.indices(grey.shape) // 48).sum(0) % 3 == 0] = 7
+    image: Any = Image.fromarray(grey)
+    if mode == "I;16":
+        image = Image.fromarray(grey.astype(np.uint16) * 256 + np.arange(len(grey), dtype=np.uint16)[:, None])
+    elif mode != "L":
+        image = image.convert(mode)
+    first = image.getpixel((0, 0))
+    for options in ({}, {"transparency": first}) if "A" not in mode else ({},):
+        file = encoded(image, "PNG", **options)
+        opened = Image.open(io.BytesIO(file))
+        assert ("transparency" in opened.info) == bool(options)
+        prints = images.fingerprint([opened, file, opened.convert("RGBA")][: 2 if mode == "I;16" else 3])
+        assert all(distance(prints[0], other) <= 2 for other in prints[1:]), options
+
+
 def test_missing_pictures(tmp_path: pathlib.Path) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     items: list[Any] = [
