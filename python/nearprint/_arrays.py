@@ -67,6 +67,9 @@ def words_of(
         return _words_of_list(fingerprints, width, width_of_lists)
     words = _rows(array, signed)
     found = 64 if words.ndim == 1 else 64 * words.shape[1]
+    if not len(words):
+        # Many columns without rows have no width.
+        return words.reshape(-1), width or max(found, width_of_lists or 64)
     if width is not None and found != width:
         raise InputError(f"fingerprints of {found} bits, where {width} bits are wanted")
     return words.reshape(-1), found

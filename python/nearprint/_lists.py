@@ -113,7 +113,7 @@ def distance(
     a, b = (value if one or hasattr(value, "__len__") else list(value) for value, one in ((a, one_a), (b, one_b)))
     words_a, width_a = _words(a, one_a, width)
     words_b, width_b = _words(b, one_b, width)
-    if width_a != width_b:
+    if width_a != width_b and len(words_a) and len(words_b):
         if not (one_a or one_b):
             raise InputError(f"fingerprints of {width_a} bits and of {width_b} bits; say width={max(width_a, width_b)}")
         width_a = max(width_a, width_b)
@@ -121,6 +121,8 @@ def distance(
     count_a, count_b = (len(words) * 64 // width_a for words in (words_a, words_b))
     if count_a != count_b and not (one_a or one_b):
         raise InputError(f"{count_a} fingerprints and {count_b}: as many are wanted, or one, such as a[0]")
+    if not count_a or not count_b:
+        return np.empty(0, np.uint32)
     words_a, words_b = (_compared(words, width_a, bands) for words in (words_a, words_b))
     distances = _nearprint.distances(words_a, words_b, width_a)
     return int(distances[0]) if one_a and one_b else distances

@@ -193,8 +193,11 @@ def build(
         )
     names = Names(fingerprint, id, key, text)
     batches = Rows(fingerprints, ids, keys, texts).batches(names)
-    # A stream without a batch has no rows.
-    first = next(batches, NOTHING)
+    # A stream without a batch has no rows, and a batch without rows may have no width.
+    first = NOTHING
+    for first in batches:
+        if not hasattr(first.fingerprints, "__len__") or len(first.fingerprints):
+            break
     recipe, layout = settled(first.fingerprints, recipe, kind, layout)
     line, width = line_and_width(recipe, width)
     layout_of_kind, of_kind = kind_of(kind, layout, recipe)

@@ -67,8 +67,8 @@ def _fingerprints(texts: Series, recipe: str) -> Series:
 
 
 def _distances(a: Series, b: Series, bands: Optional[str]) -> Series:
-    count = max(len(a), len(b))
-    a, b = (one.extend_constant(one[0], count - 1) if len(one) == 1 else one for one in (a, b))
+    count = 0 if a.is_empty() or b.is_empty() else max(len(a), len(b))
+    a, b = (one.extend_constant(one[0], count - 1) if len(one) == 1 < count else one.head(count) for one in (a, b))
     there = a.is_not_null() & b.is_not_null()
     found = _lists.distance(a.filter(there), b.filter(there), bands=bands)
     return _at(Series(found, dtype=polars.UInt32), there).alias(a.name)

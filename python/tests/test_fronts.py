@@ -146,6 +146,31 @@ def test_functions_of_duckdb(tmp_path: Path) -> None:
         nearprint.duckdb.register(duckdb.connect(), plain)
 
 
+def test_regression_distances_of_nothing_were_refused() -> None:
+    needs("polars")
+    needs("duckdb")
+    import duckdb
+    import polars
+
+    import nearprint.duckdb
+    import nearprint.polars
+
+    connection = duckdb.connect()
+    nearprint.duckdb.register(connection)
+    one = "nearprint_fingerprint('one two three four')"
+    for text, where, expected in (("NULL::VARCHAR", "", [(None,), (None,)]), ("'a b c d'", " WHERE n > 9", [])):
+        rows = f"SELECT nearprint_distance(nearprint_fingerprint(t), {one}) FROM (SELECT {text} AS t, n"
+        assert connection.sql(f"{rows} FROM (VALUES (1), (2)) AS of_numbers(n){where})").fetchall() == expected
+    frame = polars.DataFrame({"t": ["one two three four", "five six"], "n": [1, 2]})
+    for recipe in ("minhash", "simhash"):
+        column: Any = polars.col("t")
+        prints: Any = polars.col("p")
+        made = frame.with_columns(column.nearprint.fingerprint(recipe).alias("p")).head(0)
+        own = recipe if recipe == "minhash" else None
+        for other in (prints, prints.first()):
+            assert made.select(prints.nearprint.distance(other, recipe=own)).to_series().drop_nulls().to_list() == []
+
+
 def test_results_in_the_cache_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets: Any = pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
     import nearprint.huggingface

@@ -484,3 +484,45 @@ def test_regression_texts_without_words_were_near_by_their_keys(store: Any, tmp_
         with nearprint.build(tmp_path / name, rows, store=store, **options) as database:
             assert len(database.pairs(ids=True).table()) == 0
             assert sorted(database.rows().table()["id"].tolist()) == [5, 6, 7, 8]
+
+
+def test_regression_columns_without_rows_had_64_bits(tmp_path: Path) -> None:
+    prints = nearprint.fingerprint(["one two three four", "alpha beta gamma delta"])
+    table = nearprint.Result({"id": np.array([1, 2], np.uint64), "fingerprint": prints}).to_arrow()
+    plain = table.set_column(1, "fingerprint", table["fingerprint"].cast(pyarrow.binary()))
+
+    def reader(table: Any, *lengths: int) -> Any:
+        batch = table.to_batches()[0]
+        return pyarrow.RecordBatchReader.from_batches(table.schema, [batch.slice(0, length) for length in lengths])
+
+    empty: list[Any] = [
+        [],
+        {"fingerprint": []},
+        plain.slice(0, 0),
+        plain.slice(0, 0)["fingerprint"],
+        plain.slice(0, 0).to_pandas(),
+        plain.slice(0, 0).to_pandas()["fingerprint"],
+        polars.from_arrow(plain.slice(0, 0)),
+        polars.from_arrow(plain).lazy().filter(polars.col("id") > 9),  # type: ignore[union-attr]
+        reader(plain, 0),
+        reader(plain),
+    ]
+    for index, rows in enumerate(empty):
+        options: dict[str, Any] = {} if hasattr(rows, "read_next_batch") else {"recipe": "minhash"}
+        if options:
+            with nearprint.build(tmp_path / f"empty-{index}.np", rows, recipe="minhash") as database:
+                assert len(database) == len(database.query_batch(rows)) == len(database.add(rows)) == 0
+    with nearprint.build(tmp_path / "rows.np", table, recipe="minhash") as database:
+        for rows in empty[-2:]:
+            assert len(database.query_batch(rows)) == 0
+        for one in (table, plain):
+            assert database.query_batch(reader(one, 2, 0, 1))["query"].tolist() == [0, 1, 2]
+    for lengths in ((0, 1, 0), (1, 0)):
+        with nearprint.build(tmp_path / f"{lengths}.np", reader(plain, *lengths), recipe="minhash") as database:
+            assert len(database) == 1
+    nothing: list[Any] = [[], plain.slice(0, 0)["fingerprint"], np.empty((0, 4), np.uint64)]
+    for a in nothing:
+        for b in (*nothing, prints[0]):
+            assert nearprint.distance(a, b, width=256, bands="10x16").tolist() == []
+    with pytest.raises(nearprint.InputError, match="fingerprints of 64 bits"):
+        nearprint.build(tmp_path / "narrow.np", np.empty((1, 1), np.uint64), recipe="minhash")
