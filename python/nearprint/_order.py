@@ -98,7 +98,9 @@ def _read(value: Any, index: int) -> Any:
         value = value.item()
         if is_missing(value):
             return None
-    if isinstance(value, (str, decimal.Decimal)):
+    if isinstance(value, decimal.Decimal):
+        return None if value.is_nan() else value
+    if isinstance(value, str):
         return value
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else float(value)

@@ -8,7 +8,8 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, GenericListArray, Int64Array,
-    OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
+    LargeStringArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::take::take;
@@ -227,7 +228,10 @@ pub(crate) fn arrow_table<'py>(
             Given::Short(values) => Arc::new(UInt32Array::from(values.as_slice()?.to_vec())),
             Given::Numbers(values) => Arc::new(similarities(values.as_slice()?)),
             Given::Flags(values) => Arc::new(BooleanArray::from(values.as_slice()?.to_vec())),
-            Given::Texts(texts) => Arc::new(StringArray::from_iter(texts)),
+            Given::Texts(texts) => match has_large_offsets(&texts) {
+                true => Arc::new(LargeStringArray::from_iter(texts)),
+                false => Arc::new(StringArray::from_iter(texts)),
+            },
         };
         fields.push(Field::new(name, array.data_type().clone(), is_nullable));
         arrays.push(array);
@@ -236,6 +240,12 @@ pub(crate) fn arrow_table<'py>(
     let batch = RecordBatch::try_new(schema.clone(), arrays)
         .map_err(|error| PyTypeError::new_err(error.to_string()))?;
     stream_capsule(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+}
+
+/// Whether the offsets of texts need 64 bits.
+fn has_large_offsets(texts: &[Option<String>]) -> bool {
+    let bytes: usize = texts.iter().flatten().map(String::len).sum();
+    i32::try_from(bytes).is_err()
 }
 
 /// Similarities, with nulls in place of NaN: a NaN is larger than all numbers to the libraries that read tables.
@@ -262,20 +272,23 @@ pub(crate) fn schema_of(columns: &Columns) -> Schema {
 /// Columns as Arrow arrays, without a copy of numbers.
 pub(crate) fn record_batch(columns: Columns) -> Result<RecordBatch, ArrowError> {
     let schema = schema_of(&columns);
-    let arrays = columns.into_named().into_iter().map(|(_, column)| -> ArrayRef {
-        match column {
+    let arrays = columns.into_named().into_iter().map(|(_, column)| -> Result<ArrayRef, ArrowError> {
+        Ok(match column {
             Column::Indices(values) => Arc::new(Int64Array::from(values)),
             Column::Ids(values) => Arc::new(UInt64Array::from(values)),
             Column::Distances(values) => Arc::new(UInt32Array::from(values)),
+            Column::Keys(keys) if has_large_offsets(&keys) => {
+                return Err(ArrowError::ComputeError("keys of more than 2 GiB in one batch".into()));
+            }
             Column::Keys(keys) => Arc::new(StringArray::from_iter(keys)),
             Column::Similarities(values) => Arc::new(similarities(&values)),
             Column::Fingerprints(words) => {
                 let num_words = words.num_words();
                 unsigned(words.into_words(), num_words)
             }
-        }
+        })
     });
-    RecordBatch::try_new(Arc::new(schema), arrays.collect())
+    RecordBatch::try_new(Arc::new(schema), arrays.collect::<Result<_, _>>()?)
 }
 
 /// The type of numbers, or of fingerprints of several words.

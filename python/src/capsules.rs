@@ -17,6 +17,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::errors::input_error;
+
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
@@ -37,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for ArrowArrays {
         let stream = stream_of(&object)?;
         let data_type = stream.data_type.clone();
         let chunks =
-            stream.collect::<Result<_, _>>().map_err(|error| PyValueError::new_err(error.to_string()))?;
+            stream.collect::<Result<_, _>>().map_err(|error| input_error(object.py(), &error.to_string()))?;
         Ok(Self { data_type, chunks })
     }
 }
@@ -109,11 +111,42 @@ fn array_of(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     if is_released {
         return Err(released("array"));
     }
+    // SAFETY: As before, and neither is released.
+    let (kind, found) = unsafe { (DataType::try_from(schema.as_ref()), array.as_ref()) };
+    kind.and_then(|kind| check_offsets(found, &kind))
+        .map_err(|error| input_error(object.py(), &error.to_string()))?;
     // SAFETY: As before, and neither is released. `from_raw` takes the array out of its capsule and
     // leaves a released one behind. Its buffers are as its producer describes them, which the
     // interface relies on.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     Ok(Some(make_array(data.map_err(|error| PyTypeError::new_err(error.to_string()))?)))
+}
+
+/// Refuses offsets that are not aligned: a read of the last one would end the process.
+fn check_offsets(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), ArrowError> {
+    let (buffer, size) = match kind {
+        DataType::Utf8 | DataType::Binary | DataType::List(_) | DataType::Map(..) => (1, 4),
+        DataType::LargeUtf8 | DataType::LargeBinary | DataType::LargeList(_) => (1, 8),
+        // The lengths of the other buffers.
+        DataType::Utf8View | DataType::BinaryView => (array.num_buffers().saturating_sub(1), 8),
+        _ => (usize::MAX, 1),
+    };
+    if buffer < array.num_buffers() && !array.buffer(buffer).addr().is_multiple_of(size) {
+        return Err(ArrowError::CDataInterface(format!("the offsets of an array of {kind} are not aligned")));
+    }
+    if let (DataType::Dictionary(_, values), Some(dictionary)) = (kind, array.dictionary()) {
+        check_offsets(dictionary, values)?;
+    }
+    let fields = match kind {
+        DataType::Struct(fields) => fields.iter().collect(),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => vec![field],
+        _ => Vec::new(),
+    };
+    let children = fields.iter().enumerate().take(array.num_children());
+    children.into_iter().try_for_each(|(at, field)| check_offsets(array.child(at), field.data_type()))
 }
 
 fn stream_of(object: &Bound<'_, PyAny>) -> PyResult<ArrayStream> {
@@ -168,11 +201,11 @@ impl Iterator for ArrayStream {
         // SAFETY: The stream is released only when it is dropped, and `array` is there to be filled.
         match unsafe { get_next(&raw mut self.stream, &raw mut array) } {
             0 if array.is_released() => None,
-            0 => {
+            0 => Some(check_offsets(&array, &self.data_type).and_then(|()| {
                 // SAFETY: By the interface, all arrays of a stream have the type of its schema.
                 let data = unsafe { from_ffi_and_data_type(array, self.data_type.clone()) };
-                Some(data.map(make_array))
-            }
+                data.map(make_array)
+            })),
             code => Some(Err(last_error(&mut self.stream, code))),
         }
     }

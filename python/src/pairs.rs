@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, LargeBinaryArray};
 use arrow_schema::DataType;
 use nearprint::Width;
 use nearprint_text::Result;
@@ -65,8 +65,12 @@ impl PairJudge {
         #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
         let halves = |digest: u128| [digest as u64, (digest >> 64) as u64];
         let digests = made.iter().flat_map(|document| halves(document.digest())).collect();
-        let evidence: ArrayRef =
-            Arc::new(BinaryArray::from_iter_values(made.iter().map(|one| &one.evidence)));
+        let evidence = made.iter().map(|one| &one.evidence);
+        let evidence: ArrayRef = match i32::try_from(evidence.clone().map(|bytes| bytes.len()).sum::<usize>())
+        {
+            Ok(_) => Arc::new(BinaryArray::from_iter_values(evidence)),
+            Err(_) => Arc::new(LargeBinaryArray::from_iter_values(evidence)),
+        };
         Ok((
             places.into_pyarray(py),
             Words::from_words(self.0.recipe().width(), words).into_array(py)?,

@@ -359,3 +359,12 @@ def test_regression_times_and_durations_had_an_order_in_some_libraries_only() ->
         assert list(nearprint.dedup(table, keep="min:at")["kept"]) == [False, True, False, False], table
     nanoseconds = [pandas.Timedelta(value, "ns") for value in (5, 7, 6, -8)]
     assert list(nearprint.dedup(texts, keep=nanoseconds)["kept"]) == [False, True, False, False]
+
+
+def test_regression_a_decimal_that_is_no_number_was_refused() -> None:
+    texts = ["one two three four five"] * 3
+    for nothing in ("NaN", "sNaN"):
+        values = [decimal.Decimal(nothing), decimal.Decimal("1E+5"), 3]
+        for keep, kept in ((values, [False, True, False]), (values[:1] * 3, [True, False, False])):
+            assert nearprint.dedup(texts, keep=keep)["kept"].tolist() == kept
+        assert nearprint.dedup({"text": texts, "value": values}, keep="min:value")["kept"].tolist()[0]

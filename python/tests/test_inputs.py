@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -526,3 +529,39 @@ def test_regression_columns_without_rows_had_64_bits(tmp_path: Path) -> None:
             assert nearprint.distance(a, b, width=256, bands="10x16").tolist() == []
     with pytest.raises(nearprint.InputError, match="fingerprints of 64 bits"):
         nearprint.build(tmp_path / "narrow.np", np.empty((1, 1), np.uint64), recipe="minhash")
+
+
+MISALIGNED = """
+    import numpy as np, pyarrow as pa
+    import nearprint
+
+    def misaligned(values):
+        return pa.py_buffer(b"\\0" + values.tobytes()).slice(1)
+
+    bytes_of = pa.py_buffer(b"ab")
+    offsets = np.array([0, 1, 2])
+    arrays = [
+        pa.Array.from_buffers(kind, 2, [None, misaligned(offsets.astype(size)), bytes_of])
+        for kind, size in ((pa.string(), np.int32), (pa.large_string(), np.int64), (pa.binary(), np.int32))
+    ]
+    indexes = pa.array([0, 1], pa.int32())
+    arrays.append(pa.DictionaryArray.from_arrays(indexes, arrays[0]))
+    arrays += [pa.chunked_array([array]) for array in arrays]
+    for array in arrays:
+        for call in (lambda: nearprint.fingerprint(array), lambda: nearprint.pairs(pa.table({"text": array}))):
+            try:
+                call()
+            except nearprint.Error as error:
+                assert "are not aligned" in str(error), error
+            else:
+                raise AssertionError(array.type)
+    # Arrow copies numbers.
+    numbers = pa.Array.from_buffers(pa.uint64(), 2, [None, misaligned(np.array([1, 3], np.uint64))])
+    assert len(nearprint.find_all(numbers, k=3)) == 1
+"""
+
+
+def test_regression_offsets_that_are_not_aligned_ended_the_process() -> None:
+    program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(MISALIGNED)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
