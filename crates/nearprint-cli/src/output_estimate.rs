@@ -1,5 +1,7 @@
 //! How many lines of pairs and clusters are to be expected, before they are searched for.
 
+use std::collections::HashSet;
+
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot, Sink, distances};
@@ -13,22 +15,26 @@ const SAMPLED_OF_LIST: usize = 64;
 const FAR_MORE: f64 = 4.0;
 
 /// The neighbours of a sample of rows, at equal steps through all of them.
+#[derive(Default)]
 pub(crate) struct OutputEstimate {
     rows: f64,
     sampled: f64,
     /// The neighbours of all sampled rows.
     neighbours: f64,
-    /// The sampled rows that have one.
+    /// The same of fingerprints, as the share of each row that has its fingerprint.
+    near_fingerprints: f64,
+    /// The sampled rows that have a neighbour.
     clustered: f64,
 }
 
 impl OutputEstimate {
-    fn new(rows: u64, neighbours: impl IntoIterator<Item = usize>) -> Self {
-        let mut expected = Self { rows: rows as f64, sampled: 0.0, neighbours: 0.0, clustered: 0.0 };
-        for near in neighbours {
+    fn new(rows: u64, sample: impl IntoIterator<Item = Neighbours>) -> Self {
+        let mut expected = Self { rows: rows as f64, ..Self::default() };
+        for near in sample {
             expected.sampled += 1.0;
-            expected.neighbours += near as f64;
-            expected.clustered += f64::from(u8::from(near > 0));
+            expected.neighbours += near.rows as f64;
+            expected.near_fingerprints += near.others.len() as f64 / near.equal.max(1) as f64;
+            expected.clustered += f64::from(u8::from(near.rows > 0));
         }
         expected
     }
@@ -54,9 +60,10 @@ impl OutputEstimate {
         let (rows, sample) = sample(snapshot)?;
         let mut neighbours = Vec::with_capacity(sample.len());
         for row in sample {
-            let mut found = Count(0);
+            let mut found = Neighbours::of(row.fingerprint);
             find(row, &mut found)?;
-            neighbours.push(found.0.saturating_sub(1));
+            found.rows = found.rows.saturating_sub(1);
+            neighbours.push(found);
         }
         Ok(Self::new(rows, neighbours))
     }
@@ -64,15 +71,23 @@ impl OutputEstimate {
     /// For the fingerprints of a list within a distance.
     pub(crate) fn of_list(width: Width, words: &[u64], k: u32) -> Self {
         let list = words.chunks_exact(width.words());
-        let near =
-            |one| distances(width, one, words).into_iter().filter(|distance| *distance <= k).count() - 1;
+        let near = |one: &[u64]| {
+            let mut found = Neighbours::of(AnyFingerprint::new(width, one));
+            for (other, distance) in list.clone().zip(distances(width, one, words)) {
+                if distance <= k {
+                    found.add(AnyFingerprint::new(width, other));
+                }
+            }
+            found.rows -= 1;
+            found
+        };
         let step = list.len().div_ceil(SAMPLED_OF_LIST).max(1);
-        Self::new(list.len() as u64, list.step_by(step).map(near))
+        Self::new(list.len() as u64, list.clone().step_by(step).map(near))
     }
 
-    /// Fails if the pairs are far more than a limit.
-    pub(crate) fn check_pairs(&self, most: u64) -> Result<(), Failure> {
-        self.check(self.neighbours / 2.0, most)
+    /// Fails if the pairs, of rows or of fingerprints, are far more than a limit.
+    pub(crate) fn check_pairs(&self, of_rows: bool, most: u64) -> Result<(), Failure> {
+        self.check(if of_rows { self.neighbours } else { self.near_fingerprints } / 2.0, most)
     }
 
     /// Fails if the members of clusters are far more than a limit.
@@ -105,11 +120,32 @@ fn sample(snapshot: &AnySnapshot) -> Result<(u64, Vec<Row<AnyFingerprint>>), Err
     Ok((rows, sample))
 }
 
-/// Counts rows.
-struct Count(usize);
+/// What is near a row.
+struct Neighbours {
+    own: AnyFingerprint,
+    rows: usize,
+    /// The rows with its fingerprint, and the other fingerprints.
+    equal: usize,
+    others: HashSet<AnyFingerprint>,
+}
 
-impl Sink for Count {
-    fn push(&mut self, _row: &AnyRow<'_>) {
-        self.0 += 1;
+impl Neighbours {
+    fn of(own: AnyFingerprint) -> Self {
+        Self { own, rows: 0, equal: 0, others: HashSet::new() }
+    }
+
+    fn add(&mut self, found: AnyFingerprint) {
+        self.rows += 1;
+        if found == self.own {
+            self.equal += 1;
+        } else {
+            self.others.insert(found);
+        }
+    }
+}
+
+impl Sink for Neighbours {
+    fn push(&mut self, row: &AnyRow<'_>) {
+        self.add(row.row().fingerprint);
     }
 }

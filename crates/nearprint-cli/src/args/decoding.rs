@@ -28,6 +28,11 @@ impl DecodingArgs {
         Preprocessing { program: self.pre.clone().unwrap_or_default(), globs: self.pre_glob.clone() }
     }
 
+    /// Whether a command makes the texts of files.
+    pub(crate) fn has_preprocessor(&self) -> bool {
+        self.pre.is_some()
+    }
+
     /// How files become texts. Fails if there is no such command.
     pub(crate) fn decoding(&self) -> Result<Decoding, Failure> {
         Ok(Decoding::new(self.encoding, &self.preprocessing())?)

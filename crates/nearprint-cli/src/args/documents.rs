@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::FolderArgs;
+use super::{DecodingArgs, FolderArgs};
 use nearprint_text::documents::{Delimiter, FolderRules, Format, ReaderOptions};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -67,6 +67,11 @@ impl DocumentArgs {
     /// The files of folders that are read.
     pub(crate) fn folder_rules(&self) -> FolderRules {
         self.folder.rules()
+    }
+
+    /// How files become texts.
+    pub(crate) fn decoding(&self) -> &DecodingArgs {
+        &self.folder.decoding
     }
 
     /// How the inputs are read.

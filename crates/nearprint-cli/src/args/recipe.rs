@@ -1,5 +1,6 @@
 //! How texts become fingerprints: options of every command that reads texts.
 
+use super::DecodingArgs;
 use super::values;
 use crate::terminal::failure::Failure;
 use nearprint_text::recipe::Recipe;
@@ -56,6 +57,22 @@ impl RecipeArgs {
     /// The recipe, if it is one for pictures.
     pub(crate) fn of_pictures(&self) -> Option<nearprint_image::Recipe> {
         self.recipe.as_deref()?.parse().ok()
+    }
+
+    /// The recipe by which images are compared, by default PDQ. `None` if a command reads them as texts. Fails for a
+    /// recipe of texts, which images have not.
+    pub(crate) fn of_images(
+        &self,
+        decoding: &DecodingArgs,
+    ) -> Result<Option<nearprint_image::Recipe>, Failure> {
+        match self.of_pictures() {
+            Some(recipe) => Ok(Some(recipe)),
+            None if decoding.has_preprocessor() => Ok(None),
+            None if self.is_given() => Err(Failure::Usage(
+                "a recipe of texts, where all inputs are images; --pre makes texts of them".into(),
+            )),
+            None => Ok(Some(nearprint_image::Recipe::default())),
+        }
     }
 
     /// The recipe, if it has a name.

@@ -80,6 +80,11 @@ impl SchemaArgs {
         Ok((schema != *self).then_some(schema))
     }
 
+    /// The recipe of the fingerprints, if it is known.
+    pub(crate) fn recipe_line(&self) -> Option<&str> {
+        self.recipe.as_deref()
+    }
+
     /// The width of the fingerprints. `--width` must not contradict the recipe.
     pub(crate) fn width(&self) -> Result<Width, Failure> {
         let of_recipe = match self.picture_recipe() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, SummaryArgs, values};
-use crate::input::fingerprints::{DroppedKeys, Inputs, KeyPolicy, RowSink, store};
+use crate::input::fingerprints::{Description, DroppedKeys, Inputs, KeyPolicy, RowSink, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use nearprint::any::{AnyBuilder, AnyFingerprint, NewRows};
@@ -87,8 +87,10 @@ impl Args {
         if let Some(name) = &self.identity {
             builder = builder.identity(name);
         }
-        let loaded =
-            inputs.read((&self.input, width), &mut Loader(&mut builder, global, DroppedKeys::default()));
+        let recipe = schema.recipe_line().map(str::to_string);
+        let mut loader =
+            Loader { builder: &mut builder, recipe, global, dropped_keys: DroppedKeys::default() };
+        let loaded = inputs.read((&self.input, width), &mut loader);
         let built = loaded
             .and_then(
                 |()| if interrupt::settle().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
@@ -113,7 +115,13 @@ impl Args {
 }
 
 /// Passes rows to a builder.
-struct Loader<'a>(&'a mut AnyBuilder, GlobalArgs, DroppedKeys);
+struct Loader<'a> {
+    builder: &'a mut AnyBuilder,
+    /// What makes the fingerprints, which no input may contradict.
+    recipe: Option<String>,
+    global: GlobalArgs,
+    dropped_keys: DroppedKeys,
+}
 
 impl RowSink for Loader<'_> {
     fn row(
@@ -122,19 +130,23 @@ impl RowSink for Loader<'_> {
         id: Option<u64>,
         key: Option<&str>,
     ) -> Result<(), Failure> {
-        Ok(store(fingerprint, id, key, |row| self.0.push(row, &mut |_| Ok(())))?)
+        Ok(store(fingerprint, id, key, |row| self.builder.push(row, &mut |_| Ok(())))?)
     }
 
     fn fingerprints(&mut self, _: Width, words: &[u64]) -> Result<(), Failure> {
         let rows = NewRows { fingerprints: words, ..NewRows::default() };
-        Ok(self.0.push(&rows, &mut |_| Ok(()))?)
+        Ok(self.builder.push(&rows, &mut |_| Ok(()))?)
+    }
+
+    fn described(&mut self, input: &Description) -> Result<(), Failure> {
+        input.check_recipe(self.recipe.as_deref())
     }
 
     fn key_policy(&self) -> KeyPolicy {
-        KeyPolicy::keep_if(self.0.key_storage().has_keys())
+        KeyPolicy::keep_if(self.builder.key_storage().has_keys())
     }
 
     fn drops_key(&mut self) {
-        self.2.warn(self.1);
+        self.dropped_keys.warn(self.global);
     }
 }

@@ -82,7 +82,7 @@ impl Args {
         if self.json {
             self.format = ResultFormat::Json;
         }
-        if let Some(recipe) = self.picture_recipe() {
+        if let Some(recipe) = self.picture_recipe()? {
             return self.print_pictures(recipe, global);
         }
         let recipe = self.recipe.recipe_or(|| Ok("simhash".parse()?))?;
@@ -95,12 +95,28 @@ impl Args {
     }
 
     /// How pictures become fingerprints, if the inputs are pictures.
-    fn picture_recipe(&self) -> Option<nearprint_image::Recipe> {
-        self.recipe.of_pictures().or_else(|| {
-            let are_pictures =
-                !self.inputs.is_empty() && self.inputs.iter().all(|path| self.is_of_pictures(path));
-            are_pictures.then(nearprint_image::Recipe::default)
-        })
+    fn picture_recipe(&self) -> Result<Option<nearprint_image::Recipe>, Failure> {
+        if self.recipe.of_pictures().is_none()
+            && (self.inputs.is_empty() || !self.inputs.iter().all(|path| self.is_of_pictures(path)))
+        {
+            return Ok(None);
+        }
+        let Some(recipe) = self.recipe.of_images(self.documents.decoding())? else { return Ok(None) };
+        let of_texts = [
+            (self.explain, "--explain"),
+            (self.features, "--features"),
+            (self.min_words > 0, "--min-words"),
+            (self.min_features > 0, "--min-features"),
+            (self.documents.rejects.is_some(), "--rejects"),
+        ];
+        if let Some((_, option)) = of_texts.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage(format!("{option}: is of texts, where all inputs are images")));
+        }
+        if self.inputs.is_empty() || self.inputs.iter().any(|input| input.as_os_str() == "-") {
+            return Err(Failure::Usage("images are files: standard input has none".into()));
+        }
+        self.base.check(recipe.width())?;
+        Ok(Some(recipe))
     }
 
     /// Whether an input is a picture, or a folder with pictures and nothing else.
@@ -124,8 +140,10 @@ impl Args {
             let (path, value) = (path.to_string_lossy(), self.base.printed(value));
             Ok(out.write(|out| write_picture(self.format, out, value, &path, prints.quality))?)
         });
-        out.flush()?;
-        printed
+        // That nobody reads the others does not hide an image that could not be decoded.
+        let flushed = out.flush();
+        printed?;
+        Ok(flushed?)
     }
 
     fn print_texts(&self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {

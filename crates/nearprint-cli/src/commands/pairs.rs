@@ -136,7 +136,7 @@ impl Args {
     ) -> Result<(), Failure> {
         if let Some(similar) = SimilarDocuments::of(snapshot, self.near)? {
             if let Some(most) = self.source.max_output {
-                OutputEstimate::of_documents(snapshot, &similar)?.check_pairs(most)?;
+                OutputEstimate::of_documents(snapshot, &similar)?.check_pairs(self.ids, most)?;
             }
             let documents = &similar.documents;
             let pairs = match self.ids {
@@ -153,7 +153,7 @@ impl Args {
         }
         let k = self.near.k(snapshot.bands(), snapshot.width())?.unwrap_or(snapshot.default_k());
         if let Some(most) = self.source.max_output {
-            OutputEstimate::of_rows(snapshot, k)?.check_pairs(most)?;
+            OutputEstimate::of_rows(snapshot, k)?.check_pairs(self.ids, most)?;
         }
         let columns = pair_columns(self.ids, snapshot.key_storage().has_keys(), false);
         self.results.print_header(out, &columns)?;
@@ -172,7 +172,7 @@ impl Args {
         let width = list.width();
         let k = self.near.k(None, width)?.or(list.k()).unwrap_or(DEFAULT_K);
         let check = |words: &[u64]| match self.source.max_output {
-            Some(most) => OutputEstimate::of_list(width, words, k).check_pairs(most),
+            Some(most) => OutputEstimate::of_list(width, words, k).check_pairs(self.ids, most),
             None => Ok(()),
         };
         let (format, columns) = (self.results.format(), pair_columns(self.ids, false, false));

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{GlobalArgs, SummaryArgs, values};
-use crate::terminal::failure::Failure;
+use crate::terminal::failure::{Failure, unless_closed};
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
 use nearprint::any::AnyFingerprint;
 use nearprint::{Error, KeyStorage, LayoutChoice, Options, RepairReport, Schema, Width, width_of_damaged};
+use nearprint_text::documents::check_outputs;
 use nearprint_text::internal::WrittenFormat;
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 use serde_json::{Map, Value};
@@ -56,7 +57,9 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        self.summary.check(&[&self.database], &[&self.database])?;
+        let outputs = [("--fingerprints", self.fingerprints.as_deref()), ("--summary", self.summary.path())];
+        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        check_outputs(outputs, &[], &[&self.database])?;
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         let width = width_of_damaged(&self.database)?;
@@ -69,7 +72,8 @@ impl Args {
             return Err(Error::Interrupted.into());
         }
         let report = repaired?;
-        print(&report)?;
+        // Who reads no lines still learns by the exit code what is lost.
+        unless_closed(print(&report))?;
         if !report.made {
             return Err(Failure::NothingRecovered(self.database));
         }
@@ -124,7 +128,7 @@ fn totals(report: &RepairReport) -> [(&'static str, u64); 5] {
 }
 
 /// Prints the findings and the totals.
-fn print(report: &RepairReport) -> Result<(), Error> {
+fn print(report: &RepairReport) -> Result<(), Failure> {
     let mut out = OutputStream::stdout();
     for finding in &report.findings {
         out.write(|out| writeln!(out, "{}\t{}\t{}", finding.kind, finding.file, finding.what))?;
@@ -132,5 +136,5 @@ fn print(report: &RepairReport) -> Result<(), Error> {
     for (name, number) in totals(report) {
         out.write(|out| writeln!(out, "total\t{name}\t{number}"))?;
     }
-    out.flush()
+    Ok(out.flush()?)
 }

@@ -195,6 +195,14 @@ impl From<RecipeError> for Failure {
     }
 }
 
+/// A result of printing. That nobody reads any more is no reason to leave out what comes behind it.
+pub(crate) fn unless_closed(printed: Result<(), Failure>) -> Result<(), Failure> {
+    match printed {
+        Err(failure) if failure.is_closed_pipe() => Ok(()),
+        other => other,
+    }
+}
+
 impl Failure {
     /// What needs a cargo feature that this program lacks.
     pub(crate) fn without_feature(name: &str) -> Self {

@@ -301,3 +301,20 @@ fn regression_a_key_was_also_the_key_of_other_rows_with_its_id() {
     assert_eq!(succeeds(at, "query a.np b.np --key x -k 0", b""), "1\t0\t1\t1\tx\n255\t0\t255\t7\tx\n");
     assert_eq!(succeeds(at, "query both.np --id 1 -k 0", b"").lines().count(), 2);
 }
+
+#[test]
+fn regression_the_empty_key_in_a_list_of_keys_was_another_key() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build k.np --store keys --input-format tsv", b"fingerprint\tkey\n1\t\\e\n2\t\\\\e\n3\tx\n");
+    let listed = succeeds(at, "export k.np", b"");
+    assert_eq!(
+        listed.lines().map(|line| line.split('\t').nth(2).unwrap()).collect::<Vec<_>>(),
+        ["\\e", "\\\\e", "x"]
+    );
+    succeeds(at, "delete k.np --keys -", b"\\e\n");
+    assert_eq!(succeeds(at, "export k.np", b"").lines().count(), 2);
+    assert!(succeeds(at, "query k.np -f 2 -k 0", b"").ends_with("\t\\\\e\n"));
+    succeeds(at, "delete k.np --keys -", b"\\\\e\n");
+    assert!(succeeds(at, "export k.np", b"").ends_with("\tx\n"));
+}

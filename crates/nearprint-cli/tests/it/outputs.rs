@@ -510,3 +510,28 @@ fn duplicates_are_listed_as_csv_if_their_file_is_named_so() {
     let removed = fs::read_to_string(at.join("r.csv")).unwrap();
     assert_eq!(removed, "key,number,first_seen_in,first_number\npages.jsonl:1,2,pages.jsonl:1,1\n");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn regression_an_output_in_the_folder_of_shared_memory_was_appended_to() {
+    let home = testkit::folder_in_memory();
+    let at = home.path();
+    fs::write(at.join("list.txt"), "1\n2\n3\n").unwrap();
+    succeeds(at, "build a.np list.txt", b"");
+    let out = at.join("out.tsv");
+    let command = format!("export a.np -o {}", out.display());
+    for _ in 0..2 {
+        succeeds(at, &command, b"");
+        assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 3);
+    }
+    // What a process has open is written to, also where it is a regular file.
+    let link = at.join("link");
+    symlink("/dev/stdout", &link).unwrap();
+    for path in [Path::new("/dev/stdout"), Path::new("/proc/self/fd/1"), &link] {
+        let printed = File::create(at.join("printed")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        command.current_dir(at).args(["export", "a.np", "-o"]).arg(path).stdout(printed);
+        assert!(command.status().unwrap().success(), "{}", path.display());
+        assert_eq!(read(at, "printed").lines().count(), 3, "{}", path.display());
+    }
+}

@@ -398,3 +398,46 @@ fn regression_images_that_are_left_out_are_remembered() {
     assert_eq!(decoded("-e png"), 0);
     assert_eq!(keys(), 0);
 }
+
+#[test]
+fn regression_options_of_texts_were_passed_over_where_all_inputs_are_images() {
+    let home = home();
+    let at = home.path();
+    for options in ["--recipe simhash", "--recipe minhash --header", "--shingle 2"] {
+        fails(at, &format!("fingerprint d/0.png d/1.png {options}"), b"", 2, &["a recipe of texts"]);
+        fails(
+            at,
+            &format!("compare d/0.png d/1.png {}", options.replace(" --header", "")),
+            b"",
+            2,
+            &["a recipe of texts"],
+        );
+    }
+    fails(at, "compare d/0.png d/1.png d/2.png --recipe minhash", b"", 2, &["a recipe of texts"]);
+    for option in ["--explain", "--features", "--min-words 5", "--min-features 9", "--rejects bad"] {
+        fails(
+            at,
+            &format!("fingerprint d/0.png {option}"),
+            b"",
+            2,
+            &["is of texts, where all inputs are images"],
+        );
+    }
+    assert!(!at.join("bad").exists());
+    fails(at, "fingerprint --recipe pdq", b"", 2, &["images are files"]);
+    fails(at, "fingerprint --recipe pdq -", b"", 2, &["images are files"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn regression_a_command_that_makes_texts_was_passed_over_where_all_inputs_are_images() {
+    let home = home();
+    let at = home.path();
+    fs::write(at.join("ocr"), "#!/bin/sh\necho one two three four\n").unwrap();
+    testkit::files::set_mode(&at.join("ocr"), 0o755);
+    let prints = succeeds(at, "fingerprint d/0.png d/1.png --pre ./ocr", b"");
+    let prints: Vec<&str> = prints.lines().map(|line| line.split('\t').next().unwrap()).collect();
+    assert!(prints.len() == 2 && prints[0] == prints[1] && prints[0].len() < 25, "{prints:?}");
+    assert_eq!(succeeds(at, "compare d/0.png d/1.png --pre ./ocr", b""), "0\n");
+    assert_eq!(succeeds(at, "compare d/0.png d/1.png d/2.png --pre ./ocr", b"").matches("\t0").count(), 9);
+}

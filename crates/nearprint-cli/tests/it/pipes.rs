@@ -201,3 +201,18 @@ fn regression_queries_of_a_pipe_were_read_by_the_look_at_their_format() {
         &["pipe: is no regular file, and inputs are looked at", "query DB - < pipe"],
     );
 }
+
+#[test]
+fn regression_build_mixed_the_fingerprints_of_two_recipes() {
+    let home = home();
+    let at = home.path();
+    for (name, recipe) in [("m.tsv", "minhash"), ("s.tsv", "simhash␣width=256")] {
+        fs::write(at.join(name), succeeds(at, &format!("{MAKE} --recipe {recipe} --header"), b"")).unwrap();
+    }
+    let why = "fingerprints of another recipe";
+    fails(at, "build both.np m.tsv s.tsv", b"", 2, &[why]);
+    fails(at, "build both.np m.tsv s.tsv --recipe minhash --store keys", b"", 2, &[why]);
+    fails(at, "build both.np m.tsv s.tsv --runs-only", b"", 2, &[why]);
+    assert!(!at.join("both.np").exists());
+    succeeds(at, "build twice.np m.tsv m.tsv --recipe minhash", b"");
+}

@@ -290,3 +290,18 @@ fn outputs_have_a_limit() {
         assert!(printed <= most, "{line}: {printed}");
     }
 }
+
+#[test]
+fn regression_equal_fingerprints_counted_as_pairs_that_are_not_printed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let list = format!("{}8\n9\n", "7\n".repeat(1000));
+    fs::write(at.join("list.txt"), &list).unwrap();
+    succeeds(at, "build rows.np list.txt", b"");
+    for source in ["list.txt", "rows.np"] {
+        let pairs = succeeds(at, &format!("pairs {source} -k 4 --max-output 100"), b"");
+        assert_eq!(pairs.lines().count(), 3, "{source}");
+        let refused = nearprint(at, &format!("pairs {source} -k 4 --ids --max-output 100"), b"");
+        assert!(refused.code == 1 && refused.err.contains("lines are expected"), "{source}: {}", refused.err);
+    }
+}

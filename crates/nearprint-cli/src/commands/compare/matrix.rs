@@ -38,8 +38,9 @@ pub(super) enum TableFormat {
 impl Matrix<'_> {
     /// Prints the distances.
     pub(super) fn print(&self, global: GlobalArgs) -> Result<(), Failure> {
-        if self.inputs.iter().all(|input| is_picture(input)) {
-            let recipe = self.recipe.of_pictures().unwrap_or_default();
+        if self.inputs.iter().all(|input| is_picture(input))
+            && let Some(recipe) = self.recipe.of_images(self.decoding)?
+        {
             let mut table = DistanceTable { recipe: None, files: Vec::new(), values: Vec::new() };
             let reader = PictureReader::new(MAX_PICTURE_BYTES, false);
             each_picture(self.inputs, &reader, recipe, global, |path, prints| {

@@ -13,7 +13,7 @@ use crate::pictures::{
     MAX_PICTURE_BYTES, NOT_TURNED, PictureReader, check_rotated, each_picture, is_picture,
 };
 use crate::report::{Report, ReportGroup, ReportMember};
-use crate::terminal::failure::Failure;
+use crate::terminal::failure::{Failure, unless_closed};
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::share;
 use crate::terminal::without_controls;
@@ -101,11 +101,8 @@ impl Args {
             [b] if self.format != TableFormat::Csv => self.compared(b, global)?,
             _ => return self.print_matrix(global),
         };
-        match self.print(&compared, global) {
-            // The exit code is a result too.
-            Err(failure) if failure.is_closed_pipe() => {}
-            printed => printed?,
-        }
+        // The exit code is a result too.
+        unless_closed(self.print(&compared, global))?;
         let report = || self.report_of(&compared, recipe);
         self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
         if compared.verdict.is_near() { Ok(()) } else { Err(Failure::NotNearDuplicates) }
@@ -134,8 +131,10 @@ impl Args {
     /// What was found about two inputs, with the name of the recipe.
     fn compared(&self, b: &Path, global: GlobalArgs) -> Result<(String, Compared), Failure> {
         self.report.check(&[&self.a, b], &[])?;
-        if is_picture(&self.a) && is_picture(b) {
-            let recipe = self.recipe.of_pictures().unwrap_or_default();
+        if is_picture(&self.a)
+            && is_picture(b)
+            && let Some(recipe) = self.recipe.of_images(&self.decoding)?
+        {
             return Ok((recipe.name().into(), self.compared_pictures(b, recipe, global)?));
         }
         if self.rotated {
@@ -155,10 +154,16 @@ impl Args {
             let why = "--key: give it twice, once for each record, and one or two inputs";
             return Err(Failure::Usage(why.into()));
         };
+        if self.format == TableFormat::Csv {
+            return Err(Failure::Usage(
+                "--format csv: prints tables of files, and --key names records".into(),
+            ));
+        }
         let b = self.others.first().unwrap_or(&self.a);
         self.report.check(&[&self.a, b], &[])?;
         let (text_field, key_field) = (&*self.text_field, self.key_field.as_deref());
-        let records = |input| Records { input, text_field, key_field };
+        let decoding = &self.decoding;
+        let records = |input| Records { input, text_field, key_field, decoding };
         let (texts, stored) = match self.others.first() {
             None => records(&self.a).find(&[first, second])?,
             Some(b) => {

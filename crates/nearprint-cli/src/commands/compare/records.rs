@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::args::DecodingArgs;
 use crate::commands::snapshots::ids_of_key;
 use crate::terminal::failure::Failure;
 use crate::terminal::quoted;
@@ -17,6 +18,7 @@ pub(super) struct Records<'a> {
     pub(super) input: &'a Path,
     pub(super) text_field: &'a str,
     pub(super) key_field: Option<&'a str>,
+    pub(super) decoding: &'a DecodingArgs,
 }
 
 impl Records<'_> {
@@ -62,6 +64,8 @@ impl Records<'_> {
         let mut options = ReaderOptions::default();
         options.fields.text = self.text_field.into();
         options.fields.key = self.key_field.map(str::to_string);
+        options.encoding = self.decoding.encoding;
+        options.pre = self.decoding.preprocessing();
         let mut reader = Reader::open(&[self.input.to_path_buf()], options)?;
         let mut texts = vec![None; keys.len()];
         while texts.iter().any(Option::is_none)

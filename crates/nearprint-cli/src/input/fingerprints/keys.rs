@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::stream::InputStream;
 use crate::terminal::failure::Failure;
-use crate::terminal::results::unescape;
+use crate::terminal::results::{EMPTY_KEY, unescape};
 
 /// What ends each key of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub(crate) fn read_keys(
         match (end, key.trim_end_matches('\r')) {
             (KeyEnd::Null, _) => visit(key.to_string())?,
             (KeyEnd::Line, "") => {}
+            (KeyEnd::Line, EMPTY_KEY) => visit(String::new())?,
             (KeyEnd::Line, line) => visit(unescape(line).into_owned())?,
         }
     }

@@ -81,10 +81,29 @@ pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
 pub(crate) fn is_stream(path: &Path) -> io::Result<bool> {
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(metadata) => Ok(!metadata.is_file() || path.starts_with("/dev") || path.starts_with("/proc")),
+        Ok(metadata) => Ok(!metadata.is_file() || is_of_process(path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a path leads through `/proc`, such as `/dev/stdout` and `/dev/fd/3`: a regular file is then what a process
+/// has open. Others below `/dev` are files, as in `/dev/shm`.
+fn is_of_process(path: &Path) -> bool {
+    const MAX_LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match folder.canonicalize() {
+            Ok(folder) if folder.starts_with("/proc") => return true,
+            Ok(folder) => match path.read_link() {
+                Ok(target) => path = folder.join(target),
+                Err(_) => return false,
+            },
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// Fails if this process may not write to a file or into a folder.
