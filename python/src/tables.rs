@@ -136,7 +136,11 @@ fn append_ordered(list: &Bound<'_, PyList>, chunk: &ArrayRef) -> PyResult<()> {
             match chunk.data_type() {
                 $($kind => chunk.as_primitive::<$of>().iter().try_for_each(|number| list.append(number)),)*
                 DataType::Boolean => chunk.as_boolean().iter().try_for_each(|flag| list.append(flag)),
-                _ => texts_of(chunk)?.into_iter().try_for_each(|text| list.append(text)),
+                kind => {
+                    let why = format!("an Arrow array of {kind}: numbers, dates, times or texts are wanted");
+                    let texts = texts_of(chunk).map_err(|_| PyTypeError::new_err(why))?;
+                    texts.into_iter().try_for_each(|text| list.append(text))
+                }
             }
         };
     }

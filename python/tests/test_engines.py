@@ -268,6 +268,20 @@ def test_regression_values_lost_digits_between_tasks(engine: Any, values: Any) -
         _distributed.dedup(Frames(), [mixed[:3], mixed[3:]], how, 1)
 
 
+def test_regression_integers_beside_nulls_of_arrow_lost_digits(engine: Any) -> None:
+    if engine[0].__name__ != "nearprint.ray":
+        return
+    ray: Any = importlib.import_module("ray.data")
+    numbers = pyarrow.array([BIG, BIG + 1, None], pyarrow.int64())
+    table = pyarrow.table({"id": [1, 2, 3], "text": ["one two three four"] * 3, "value": numbers})
+    rows = ray.from_arrow([table])
+    assert engine[0].dedup(rows, keep="max:value").take_all() == [
+        {"id": 2, "text": "one two three four", "value": BIG + 1}
+    ]
+    found = engine[0].dedup(rows, keep="min:value", annotate=True).take_all()
+    assert {row["id"]: row["value"] for row in found} == {1: BIG, 2: BIG + 1, 3: None}
+
+
 def test_regression_large_ids_lost_digits_between_tasks(engine: Any) -> None:
     functions, spread, collected = engine
     texts = ["one two three four five six seven"] * 2 + ["something else"]
