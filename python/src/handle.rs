@@ -213,8 +213,8 @@ impl Handle {
 
     /// Waits for the writer until no other call uses it, or the ticker is cancelled.
     ///
-    /// Fails after a fork: the child shares the lock and the log, and has none of the threads. Fails in a listener of the
-    /// call that uses the writer, which waits for the listener.
+    /// Fails after a fork: the child shares the lock and the log, and has none of the threads. Fails in a listener of
+    /// the call that uses the writer, which waits for the listener.
     fn writing(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Writing>> {
         if self.is_forked() {
             // The mutex may be held for ever, by a thread that only the parent has.
