@@ -285,15 +285,23 @@ impl<F: Fingerprint> Follower<F> {
             manifest::remove_unnamed(&self.storage, &self.manifest)?;
         }
         let mut bytes = news.copy_files(&self.storage, &self.options)?;
+        // Copies that the folder's manifest does not name yet are removed by the next update if this one fails.
+        let mut begun = Vec::new();
         for log in &news.logs {
-            bytes += self.append(log)?;
+            bytes += log.bytes.len() as u64;
+            if !self.append(log)? {
+                begun.push(self.begin_copy(log)?);
+            }
         }
         if is_new {
             manifest::replace(&self.storage, &news.manifest)?;
-            manifest::remove_unnamed(&self.storage, &news.manifest)?;
-            let named: Vec<u64> = news.manifest.wal_headers().map(|header| header.salt).collect();
-            self.logs.retain(|copy| named.contains(&copy.salt));
             self.manifest = news.manifest;
+        }
+        self.logs.extend(begun);
+        if is_new {
+            let named: Vec<u64> = self.manifest.wal_headers().map(|header| header.salt).collect();
+            self.logs.retain(|copy| named.contains(&copy.salt));
+            manifest::remove_unnamed(&self.storage, &self.manifest)?;
         }
         Ok(Update { bytes, changed: is_new || bytes > 0 })
     }
@@ -334,14 +342,11 @@ impl<F: Fingerprint> Follower<F> {
         self.lock.check().map_err(Error::io("look at", path))
     }
 
-    /// Appends frames to the copy of their log. Returns the number of bytes.
-    fn append(&mut self, log: &LogNews) -> Result<u64> {
-        let name = names::wal(log.header.number);
-        let path = self.storage.path(&name);
+    /// Appends frames to the copy of their log. Returns whether this follower has begun one.
+    fn append(&mut self, log: &LogNews) -> Result<bool> {
+        let path = self.storage.path(&names::wal(log.header.number));
         let Some(copy) = self.logs.iter_mut().find(|copy| copy.salt == log.header.salt) else {
-            let copy = self.begin_copy(log)?;
-            self.logs.push(copy);
-            return Ok(log.bytes.len() as u64);
+            return Ok(false);
         };
         if !log.bytes.is_empty() {
             let written = copy.file.write_all_at(&log.bytes, log.from.offset);
@@ -349,7 +354,7 @@ impl<F: Fingerprint> Follower<F> {
             copy.file.sync().map_err(Error::io("sync", &path))?;
             copy.end = log.end;
         }
-        Ok(log.bytes.len() as u64)
+        Ok(true)
     }
 
     /// Copies a whole log, and puts it in the place of an earlier copy: whoever copied that may have

@@ -176,6 +176,52 @@ fn a_follower_goes_on_after_a_full_disk() {
     assert!(failures > 100, "{failures}");
 }
 
+/// An update that failed after it had copied a new log went on with that copy, which the next one had removed: the
+/// folder then named a log that was not there. One that failed after its manifest was in force removed the files that
+/// this names.
+#[test]
+fn regression_an_update_after_a_failed_one_named_files_that_it_had_removed() {
+    let (mut failures, mut poisoned) = (0, 0);
+    for (call, after) in (0..40).flat_map(|call| (0..12).map(move |after| (call, after))) {
+        let (source, dest) = fresh();
+        let mut writer = Writer::open(Arc::new(source.clone()), options()).unwrap();
+        let mut follower = follow(&source, &dest).unwrap();
+        let mut rows = Rows::new();
+        for id in 0..3 {
+            let row = Row { fingerprint: mix64(id), id };
+            writer.insert(row).unwrap();
+            if id == 1 {
+                writer.flush().unwrap()
+            } else {
+                writer.commit().unwrap()
+            }
+            rows.insert(row);
+            if id == 0 {
+                follower.update().unwrap();
+            }
+        }
+        for failing in [call, after] {
+            let failing = dest.calls() + failing;
+            dest.fail_at(failing, ErrorKind::StorageFull);
+            failures += u64::from(follower.update().is_err());
+            assert!(read(&dest.crash(&mut |_| true)).is_subset(&rows), "calls {call} and {after}");
+            while dest.calls() <= failing {
+                let _ = dest.list();
+            }
+        }
+        if matches!(follower.update(), Err(Error::Poisoned { .. })) {
+            poisoned += 1;
+            drop(follower);
+            follower = follow(&source, &dest).unwrap();
+        }
+        follower.update().unwrap();
+        assert_eq!(read(&dest), rows, "calls {call} and {after}");
+        drop(follower);
+        catch_up(&source, &dest);
+    }
+    assert!(failures > 100 && poisoned > 10, "{failures} failures, {poisoned} of them for good");
+}
+
 /// A writer that found a sealed log and a live one, and no room for a run, began a new live log with another first
 /// frame than the one at which the sealed log ends, so nobody could read the database any more.
 #[test]
