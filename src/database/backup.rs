@@ -99,6 +99,8 @@ impl<F: Fingerprint> Snapshot<F> {
         let mut manifest =
             Manifest { runs: Vec::new(), live_wal: None, sealed_wal: None, ..self.manifest().clone() };
         manifest.next_run = manifest.next_run.max(next_run);
+        // The commits of the logs are in runs here. Others would repeat their numbers.
+        manifest.next_frame = self.next_frame();
         manifest.expiry = manifest.expiry.map(|expiry| Expiry { of_log: Time(0), ..expiry });
         manifest
     }

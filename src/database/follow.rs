@@ -14,7 +14,7 @@ use crate::database::left_out;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, IdentitiesRecord, Manifest, RunRecord};
-use crate::format::wal::{LogPlace, WalHeader};
+use crate::format::wal::{Frames, LogPlace, WalHeader};
 use crate::log::manifest;
 use crate::log::wal::Log;
 use crate::options::Options;
@@ -239,7 +239,8 @@ impl<F: Fingerprint> Follower<F> {
     /// [`Error::Corrupt`] for damage in the database: the folder keeps what it has. [`Error::Diverged`] if the
     /// database was restored to an earlier state, has numbers of runs or logs that stand for others in the folder,
     /// or lacks commits of the folder's logs; [`Error::Replaced`] if it is another one. A database that was
-    /// restored and has merged all other runs since is not recognized. [`Error::DiskFull`] and [`Error::Io`]
+    /// restored is not recognized once it has merged all other runs since, or has written runs of at least as many
+    /// commits, less one, as only a log of the folder has. [`Error::DiskFull`] and [`Error::Io`]
     /// leave a state of the database behind; [`Error::Poisoned`] after a failed sync; [`Error::Interrupted`].
     pub fn update(&mut self) -> Result<Update> {
         F::update(self)
@@ -311,15 +312,36 @@ impl<F: Fingerprint> Follower<F> {
         let oldest = news.manifest.wal_headers().next();
         let in_runs = oldest.map_or(news.manifest.next_frame, |header| header.first_frame);
         for header in self.manifest.wal_headers() {
-            // A writer that goes on with two logs that it has found repeats the frames of the live one in a new log.
             let same_frames = news.logs.iter().filter(|log| log.header.first_frame == header.first_frame);
-            let of_source = same_frames.map(|log| log.end.frame).max().unwrap_or(in_runs);
+            let ends = same_frames.map(|log| self.end_of_same_frames(header, log));
+            let ends = ends.collect::<Result<Vec<u64>>>()?;
+            let of_source = ends.into_iter().max().unwrap_or(in_runs);
             // A power cut may have taken the one commit of the source that was not durable.
             if self.end_of_copy(header)?.is_some_and(|end| end.frame > of_source + 1) {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// The number behind the last frame that a log of the source has in common with one in the folder that begins with
+    /// the same number. A writer that goes on with two logs that it has found repeats the frames of the live one in a
+    /// new log. A restored database has others under their numbers.
+    fn end_of_same_frames(&self, header: WalHeader, log: &LogNews) -> Result<u64> {
+        if log.header.salt == header.salt {
+            return Ok(log.end.frame);
+        }
+        let same = Log::open(&self.storage, &self.manifest, header).and_then(|own| {
+            let frames = own.read(own.start())?;
+            let of_source = Frames::scan(&log.bytes, log.from, log.header.salt).contents.into_iter();
+            let of_source = of_source.map(|content| log.bytes.get(content).unwrap_or_default());
+            Ok(of_source.zip(frames.contents()).take_while(|(theirs, own)| theirs == own).count() as u64)
+        });
+        match same {
+            // A new copy heals it.
+            Err(Error::Corrupt(_)) => Ok(log.end.frame),
+            same => Ok(header.first_frame + same?),
+        }
     }
 
     /// Where the copy of a log ends. `None` if it is damaged: a new copy heals it.

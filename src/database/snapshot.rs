@@ -42,6 +42,8 @@ struct Shared<F> {
     identities: Arc<[Identities]>,
     /// What was read of the logs. `None` in a snapshot of a writer.
     unflushed: Option<Unflushed<F>>,
+    /// The number behind the last commit.
+    next_frame: u64,
     kernel: Kernel,
     /// The runs of the manifest, then runs in memory with the unflushed rows.
     view: View<F>,
@@ -79,8 +81,10 @@ impl<F: Fingerprint> Snapshot<F> {
             }
             let identities = Identities::open_all(&**storage, &manifest)?.into();
             let view = View::open(&**storage, &noted, known.map(Self::view))?.and(live.into_iter());
+            let read_to = unflushed.ends().map(|(_, end)| end.frame).max();
             let shared = Shared {
                 storage: storage.clone(),
+                next_frame: read_to.unwrap_or(manifest.next_frame),
                 published: Some(Arc::new(manifest)),
                 manifest: noted,
                 identities,
@@ -95,7 +99,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// A snapshot of runs and unflushed changes, older ones first, which may be uncommitted.
     pub(crate) fn with_changes(
         storage: Arc<dyn Storage>,
-        mut manifest: Manifest,
+        (mut manifest, next_frame): (Manifest, u64),
         options: Options,
         view: &View<F>,
         changes: &[&ChangeSet<F>],
@@ -112,7 +116,8 @@ impl<F: Fingerprint> Snapshot<F> {
         newest.retain(|_| !manifest.is_log_expired(now));
         let view = View::open(&*storage, &manifest, Some(view))?.and(newest.into_iter());
         let kernel = Kernel::detect();
-        let shared = Shared { storage, published: None, manifest, identities, unflushed: None, kernel, view };
+        let (published, unflushed) = (None, None);
+        let shared = Shared { storage, published, manifest, identities, unflushed, next_frame, kernel, view };
         Ok(Self { shared: Arc::new(shared), options })
     }
 
@@ -269,6 +274,11 @@ impl<F: Fingerprint> Snapshot<F> {
 
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.shared.manifest
+    }
+
+    /// The number behind the last commit that the snapshot has, which the manifest says of those in runs alone.
+    pub(crate) fn next_frame(&self) -> u64 {
+        self.shared.next_frame
     }
 
     /// The folder of the database.

@@ -285,3 +285,43 @@ fn a_source_that_goes_back_is_refused() {
     assert!(matches!(follower.update(), Err(Error::Diverged { .. })));
     assert_eq!(read(&dest).len(), 1);
 }
+
+/// A restored database was taken for the one that was lost as soon as it had as many commits: what only the folder
+/// had was dropped.
+#[test]
+fn regression_a_restored_source_with_as_many_commits_is_refused() {
+    let options = Options::new().threads(1).background_merges(false);
+    for in_log in [0, 3] {
+        for after in 1..9 {
+            let home = tempfile::tempdir().unwrap();
+            let path = |name: &str| home.path().join(name);
+            let commit = |writer: &mut Writer<u64>, rows: std::ops::Range<u64>| {
+                for row in rows {
+                    writer.insert(Row { fingerprint: mix64(row), id: row }).unwrap();
+                    writer.commit().unwrap();
+                }
+            };
+            let database = options.create::<u64>(path("source"), &Schema::new()).unwrap();
+            let mut writer = database.writer().unwrap();
+            commit(&mut writer, 0..2);
+            // The log that goes on is empty, or has some commits.
+            writer.flush().unwrap();
+            commit(&mut writer, 10..10 + in_log);
+            database.snapshot().unwrap().backup(path("saved")).unwrap();
+            commit(&mut writer, 20..23);
+            database.follow(path("second")).unwrap();
+            drop(writer);
+            let second = || options.open::<u64>(path("second")).unwrap().snapshot().unwrap().all_rows();
+            let followed = second();
+            assert_eq!(followed.len() as u64, 2 + in_log + 3);
+            std::fs::remove_dir_all(path("source")).unwrap();
+            std::fs::rename(path("saved"), path("source")).unwrap();
+            let restored = options.open::<u64>(path("source")).unwrap();
+            let mut writer = restored.writer().unwrap();
+            commit(&mut writer, 40..40 + after);
+            let refused = restored.follow(path("second"));
+            assert!(matches!(refused, Err(Error::Diverged { .. })), "{in_log}, {after}: {refused:?}");
+            assert_eq!(second(), followed);
+        }
+    }
+}

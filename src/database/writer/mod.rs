@@ -450,7 +450,7 @@ impl<F: Fingerprint> Writer<F> {
         let storage: Arc<dyn Storage> = Arc::new(self.storage.clone());
         Snapshot::with_changes(
             storage,
-            self.noted_expiry(),
+            (self.noted_expiry(), self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame)),
             self.options.clone(),
             &self.view,
             &self.unflushed().map(|memtable| &memtable.changes).collect::<Vec<_>>(),
