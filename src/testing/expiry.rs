@@ -4,6 +4,7 @@
 //! have the rows that it has, at any moment, and after a power cut at any call.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::format::schema::{KeyStorage, Schema};
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
 use crate::options::Options;
-use crate::storage::Storage;
+use crate::storage::{Storage, names, reserve};
 use crate::testing::short_or_full;
 use crate::testing::simulated::SimulatedDisk;
 use crate::util::time::Time;
@@ -379,4 +380,91 @@ fn a_compaction_removes_the_run_of_a_period_without_rows() {
     writer.compact().unwrap();
     assert_eq!(writer.snapshot().unwrap().stats().runs.len(), 1);
     assert_eq!(read(&disk).len(), 1);
+}
+
+/// Two periods with a run each, at a time when the first has expired.
+fn with_an_expired_run() -> SimulatedDisk {
+    let disk = fresh();
+    let mut writer = open(&disk);
+    for period in 0..2 {
+        disk.set_now(Time(period * PERIOD_MS));
+        writer.insert(Row { fingerprint: period, id: period }).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    disk.set_now(Time(LIFETIME_MS));
+    disk
+}
+
+fn fill(disk: &SimulatedDisk) {
+    disk.fail_from(disk.calls(), ErrorKind::StorageFull);
+}
+
+/// No writer could be opened, so nothing could be deleted; and an open one failed to query and to commit nothing.
+#[test]
+fn regression_rows_that_expire_on_a_full_disk_locked_the_database_for_writing() {
+    let found =
+        |writer: &mut Writer<u64>| writer.query(0, 64).unwrap().iter().map(|row| row.id).collect::<Vec<_>>();
+    for is_open in [false, true] {
+        let disk = with_an_expired_run();
+        disk.set_now(Time(LIFETIME_MS - 1));
+        let before = is_open.then(|| open(&disk));
+        disk.set_now(Time(LIFETIME_MS));
+        fill(&disk);
+        let mut writer = before.unwrap_or_else(|| open(&disk));
+        assert_eq!(found(&mut writer), [1]);
+        writer.look_ahead(&[0], 64).unwrap();
+        assert_eq!(found(&mut writer), [1]);
+        writer.commit().unwrap();
+        assert_eq!(writer.manifest().runs.len(), 2, "no room for a manifest without the run");
+        assert_eq!(found(&mut writer), [1]);
+        assert_eq!(writer.snapshot().unwrap().all_rows().len(), 1);
+        disk.heal();
+        writer.commit().unwrap();
+        assert_eq!(writer.manifest().runs.len(), 1);
+        assert_eq!(found(&mut writer), [1]);
+    }
+}
+
+/// Room for a manifest without what has expired is kept.
+#[test]
+fn regression_rows_that_expire_on_a_full_disk_use_the_reserve() {
+    let disk = with_an_expired_run();
+    reserve::keep(&disk, 1 << 16);
+    fill(&disk);
+    let healed = disk.clone();
+    disk.on_call(move |frozen, _| {
+        if !frozen.names().iter().any(|name| name == names::RESERVE) {
+            healed.heal();
+        }
+    });
+    assert_eq!(open(&disk).manifest().runs.len(), 1);
+}
+
+/// The log had rows of an earlier period, and there was no room for a run of them.
+#[test]
+fn regression_a_deletion_in_a_new_period_needs_no_room_for_a_run() {
+    let disk = fresh();
+    let mut writer = open(&disk);
+    for id in 0..3 {
+        writer.insert(Row { fingerprint: id, id }).unwrap();
+    }
+    writer.commit().unwrap();
+    disk.set_now(Time(PERIOD_MS));
+    fill(&disk);
+    let is_full = |outcome: crate::Result<u64>| matches!(outcome, Err(crate::Error::DiskFull { .. }));
+    assert!(is_full(writer.upsert(Row { fingerprint: 9, id: 2 })));
+    assert!(!writer.has_uncommitted(), "an upsert without room deletes nothing");
+    writer.delete(0).unwrap();
+    assert!(is_full(writer.insert(Row { fingerprint: 9, id: 9 })));
+    assert!(is_full(writer.upsert(Row { fingerprint: 9, id: 2 })));
+    writer.delete(1).unwrap();
+    disk.heal();
+    writer.commit().unwrap();
+    assert_eq!(read(&disk), [Row { fingerprint: 2, id: 2 }].into());
+    writer.insert(Row { fingerprint: 9, id: 9 }).unwrap();
+    writer.commit().unwrap();
+    disk.set_now(Time(LIFETIME_MS));
+    assert_eq!(read(&disk), [Row { fingerprint: 9, id: 9 }].into());
+    assert_eq!(writer.snapshot().unwrap().all_rows(), [Row { fingerprint: 9, id: 9 }]);
 }

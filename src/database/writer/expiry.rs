@@ -1,7 +1,7 @@
 //! Rows that expire: a run has the rows of one period, and is dropped as it is.
 
 use super::Writer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, Manifest};
@@ -40,7 +40,27 @@ impl<F: Fingerprint> Writer<F> {
         with_log_expiry(self.manifest.clone(), self.expires)
     }
 
-    /// Drops the runs whose rows have expired.
+    /// Begins a transaction that inserts rows or does not, unless one has begun.
+    ///
+    /// If the rows of the period before have no room in a run, what inserts none goes to their log.
+    pub(super) fn begin_transaction(&mut self, inserts: bool) -> Result<()> {
+        if !self.pending.is_empty() {
+            return match inserts && self.is_late {
+                true => Err(Error::DiskFull { action: "write", path: self.path.clone() }),
+                false => Ok(()),
+            };
+        }
+        // A system call for every operation would be half of its time.
+        self.lock.check_process().map_err(Error::io("write to", &self.path))?;
+        self.is_late = match self.begin_period() {
+            Err(Error::DiskFull { .. }) if !inserts && !self.storage.is_poisoned() => true,
+            begun => begun.map(|()| false)?,
+        };
+        Ok(())
+    }
+
+    /// Drops the runs whose rows have expired. On a full disk it takes the reserve, as their files make room; without
+    /// one they stay, and queries leave them out.
     pub(super) fn drop_expired(&mut self) -> Result<()> {
         if self.manifest.expiry.is_none() {
             return Ok(());
@@ -50,7 +70,10 @@ impl<F: Fingerprint> Writer<F> {
         if !dropped.is_empty() {
             let (runs, rows) = (dropped.len(), dropped.iter().map(|run| run.rows).sum());
             let held = self.held(&dropped);
-            self.publish(next)?;
+            match self.with_reserve(|writer| writer.publish(next.clone())) {
+                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
+                published => published?,
+            }
             self.remove_runs(&dropped, held);
             self.options.listener.tell(&Event::Expiry { runs, rows });
         }

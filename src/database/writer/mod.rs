@@ -101,6 +101,8 @@ pub struct Writer<F: Fingerprint> {
     /// Whether some of them delete rows, and whether some add rows.
     deletes: bool,
     inserts: bool,
+    /// Whether they may add none, as they go to the log of a period that has ended.
+    is_late: bool,
     wal: Option<Wal>,
     /// The frames with which the next log begins, if it goes on with a log that it found. The last frame that was found
     /// may lack its sync.
@@ -166,6 +168,7 @@ impl<F: Fingerprint> Writer<F> {
             pending: Content::default(),
             deletes: false,
             inserts: false,
+            is_late: false,
             wal: None,
             kept: Vec::new(),
             merges: Vec::new(),
@@ -188,7 +191,8 @@ impl<F: Fingerprint> Writer<F> {
     /// text.
     ///
     /// # Errors
-    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`], [`Error::Forked`]; for
+    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`], [`Error::Forked`];
+    /// [`Error::DiskFull`] where rows of the period before have no room in a run; for
     /// keys and texts [`Error::KeysNotStored`], [`Error::TextsNotStored`],
     /// [`Error::TextWithoutKey`], [`Error::NotAHash`], [`Error::KeyTooLong`],
     /// [`Error::TextTooLong`].
@@ -232,6 +236,8 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn replace(&mut self, row: NewRow<'_, F>) -> Result<u64> {
         row.check(self.manifest.keys, &self.path)?;
+        self.check_poison()?;
+        self.begin_transaction(true)?;
         match (row.given_id(), row.key) {
             (Some(id), Some(key)) if row.id.is_none() && self.has_other_key(id, key.as_bytes())? => {
                 self.delete_key_of(id, key.as_bytes())?;
@@ -557,11 +563,7 @@ impl<F: Fingerprint> Writer<F> {
 
     fn apply(&mut self, operation: Operation<'_, F>) -> Result<()> {
         self.check_poison()?;
-        if self.pending.is_empty() {
-            // A system call for every operation would be half of its time.
-            self.lock.check_process().map_err(Error::io("write to", &self.path))?;
-            self.begin_period()?;
-        }
+        self.begin_transaction(operation.is_insert())?;
         let is_first = self.pending.is_empty();
         self.deletes = matches!(operation, Operation::Delete(_)) || self.deletes && !is_first;
         self.inserts = operation.is_insert() || self.inserts && !is_first;

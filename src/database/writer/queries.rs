@@ -26,7 +26,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     pub(in crate::database) fn find(&mut self, fingerprint: F, query: Query) -> Result<Vec<Match<F>>> {
-        let mut rows = self.rows()?;
+        let mut rows = self.rows();
         query.answer(rows.view, |k| {
             let mut found = rows.near(fingerprint, Nearness::within(k))?;
             found.truncate(query.most_rows());
@@ -49,16 +49,21 @@ impl<F: Fingerprint> Writer<F> {
         fingerprint: F,
         distances: &BandDistances,
     ) -> Result<Vec<Match<F>>> {
-        self.rows()?.near(fingerprint, Nearness::by_bands::<F>(distances))
+        self.rows().near(fingerprint, Nearness::by_bands::<F>(distances))
     }
 
     /// Where rows are.
-    fn rows(&mut self) -> Result<Rows<'_, F>> {
-        self.drop_expired()?;
-        let is_expired = self.expires.is_some_and(|expires| expires <= self.storage.now());
+    fn rows(&mut self) -> Rows<'_, F> {
+        let now = self.manifest.expiry.map(|_| self.storage.now());
+        let is_expired = now.is_some_and(|now| self.expires.is_some_and(|expires| expires <= now));
+        // A commit drops these runs.
+        let count = |now| self.manifest.runs.iter().take_while(|run| run.is_expired(now)).count();
+        let expired_runs = now.map_or(0, count);
         let Self { view, ahead, searcher, sealed, memtable, kernel, .. } = self;
         let unflushed = [sealed.as_ref().map(|sealed| &*sealed.memtable), Some(&*memtable)];
-        Ok(Rows { view, ahead: ahead.as_ref(), searcher, unflushed, is_expired, kernel: *kernel })
+        // What was looked up may be of these runs.
+        let ahead = ahead.as_ref().filter(|_| expired_runs == 0);
+        Rows { view, ahead, searcher, expired_runs, unflushed, is_expired, kernel: *kernel }
     }
 
     /// Whether rows were flushed to runs. If there are no runs, [`look_ahead`](Self::look_ahead) has nothing
@@ -110,6 +115,8 @@ struct Rows<'a, F: Fingerprint> {
     view: &'a View<F>,
     ahead: Option<&'a Ahead<F>>,
     searcher: &'a mut Searcher<'static>,
+    /// How many of the oldest runs have expired.
+    expired_runs: usize,
     /// The older rows first.
     unflushed: [Option<&'a Memtable<F>>; 2],
     /// Whether the unflushed rows are expired.
@@ -121,7 +128,7 @@ impl<F: Fingerprint> Rows<'_, F> {
     /// The rows near a fingerprint, by (distance, fingerprint, id).
     fn near(&mut self, fingerprint: F, near: Nearness<'_>) -> Result<Vec<Match<F>>> {
         let known = self.ahead.and_then(|ahead| ahead.get(fingerprint, near));
-        let (known, searched) = known.unwrap_or_default();
+        let (known, searched) = known.unwrap_or((&[], self.expired_runs));
         let (group, mut tagged) = ([fingerprint], Vec::new());
         let _ = self.view.search_from(searched, self.searcher, &group, near.k, usize::MAX, &mut tagged)?;
         let tagged = tagged.into_iter().map(|(_, found)| found);
