@@ -468,3 +468,51 @@ fn regression_a_deletion_in_a_new_period_needs_no_room_for_a_run() {
     assert_eq!(read(&disk), [Row { fingerprint: 9, id: 9 }].into());
     assert_eq!(writer.snapshot().unwrap().all_rows(), [Row { fingerprint: 9, id: 9 }]);
 }
+
+/// All rows of a repaired database expire with the newest ones, also those that had expired before.
+#[test]
+fn regression_repair_brought_expired_rows_back() {
+    const HOUR: u64 = 3_600_000;
+    let now = Time::now().0;
+    // Runs of both, and what is in a log.
+    for (is_old_flushed, is_new) in [(true, true), (true, false), (false, false)] {
+        let disk = SimulatedDisk::new();
+        let hours = |hours: u64| Duration::from_millis(hours * HOUR);
+        let schema = Schema::new().keys(KeyStorage::Keys).expire_after(hours(100), Some(hours(1))).unwrap();
+        manifest::replace(&disk, &manifest::fresh(64, &schema).unwrap()).unwrap();
+        disk.set_now(Time(now - 200 * HOUR));
+        let mut writer = open(&disk);
+        writer.insert(NewRow::keyed(1, "old")).unwrap();
+        writer.set_history(b"a job").unwrap();
+        if is_old_flushed {
+            writer.flush().unwrap()
+        } else {
+            writer.commit().unwrap()
+        }
+        if is_new {
+            disk.set_now(Time(now));
+            writer.insert(NewRow::keyed(2, "new")).unwrap();
+            writer.flush().unwrap();
+        }
+        let home = tempfile::tempdir().unwrap();
+        let (path, dest) = (home.path().join("db"), home.path().join("saved"));
+        std::fs::create_dir(&path).unwrap();
+        for name in disk.names() {
+            std::fs::write(path.join(&name), disk.file_bytes(&name).unwrap()).unwrap();
+        }
+        if is_new && is_old_flushed {
+            // The files alone say it, too.
+            std::fs::remove_file(path.join(names::MANIFEST)).unwrap();
+            let lost = home.path().join("lost");
+            Options::new().repair::<u64>(&path, &lost, &schema).unwrap();
+            let saved = Options::new().open::<u64>(&lost).unwrap().snapshot().unwrap();
+            assert_eq!(saved.all_rows().iter().map(|row| row.fingerprint).collect::<Vec<_>>(), [2]);
+            std::fs::write(path.join(names::MANIFEST), disk.file_bytes(names::MANIFEST).unwrap()).unwrap();
+        }
+        let report = Options::new().repair::<u64>(&path, &dest, &Schema::new()).unwrap();
+        assert_eq!((report.rows, report.lost_rows, report.findings.len()), (u64::from(is_new), 0, 0));
+        let saved = Options::new().open::<u64>(&dest).unwrap().snapshot().unwrap();
+        assert_eq!(saved.all_rows().len(), usize::from(is_new));
+        assert_eq!(saved.history(), Some(&b"a job"[..]));
+    }
+}

@@ -65,14 +65,17 @@ pub(crate) fn repair<F: Fingerprint>(
     builder.copy_permissions(&storage)?;
 
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut report)?;
-    for row in changes.rows() {
-        builder.push(row)?;
+    let (now, mut deleted) = (storage.now(), DeletedIds::default());
+    // What has expired is left out, as by every reader. Without a manifest no log has an expiry.
+    if manifest.live_wal.is_none() || !manifest.is_log_expired(now) {
+        for row in changes.rows() {
+            builder.push(row)?;
+        }
+        changes.keys().iter().try_for_each(|key| builder.push_record(key))?;
+        deleted.add(changes.deleted(true));
     }
-    changes.keys().iter().try_for_each(|key| builder.push_record(key))?;
-    let mut deleted = DeletedIds::default();
-    deleted.add(changes.deleted(true));
     // Newest first: the tombstones of a run apply to the older ones.
-    for record in manifest.runs.iter().rev() {
+    for record in manifest.runs.iter().rev().filter(|record| !record.is_expired(now)) {
         let run = DamagedRun { storage: &storage, manifest: &manifest, record };
         run.recover_rows::<F>(&deleted, &mut report, &mut |recovered| match recovered {
             Recovered::Row(row) => builder.push(row).map(drop),
