@@ -68,6 +68,8 @@ pub struct Builder<F: Fingerprint> {
     runs_only: bool,
     /// The caller's name for the run.
     identity: Option<String>,
+    /// The identity of the run that this one replaces.
+    replaced: Option<[u8; 16]>,
     automatic: IdRanges,
     ingested: BTreeSet<[u8; 16]>,
     largest_id: Option<u64>,
@@ -99,6 +101,7 @@ impl<F: Fingerprint> Builder<F> {
             staging,
             runs_only: false,
             identity: None,
+            replaced: None,
             automatic: IdRanges::default(),
             ingested: BTreeSet::new(),
             largest_id: None,
@@ -113,6 +116,10 @@ impl<F: Fingerprint> Builder<F> {
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
         self.ingested = ingested;
         self.runs_only |= old.runs_only;
+        if let (true, [run]) = (old.runs_only, &old.runs[..]) {
+            // One that follows from the rows follows from those that are left.
+            self.replaced = Some(run.identity).filter(|known| identity_of(None, old, run) != Some(*known));
+        }
         if let Some(kept) = old.keys {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
         }
@@ -258,6 +265,7 @@ impl<F: Fingerprint> Builder<F> {
             owner,
             runs_only,
             identity,
+            replaced,
             automatic,
             ingested,
             largest_id,
@@ -275,7 +283,8 @@ impl<F: Fingerprint> Builder<F> {
             let to = Target { storage: &storage, options: &options, owner: Owner { run, ..owner } };
             let (layout, keys) = (manifest.layout_for(counts.entries)?, keys.sorted(to)?);
             let mut record = write_run(to, RunContent::new(layout, (Box::new(sorted), counts), &[], &keys))?;
-            if runs_only && let Some(known) = identity_of(identity.as_deref(), &manifest, &record) {
+            let known = || replaced.or_else(|| identity_of(identity.as_deref(), &manifest, &record));
+            if runs_only && let Some(known) = known() {
                 record.identity = known;
             }
             manifest.runs.push(record);

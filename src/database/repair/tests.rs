@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Database;
+use crate::fingerprint::mix64;
 use crate::format::schema::Schema;
 use crate::log::manifest;
 use crate::options::Options;
-use crate::storage::Folder;
+use crate::storage::{Folder, names};
+use crate::{Builder, Database, NewRow};
 
 /// A database whose manifest names runs that are not there.
 fn with_missing_runs(path: &Path, count: u64) {
@@ -62,4 +63,43 @@ fn regression_many_missing_runs_are_reported_in_linear_time() {
     let least = |count| (0..3).map(|_| repair(count)).min().unwrap();
     let (few, many) = (least(1000), least(8000));
     assert!(many < few * 24, "{few:?} for 1,000 runs, {many:?} for 8,000");
+}
+
+/// A repaired run was another one, and a database ingested its task twice.
+#[test]
+fn regression_a_repaired_run_is_the_same_run() {
+    for (name, has_ids, is_damaged) in [
+        (Some("task-7"), true, false),
+        (Some("task-7"), true, true),
+        (Some("task-7"), false, true),
+        (None, false, false),
+        (None, true, false),
+        (None, true, true),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let (path, dest) = (home.path().join("run"), home.path().join("saved"));
+        let mut builder = Database::<u64>::build(&path, &Schema::new()).unwrap().runs_only();
+        builder = name.into_iter().fold(builder, Builder::identity);
+        for id in 0..5000 {
+            builder.push(NewRow { id: has_ids.then_some(id), ..NewRow::from(mix64(id)) }).unwrap();
+        }
+        builder.finish().unwrap();
+        let run = |path: &Path| {
+            let manifest = manifest::of::<u64>(&Folder::open(path).unwrap()).unwrap();
+            (manifest.runs_only, manifest.runs[0].identity)
+        };
+        let before = run(&path);
+        if is_damaged {
+            let file = path.join(names::rows(1));
+            let mut bytes = fs::read(&file).unwrap();
+            bytes[2 * 8192 + 5] ^= 1;
+            fs::write(&file, bytes).unwrap();
+        }
+        let report = Options::new().repair::<u64>(&path, &dest, &Schema::new()).unwrap();
+        assert_eq!(report.lost_rows > 0, is_damaged);
+        // What names a run after its rows names other rows otherwise.
+        let is_same = name.is_some() || !is_damaged;
+        assert_eq!(run(&dest) == before, is_same, "{name:?}, {has_ids}, {is_damaged}");
+        assert!(run(&dest).0);
+    }
 }
