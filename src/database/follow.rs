@@ -383,6 +383,11 @@ impl<F: Fingerprint> Follower<F> {
     /// been killed in the middle of a frame.
     fn begin_copy(&self, log: &LogNews) -> Result<LogCopy> {
         let (new, name) = (names::spill(0, 0, log.header.number), names::wal(log.header.number));
+        let is_named = self.manifest.wal_headers().any(|header| header.number == log.header.number);
+        if !is_named && self.storage.open(&name).is_ok() {
+            // A copy that no manifest names would have been removed.
+            return Err(Error::AlreadyExists { path: self.storage.path(&name) });
+        }
         let path = self.storage.path(&new);
         let mut file = self.storage.create(&new).map_err(Error::io("create", &path))?;
         let written = file

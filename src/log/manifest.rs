@@ -10,6 +10,7 @@ use crate::format::manifest::{Expiry, IdRanges, LiveWal, MAX_MANIFEST_BYTES, Man
 use crate::format::schema::{KeyStorage, Schema};
 use crate::format::wal::WalHeader;
 use crate::layout::Layout;
+use crate::log::leftovers::is_own;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
 use crate::util::sabotage;
@@ -243,23 +244,34 @@ impl RunRecord {
 pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let path = storage.path(names::MANIFEST_NEW);
     storage.sync_folder().map_err(Error::io("sync", storage.path("")))?;
-    write(storage, manifest, &path).inspect_err(|_| drop(storage.remove(names::MANIFEST_NEW)))?;
+    write(storage, manifest, &path)?;
     storage.rename(names::MANIFEST_NEW, names::MANIFEST).map_err(Error::io("rename", &path))?;
     storage.sync_folder().map_err(Error::io("sync", storage.path("")))
 }
 
-/// Removes the files that a crash left: those that match our name patterns and are not in the
-/// manifest. The reserve stays.
-pub(crate) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+/// Removes the files that a crash left: those that have our names, are not in the manifest, and are of this database.
+/// The reserve stays. Disowns the files of others, and returns their names.
+pub(crate) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<Vec<String>> {
     let mut named: std::collections::HashSet<String> = manifest.file_names().collect();
     named.insert(names::RESERVE.into());
     let listed = storage.list().map_err(Error::io("read", storage.path("")))?;
+    let mut foreign = Vec::new();
     for name in listed.iter().filter_map(|name| name.to_str()) {
-        if names::is_ours(name) && !named.contains(name) {
-            storage.remove(name).map_err(Error::io("remove", storage.path(name)))?;
+        if !names::is_ours(name) || named.contains(name) {
+            continue;
         }
+        let is_own = is_own(storage, manifest, name);
+        if is_own.as_ref().is_ok_and(|&is_own| is_own) {
+            storage.remove(name).map_err(Error::io("remove", storage.path(name)))?;
+            continue;
+        }
+        // What could not be read may turn out to be of this database later.
+        if is_own.is_ok() {
+            storage.disown(name);
+        }
+        foreign.push(name.to_string());
     }
-    Ok(())
+    Ok(foreign)
 }
 
 fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
@@ -273,9 +285,95 @@ fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> 
     // A manifest that cannot be decoded must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;
     let mut file = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", path))?;
-    file.write_all_at(&bytes, 0).map_err(Error::io("write", path))?;
-    if sabotage::skips("manifest-sync") {
-        return Ok(());
+    let mut write = || {
+        file.write_all_at(&bytes, 0).map_err(Error::io("write", path))?;
+        if sabotage::skips("manifest-sync") {
+            return Ok(());
+        }
+        file.sync().map_err(Error::io("sync", path))
+    };
+    write().inspect_err(|_| drop(storage.remove(names::MANIFEST_NEW)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::header::Header;
+    use crate::format::manifest::sample::sample;
+    use crate::format::{identities, keys, postings, segment, tombstones};
+    use crate::testing::simulated::SimulatedDisk;
+
+    /// Files of database `id` with these numbers in their headers, under the names that the numbers of `named` make.
+    fn files(manifest: &Manifest, number: u64, named: u64) -> Vec<(String, Vec<u8>)> {
+        let paged = |magic| Header::new(magic, manifest.owner(number, 7, None)).encode();
+        let log = manifest.header_of(LiveWal { number, salt: 7 }, 1).encode();
+        vec![
+            (names::segment(named, 0), paged(segment::MAGIC)),
+            (names::rows(named), paged(postings::MAGIC)),
+            (names::tombstones(named), paged(tombstones::MAGIC)),
+            (names::keys(named), paged(keys::MAGIC)),
+            (names::identities(named), paged(identities::MAGIC)),
+            (names::wal(named), log.to_vec()),
+        ]
     }
-    file.sync().map_err(Error::io("sync", path))
+
+    fn left(manifest: &Manifest, files: &[(String, Vec<u8>)]) -> Vec<String> {
+        let disk = SimulatedDisk::new();
+        for (name, bytes) in files {
+            disk.set_file_bytes(name, bytes.clone());
+        }
+        remove_unnamed(&disk, manifest).unwrap();
+        disk.names()
+    }
+
+    /// A file was removed by its name alone.
+    #[test]
+    fn regression_a_file_of_another_program_with_a_name_of_ours_stays() {
+        let manifest = sample();
+        let other = Manifest { database_id: [9; 16], ..sample() };
+        let with_tmp = |mut files: Vec<(String, Vec<u8>)>, manifest: &Manifest| {
+            files.push((names::MANIFEST_NEW.into(), manifest.encode()));
+            files
+        };
+        let own = with_tmp(files(&manifest, 99, 99), &manifest);
+        // What a crash leaves of them: their start, or nothing in their place.
+        for len in [0, 1, 8, 11, 20, 39, 48, 50, 63, 64, 4096] {
+            let cut =
+                |(name, bytes): &(String, Vec<u8>)| (name.clone(), bytes[..len.min(bytes.len())].to_vec());
+            assert_eq!(left(&manifest, &own.iter().map(cut).collect::<Vec<_>>()), [""; 0], "{len} bytes");
+            let zeros = |(name, _): &(String, Vec<u8>)| (name.clone(), vec![0; len]);
+            assert_eq!(left(&manifest, &own.iter().map(zeros).collect::<Vec<_>>()), [""; 0], "{len} zeros");
+        }
+        let spill = (names::spill(99, 0, 1), b"anything".to_vec());
+        assert_eq!(left(&manifest, &[spill]), [""; 0]);
+        let names = |files: &[(String, Vec<u8>)]| {
+            let mut names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+            names.sort_unstable();
+            names
+        };
+        let foreign = |(name, _): &(String, Vec<u8>)| (name.clone(), b"my notes".to_vec());
+        let text = |(name, _): &(String, Vec<u8>)| (name.clone(), b"x".to_vec());
+        let late = |(name, _): &(String, Vec<u8>)| (name.clone(), [vec![0; 20], b"mine".to_vec()].concat());
+        for files in [
+            own.iter().map(foreign).collect(),
+            own.iter().map(text).collect(),
+            own.iter().map(late).collect(),
+            with_tmp(files(&other, 99, 99), &other),
+            files(&manifest, 98, 99),
+        ] {
+            assert_eq!(left(&manifest, &files), names(&files));
+        }
+    }
+
+    /// What failed to create a file removed the one that was in its place.
+    #[test]
+    fn regression_a_new_manifest_removed_a_file_in_its_place() {
+        let disk = SimulatedDisk::new();
+        replace(&disk, &sample()).unwrap();
+        disk.set_file_bytes(names::MANIFEST_NEW, b"my notes".to_vec());
+        let next = Manifest { generation: sample().generation + 1, ..sample() };
+        assert!(replace(&disk, &next).is_err());
+        assert_eq!(disk.file_bytes(names::MANIFEST_NEW).unwrap(), b"my notes");
+        assert_eq!(read(&disk).unwrap().unwrap(), sample());
+    }
 }

@@ -7,7 +7,7 @@
 //!
 //! A lock is lost when the folder is moved, removed or replaced, or its file `LOCK` is. Another
 //! writer may then be at work. Files that appeared under the lock and are not from this writer are
-//! never removed.
+//! never removed, nor are those that it has disowned.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -33,7 +33,7 @@ pub(crate) struct Guarded {
     inner: Arc<dyn Storage>,
     /// The writer holds it. Snapshots of the writer, which outlive it, only read.
     lock: Weak<dyn Lock>,
-    /// The names of files that were there when the lock was taken, and of those made since.
+    /// The names of files that were there when the lock was taken, without those of others, and of those made since.
     known: Arc<Mutex<HashSet<OsString>>>,
     poisoned: Arc<AtomicBool>,
     /// The rate of writes, if it is limited.
@@ -118,6 +118,10 @@ impl Storage for Guarded {
         self.inner.remove(name)?;
         self.known().remove(OsStr::new(name));
         Ok(())
+    }
+
+    fn disown(&self, name: &str) {
+        self.known().remove(OsStr::new(name));
     }
 
     fn sync_folder(&self) -> io::Result<()> {

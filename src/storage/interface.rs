@@ -26,6 +26,8 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file. Where the system keeps files that a reader has open, the next writer removes it.
     fn remove(&self, name: &str) -> io::Result<()>;
+    /// Refuses to remove a file from now on: it is another program's.
+    fn disown(&self, _name: &str) {}
     /// Makes creations, renames and removals durable.
     fn sync_folder(&self) -> io::Result<()>;
     /// The names of all files, in no particular order.

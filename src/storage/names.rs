@@ -69,6 +69,12 @@ pub(crate) fn is_wal(name: &str) -> bool {
         .is_some_and(|number| is_number(number, 8))
 }
 
+/// The number in the name of a file of a run, of identities, or of a log.
+pub(crate) fn number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("wal-").unwrap_or(name);
+    digits.split(['-', '.']).next()?.parse().ok()
+}
+
 /// Whether this module builds names of this form: those of the files of databases.
 pub fn is_ours(name: &str) -> bool {
     if [LOCK, MANIFEST, MANIFEST_NEW, RESERVE].contains(&name) {

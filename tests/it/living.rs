@@ -330,29 +330,64 @@ fn a_writer_waits_for_another_one() {
     });
 }
 
-/// Files that a crash left are removed by the next writer; files of others are left alone.
+/// Files that a crash left are removed by the next writer; files of others are left alone, whatever their names.
 #[test]
 fn leftovers_are_removed_and_foreign_files_are_not() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let database = Database::<u64>::create(&path, &Schema::new()).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert(7).unwrap();
+    writer.flush().unwrap();
+    writer.insert(8).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    let read = |name: &str| std::fs::read(path.join(name)).unwrap();
+    // The same files under other numbers, as a writer that was killed leaves them.
+    let numbered = |name: &str, number: u8| {
+        let mut bytes = read(name);
+        bytes[32] = number;
+        bytes[..4096.min(bytes.len())].to_vec()
+    };
     let leftovers = [
-        "00000009-t0.seg",
-        "00000009.rows",
-        "00000009.dels",
-        "wal-00000007.log",
-        "MANIFEST.tmp",
-        "spill-00000001-0-1.tmp",
+        ("00000009-t0.seg", numbered("00000001-t0.seg", 9)),
+        ("00000009.rows", numbered("00000001.rows", 9)),
+        ("00000009.dels", Vec::new()),
+        ("00000009.keys", vec![0; 8192]),
+        ("wal-00000007.log", numbered("wal-00000001.log", 7)),
+        ("MANIFEST.tmp", read("MANIFEST")),
+        ("spill-00000001-0-1.tmp", b"x".to_vec()),
     ];
     let foreign = ["notes.txt", "00000009.rows.bak", "wal.log", "9.rows"];
-    for name in leftovers.iter().chain(&foreign) {
-        std::fs::write(path.join(name), "x").unwrap();
+    // The next run and log of this database would have some of these.
+    let like_ours =
+        ["00000002-t0.seg", "00000003.rows", "00000099.keys", "wal-00000003.log", "00000005.ings"];
+    for (name, bytes) in &leftovers {
+        std::fs::write(path.join(name), bytes).unwrap();
+    }
+    for name in foreign.iter().chain(&like_ours) {
+        std::fs::write(path.join(name), "my notes").unwrap();
     }
     database.snapshot().unwrap();
-    assert!(path.join(leftovers[0]).exists(), "readers remove nothing");
-    database.writer().unwrap();
-    assert!(leftovers.iter().all(|name| !path.join(name).exists()));
-    assert!(foreign.iter().all(|name| path.join(name).exists()));
+    assert!(path.join(leftovers[0].0).exists(), "readers remove nothing");
+    let mut writer = database.writer().unwrap();
+    assert!(leftovers.iter().all(|(name, _)| !path.join(name).exists()));
+    for fingerprint in 0..20 {
+        writer.insert(fingerprint).unwrap();
+        writer.flush().unwrap();
+        writer.compact().unwrap();
+    }
+    writer.close().unwrap();
+    assert!(foreign.iter().chain(&like_ours).all(|name| read(name) == b"my notes"));
+    std::fs::write(path.join("MANIFEST.tmp"), "my notes").unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert(99).unwrap();
+    let refused = writer.commit();
+    assert!(matches!(&refused, Err(Error::Io { path, .. }) if path.ends_with("MANIFEST.tmp")), "{refused:?}");
+    assert_eq!(read("MANIFEST.tmp"), b"my notes");
+    std::fs::remove_file(path.join("MANIFEST.tmp")).unwrap();
+    writer.commit().unwrap();
+    assert_eq!(database.verify().unwrap().damage, []);
 }
 
 #[test]

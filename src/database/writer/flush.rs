@@ -62,7 +62,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Creates a log that begins with the next frame of the next manifest, and names it there.
     fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
         let wal = Wal::create(&self.storage, next)?;
-        self.counters.next_wal += 1;
+        self.counters.take_log();
         (next.live_wal, next.next_wal) = (Some(wal.live), self.counters.next_wal);
         *next = with_log_expiry(next.clone(), self.expires);
         Ok(wal)

@@ -151,11 +151,11 @@ impl<F: Fingerprint> Writer<F> {
         // A killed writer may have renamed the manifest and not synced. The manifest on disk may
         // still name files that this one does not.
         storage.sync_folder().map_err(Error::io("sync", &path))?;
-        manifest::remove_unnamed(&storage, &manifest)?;
+        let foreign = manifest::remove_unnamed(&storage, &manifest)?;
         let kernel = Kernel::detect();
         let mut writer = Self {
             view: View::open(&storage, &manifest, None)?,
-            counters: Counters::of(&manifest),
+            counters: Counters::of(&manifest, foreign),
             ahead: None,
             sealed: None,
             memtable: Memtable::of(&manifest, &options)?,

@@ -9,6 +9,8 @@ use crate::format::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPM\r\n\x1a\n";
 /// Bytes before the first record.
 pub(crate) const PREFIX_BYTES: usize = 32;
+/// Where the id of the database stands: behind tag and length of the first record, and the generation.
+pub(crate) const ID_OFFSET: usize = PREFIX_BYTES + 8 + 8;
 /// The features without which no program can read the database. This program supports none.
 const NEEDED_TO_READ: u32 = 0;
 /// The features without which a program may read the database, and not write to it.

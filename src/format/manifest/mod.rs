@@ -17,11 +17,10 @@ mod tests;
 
 pub(crate) use database::{BesideKeys, Expiry, KeysKept, LiveWal, MAX_NUMBER, Manifest, SealedWal};
 pub(super) use database::{decode_layout, decode_run_flags, decode_width, encode_layout, run_flags};
-pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;
 #[cfg(test)]
 pub(crate) use file::PREFIX_BYTES;
-pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_MANIFEST_BYTES, MAX_RECIPE_BYTES};
+pub(crate) use file::{ID_OFFSET, MAGIC, MAX_CHECKPOINT_BYTES, MAX_MANIFEST_BYTES, MAX_RECIPE_BYTES};
 pub(crate) use identities::IdentitiesRecord;
 pub(crate) use ids::IdRanges;
 #[cfg(test)]

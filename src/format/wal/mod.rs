@@ -16,7 +16,5 @@ pub(crate) use content::Content;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use frames::content_hash;
 pub(crate) use frames::{FRAME_HEADER_BYTES, Frame, Frames, sound_frames};
-#[cfg(test)]
-pub(crate) use header::MAGIC;
-pub(crate) use header::{HEADER_BYTES, LogPlace, MAX_LOG_BYTES, WalHeader};
+pub(crate) use header::{HEADER_BYTES, LogPlace, MAGIC, MAX_LOG_BYTES, WalHeader};
 pub(crate) use operation::{Operation, operations};
