@@ -24,8 +24,8 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         if self.unflushed().any(|memtable| memtable.changes.operations() > 0) {
-            // One expiry stands for both logs.
-            self.flush()?;
+            // One expiry stands for both logs. What was left out may be uncommitted.
+            self.with_room(Self::flush_once)?;
         }
         if self.manifest.live_wal.is_some() {
             let next = with_log_expiry(self.next_manifest(), due);
@@ -85,4 +85,47 @@ impl<F: Fingerprint> Writer<F> {
 pub(super) fn with_log_expiry(manifest: Manifest, expires: Option<Time>) -> Manifest {
     let of_log = expires.unwrap_or(Time(0));
     Manifest { expiry: manifest.expiry.map(|expiry| Expiry { of_log, ..expiry }), ..manifest }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::database::left_out;
+    use crate::database::snapshot::Snapshot;
+    use crate::format::schema::Schema;
+    use crate::log::manifest;
+    use crate::options::Options;
+    use crate::storage::Storage;
+    use crate::testing::simulated::SimulatedDisk;
+
+    /// The flush of the period before made them durable, before anything beside them was committed.
+    #[test]
+    fn regression_what_was_left_out_is_discarded_after_the_end_of_a_period() {
+        let [disk, of_left_out] = [0, 1].map(|_| SimulatedDisk::new());
+        let millis = Duration::from_millis;
+        let expiring = |schema: Schema| schema.expire_after(millis(400), Some(millis(100))).unwrap();
+        manifest::replace(&disk, &manifest::fresh(64, &expiring(Schema::new())).unwrap()).unwrap();
+        manifest::replace(&of_left_out, &manifest::fresh(128, &expiring(left_out::schema())).unwrap())
+            .unwrap();
+        let mut writer = Writer::<u64>::open(Arc::new(disk.clone()), Options::new()).unwrap();
+        let left_out = Writer::open(Arc::new(of_left_out.clone()), Options::new()).unwrap();
+        writer.left_out = Some(Box::new(left_out));
+        let remembered = || {
+            let storage: Arc<dyn Storage> = Arc::new(of_left_out.clone());
+            Snapshot::<u128>::open(&storage, &Options::new(), None).unwrap().all_rows().len()
+        };
+        writer.insert(1).unwrap();
+        writer.commit().unwrap();
+        writer.remember_left_out("out", "kept", 0.9, 1).unwrap();
+        disk.set_now(Time(100));
+        writer.insert(2).unwrap();
+        assert_eq!(remembered(), 0);
+        writer.discard().unwrap();
+        writer.commit().unwrap();
+        assert_eq!(remembered(), 0);
+        assert_eq!(writer.snapshot().unwrap().stats().rows, 1);
+    }
 }
