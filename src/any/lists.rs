@@ -1,6 +1,7 @@
 //! Lists of fingerprints in memory, of any width.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use super::columns::{Columns, Shape, push_fingerprint, push_row};
 use super::stream::{AnyStream, Collector};
@@ -72,7 +73,9 @@ pub fn find_row_pairs(
     with_width!(width, F => {
         let rows = sorted::<F>(rows);
         start((width, Shape::ROW_PAIRS), options, block_rows, move |options, out| {
-            for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+            let is_near_itself = |row: &Row<F>| near.distance(row.fingerprint, row.fingerprint).is_some();
+            let groups = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint);
+            for equal in groups.filter(|equal| equal.first().is_some_and(is_near_itself)) {
                 for (index, &later) in equal.iter().enumerate() {
                     equal[..index].iter().try_for_each(|&earlier| out.push_pair((earlier, later, 0), [None; 2]))?;
                 }
@@ -283,17 +286,23 @@ pub fn fill_distance_matrix(
     with_width!(width, F => {
         let list: Vec<F> = fingerprints(values).collect();
         let rows_each = list.len().div_ceil(threads.max(1)).max(1);
+        let failed = Mutex::new(None);
         let parts = matrix.chunks_mut(rows_each * list.len().max(1));
         for_each(threads, list.chunks(rows_each).zip(parts), |(ones, part)| {
             for (one, row) in ones.iter().zip(part.chunks_exact_mut(list.len())) {
-                if check().is_err() {
+                if let Err(error) = check() {
+                    // The next call might go on.
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                     return;
                 }
                 row.iter_mut().zip(&list).for_each(|(cell, other)| *cell = one.distance(*other) as u16);
             }
         });
-    });
-    check()
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => check(),
+        }
+    })
 }
 
 /// The sketches of fingerprints with bands: all other bits are 0, so that [`distances`] compares

@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use super::prepare::masks_within;
 use super::union_find::UnionFind;
 use super::words::{Words, parts_of, varying, window_of, worth_splitting};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
@@ -133,6 +133,8 @@ impl<F: Fingerprint> Join<'_, F> {
             || Worker::new(self, table),
             |item, worker, sink| {
                 join(worker, prefixes * item / items..prefixes * (item + 1) / items, sink)?;
+                // The next call might go on.
+                worker.cancelled.take().map_or(Ok(()), Err)?;
                 (self.progress)(fingerprints / items as u64)
             },
             |block: Vec<Pair<F>>| consume(&block),
@@ -158,6 +160,8 @@ struct Worker<'a, F> {
     wants_forest: bool,
     /// Comparisons since the last check for cancellation.
     compared: usize,
+    /// Why the item of work ends early.
+    cancelled: Option<Error>,
     /// Masks in which a pair must differ; otherwise another part reports it.
     differ: Vec<F>,
     /// Prefixes of earlier tables, in this table's order. The earlier table reports a pair that
@@ -194,6 +198,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             components,
             wants_forest,
             compared: 0,
+            cancelled: None,
             differ,
             earlier,
             counted,
@@ -495,8 +500,8 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
     fn hand_on_full(&mut self, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
         if self.compared > COMPARED_BETWEEN_CHECKS {
             self.compared = 0;
-            // The progress call at the end of the item returns the error.
-            if (self.join.progress)(0).is_err() {
+            if let Err(error) = (self.join.progress)(0) {
+                self.cancelled = Some(error);
                 return ControlFlow::Break(());
             }
         }

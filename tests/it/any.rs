@@ -298,6 +298,16 @@ fn lists_have_the_pairs_and_clusters_of_the_typed_functions<F: Fingerprint>() {
     assert_eq!(sorted(joined.distances), sorted(distances));
 }
 
+#[test]
+fn regression_rows_of_texts_without_content_were_pairs_of_a_list() {
+    let near = Near { k: 3, bands: Some("6x24".parse().unwrap()) };
+    let (values, ids) = ([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 1, 2, 3, 4], [1, 2, 3, 4]);
+    let pairs = any::find_row_pairs(nearprint::Width::W256, (&values, &ids), near, Options::new(), 50);
+    let found = collected(pairs, None);
+    let found: Vec<_> = found.rows().map(|pair| (pair.row().id, pair.other_row().id)).collect();
+    assert_eq!(found, [(3, 4)]);
+}
+
 fn rows_of_lists_have_the_pairs_and_clusters_of_brute_force<F: Fingerprint>() {
     let mut given = rows::<F>(Data::Equal, 300, 8);
     given.extend_from_within(..50);

@@ -37,6 +37,33 @@ fn joining(cancels: fn(u64) -> bool) -> (Arc<Listener>, Options) {
     (listener.clone(), Options::new().threads(2).progress(listener))
 }
 
+/// Cancels once, at the first report, and goes on afterwards.
+struct Once(AtomicBool);
+
+impl Progress for Once {
+    fn report(&self, _: Stage, _: u64, _: Option<u64>) -> ControlFlow<()> {
+        if self.0.swap(true, Ordering::Relaxed) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[test]
+fn regression_a_join_that_was_cancelled_once_returned_some_pairs() {
+    // All are compared with all, and cancellation is looked for in between.
+    let values = fingerprints(&rows::<u64>(Shape::Uniform, 24_000, 53));
+    for threads in [1, 2] {
+        let options = || Options::new().threads(threads).progress(Arc::new(Once(AtomicBool::new(false))));
+        let ended = list::visit_pairs(values.clone(), 20, &options(), |_| Ok(()));
+        assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+        let ended = list::visit_clusters(values.clone(), 20, &options(), |_| Ok(()));
+        assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+    }
+    let calls = AtomicBool::new(false);
+    let once = || if calls.swap(true, Ordering::Relaxed) { Ok(()) } else { Err(Error::Interrupted) };
+    let filled =
+        nearprint::any::fill_distance_matrix(nearprint::Width::W64, &[1, 2, 3], 2, &mut [0; 9], &once);
+    assert!(matches!(filled, Err(Error::Interrupted)), "{filled:?}");
+}
+
 #[test]
 fn lists_report_progress_and_can_be_cancelled() {
     let values = fingerprints(&rows::<u64>(Shape::Uniform, 100_000, 52));
