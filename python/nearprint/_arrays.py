@@ -158,7 +158,8 @@ def keys_of(keys: Any, count: int, may_be_missing: bool = False) -> list[Optiona
         elif are_numbers and isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             listed[index] = str(int(key))
         else:
-            raise TypeError(f"keys: item {index}: {type(key).__name__} is no key: a text is wanted")
+            wanted = "a number is wanted, as before it" if are_numbers else "a text is wanted"
+            raise TypeError(f"keys: item {index}: {type(key).__name__} is no key: {wanted}")
     if len(listed) != count:
         raise InputError(f"{len(listed)} keys for {count} fingerprints")
     return listed

@@ -533,7 +533,7 @@ class Database:
         self,
         fingerprints: Any,
         ids: Any = None,
-        keys: Optional[Iterable[Key]] = None,
+        keys: Optional[Union[Key, Iterable[Key]]] = None,
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
         fingerprint: Optional[str] = None,
@@ -609,7 +609,7 @@ class Database:
         self,
         fingerprints: Any,
         ids: Any = None,
-        keys: Optional[Iterable[Key]] = None,
+        keys: Optional[Union[Key, Iterable[Key]]] = None,
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
         fingerprint: Optional[str] = None,
@@ -632,7 +632,7 @@ class Database:
         fingerprints: Any,
         k: Optional[int] = None,
         ids: Any = None,
-        keys: Optional[Iterable[Key]] = None,
+        keys: Optional[Union[Key, Iterable[Key]]] = None,
         *,
         similarity: Optional[float] = None,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
@@ -671,7 +671,7 @@ class Database:
             return rows
         self._check_carried(rows.fingerprints)
         one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
-        keys = [rows.keys] if isinstance(rows.keys, str) else rows.keys
+        keys = [rows.keys] if isinstance(rows.keys, (str, int, np.integer)) else rows.keys
         texts = [rows.texts] if isinstance(rows.texts, (str, bytes)) else rows.texts
         return Rows(one, rows.ids, keys, texts)
 

@@ -189,7 +189,7 @@ def _decide_all(batches: Iterator[Batch], order: Order, decided: _Decisions, lis
         for start in range(0, len(places), _ROWS_AT_ONCE):
             decided.decide(spool.rows(places[start : start + _ROWS_AT_ONCE].tolist()))
             if listener is not None:
-                listener("deduplicating", start, len(places))
+                listener("deduplicating", min(start + _ROWS_AT_ONCE, len(places)), len(places))
     return len(values)
 
 

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, Optional, TypeVar
+from typing import Any, Literal, Optional, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,26 @@ from ._settings import check_count
 T = TypeVar("T")
 
 
+@overload
+def fingerprint(
+    texts: Any,
+    recipe: str = "minhash",
+    *,
+    min_features: int = 0,
+    threads: Optional[int] = None,
+    missing: Literal["error", "skip"] = "error",
+    progress: Progress = None,
+) -> Fingerprints: ...
+@overload
+def fingerprint(
+    texts: Any,
+    recipe: str = "minhash",
+    *,
+    min_features: int = 0,
+    threads: Optional[int] = None,
+    missing: Literal["keep", "mask"],
+    progress: Progress = None,
+) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
 def fingerprint(
     texts: Any,
     recipe: str = "minhash",
@@ -30,7 +50,7 @@ def fingerprint(
     threads: Optional[int] = None,
     missing: Literal["error", "keep", "skip", "mask"] = "error",
     progress: Progress = None,
-) -> Fingerprints:
+) -> Any:
     """The fingerprints of texts, computed on all cores.
 
     ``texts`` is an iterable of ``str``, an Arrow array of strings (pyarrow, polars, anything with

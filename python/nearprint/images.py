@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sized
 from itertools import islice
-from typing import Any, Literal, Optional
+from typing import Any, Literal, Optional, overload
 
 import numpy as np
 
@@ -29,6 +29,26 @@ from ._settings import check_count
 _PER_THREAD = 8
 
 
+@overload
+def fingerprint(
+    pictures: Iterable[Any],
+    recipe: str = "pdq",
+    *,
+    min_quality: int = 0,
+    threads: Optional[int] = None,
+    missing: Literal["error", "skip"] = "error",
+    progress: Progress = None,
+) -> Fingerprints: ...
+@overload
+def fingerprint(
+    pictures: Iterable[Any],
+    recipe: str = "pdq",
+    *,
+    min_quality: int = 0,
+    threads: Optional[int] = None,
+    missing: Literal["keep"],
+    progress: Progress = None,
+) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
 def fingerprint(
     pictures: Iterable[Any],
     recipe: str = "pdq",
@@ -37,7 +57,7 @@ def fingerprint(
     threads: Optional[int] = None,
     missing: Literal["error", "keep", "skip"] = "error",
     progress: Progress = None,
-) -> Fingerprints:
+) -> Any:
     """The fingerprints of images, computed on all cores.
 
     ``pictures`` is an iterable of paths, of ``bytes`` with the content of files, of images of Pillow, or of arrays of

@@ -368,3 +368,17 @@ def test_regression_a_decimal_that_is_no_number_was_refused() -> None:
         for keep, kept in ((values, [False, True, False]), (values[:1] * 3, [True, False, False])):
             assert nearprint.dedup(texts, keep=keep)["kept"].tolist() == kept
         assert nearprint.dedup({"text": texts, "value": values}, keep="min:value")["kept"].tolist()[0]
+
+
+@pytest.mark.parametrize("count", [999, 2500])
+def test_regression_progress_in_another_order_ended_before_its_total(count: int, tmp_path: Path) -> None:
+    texts = [f"text {index} of several words {index}" for index in range(count)]
+    seen: list[Any] = []
+    nearprint.dedup(texts, keep="longest", progress=lambda *reached: seen.append(reached))
+    assert seen[-1] == ("deduplicating", count, count)
+    pages = tmp_path / "in.jsonl"
+    pages.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    for options in ({"keep": "longest"}, {"group_size": True, "annotate": True}):
+        seen.clear()
+        nearprint.dedup_files(pages, tmp_path / "out.jsonl", progress=lambda *reached: seen.append(reached), **options)
+        assert seen[-1][1] == seen[-1][2], options

@@ -565,3 +565,12 @@ def test_regression_offsets_that_are_not_aligned_ended_the_process() -> None:
     program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(MISALIGNED)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_one_row_has_a_key_that_is_a_number(tmp_path: Path) -> None:
+    with nearprint.create(tmp_path / "k.np", keys=True) as database:
+        database.add(7, keys=5)
+        database.commit()
+        assert database.rows().table()["key"] == ["5"]
+        with pytest.raises(TypeError, match="item 1: str is no key: a number is wanted, as before it"):
+            database.add([1, 2], keys=[1, "b"])

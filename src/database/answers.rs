@@ -176,7 +176,7 @@ impl<F: Fingerprint> Snapshot<F> {
 impl<F: Fingerprint> Snapshot<F> {
     pub(super) fn keys_of_row(&self, row: Row<F>) -> Result<Vec<RowKey>> {
         let mut keys = Vec::new();
-        self.view().keys_of(row, &mut keys)?;
+        self.view().keys_of(row, 0, &mut keys)?;
         Ok(RowKey::distinct(keys))
     }
 

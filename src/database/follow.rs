@@ -302,7 +302,8 @@ impl<F: Fingerprint> Follower<F> {
         if is_new {
             let named: Vec<u64> = self.manifest.wal_headers().map(|header| header.salt).collect();
             self.logs.retain(|copy| named.contains(&copy.salt));
-            manifest::remove_unnamed(&self.storage, &self.manifest)?;
+            // The folder is up to date. What cannot be removed now is removed when the next update begins.
+            let _ = manifest::remove_unnamed(&self.storage, &self.manifest);
         }
         Ok(Update { bytes, changed: is_new || bytes > 0 })
     }

@@ -47,10 +47,10 @@ impl RowKey {
 }
 
 impl<F: Fingerprint> View<F> {
-    /// Appends the live keys of a row, in no particular order. A key in several runs is appended
-    /// several times.
-    pub(crate) fn keys_of(&self, row: Row<F>, out: &mut Vec<RowKey>) -> Result<()> {
-        for (index, run) in self.runs().enumerate() {
+    /// Appends the live keys of a row in the runs from a place on, in no particular order. A key in several runs is
+    /// appended several times.
+    pub(crate) fn keys_of(&self, row: Row<F>, from: usize, out: &mut Vec<RowKey>) -> Result<()> {
+        for (index, run) in self.runs().enumerate().skip(from) {
             if let Some(keys) = &run.keys
                 && !self.newer(index).hide(row.id)?
             {

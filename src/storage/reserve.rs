@@ -49,7 +49,7 @@ pub(crate) fn keep(storage: &dyn Storage, wanted: u64) {
         release(storage);
         return;
     }
-    let has = storage.open(names::RESERVE).and_then(|file| file.len_bytes()).unwrap_or(0);
+    let has = len_bytes(storage);
     if has >= wanted {
         return;
     }
@@ -61,8 +61,13 @@ pub(crate) fn keep(storage: &dyn Storage, wanted: u64) {
     }
 }
 
+/// The length of the reserve; 0 without one.
+pub(crate) fn len_bytes(storage: &dyn Storage) -> u64 {
+    storage.open(names::RESERVE).and_then(|file| file.len_bytes()).unwrap_or(0)
+}
+
 /// Makes a reserve of this length, or none. Says whether there is one now.
-fn make(storage: &dyn Storage, len_bytes: u64) -> bool {
+pub(crate) fn make(storage: &dyn Storage, len_bytes: u64) -> bool {
     // One that cannot be created is somebody else's.
     let Ok(file) = storage.create(names::RESERVE) else { return false };
     let is_made = fill(file, len_bytes).is_ok();

@@ -469,6 +469,38 @@ fn regression_a_deletion_in_a_new_period_needs_no_room_for_a_run() {
     assert_eq!(writer.snapshot().unwrap().all_rows(), [Row { fingerprint: 9, id: 9 }]);
 }
 
+/// The deletion went to a log that expires before the rows of the run, so that they came back, and no run could be made
+/// of the log any more.
+#[test]
+fn a_deletion_on_a_full_disk_holds_as_long_as_the_ingested_rows() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("runs");
+    let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 2 });
+    let mut builder = Options::new().build::<u64>(&path, &schema).unwrap().runs_only();
+    builder.push(Row { fingerprint: 7, id: 7 }).unwrap();
+    builder.push(Row { fingerprint: 8, id: 8 }).unwrap();
+    builder.finish().unwrap();
+    let disk = fresh();
+    let mut writer = open(&disk);
+    writer.insert(Row { fingerprint: 1, id: 1 }).unwrap();
+    writer.commit().unwrap();
+    disk.set_now(Time(PERIOD_MS));
+    writer.ingest(&[&path]).unwrap();
+    fill(&disk);
+    let deleted = writer.delete(7);
+    disk.heal();
+    assert!(matches!(deleted, Ok(()) | Err(crate::Error::DiskFull { .. })), "{deleted:?}");
+    writer.commit().unwrap();
+    writer.flush().unwrap();
+    writer.close().unwrap();
+    open(&disk).close().unwrap();
+    let left = |ids: &[u64]| -> Rows { ids.iter().map(|&id| Row { fingerprint: id, id }).collect() };
+    let ingested: &[u64] = if deleted.is_ok() { &[8] } else { &[7, 8] };
+    assert_eq!(read(&disk), left(&[&[1], ingested].concat()));
+    disk.set_now(Time(LIFETIME_MS));
+    assert_eq!(read(&disk), left(ingested));
+}
+
 /// All rows of a repaired database expire with the newest ones, also those that had expired before.
 #[test]
 fn regression_repair_brought_expired_rows_back() {
@@ -510,7 +542,8 @@ fn regression_repair_brought_expired_rows_back() {
             std::fs::write(path.join(names::MANIFEST), disk.file_bytes(names::MANIFEST).unwrap()).unwrap();
         }
         let report = Options::new().repair::<u64>(&path, &dest, &Schema::new()).unwrap();
-        assert_eq!((report.rows, report.lost_rows, report.findings.len()), (u64::from(is_new), 0, 0));
+        assert_eq!((report.rows, report.lost_rows, report.findings.len()), (u64::from(is_new), 0, 1));
+        assert!(report.findings[0].what.ends_with("by the clock are left out: 1") && !report.is_complete());
         let saved = Options::new().open::<u64>(&dest).unwrap().snapshot().unwrap();
         assert_eq!(saved.all_rows().len(), usize::from(is_new));
         assert_eq!(saved.history(), Some(&b"a job"[..]));

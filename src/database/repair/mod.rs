@@ -67,7 +67,18 @@ pub(crate) fn repair<F: Fingerprint>(
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut report)?;
     let (now, mut deleted) = (storage.now(), DeletedIds::default());
     // What has expired is left out, as by every reader. Without a manifest no log has an expiry.
-    if manifest.live_wal.is_none() || !manifest.is_log_expired(now) {
+    let mut leave_out = |file: &str, rows: u64| {
+        if rows > 0 {
+            let what = format!("rows that have expired by the clock are left out: {rows}");
+            report.add(FindingKind::Note, file, what);
+        }
+    };
+    for record in manifest.runs.iter().filter(|record| record.is_expired(now)) {
+        leave_out(&names::rows(record.run), record.rows);
+    }
+    if let Some(log) = manifest.live_wal.filter(|_| manifest.is_log_expired(now)) {
+        leave_out(&names::wal(log.number), changes.rows().len() as u64);
+    } else {
         for row in changes.rows() {
             builder.push(row)?;
         }

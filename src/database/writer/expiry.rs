@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, Manifest};
+use crate::storage::reserve;
 use crate::util::time::Time;
 
 impl<F: Fingerprint> Writer<F> {
@@ -17,8 +18,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Flushes the rows of the period before, so that a run has rows of one period. What a transaction
-    /// inserts belongs to the period in which it began.
-    pub(super) fn begin_period(&mut self) -> Result<()> {
+    /// inserts belongs to the period in which it began. One that does not insert may take the reserve.
+    fn begin_period(&mut self, inserts: bool) -> Result<()> {
         let due = self.expiry_of_new_rows();
         if due == self.expires {
             return Ok(());
@@ -29,7 +30,10 @@ impl<F: Fingerprint> Writer<F> {
         }
         if self.manifest.live_wal.is_some() {
             let next = with_log_expiry(self.next_manifest(), due);
-            self.publish(next)?;
+            match inserts {
+                true => self.publish(next)?,
+                false => self.with_reserve(|writer| writer.publish(next.clone()))?,
+            }
         }
         self.expires = due;
         Ok(())
@@ -52,15 +56,31 @@ impl<F: Fingerprint> Writer<F> {
         }
         // A system call for every operation would be half of its time.
         self.lock.check_process().map_err(Error::io("write to", &self.path))?;
-        self.is_late = match self.begin_period() {
-            Err(Error::DiskFull { .. }) if !inserts && !self.storage.is_poisoned() => true,
+        self.is_late = match self.begin_period(inserts) {
+            Err(Error::DiskFull { .. })
+                if !inserts && !self.storage.is_poisoned() && self.outlives_runs() =>
+            {
+                true
+            }
             begun => begun.map(|()| false)?,
         };
         Ok(())
     }
 
-    /// Drops the runs whose rows have expired. On a full disk it takes the reserve, as their files make room; without
-    /// one they stay, and queries leave them out.
+    /// Whether the log does not expire before rows that it deletes: those of a run that was ingested later do not.
+    fn outlives_runs(&self) -> bool {
+        self.manifest.runs.last().and_then(|run| run.expires) <= self.expires
+    }
+
+    /// How many of the oldest runs have expired, which a commit drops, and whether the unflushed rows have.
+    pub(super) fn expired(&self) -> (usize, bool) {
+        let Some(now) = self.manifest.expiry.map(|_| self.storage().now()) else { return (0, false) };
+        let runs = self.manifest.runs.iter().take_while(|run| run.is_expired(now)).count();
+        (runs, self.expires.is_some_and(|expires| expires <= now))
+    }
+
+    /// Drops the runs whose rows have expired. On a full disk it takes the reserve until their files have made room;
+    /// without one they stay, and queries leave them out.
     pub(super) fn drop_expired(&mut self) -> Result<()> {
         if self.manifest.expiry.is_none() {
             return Ok(());
@@ -70,11 +90,24 @@ impl<F: Fingerprint> Writer<F> {
         if !dropped.is_empty() {
             let (runs, rows) = (dropped.len(), dropped.iter().map(|run| run.rows).sum());
             let held = self.held(&dropped);
-            match self.with_reserve(|writer| writer.publish(next.clone())) {
-                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
+            let reserved = reserve::len_bytes(&self.storage);
+            let published = self.with_reserve(|writer| writer.publish(next.clone()));
+            let took = reserve::len_bytes(&self.storage) < reserved;
+            match published {
+                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
+                    if took {
+                        reserve::make(&self.storage, reserved);
+                    }
+                    return Ok(());
+                }
                 published => published?,
             }
             self.remove_runs(&dropped, held);
+            if took {
+                // Before an insertion takes the room.
+                self.finish_removals();
+                reserve::make(&self.storage, reserved);
+            }
             self.options.listener.tell(&Event::Expiry { runs, rows });
         }
         Ok(())

@@ -359,15 +359,17 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(in crate::database) fn keys_of_row(&self, row: Row<F>) -> Result<Vec<RowKey>> {
         let mut keys = Vec::new();
-        let unflushed = self.unflushed();
+        let (unflushed, (expired_runs, is_expired)) = (self.unflushed(), self.expired());
         if !unflushed.clone().any(|memtable| memtable.changes.deletes(row.id)) {
-            self.view.keys_of(row, &mut keys)?;
+            self.view.keys_of(row, expired_runs, &mut keys)?;
         }
         for memtable in unflushed {
             if memtable.changes.deletes(row.id) {
                 keys.clear()
             }
-            memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
+            if !is_expired {
+                memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
+            }
         }
         Ok(RowKey::distinct(keys))
     }

@@ -13,7 +13,6 @@ use crate::query::nearness::Nearness;
 use crate::query::search::{SWEEP_FROM, Searcher};
 use crate::query::view::View;
 use crate::query::{Match, Query};
-use crate::storage::Storage;
 
 impl<F: Fingerprint> Writer<F> {
     /// The rows near a fingerprint, including uncommitted ones, by (distance, fingerprint, id).
@@ -54,11 +53,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Where rows are.
     fn rows(&mut self) -> Rows<'_, F> {
-        let now = self.manifest.expiry.map(|_| self.storage.now());
-        let is_expired = now.is_some_and(|now| self.expires.is_some_and(|expires| expires <= now));
-        // A commit drops these runs.
-        let count = |now| self.manifest.runs.iter().take_while(|run| run.is_expired(now)).count();
-        let expired_runs = now.map_or(0, count);
+        let (expired_runs, is_expired) = self.expired();
         let Self { view, ahead, searcher, sealed, memtable, kernel, .. } = self;
         let unflushed = [sealed.as_ref().map(|sealed| &*sealed.memtable), Some(&*memtable)];
         // What was looked up may be of these runs.

@@ -1,6 +1,6 @@
 //! How files become texts: options of every command that reads texts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nearprint_text::documents::{Decoding, Encoding, Preprocessing};
 
@@ -28,9 +28,13 @@ impl DecodingArgs {
         Preprocessing { program: self.pre.clone().unwrap_or_default(), globs: self.pre_glob.clone() }
     }
 
-    /// Whether a command makes the texts of files.
-    pub(crate) fn has_preprocessor(&self) -> bool {
-        self.pre.is_some()
+    /// Whether a command makes the texts of some of these files.
+    pub(crate) fn preprocesses_any(&self, inputs: &[impl AsRef<Path>]) -> Result<bool, Failure> {
+        if self.pre.is_none() {
+            return Ok(false);
+        }
+        let decoding = self.decoding()?;
+        Ok(inputs.iter().map(AsRef::as_ref).any(|input| input.is_dir() || decoding.is_preprocessed(input)))
     }
 
     /// How files become texts. Fails if there is no such command.

@@ -1,5 +1,7 @@
 //! How texts become fingerprints: options of every command that reads texts.
 
+use std::path::Path;
+
 use super::DecodingArgs;
 use super::values;
 use crate::terminal::failure::Failure;
@@ -64,10 +66,11 @@ impl RecipeArgs {
     pub(crate) fn of_images(
         &self,
         decoding: &DecodingArgs,
+        inputs: &[impl AsRef<Path>],
     ) -> Result<Option<nearprint_image::Recipe>, Failure> {
         match self.of_pictures() {
             Some(recipe) => Ok(Some(recipe)),
-            None if decoding.has_preprocessor() => Ok(None),
+            None if decoding.preprocesses_any(inputs)? => Ok(None),
             None if self.is_given() => Err(Failure::Usage(
                 "a recipe of texts, where all inputs are images; --pre makes texts of them".into(),
             )),

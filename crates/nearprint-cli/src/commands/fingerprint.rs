@@ -101,7 +101,9 @@ impl Args {
         {
             return Ok(None);
         }
-        let Some(recipe) = self.recipe.of_images(self.documents.decoding())? else { return Ok(None) };
+        let Some(recipe) = self.recipe.of_images(self.documents.decoding(), &self.inputs)? else {
+            return Ok(None);
+        };
         let of_texts = [
             (self.explain, "--explain"),
             (self.features, "--features"),

@@ -337,6 +337,12 @@ fn regression_files_of_databases_stay() {
         let acted = nearprint(at, &format!("prune data {act}"), b"");
         assert!(acted.err.contains("1 file, 1 of them copies"), "{}", acted.err);
         assert!(acted.err.contains("4 nearprint databases"), "{}", acted.err);
+        let excluded = nearprint(at, "scan data --exclude *.np --exclude *.building", b"");
+        assert!(
+            excluded.err.contains("4 excluded") && !excluded.err.contains("nothing is excluded"),
+            "{}",
+            excluded.err
+        );
         let list = if act == "--hardlink" { "nearprint-undo.tsv" } else { "gone/nearprint-undo.tsv" };
         succeeds(at, &format!("undo {list}"), b"");
         assert_eq!(names(&at.join("data")), before);

@@ -519,3 +519,24 @@ fn exported_rows_are_a_table_that_is_built_again() {
     }
     fails(at, "export db -o rows.npy.gz", b"", 2, &["gzip"]);
 }
+
+#[test]
+fn regression_texts_within_columns_of_parquet_stayed_whole_in_other_formats() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let footer = "All rights are reserved by the owner of these pages and by nobody else in the whole world.";
+    let texts = [format!("{footer}\n\nOne."), format!("{footer}\n\nTwo."), "Three.".to_string()];
+    let field = Arc::new(arrow_schema::Field::new("text", arrow_schema::DataType::Utf8, true));
+    let strings = Arc::new(StringArray::from_iter_values(&texts)) as ArrayRef;
+    let meta = Arc::new(StructArray::from(vec![(field, strings)])) as ArrayRef;
+    write_parquet(at, "in.parquet", vec![("meta", meta)]);
+    succeeds(at, "trim in.parquet -o out.jsonl --text-field meta.text", b"");
+    succeeds(at, "trim in.parquet -o out.csv --text-field meta.text --nested json", b"");
+    let lines = fs::read_to_string(at.join("out.jsonl")).unwrap();
+    assert!(lines.ends_with("{\"meta\":{\"text\":\"Two.\"}}\n{\"meta\":{\"text\":\"Three.\"}}\n"), "{lines}");
+    let table = fs::read_to_string(at.join("out.csv")).unwrap();
+    assert!(
+        table.ends_with("\"{\"\"text\"\":\"\"Two.\"\"}\"\n\"{\"\"text\"\":\"\"Three.\"\"}\"\n"),
+        "{table}"
+    );
+}

@@ -595,21 +595,3 @@ fn patterns_that_exclude_nothing_are_named() {
     assert!(!scanned.contains("\"b.*\"") && scanned.contains("1 excluded"), "{scanned}");
     assert!(!nearprint(at, "scan tree --exclude keep", b"").err.contains("nothing is excluded"));
 }
-
-#[test]
-fn regression_records_with_keys_were_read_without_their_encoding() {
-    let home = tempfile::tempdir().unwrap();
-    let at = home.path();
-    let line = |key: u32, text: &str| format!("{{\"id\":{key},\"text\":\"{text}\"}}\n");
-    let lines = line(1, "мама мыла раму и пол") + &line(2, "мама мыла раму и стол");
-    fs::write(at.join("utf.jsonl"), &lines).unwrap();
-    let byte = |c: char| if c.is_ascii() { c as u8 } else { (c as u32 - 0x430) as u8 + 0xe0 };
-    fs::write(at.join("cyrillic.jsonl"), lines.chars().map(byte).collect::<Vec<u8>>()).unwrap();
-    let compare = |options: &str| {
-        let compared = nearprint(at, &format!("compare --key 1 --key 2 --key-field id {options}"), b"");
-        (compared.code, compared.out, compared.err)
-    };
-    assert_eq!(compare("cyrillic.jsonl --encoding windows-1251"), compare("utf.jsonl"));
-    let (code, _, why) = compare("utf.jsonl --format csv");
-    assert!(code == 2 && why.contains("--key names records"), "{why}");
-}

@@ -440,4 +440,6 @@ fn regression_a_command_that_makes_texts_was_passed_over_where_all_inputs_are_im
     assert!(prints.len() == 2 && prints[0] == prints[1] && prints[0].len() < 25, "{prints:?}");
     assert_eq!(succeeds(at, "compare d/0.png d/1.png --pre ./ocr", b""), "0\n");
     assert_eq!(succeeds(at, "compare d/0.png d/1.png d/2.png --pre ./ocr", b"").matches("\t0").count(), 9);
+    let prints = succeeds(at, "fingerprint d/0.png --pre ./ocr --pre-glob *.pdf", b"");
+    assert_eq!(prints, succeeds(at, "fingerprint d/0.png", b""), "it reads no images");
 }

@@ -514,3 +514,21 @@ fn regression_fields_of_structs_and_null_columns_are_read() {
     let bodies: Vec<Option<&str>> = bodies.as_string::<i32>().iter().collect();
     assert_eq!(bodies, [Some("one two\n\nthree four five six seven"), Some("x y")]);
 }
+
+#[test]
+fn regression_records_with_keys_were_read_without_their_encoding() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = |key: u32, text: &str| format!("{{\"id\":{key},\"text\":\"{text}\"}}\n");
+    let lines = line(1, "мама мыла раму и пол") + &line(2, "мама мыла раму и стол");
+    fs::write(at.join("utf.jsonl"), &lines).unwrap();
+    let byte = |c: char| if c.is_ascii() { c as u8 } else { (c as u32 - 0x430) as u8 + 0xe0 };
+    fs::write(at.join("cyrillic.jsonl"), lines.chars().map(byte).collect::<Vec<u8>>()).unwrap();
+    let compare = |options: &str| {
+        let compared = nearprint(at, &format!("compare --key 1 --key 2 --key-field id {options}"), b"");
+        (compared.code, compared.out, compared.err)
+    };
+    assert_eq!(compare("cyrillic.jsonl --encoding windows-1251"), compare("utf.jsonl"));
+    let (code, _, why) = compare("utf.jsonl --format csv");
+    assert!(code == 2 && why.contains("--key names records"), "{why}");
+}

@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Int64Array, LargeStringArray, StringArray, StringViewArray, StructArray};
-use arrow_schema::{DataType, Field};
+use arrow_array::{ArrayRef, Int64Array, LargeStringArray, StringViewArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
@@ -131,26 +130,6 @@ fn paragraphs_are_known_to_later_runs() {
     assert_eq!(
         fs::read_to_string(at.join("two.out")).unwrap(),
         "{\"text\":\"What came on the next day.\\n\"}\n"
-    );
-}
-
-#[test]
-fn regression_texts_within_columns_of_parquet_stayed_whole_in_other_formats() {
-    let home = tempfile::tempdir().unwrap();
-    let at = home.path();
-    let texts = [format!("{FOOTER}\n\nOne."), format!("{FOOTER}\n\nTwo."), "Three.".to_string()];
-    let field = Arc::new(Field::new("text", DataType::Utf8, true));
-    let strings = Arc::new(StringArray::from_iter_values(&texts)) as ArrayRef;
-    let meta = Arc::new(StructArray::from(vec![(field, strings)])) as ArrayRef;
-    write_parquet(at, "in.parquet", vec![("meta", meta)]);
-    succeeds(at, "trim in.parquet -o out.jsonl --text-field meta.text", b"");
-    succeeds(at, "trim in.parquet -o out.csv --text-field meta.text --nested json", b"");
-    let lines = fs::read_to_string(at.join("out.jsonl")).unwrap();
-    assert!(lines.ends_with("{\"meta\":{\"text\":\"Two.\"}}\n{\"meta\":{\"text\":\"Three.\"}}\n"), "{lines}");
-    let table = fs::read_to_string(at.join("out.csv")).unwrap();
-    assert!(
-        table.ends_with("\"{\"\"text\"\":\"\"Two.\"\"}\"\n\"{\"\"text\"\":\"\"Three.\"\"}\"\n"),
-        "{table}"
     );
 }
 

@@ -295,7 +295,9 @@ impl<'a> Walker<'a> {
         let found_own = own.clone();
         let is_included = move |entry: &DirEntry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            if is_folder && found_own.lock().unwrap_or_else(PoisonError::into_inner).has(entry) {
+            let own = || found_own.lock().unwrap_or_else(PoisonError::into_inner);
+            if is_folder && is_aside(entry.path()) {
+                own().temporary.push(entry.path().to_path_buf());
                 return false;
             }
             let found = exclude.matched(entry.path(), is_folder);
@@ -304,7 +306,15 @@ impl<'a> Walker<'a> {
             }
             let is_excluded = entry.depth() > 0 && found.is_ignore();
             counted.fetch_add(u64::from(is_excluded), Ordering::Relaxed);
-            !is_excluded && (entry.depth() == 0 || !is_version_control(entry))
+            if is_excluded || entry.depth() > 0 && is_version_control(entry) {
+                return false;
+            }
+            // One that is named itself is a matter of the caller.
+            let is_database = is_folder && entry.depth() > 0 && is_of_database(entry.path());
+            if is_database {
+                own().databases.push(entry.path().to_path_buf());
+            }
+            !is_database
         };
         let mut entries = WalkBuilder::new(folder);
         // Of the names of one file, the same one is read whatever the file system lists first.
@@ -391,20 +401,6 @@ impl<'a> Walker<'a> {
 struct OwnFolders {
     temporary: Vec<PathBuf>,
     databases: Vec<PathBuf>,
-}
-
-impl OwnFolders {
-    /// Whether a folder is one of these, which takes note of it. A database that is named itself is a matter of the
-    /// caller.
-    fn has(&mut self, entry: &DirEntry) -> bool {
-        let found = match entry.path() {
-            folder if is_aside(folder) => &mut self.temporary,
-            folder if entry.depth() > 0 && is_of_database(folder) => &mut self.databases,
-            _ => return false,
-        };
-        found.push(entry.path().to_path_buf());
-        true
-    }
 }
 
 fn is_version_control(entry: &DirEntry) -> bool {

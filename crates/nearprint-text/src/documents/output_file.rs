@@ -155,6 +155,11 @@ impl OutputFile {
         Ok((Self { file, path: path.to_path_buf(), partial: Some(partial), rows: None }, hash))
     }
 
+    /// Whether a destination has this content.
+    pub(crate) fn is_written(path: &Path, written: Written) -> bool {
+        target_of(path).is_ok_and(|target| has_content(&target, written))
+    }
+
     /// Completes a file that an earlier process has written to its end, which made it `written`.
     ///
     /// Does nothing if no unfinished file is left, or if the destination has this content: the file has

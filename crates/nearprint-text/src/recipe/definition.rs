@@ -222,11 +222,6 @@ impl Recipe {
         recipe
     }
 
-    /// The recipe with another [least similarity](Self::near_similarity), which makes the same fingerprints.
-    pub(crate) fn with_limit(&self, similarity: f64) -> Self {
-        Self { near: self.with_similarity(similarity).near, ..self.clone() }
-    }
-
     /// Whether both recipes make the same fingerprints.
     #[must_use]
     pub fn makes_fingerprints_of(&self, other: &Self) -> bool {

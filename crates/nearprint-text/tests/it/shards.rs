@@ -194,6 +194,10 @@ fn regression_parts_that_had_their_names_when_a_job_was_killed_are_its_own() {
     assert!(matches!(blocked, Err(Error::Engine(nearprint::Error::Io { .. }))), "{blocked:?}");
     fs::remove_dir(&second).unwrap();
     assert!(at("cut/part-00000-of-00003.jsonl").is_file() && !second.exists());
+    fs::write(&second, "mine").unwrap();
+    assert!(run(&of("cut"), u64::MAX).is_err());
+    assert_eq!(fs::read_to_string(&second).unwrap(), "mine");
+    fs::remove_file(&second).unwrap();
     run(&of("cut"), u64::MAX).unwrap();
     assert!(files(&at("cut")) == files(&at("whole")));
     assert!(run(&of("cut"), u64::MAX).unwrap().completed.is_some());

@@ -39,7 +39,7 @@ impl Matrix<'_> {
     /// Prints the distances.
     pub(super) fn print(&self, global: GlobalArgs) -> Result<(), Failure> {
         if self.inputs.iter().all(|input| is_picture(input))
-            && let Some(recipe) = self.recipe.of_images(self.decoding)?
+            && let Some(recipe) = self.recipe.of_images(self.decoding, self.inputs)?
         {
             let mut table = DistanceTable { recipe: None, files: Vec::new(), values: Vec::new() };
             let reader = PictureReader::new(MAX_PICTURE_BYTES, false);

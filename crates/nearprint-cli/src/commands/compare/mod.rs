@@ -133,7 +133,7 @@ impl Args {
         self.report.check(&[&self.a, b], &[])?;
         if is_picture(&self.a)
             && is_picture(b)
-            && let Some(recipe) = self.recipe.of_images(&self.decoding)?
+            && let Some(recipe) = self.recipe.of_images(&self.decoding, &[&*self.a, b])?
         {
             return Ok((recipe.name().into(), self.compared_pictures(b, recipe, global)?));
         }

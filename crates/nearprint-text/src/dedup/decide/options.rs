@@ -256,8 +256,6 @@ impl DedupOptions {
         let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some() && self.k.is_none());
         match of_minhash.and_then(Similarity::least_jaccard) {
             Some(least) if !self.keeps_bands => self.recipe.with_similarity(least),
-            // Below the similarity that they are made for, the recipe goes on to tell that bands miss pairs.
-            Some(least) if least > self.recipe.near_similarity() => self.recipe.with_limit(least),
             _ => self.recipe.clone(),
         }
     }

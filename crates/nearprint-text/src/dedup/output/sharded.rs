@@ -40,6 +40,12 @@ impl ShardedOutput {
         // Those that were ended before the checkpoint may have their names; the others have none yet.
         refuse_existing(&targets[state.begun - state.open.len()..])?;
         for (place, content) in &state.ended {
+            let target = &targets[*place];
+            if !OutputFile::is_written(target, content.written()) {
+                refuse_existing(std::slice::from_ref(target))?;
+            }
+        }
+        for (place, content) in &state.ended {
             OutputFile::complete_written(&targets[*place], content.written())?;
         }
         let mut output = Self { shards, targets, shape, options, open: Vec::new(), ended: Vec::new(), state };

@@ -390,7 +390,10 @@ fn write(
             report_progress(report, &run.counts, reader.position())?;
         }
     }
-    if run.counts.records == count { Ok(()) } else { Err(changed()) }
+    if run.counts.records != count {
+        return Err(changed());
+    }
+    report_progress(report, &run.counts, reader.position())
 }
 
 fn write_document(

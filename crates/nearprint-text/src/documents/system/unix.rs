@@ -87,7 +87,7 @@ pub(crate) fn is_stream(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether a path leads through `/proc`, such as `/dev/stdout` and `/dev/fd/3`: a regular file is then what a process
+/// Whether a path leads through `/proc` or `/dev/fd`, such as `/dev/stdout` and `/dev/fd/3`: a regular file is then what a process
 /// has open. Others below `/dev` are files, as in `/dev/shm`.
 fn is_of_process(path: &Path) -> bool {
     const MAX_LINKS: usize = 40;
@@ -95,7 +95,8 @@ fn is_of_process(path: &Path) -> bool {
     for _ in 0..MAX_LINKS {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         match folder.canonicalize() {
-            Ok(folder) if folder.starts_with("/proc") => return true,
+            // Without a `/proc`, `/dev/fd` is a folder.
+            Ok(folder) if folder.starts_with("/proc") || folder == Path::new("/dev/fd") => return true,
             Ok(folder) => match path.read_link() {
                 Ok(target) => path = folder.join(target),
                 Err(_) => return false,
