@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::database::new_row::NewRow;
+use crate::database::repair::FindingKind;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
 use crate::fingerprint::{Row, mix64};
@@ -438,7 +439,33 @@ fn regression_rows_that_expire_on_a_full_disk_use_the_reserve() {
             healed.heal();
         }
     });
-    assert_eq!(open(&disk).manifest().runs.len(), 1);
+    let reserved = || disk.file_bytes(names::RESERVE).map(|bytes| bytes.len());
+    let before = reserved();
+    let writer = open(&disk);
+    assert_eq!(writer.manifest().runs.len(), 1);
+    assert!(before.is_some() && reserved() == before, "it is put back");
+}
+
+/// A query left its row out, and the keys of that were still found.
+#[test]
+fn regression_a_writer_found_the_keys_of_expired_rows() {
+    let disk = fresh_with(KeyStorage::Keys);
+    let mut writer = open(&disk);
+    let mut rows = Vec::new();
+    for (period, key) in (0..).zip(["flushed", "in the log"]) {
+        disk.set_now(Time(period * PERIOD_MS));
+        let id = writer.insert(NewRow::keyed(period, key)).unwrap();
+        rows.push(Row { fingerprint: period, id });
+        if period == 0 { writer.flush().unwrap() } else { writer.commit().unwrap() }
+    }
+    let found = |now: u64| {
+        disk.set_now(Time(now));
+        let keys = |row: &Row<u64>| writer.keys_of(*row).unwrap().into_iter().map(|key| key.key);
+        rows.iter().flat_map(keys).collect::<Vec<_>>()
+    };
+    assert_eq!(found(LIFETIME_MS - 1), ["flushed", "in the log"]);
+    assert_eq!(found(LIFETIME_MS), ["in the log"]);
+    assert_eq!(found(LIFETIME_MS + PERIOD_MS), [""; 0]);
 }
 
 /// The log had rows of an earlier period, and there was no room for a run of them.
@@ -543,7 +570,7 @@ fn regression_repair_brought_expired_rows_back() {
         }
         let report = Options::new().repair::<u64>(&path, &dest, &Schema::new()).unwrap();
         assert_eq!((report.rows, report.lost_rows, report.findings.len()), (u64::from(is_new), 0, 1));
-        assert!(report.findings[0].what.ends_with("by the clock are left out: 1") && !report.is_complete());
+        assert!(report.findings[0].kind == FindingKind::Expired && report.is_complete());
         let saved = Options::new().open::<u64>(&dest).unwrap().snapshot().unwrap();
         assert_eq!(saved.all_rows().len(), usize::from(is_new));
         assert_eq!(saved.history(), Some(&b"a job"[..]));

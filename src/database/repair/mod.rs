@@ -69,8 +69,7 @@ pub(crate) fn repair<F: Fingerprint>(
     // What has expired is left out, as by every reader. Without a manifest no log has an expiry.
     let mut leave_out = |file: &str, rows: u64| {
         if rows > 0 {
-            let what = format!("rows that have expired by the clock are left out: {rows}");
-            report.add(FindingKind::Note, file, what);
+            report.add(FindingKind::Expired, file, format!("{rows} rows by the clock, which are left out"));
         }
     };
     for record in manifest.runs.iter().filter(|record| record.is_expired(now)) {
@@ -157,7 +156,8 @@ fn report_other_damage<F: Fingerprint>(
         // The medium fails. What was needed of it has been read, or reported.
         Err(_) => return Ok(()),
     };
-    let mut reported: HashSet<String> = report.findings.iter().map(|finding| finding.file.clone()).collect();
+    let known = report.findings.iter().filter(|finding| finding.kind != FindingKind::Expired);
+    let mut reported: HashSet<String> = known.map(|finding| finding.file.clone()).collect();
     for Corruption { file, section, offset, expected, found } in damage {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         if reported.insert(name.to_string()) {

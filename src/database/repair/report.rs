@@ -11,6 +11,8 @@ pub enum FindingKind {
     Damaged,
     /// Lost data was reconstructed from other files.
     Recovered,
+    /// Rows are left out because they have expired by the clock, as no reader finds them.
+    Expired,
     /// Data is missing from the new database.
     Lost,
     /// The new database may differ from the old one in an unexpected way.
@@ -22,6 +24,7 @@ impl fmt::Display for FindingKind {
         f.pad(match self {
             Self::Damaged => "damaged",
             Self::Recovered => "recovered",
+            Self::Expired => "expired",
             Self::Lost => "lost",
             Self::Note => "note",
         })
@@ -65,12 +68,11 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// Whether the new database has all rows of the old one, and none that was deleted.
+    /// Whether the new database has all rows of the old one that have not expired, and none that was deleted.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.findings
-            .iter()
-            .all(|finding| matches!(finding.kind, FindingKind::Damaged | FindingKind::Recovered))
+        let is_loss = |kind| matches!(kind, FindingKind::Lost | FindingKind::Note);
+        !self.findings.iter().any(|finding| is_loss(finding.kind))
     }
 
     pub(super) fn add(&mut self, kind: FindingKind, file: &str, what: impl Into<String>) {

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Expiry, Manifest};
-use crate::storage::reserve;
+use crate::storage::Storage;
 use crate::util::time::Time;
 
 impl<F: Fingerprint> Writer<F> {
@@ -18,7 +18,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Flushes the rows of the period before, so that a run has rows of one period. What a transaction
-    /// inserts belongs to the period in which it began. One that does not insert may take the reserve.
+    /// inserts belongs to the period in which it began. One that does not insert may take the reserve for it.
     fn begin_period(&mut self, inserts: bool) -> Result<()> {
         let due = self.expiry_of_new_rows();
         if due == self.expires {
@@ -30,9 +30,9 @@ impl<F: Fingerprint> Writer<F> {
         }
         if self.manifest.live_wal.is_some() {
             let next = with_log_expiry(self.next_manifest(), due);
-            match inserts {
+            match inserts || self.outlives_runs() {
                 true => self.publish(next)?,
-                false => self.with_reserve(|writer| writer.publish(next.clone()))?,
+                false => self.with_reserve_for_now(|writer| writer.publish(next.clone()))?,
             }
         }
         self.expires = due;
@@ -74,7 +74,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// How many of the oldest runs have expired, which a commit drops, and whether the unflushed rows have.
     pub(super) fn expired(&self) -> (usize, bool) {
-        let Some(now) = self.manifest.expiry.map(|_| self.storage().now()) else { return (0, false) };
+        let Some(now) = self.manifest.expiry.map(|_| self.storage.now()) else { return (0, false) };
         let runs = self.manifest.runs.iter().take_while(|run| run.is_expired(now)).count();
         (runs, self.expires.is_some_and(|expires| expires <= now))
     }
@@ -89,24 +89,15 @@ impl<F: Fingerprint> Writer<F> {
         let dropped = next.drop_expired(self.storage().now());
         if !dropped.is_empty() {
             let (runs, rows) = (dropped.len(), dropped.iter().map(|run| run.rows).sum());
-            let held = self.held(&dropped);
-            let reserved = reserve::len_bytes(&self.storage);
-            let published = self.with_reserve(|writer| writer.publish(next.clone()));
-            let took = reserve::len_bytes(&self.storage) < reserved;
-            match published {
-                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => {
-                    if took {
-                        reserve::make(&self.storage, reserved);
-                    }
-                    return Ok(());
-                }
+            let mut held = Some(self.held(&dropped));
+            let drop_runs = |writer: &mut Self| {
+                writer.publish(next.clone())?;
+                writer.remove_runs(&dropped, held.take().unwrap_or_default());
+                Ok(())
+            };
+            match self.with_reserve_for_now(drop_runs) {
+                Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => return Ok(()),
                 published => published?,
-            }
-            self.remove_runs(&dropped, held);
-            if took {
-                // Before an insertion takes the room.
-                self.finish_removals();
-                reserve::make(&self.storage, reserved);
             }
             self.options.listener.tell(&Event::Expiry { runs, rows });
         }

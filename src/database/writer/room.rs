@@ -87,6 +87,18 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
+    /// The same for what leaves the reserve its room: it is put back at once, before an insertion takes the room.
+    pub(super) fn with_reserve_for_now<T>(&mut self, run: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+        let reserved = reserve::len_bytes(&self.storage);
+        let done = self.with_reserve(run);
+        if reserve::len_bytes(&self.storage) < reserved && !self.storage.is_poisoned() {
+            self.finish_removals();
+            // A little may be missing, or all that a reader still holds.
+            let _ = reserve::make(&self.storage, reserved) || reserve::make(&self.storage, reserved / 2);
+        }
+        done
+    }
+
     pub(super) fn keep_reserve(&self) {
         if !self.storage.is_poisoned() {
             reserve::keep(&self.storage, reserve::wanted(&self.manifest));

@@ -29,12 +29,12 @@ impl DecodingArgs {
     }
 
     /// Whether a command makes the texts of some of these files.
-    pub(crate) fn preprocesses_any(&self, inputs: &[impl AsRef<Path>]) -> Result<bool, Failure> {
+    pub(crate) fn preprocesses_any(&self, files: &[impl AsRef<Path>]) -> Result<bool, Failure> {
         if self.pre.is_none() {
             return Ok(false);
         }
         let decoding = self.decoding()?;
-        Ok(inputs.iter().map(AsRef::as_ref).any(|input| input.is_dir() || decoding.is_preprocessed(input)))
+        Ok(files.iter().any(|input| decoding.is_preprocessed(input.as_ref())))
     }
 
     /// How files become texts. Fails if there is no such command.

@@ -66,11 +66,11 @@ impl RecipeArgs {
     pub(crate) fn of_images(
         &self,
         decoding: &DecodingArgs,
-        inputs: &[impl AsRef<Path>],
+        files: &[impl AsRef<Path>],
     ) -> Result<Option<nearprint_image::Recipe>, Failure> {
         match self.of_pictures() {
             Some(recipe) => Ok(Some(recipe)),
-            None if decoding.preprocesses_any(inputs)? => Ok(None),
+            None if decoding.preprocesses_any(files)? => Ok(None),
             None if self.is_given() => Err(Failure::Usage(
                 "a recipe of texts, where all inputs are images; --pre makes texts of them".into(),
             )),

@@ -101,7 +101,9 @@ impl Args {
         {
             return Ok(None);
         }
-        let Some(recipe) = self.recipe.of_images(self.documents.decoding(), &self.inputs)? else {
+        let (files, _) = documents::list_files(&self.inputs, &self.documents.folder_rules())?;
+        let files: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
+        let Some(recipe) = self.recipe.of_images(self.documents.decoding(), &files)? else {
             return Ok(None);
         };
         let of_texts = [

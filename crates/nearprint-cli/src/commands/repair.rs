@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 ///
 /// DB is not changed. Every row of DEST was in DB: uncertain rows are left out and counted. Fingerprints that one table
 /// has lost are restored from the others. Prints a line `KIND FILE WHAT` for each finding, where KIND is damaged,
-/// recovered, lost or note. Then prints a line `total NAME NUMBER` for each of rows, lost_rows, without_id,
+/// recovered, expired, lost or note. Then prints a line `total NAME NUMBER` for each of rows, lost_rows, without_id,
 /// lost_fingerprints and recovered. No other process should write to DB at the same time.
 ///
 /// The exit code is 0 only if everything was recovered. It is 9 if there is a line `lost` or `note`: read these lines

@@ -442,4 +442,8 @@ fn regression_a_command_that_makes_texts_was_passed_over_where_all_inputs_are_im
     assert_eq!(succeeds(at, "compare d/0.png d/1.png d/2.png --pre ./ocr", b"").matches("\t0").count(), 9);
     let prints = succeeds(at, "fingerprint d/0.png --pre ./ocr --pre-glob *.pdf", b"");
     assert_eq!(prints, succeeds(at, "fingerprint d/0.png", b""), "it reads no images");
+    fs::create_dir(at.join("e")).unwrap();
+    fs::copy(at.join("d/0.png"), at.join("e/0.png")).unwrap();
+    let prints = succeeds(at, "fingerprint e --pre ./ocr --pre-glob *.pdf", b"");
+    assert_eq!(prints, succeeds(at, "fingerprint e", b""), "nor those of a folder");
 }

@@ -155,9 +155,12 @@ impl OutputFile {
         Ok((Self { file, path: path.to_path_buf(), partial: Some(partial), rows: None }, hash))
     }
 
-    /// Whether a destination has this content.
-    pub(crate) fn is_written(path: &Path, written: Written) -> bool {
-        target_of(path).is_ok_and(|target| has_content(&target, written))
+    /// Whether completing what an earlier process has written would replace a file with another content.
+    pub(crate) fn would_replace(path: &Path, written: Written) -> bool {
+        path.symlink_metadata().is_ok()
+            && target_of(path).is_ok_and(|target| {
+                partial_path(&target).symlink_metadata().is_ok() && !has_content(&target, written)
+            })
     }
 
     /// Completes a file that an earlier process has written to its end, which made it `written`.

@@ -204,6 +204,26 @@ fn regression_parts_that_had_their_names_when_a_job_was_killed_are_its_own() {
 }
 
 #[test]
+fn a_part_that_was_changed_after_it_had_its_name_does_not_block_a_resume() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    write_inputs(&at("in"), "jsonl", 2, 100);
+    let mut job = job(&at("in"), &at("cut"), Some(Shards::Into(3)));
+    job.database = Some(at("seen.np"));
+    let [first, second] = [0, 1].map(|part| at(&format!("cut/part-0000{part}-of-00003.jsonl")));
+    let blocked = job.clone().run(|_, _| {
+        fs::create_dir_all(&second).unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(blocked.is_err());
+    fs::remove_dir(&second).unwrap();
+    fs::write(&first, "changed").unwrap();
+    run(&job, u64::MAX).unwrap();
+    assert_eq!(fs::read_to_string(&first).unwrap(), "changed");
+    assert!(second.is_file());
+}
+
+#[test]
 fn regression_a_file_that_came_in_the_place_of_an_unfinished_one_was_replaced() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

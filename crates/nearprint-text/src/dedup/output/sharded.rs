@@ -40,9 +40,8 @@ impl ShardedOutput {
         // Those that were ended before the checkpoint may have their names; the others have none yet.
         refuse_existing(&targets[state.begun - state.open.len()..])?;
         for (place, content) in &state.ended {
-            let target = &targets[*place];
-            if !OutputFile::is_written(target, content.written()) {
-                refuse_existing(std::slice::from_ref(target))?;
+            if OutputFile::would_replace(&targets[*place], content.written()) {
+                refuse_existing(std::slice::from_ref(&targets[*place]))?;
             }
         }
         for (place, content) in &state.ended {
