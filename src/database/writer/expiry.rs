@@ -67,7 +67,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Whether the log does not expire before rows that it deletes: those of a run that was ingested later do not.
+    /// Whether no run expires after the log: one that was ingested may, and what the log deletes of it would come back.
     fn outlives_runs(&self) -> bool {
         self.manifest.runs.last().and_then(|run| run.expires) <= self.expires
     }

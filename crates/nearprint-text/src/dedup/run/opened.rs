@@ -74,7 +74,7 @@ impl<'a> OpenedJob<'a> {
         Ok(opened)
     }
 
-    /// Gives the files of a job their names, which had written all. A dry run gives none.
+    /// Gives the files of a job that had written all their names. A dry run gives none.
     fn complete(&mut self, finished: FinishedJob) -> Result<()> {
         self.was_killed = true;
         if self.job.dry_run {
