@@ -138,16 +138,14 @@ impl<T: Sortable> Sorter<T> {
         self.spill()
     }
 
-    /// Sorts the buffer in parallel pieces. Returns the length of a piece.
-    fn sort(&mut self) -> usize {
-        let piece = self.buffer.len().div_ceil(self.threads).max(BLOCK);
-        parallel::for_each(self.threads, self.buffer.chunks_mut(piece), <[T]>::sort_unstable);
-        piece
+    fn sort(&mut self) {
+        sort(&mut self.buffer, self.threads);
+        self.buffer.dedup();
     }
 
     fn spill(&mut self) -> Result<()> {
-        let piece = self.sort();
-        let sorted = Ascending::tree(self.buffer.chunks(piece).map(Ascending::slice).collect());
+        self.sort();
+        let sorted = Ascending::slice(&self.buffer);
         let spill = write_spill(&*self.storage, self.names.next(), sorted)?;
         self.spills.push(spill);
         self.buffer.clear();
@@ -177,11 +175,23 @@ impl<T: Sortable> Sorter<T> {
                 self.storage.remove(&spill.name).map_err(Error::io("remove", path))?;
             }
         }
-        let piece = self.sort();
-        let buffer = std::mem::take(&mut self.buffer);
-        let spills = std::mem::take(&mut self.spills);
-        Ok(Sorted { storage: self.storage, buffer, piece, spills, read_bytes })
+        self.sort();
+        Ok(Sorted { storage: self.storage, buffer: self.buffer, spills: self.spills, read_bytes })
     }
+}
+
+/// Sorts records with so many threads: each sorts a part of their order.
+fn sort<T: Sortable>(records: &mut [T], threads: usize) {
+    if threads <= 1 || records.len() <= BLOCK {
+        return records.sort_unstable();
+    }
+    let (first, second) = (threads / 2, threads - threads / 2);
+    let middle = records.len() / threads * first;
+    records.select_nth_unstable(middle);
+    let (smaller, larger) = records.split_at_mut(middle);
+    parallel::for_each(2, [(smaller, first), (larger, second)].into_iter(), |(part, threads)| {
+        sort(part, threads);
+    });
 }
 
 /// Writes a sorted piece to a file of its own.
@@ -208,8 +218,8 @@ fn write_spill<T: Sortable>(storage: &dyn Storage, name: String, sorted: Ascendi
 #[derive(Debug)]
 pub struct Sorted<T> {
     storage: Arc<dyn Storage>,
+    /// All records, distinct and ascending. Empty if some are spilled.
     buffer: Vec<T>,
-    piece: usize,
     spills: Vec<Spill>,
     read_bytes: usize,
 }
@@ -220,12 +230,11 @@ impl<T: Sortable> Sorted<T> {
     /// # Errors
     /// [`Error::Io`] if a spilled piece cannot be read, and any error of `visit`.
     pub fn for_each_block<E: From<Error>>(&self, visit: impl FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
-        let mut streams: Vec<Ascending<'_, T>> =
-            self.buffer.chunks(self.piece).map(Ascending::slice).collect();
-        for spill in &self.spills {
-            streams.push(read_spill(&*self.storage, spill, self.read_bytes)?);
+        if self.spills.is_empty() {
+            return self.buffer.chunks(BLOCK).try_for_each(visit);
         }
-        for_each_distinct(streams, visit)
+        let streams = self.spills.iter().map(|spill| read_spill(&*self.storage, spill, self.read_bytes));
+        for_each_distinct(streams.collect::<Result<_>>()?, visit)
     }
 }
 

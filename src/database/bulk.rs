@@ -221,7 +221,7 @@ impl<F: Fingerprint> Builder<F> {
             self.staging.check_process()?;
         }
         let given = id.is_some();
-        let id = id.or(self.next_id).ok_or(Error::Limit(Limit::AutomaticIds))?;
+        let id = id.or(self.next_id).ok_or_else(|| Error::Limit(Limit::AutomaticIds))?;
         if !given {
             self.automatic.add(id, id);
         }
