@@ -585,13 +585,11 @@ class Database:
         Otherwise as :meth:`add`. Raises ``InputError`` for a database without a recipe, and for missing texts.
         """
         recipe = self._recipe_of_texts()
-        if missing not in ("error", "skip"):
-            raise InputError(f"missing = {missing!r}: 'error' or 'skip' is wanted")
         if not self.keeps_keys and (keys is not None or key is not None):
             raise InputError(f"{self._path}: the database stores no keys")
         core, how = self._open(), (recipe, self._settings()[2], check_threads(None))
         ids = [np.empty(0, np.uint64)]
-        source = Texts(texts, text, key=key, keys=keys, missing=missing, accepting="missing='skip'")
+        source = Texts(texts, text, key=key, keys=keys, missing=missing, can_keep=False)
         for batch in (source.with_own_keys() if self.keeps_keys else source).batches():
             ids.append(core.add(rows_of(batch, how).native(self._width)[0], False))
         return np.concatenate(ids)

@@ -121,6 +121,7 @@ def build(
     id: Optional[str] = None,
     key: Optional[str] = None,
     text: Optional[str] = None,
+    missing: Literal["error", "skip"] = "error",
     signed: bool = False,
     k: Optional[int] = None,
     similarity: Optional[float] = None,
@@ -149,7 +150,8 @@ def build(
     default for MinHash, or ``"texts"``, :meth:`Database.find` and others compare exactly; with ``"hashes"`` or
     ``"keys"``, fingerprints are compared, and hashes tell copies. A column ``key`` of a table has their keys, unless
     ``key`` names another one. Without ``keys``, ids are their numbers from ``first_id`` on, and keys the first 16
-    digits of the MD5 of texts. ``similarity`` is the limit of near texts (0.7), which becomes a part of the recipe.
+    digits of the MD5 of texts. Missing texts have no row with ``missing="skip"``. ``similarity`` is the limit of near
+    texts (0.7), which becomes a part of the recipe.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made, also as
     a column of a ``dict``, carries its recipe, which the database stores, unless a ``kind`` or a layout is given, which
@@ -173,11 +175,10 @@ def build(
     if texts is None and are_texts(fingerprints, fingerprint, text):
         if kind is not None or width is not None or layout != "auto" or signed or hashes:
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
-        if similarity is not None and _nearprint.recipe_line(recipe or "minhash")[2] is None:
-            raise InputError("similarity: needs MinHash fingerprints; others have k")
+        source = Texts(fingerprints, text or "text", key=key, keys=keys, value=id, missing=missing, can_keep=False)
         return build_texts(
             path,
-            Texts(fingerprints, text or "text", key=key, keys=keys, value=id).with_own_keys(),
+            source.with_own_keys(),
             ids,
             k=k,
             recipe=recipe if similarity is None else with_near(recipe or "minhash", similarity),
@@ -191,8 +192,9 @@ def build(
             wait=wait,
             progress=progress,
         )
-    names = Names(fingerprint, id, key, text)
-    batches = Rows(fingerprints, ids, keys, texts).batches(names)
+    if missing != "error":
+        raise InputError("missing: is of texts, and these are fingerprints")
+    batches = Rows(fingerprints, ids, keys, texts).batches(Names(fingerprint, id, key, text))
     # A stream without a batch has no rows, and a batch without rows may have no width.
     first = NOTHING
     for first in batches:

@@ -146,6 +146,8 @@ def with_near(recipe: str, similarity: float) -> str:
 
     What is a bit less than six digits, such as 0.1 + 0.7, stands for them.
     """
+    if _nearprint.recipe_line(recipe)[2] is None:
+        raise InputError("similarity: needs MinHash fingerprints; others have k")
     millionths = math.floor(check_similarity(similarity) * 1e6 + 1e-6)
     return f"{recipe} near={millionths / 1e6:.6f}"
 

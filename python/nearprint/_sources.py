@@ -18,10 +18,11 @@ Returned = Literal["kept", "annotated"]
 Missing = Literal["error", "keep", "skip"]
 
 
-def check_missing(missing: str) -> None:
+def check_missing(missing: str, can_keep: bool = True) -> None:
     """Refuses what does not say what becomes of missing texts."""
-    if missing not in ("error", "keep", "skip"):
-        raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
+    if missing not in ("error", "skip") and not (can_keep and missing == "keep"):
+        ways = "'error', 'keep' or 'skip'" if can_keep else "'error' or 'skip'"
+        raise InputError(f"missing = {missing!r}: {ways} is wanted")
 
 
 class Batch(NamedTuple):
@@ -49,16 +50,16 @@ class Texts:
         keys: Any = None,
         value: Optional[str] = None,
         missing: Optional[Missing] = None,
-        accepting: str = "missing='keep' or missing='skip'",
+        can_keep: bool = True,
     ) -> None:
         """``missing`` is an option of the caller, or ``None`` if it has no such option: they are an error then.
 
-        ``accepting`` says in a message how the caller accepts missing texts.
+        ``can_keep`` says whether the caller keeps missing texts.
         """
         if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) == 0:
             hint = "; decode bytes first" if isinstance(texts, bytes) else ""
             raise TypeError(f"texts: one text, where a list of texts is wanted{hint}")
-        check_missing(missing or "error")
+        check_missing(missing or "error", can_keep)
         self.table: Optional[Table] = table_of(texts)
         if self.table is None:
             refuse_table(texts, "texts")
@@ -66,7 +67,8 @@ class Texts:
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
         if key is not None and keys is not None:
             raise InputError("key and keys: only one of them can be given")
-        self._texts, self._missing, self._accepting = texts, missing, accepting
+        self._texts, self._missing = texts, missing
+        self._accepting = "missing='keep' or missing='skip'" if can_keep else "missing='skip'"
         self._names = name_of(text), None if key is None else name_of(key), value
         self._keys = None if keys is None else _listed(keys, "keys")
 

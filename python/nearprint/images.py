@@ -19,7 +19,7 @@ from typing import Any, Literal, Optional, overload
 import numpy as np
 
 from . import _nearprint
-from ._arrays import check_threads
+from ._arrays import check_threads, is_missing
 from ._carried import Fingerprints, carrying
 from ._errors import InputError, NotFoundError
 from ._progress import Progress, listening
@@ -68,7 +68,7 @@ def fingerprint(
     ``recipe`` is ``pdq`` (256 bits; images within 31 bits are the same one), ``dhash`` or ``phash`` (64 bits).
     Returns uint64 of shape (n, 4) or (n,), the least significant word first. The array carries its recipe.
 
-    PDQ has a quality from 0 to 100. Images of less than ``min_quality`` and those that cannot be decoded are
+    PDQ has a quality from 0 to 100. Images of less than ``min_quality``, those that cannot be decoded, and ``None`` are
     missing: with ``missing="keep"`` returns a ``numpy.ma.MaskedArray``, in which they are masked; ``"skip"`` leaves
     them out. The authors of PDQ recommend a quality of at least 50.
 
@@ -129,6 +129,8 @@ def _items(pictures: Iterable[Any]) -> Iterator[Any]:
             yield picture
         elif isinstance(picture, (bytearray, memoryview)):
             yield bytes(picture)
+        elif is_missing(picture):
+            yield b""
         else:
             yield _samples(_array(picture, index), index)
 

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from PIL import Image
 
@@ -121,7 +122,7 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
     with pytest.raises(nearprint.InputError, match="min_quality: is for pdq"):
         images.fingerprint(items, "dhash", min_quality=50, missing="skip")
     assert images.fingerprint([]).shape == (0, 4)
-    bad: list[Any] = [5, None, np.zeros((3, 3))]
+    bad: list[Any] = [5, 1.5, np.zeros((3, 3))]
     for item in bad:
         with pytest.raises(TypeError, match="item 0"):
             images.fingerprint([item])
@@ -133,6 +134,17 @@ def test_missing_pictures(tmp_path: pathlib.Path) -> None:
         images.fingerprint([np.zeros((3, 3, 4), np.uint8)])
     with pytest.raises(nearprint.InputError, match="pdq, dhash or phash"):
         images.fingerprint([scene(1)], "minhash")
+
+
+def test_an_image_that_is_null_is_missing() -> None:
+    for column in ([scene(5), None], pandas.Series([scene(5), None]), [scene(5), float("nan")]):
+        with pytest.raises(
+            nearprint.InputError, match=r"item 1: .*missing='keep' masks such images, and missing='skip'"
+        ):
+            images.fingerprint(column)
+        assert len(images.fingerprint(column, missing="skip")) == 1
+        masked: Any = images.fingerprint(column, missing="keep")
+        assert masked.mask[:, 0].tolist() == [False, True]
 
 
 def test_databases_of_pictures(tmp_path: pathlib.Path) -> None:

@@ -329,6 +329,21 @@ def test_regression_an_iterator_of_texts_or_batches_was_one_of_fingerprints(tmp_
         assert len(database) == 2
 
 
+def test_build_leaves_out_missing_texts(tmp_path: Path) -> None:
+    texts = ["one two three four", None, "other words than those"]
+    tables: list[Any] = [texts, {"text": texts, "key": ["a", "b", "c"]}, polars.DataFrame({"text": texts})]
+    for at, table in enumerate(tables):
+        with pytest.raises(nearprint.InputError, match=r"item 1: NoneType.*; missing='skip' accepts it"):
+            nearprint.build(tmp_path / "none.np", table)
+        with nearprint.build(tmp_path / str(at), table, ids=[7, 8, 9], missing="skip") as database:
+            assert database.find([texts[0], texts[2]])["id"].tolist() == [7, 9] and len(database) == 2
+    keep: Any = "keep"
+    for wrong, why in ((texts, "missing = 'keep': 'error' or 'skip' is wanted"), ([1, 2], "missing: is of texts")):
+        with pytest.raises(nearprint.InputError, match=why):
+            nearprint.build(tmp_path / "none.np", wrong, missing=keep)
+    assert not (tmp_path / "none.np").exists()
+
+
 def test_regression_a_similarity_of_simhashes_was_dropped(tmp_path: Path) -> None:
     with pytest.raises(nearprint.InputError, match="similarity: needs MinHash fingerprints"):
         nearprint.build(tmp_path / "texts.np", ["one two three"], recipe="simhash", similarity=0.7)
