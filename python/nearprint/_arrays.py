@@ -42,7 +42,11 @@ _LISTED = ("str", "object", "large_string", "int128", "uint128", "categorical", 
 
 def path_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:
     """A path as text, with the home of a user instead of a leading ``~``."""
-    return os.path.expanduser(os.fsdecode(path))
+    try:
+        return os.path.expanduser(os.fsdecode(path))
+    except TypeError as error:
+        hint = "; that of an open database is database.path" if hasattr(path, "path") else ""
+        raise TypeError(f"path: {error}{hint}") from None
 
 
 def place_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:

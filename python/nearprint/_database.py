@@ -35,7 +35,7 @@ from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, IfNew, IngestReport, LeftOut, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, apart, fingerprint_batches
-from ._settings import Listener, check_count, check_similarity, distance_of, settings_of
+from ._settings import PICTURE_RECIPES, Listener, check_count, check_similarity, distance_of, settings_of
 from ._sources import Texts
 from ._text_rows import rows_of
 from ._texts import stored_fingerprints
@@ -596,6 +596,11 @@ class Database:
 
     def _recipe_of_texts(self) -> str:
         recipe = self.recipe
+        if recipe in PICTURE_RECIPES:
+            raise InputError(
+                f"{self._path}: has fingerprints of images, by the recipe {recipe}, and no texts; "
+                "query_batch(nearprint.images.fingerprint(images)) finds images"
+            )
         if recipe is None:
             raise InputError(
                 f"{self._path}: has no recipe, which would make fingerprints of texts; "
@@ -667,8 +672,7 @@ class Database:
         """The same rows; one fingerprint becomes a list of one."""
         if not is_one(rows.fingerprints, self._width):
             return rows
-        self._check_carried(rows.fingerprints)
-        one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
+        one = self._words_of_one(rows.fingerprints, "add_texts").reshape(1, -1)
         keys = [rows.keys] if isinstance(rows.keys, (str, int, np.integer)) else rows.keys
         texts = [rows.texts] if isinstance(rows.texts, (str, bytes)) else rows.texts
         return Rows(one, rows.ids, keys, texts)
@@ -692,9 +696,9 @@ class Database:
         try:
             native = rows.native(self._width, signed=signed)[0]
         except InputError as error:
-            if self.recipe is None or not any(isinstance(one, str) for one in islice(rows.fingerprints, 1)):
-                raise
-            raise InputError(f"{error}; add_texts() takes texts") from None
+            for first in islice(rows.fingerprints, 1):
+                self._hint(error, first, "add_texts")
+            raise
         if rows.texts is None and self._settings()[2] == "keys and features":
             raise InputError(
                 f"{self._path}: stores features of texts, without which find, pairs and dedup would miss these rows; "
@@ -713,14 +717,23 @@ class Database:
         if carried_recipe(fingerprints) is not None:
             check_carried(fingerprints, self.recipe, self._settings()[1], self._path)
 
-    def _words_of_one(self, fingerprint: Fingerprint) -> npt.NDArray[np.uint64]:
+    def _words_of_one(self, fingerprint: Fingerprint, method: str = "find") -> npt.NDArray[np.uint64]:
         self._check_carried(fingerprint)
         try:
             return words_of_one(fingerprint, self._width)
         except InputError as error:
-            if isinstance(fingerprint, str):
-                raise InputError(f"{error}; find() takes texts") from None
+            self._hint(error, fingerprint, method)
             raise
+
+    def _hint(self, error: InputError, fingerprint: Any, method: str) -> None:
+        """Raises the error of a fingerprint that is a text, with what takes texts."""
+        if isinstance(fingerprint, str) and self.recipe in PICTURE_RECIPES:
+            raise InputError(f"{error}; nearprint.images.fingerprint makes those of images") from None
+        if isinstance(fingerprint, str):
+            ways = "nearprint.fingerprint makes those of texts"
+            if self.recipe is not None:
+                ways = f"{method}() takes texts, and nearprint.fingerprint(texts, database.recipe) makes fingerprints"
+            raise InputError(f"{error}; {ways}") from None
 
     def delete(self, ids: Any) -> None:
         """Deletes all rows with one id or several. An id without rows is not an error."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Any, Literal, Optional, Union
@@ -189,9 +188,9 @@ def trim_files(
 
 def _run(trims: bool, given: dict[str, Any]) -> dict[str, Any]:
     """Runs a job with these arguments."""
-    for name, value in given.items():
-        if isinstance(value, (bytes, os.PathLike)):
-            given[name] = path_of(value)
+    for name in ("database", "duplicates", "removed", "rejects", "pre", "report"):
+        if given.get(name) is not None:
+            given[name] = path_of(given[name])
     inputs, output = _paths(given.pop("inputs")), path_of(given.pop("output"))
     page, listens = given.pop("report"), given.pop("progress")
     if not trims:
@@ -215,9 +214,10 @@ def _run(trims: bool, given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _paths(paths: Union[Path, Sequence[Path]]) -> list[str]:
+def _paths(paths: Any) -> list[str]:
     """The paths of one or several."""
-    return [path_of(path) for path in ([paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths)]
+    are_several = isinstance(paths, Iterable) and not isinstance(paths, (str, bytes))
+    return [path_of(path) for path in (paths if are_several else [paths])]
 
 
 def _patterns(name: str, patterns: Iterable[str]) -> list[str]:

@@ -218,6 +218,17 @@ def test_a_page_needs_no_file_of_duplicates(pages: Path, tmp_path: Path, options
     assert alone.read_bytes() == listed.read_bytes()
 
 
+def test_regression_a_home_in_the_path_of_a_database_was_a_folder(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pages.jsonl").write_text('{"text": "one two three"}\n')
+    nearprint.dedup_files(
+        "~/pages.jsonl", "~/unique.jsonl", database="~/seen.np", duplicates="~/left.tsv", report="~/p.html"
+    )
+    names = ["left.tsv", "p.html", "pages.jsonl", "seen.np", "unique.jsonl"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == names
+
+
 @pytest.mark.parametrize("missing", ["keep", "skip"])
 def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["keep", "skip"]) -> None:
     texts = ["one two three four five", None, "six seven eight nine ten", None, "one two three four five"]

@@ -77,3 +77,15 @@ def test_rows_expire_for_a_handle_that_only_reads(tmp_path: Path) -> None:
         month.add([1])
         month.commit()
         assert len(month.query(1, 0)) == 1
+
+
+def test_a_text_in_place_of_a_fingerprint_gets_a_hint(tmp_path: Path) -> None:
+    for recipe, why in (
+        (None, "; nearprint.fingerprint makes those of texts"),
+        ("simhash", r"add_texts\(\) takes texts, "),
+    ):
+        with nearprint.create(tmp_path / f"{recipe}.np", recipe=recipe) as database:
+            for call in (database.insert_if_new, database.add):
+                for given in ("some text", ["some text"]):
+                    with pytest.raises(nearprint.InputError, match=why):
+                        call(given)

@@ -154,8 +154,16 @@ def test_databases_of_pictures(tmp_path: pathlib.Path) -> None:
         assert database.recipe == "pdq"
         found = database.query_batch(images.fingerprint([scene(3).resize((160, 120))]))
         assert found["key"].tolist() == ["3.png"]
-        with pytest.raises(nearprint.InputError):
-            database.find("a text")
+        of_texts: list[Any] = [database.find, database.add_texts, lambda texts: nearprint.against(texts, database.path)]
+        for call in of_texts:
+            with pytest.raises(
+                nearprint.InputError, match=r"by the recipe pdq, and no texts; query_batch\(nearprint\.im"
+            ):
+                call(["a text"])
+        of_prints: list[Any] = [database.query, database.insert_if_new]
+        for call in of_prints:
+            with pytest.raises(nearprint.InputError, match=r"; nearprint\.images\.fingerprint makes those of images"):
+                call("large.png")
 
 
 def test_other_threads_run_meanwhile() -> None:

@@ -329,6 +329,21 @@ def test_regression_an_iterator_of_texts_or_batches_was_one_of_fingerprints(tmp_
         assert len(database) == 2
 
 
+def test_an_open_database_in_place_of_a_path_gets_a_hint(path: Path) -> None:
+    with nearprint.create(path, recipe="minhash", features=True) as database:
+        given: Any = database
+        calls: list[Any] = [
+            lambda: nearprint.open(given),
+            lambda: nearprint.dedup(["a text"], database=given),
+            lambda: nearprint.against(["a text"], given),
+            lambda: nearprint.dedup_files("pages.jsonl", "unique.jsonl", database=given),
+            lambda: nearprint.dedup_files("pages.jsonl", "unique.jsonl", against=given),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=r"path: .*not Database; that of an open database is database\.path"):
+                call()
+
+
 def test_build_leaves_out_missing_texts(tmp_path: Path) -> None:
     texts = ["one two three four", None, "other words than those"]
     tables: list[Any] = [texts, {"text": texts, "key": ["a", "b", "c"]}, polars.DataFrame({"text": texts})]
