@@ -140,7 +140,7 @@ def dedup(
     Other arguments are the same as for :func:`dedup_files`. Kept texts are remembered in a temporary folder, so that
     memory does not grow with them.
 
-    Raises ``InputError`` for missing texts, and for invalid arguments.
+    Raises ``InputError`` for missing texts, and for invalid arguments; ``TypeError`` for an item that is no text.
     """
     order, path = Order.of(keep), None if database is None else path_of(database)
     if path is None and (keys is not None or key is not None):

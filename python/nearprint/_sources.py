@@ -156,10 +156,10 @@ class Texts:
             return value
         if is_missing(value) and self._missing in ("keep", "skip"):
             return None
-        hint = "; decode bytes first" if isinstance(value, bytes) else ""
-        if is_missing(value) and self._missing:
-            hint = f"; {self._accepting} accepts it"
-        raise InputError(f"texts: item {index}: {type(value).__name__}, where a text is wanted{hint}")
+        what = f"texts: item {index}: {type(value).__name__}, where a text is wanted"
+        if not is_missing(value):
+            raise TypeError(f"{what}{'; decode bytes first' if isinstance(value, bytes) else ''}")
+        raise InputError(f"{what}; {self._accepting} accepts it" if self._missing else what)
 
 
 def _listed(column: Any, what: str) -> list[Any]:

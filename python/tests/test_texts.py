@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -155,3 +156,11 @@ def test_regression_keys_of_texts_are_refused_where_none_are_stored(tmp_path: Pa
             with pytest.raises(nearprint.InputError, match="stores no keys"):
                 database.add_texts({"text": ["one two three four"], "name": ["doc-1"]}, **given)
         assert len(database.add_texts(["one two three four"])) == 1
+
+
+@pytest.mark.parametrize("item", [1, 1.5, b"bytes", ["a"]])
+def test_what_is_no_text_is_a_type_error_of_every_call(item: Any) -> None:
+    calls: list[Any] = [nearprint.fingerprint, nearprint.dedup, nearprint.pairs, nearprint.clusters]
+    for call in (*calls, nearprint.Kept(), lambda texts: nearprint.dedup({"text": texts})):
+        with pytest.raises(TypeError, match=f"item 1: {type(item).__name__}"):
+            call(["a text", item])
