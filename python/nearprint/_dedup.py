@@ -123,13 +123,13 @@ def dedup(
     DuckDB. An ``IterableDataset`` is read again with the result, which raises ``InputError`` if its texts come in
     another order.
 
-    ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``,
-    ``"max:COLUMN"``, ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, or a value for each text:
-    the text with the largest one is kept. Values are numbers, dates or texts; a missing one
-    is the smallest. Texts of numbers are ordered as numbers, those of dates of ISO 8601 as dates, if all are, and
-    integers are not rounded. ``missing`` texts are an error, are kept, or dropped: ``"skip"`` leaves them out of
-    ``kept``, their ``group`` is -1, and their ``group_size`` 0. So are texts of fewer than ``min_words`` or
-    ``min_features``.
+    ``keep`` says which of near texts is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``, ``"max:COLUMN"``,
+    ``"min:COLUMN"``, ``"newest:COLUMN"``, ``"oldest:COLUMN"`` of a table, such as ``"max:('a', 'b')"`` for labels of
+    several levels, or a value for each text, by position whatever the index: the text with the largest one is kept.
+    Values are numbers, dates or texts; a missing one is the smallest. Texts of numbers are ordered as numbers, those of
+    dates of ISO 8601 as dates, if all are, and integers are not rounded. ``missing`` texts are an error, are kept, or
+    dropped: ``"skip"`` leaves them out of ``kept``, their ``group`` is -1, and their ``group_size`` 0. So are texts of
+    fewer than ``min_words`` or ``min_features``.
 
     With a ``database``, texts are compared with all that it has, too, and what is kept is stored there, by one commit
     at the end. It is made if it does not exist. ``key`` names the column of keys, or ``keys`` has them; by default the

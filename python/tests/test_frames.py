@@ -464,6 +464,14 @@ def test_regression_kept_rows_passed_a_filter_by_similarity() -> None:
         assert result["similarity"].null_count() == 2, result
 
 
+def test_values_of_keep_are_those_of_a_label_of_several_levels_or_go_by_position() -> None:
+    texts = ["a b c d", "A b c d!", "other"]
+    frame = pandas.DataFrame({("page", "text"): texts, ("page", "rank"): [1, 2, 3]})
+    by_position = pandas.Series([1, 2, 3], index=[2, 1, 0])
+    for keep in ("max:('page', 'rank')", frame["page", "rank"], by_position):
+        assert nearprint.dedup(frame, text=("page", "text"), keep=keep)["kept"].tolist() == [False, True, True]
+
+
 def test_regression_labels_of_several_levels(tmp_path: Path) -> None:
     texts = ["a b c d", "A b c d!", "other"]
     frame = pandas.DataFrame({("page", "text"): texts, ("page", "url"): ["a", "b", "c"], ("score", ""): [1, 2, 3]})
