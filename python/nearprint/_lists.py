@@ -49,7 +49,8 @@ def find_all(
 
     With ``bands``, such as ``"6x16"``, a pair has an equal band, and the distance is the distance
     of sketches: see docs/minhash.md; ``similarity`` (0.7) may take the place of ``k``. An array of
-    :func:`fingerprint` carries its bands; ``numpy.asarray`` drops them.
+    :func:`fingerprint` carries its bands; ``numpy.asarray`` drops them. Without bands all bits are compared, which
+    finds hardly any near texts by MinHash.
 
     Each pair is listed once, with ``a < b``; the list is not sorted by them. Equal fingerprints count once. The result
     does not depend on ``threads``.
