@@ -113,8 +113,8 @@ def dedup(
     itself included. So ``frame[result["kept"]]`` is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
-    ``LazyFrame``), pyarrow (also a list of batches, a dataset, a scanner or a stream), DuckDB, Hugging Face
-    (``Dataset``, ``IterableDataset`` and ``DatasetDict``) or Ray. Tables are read batch by batch. With
+    ``LazyFrame``), pyarrow (also a list or an iterator of batches, a dataset, a scanner or a stream), DuckDB, Hugging
+    Face (``Dataset``, ``IterableDataset`` and ``DatasetDict``) or Ray. Tables are read batch by batch. With
     ``table="kept"``, the result is a table of the same type with the kept rows; with ``table="annotated"``, it has all
     rows and the columns above, which must be new, and are arrays in a ``dict``. A frame of pandas keeps its index, also
     in ``result.to_pandas()``; of labels of several levels, ``text`` is a tuple. A relation of DuckDB is returned on the

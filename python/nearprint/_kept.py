@@ -33,7 +33,7 @@ from ._text_rows import key_of_text
 Evidence = Literal["features", "texts", "hashes", "keys"]
 
 #: Why a copy is refused.
-_ANOTHER = "another copy of this object decides already; leave num_proc out, or use nearprint.dedup_files"
+_ANOTHER = "another copy of this object decides already; leave num_proc out, or use nearprint.dedup, also for Ray"
 #: Texts that are kept between two commits.
 _KEPT_BETWEEN_COMMITS = 1 << 16
 
@@ -76,10 +76,10 @@ def opened(path: Optional[str], settings: dict[str, Any]) -> _nearprint.Deduplic
 class Kept:
     """The texts of a stream that are not near an earlier kept one, exactly, with evidence.
 
-    An object for ``map`` and ``filter`` of any engine: called with a list of texts, it returns for each whether it
-    is kept; called with one text, or with one row that has a ``text``, a ``bool``. :meth:`decide` returns more. What
-    is kept is stored in the database at ``database``, which is made if it does not exist, or else in a temporary
-    folder. Arguments are the same as for :func:`nearprint.dedup`::
+    An object for ``filter`` of any engine that runs it in one process: called with a list of texts, it returns for each
+    whether it is kept; called with one text, or with one row that has a ``text``, a ``bool``. :meth:`decide` returns
+    columns, which ``map`` wants. What is kept is stored in the database at ``database``, which is made if it does not
+    exist, or else in a temporary folder. Arguments are the same as for :func:`nearprint.dedup`::
 
         kept = nearprint.Kept(similarity=0.8)
         unique = dataset.filter(kept, input_columns="text", batched=True)

@@ -28,6 +28,7 @@ from ._settings import (
     with_near,
 )
 from ._sources import Texts
+from ._tables import read_once
 from ._text_rows import are_texts, rows_of, storage_of
 
 
@@ -170,8 +171,7 @@ def build(
         raise InputError("identity is for runs: runs_only=True")
     if ids is not None and id is not None:
         raise InputError("ids and id: only one of them can be given")
-    if hasattr(fingerprints, "__next__") and not hasattr(fingerprints, "__arrow_c_stream__"):
-        fingerprints = list(fingerprints)
+    fingerprints = read_once(fingerprints)
     if texts is None and are_texts(fingerprints, fingerprint, text):
         if kind is not None or width is not None or layout != "auto" or signed or hashes:
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")

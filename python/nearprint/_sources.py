@@ -9,7 +9,7 @@ from . import _nearprint
 from ._arrays import encoded, is_missing, listed_of, refuse_table
 from ._errors import InputError
 from ._result import Result
-from ._tables import ROWS_AT_ONCE, DuckDb, Label, Table, check_new, checked, name_of, table_of
+from ._tables import ROWS_AT_ONCE, DuckDb, Label, Table, check_new, checked, name_of, read_once, table_of
 
 #: What is returned in place of decisions.
 Returned = Literal["kept", "annotated"]
@@ -60,6 +60,7 @@ class Texts:
             hint = "; decode bytes first" if isinstance(texts, bytes) else ""
             raise TypeError(f"texts: one text, where a list of texts is wanted{hint}")
         check_missing(missing or "error", can_keep)
+        texts = read_once(texts)
         self.table: Optional[Table] = table_of(texts)
         if self.table is None:
             refuse_table(texts, "texts")

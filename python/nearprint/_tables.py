@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -239,6 +240,22 @@ class _ArrowBatches(_Arrow):
 
     def with_columns(self, columns: Result) -> Any:
         return super().with_columns(columns).to_batches()
+
+
+class _ArrowIterator(Table):
+    """An iterator of batches of pyarrow, whose first one is read already."""
+
+    def __init__(self, first: Any, others: Iterator[Any]) -> None:
+        super().__init__(others)
+        self._first = first
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._first.schema.names)
+
+    def batches(self, names: Optional[list[str]] = None) -> Batches:
+        for batch in chain([self._first], self.value):
+            yield from _nearprint.Batches.of(batch)
 
 
 class _ArrowScanner(Table):
@@ -509,18 +526,31 @@ def check_new(new: Iterable[str], there: Iterable[str]) -> None:
 
 def table_of(value: Any) -> Optional[Table]:
     """A table of any library, a mapping of columns, or Arrow data with named columns; ``None`` for anything else."""
+    if isinstance(value, Table):
+        return value
     found = _kind_of(value)
     if found is not None:
         return found(value)
     if isinstance(value, Mapping):
         return _Columns(value)
     if isinstance(value, (list, tuple)):
-        are_batches = bool(value) and _kind_of(value[0]) is _Arrow and type(value[0]).__name__ == "RecordBatch"
-        return _ArrowBatches(list(value)) if are_batches else None
+        return _ArrowBatches(list(value)) if _are_batches(value) else None
     kind = type(value)
     has_names = any(hasattr(kind, name) for name in ("columns", "column_names", "read_next_batch", "table"))
     is_arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
     return Table(value) if has_names and is_arrow else None
+
+
+def read_once(value: Any) -> Any:
+    """An iterator as a list, or one of batches of pyarrow as a table; anything else as it is."""
+    if not hasattr(value, "__next__") or hasattr(value, "__arrow_c_stream__"):
+        return value
+    first = list(islice(value, 1))
+    return _ArrowIterator(first[0], value) if _are_batches(first) else [*first, *value]
+
+
+def _are_batches(values: Sequence[Any]) -> bool:
+    return bool(values) and _kind_of(values[0]) is _Arrow and type(values[0]).__name__ == "RecordBatch"
 
 
 def _kind_of(value: Any) -> Optional[type[Table]]:

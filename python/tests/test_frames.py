@@ -11,6 +11,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -368,6 +369,31 @@ def test_regression_one_object_sees_every_row_of_hugging_face(tmp_path: Path) ->
         with pytest.raises(nearprint.Error, match="another copy"):
             copy(texts)
     assert pickle.loads(pickle.dumps(first))(texts[0]) is False
+
+
+@needs_datasets
+def test_map_takes_the_columns_of_kept() -> None:
+    rows, kept = datasets.Dataset.from_dict({"text": ["a b c d", "A b c d!", "other"]}), nearprint.Kept()
+    mapped = rows.map(lambda batch: dict(kept.decide(batch["text"]).items()), batched=True)
+    assert mapped["kept"][:] == [True, False, True] and mapped["duplicate_of"][:] == [None, "0", None]
+
+
+def test_an_iterator_of_batches_is_read_once(tmp_path: Path) -> None:
+    table = pyarrow.table({"text": ["a b c d", "A b c d!", "other"], "key": ["x", "y", "z"], "rank": [1, 2, 3]})
+
+    def batches() -> Iterator[Any]:
+        yield from table.to_batches(1)
+
+    assert nearprint.dedup(batches())["kept"].tolist() == [True, False, True]
+    found = nearprint.dedup(batches(), keep="max:rank", key="key", database=tmp_path / "seen.np")
+    assert found["kept"].tolist() == [False, True, True] and found["duplicate_key"].tolist() == ["y", None, None]
+    assert nearprint.pairs(batches(), similarity=0.7)["b"].tolist() == [1]
+    with nearprint.build(tmp_path / "all.np", batches()) as database:
+        assert database.find("other")["key"].tolist() == ["z"]
+    with pytest.raises(nearprint.InputError, match="a generator is read once"):
+        nearprint.dedup(batches(), table="kept")
+    with pytest.raises(nearprint.InputError, match="no column 'text', but other"):
+        nearprint.dedup(itertools.chain(batches(), [pyarrow.record_batch({"other": [1]})]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
