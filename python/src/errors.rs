@@ -95,6 +95,9 @@ fn with_arguments(why: String) -> String {
 
 fn hint_of(error: &TextError) -> Option<&'static str> {
     match error {
+        TextError::Record { why, .. } if why.ends_with(" is null, and not a string") => {
+            Some("missing='keep' or missing='skip' accepts it")
+        }
         TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::AlreadyRun { .. }) => {
             Some("restart=True forgets what the job kept, and runs it again")
         }

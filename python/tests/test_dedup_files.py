@@ -241,6 +241,9 @@ def test_missing_texts_are_those_of_tables(tmp_path: Path, missing: Literal["kee
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line)["text"] for line in lines] == [text for text, keep in zip(texts, kept) if keep]
     assert (done.read, done.duplicates, done.kept) == (5, 1, 4 if missing == "keep" else 2)
+    for call in (nearprint.dedup_files, nearprint.trim_files):
+        with pytest.raises(nearprint.InputError, match=r"null, and not a string; missing='keep' or missing='skip' acc"):
+            call(pages, tmp_path / "none.jsonl")
     with pytest.raises(nearprint.InputError, match="missing = 'mask': 'error', 'keep' or 'skip'"):
         nearprint.dedup_files(pages, tmp_path / "out.jsonl", missing="mask")  # type: ignore[arg-type]
 
