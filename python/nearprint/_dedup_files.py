@@ -69,17 +69,17 @@ def dedup_files(
     texts, ``output`` is the list of the paths to keep, one on each line. A file of this name is replaced. Arrays and
     objects in columns are errors, or with ``nested="json"`` their JSON. Of folders, the same files are read as by the
     command: ``exclude`` are patterns of files to leave out, ``no_ignore`` reads licences, lock files and what
-    ``.gitignore`` names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte.
-    With ``annotate``, all are written, with fields ``duplicate_of``, ``group``, ``similarity`` and ``copy``. With
-    ``group_size``, each has the number of documents of its group. This takes a second pass, and excludes ``database``.
-    ``keep`` is as in the command, such as ``longest`` or ``newest:FIELD``; by default the first record, but of plain
-    texts the file with the most words, ``best``. With a ``database``, documents are compared with documents of earlier
-    jobs, too. Call an interrupted job again to resume it. ``wait`` is how many seconds another writer of it may take to
-    end. ``expire_after`` is how long a new database remembers documents. With ``remember``, it also remembers which
-    kept document each one that is left out is near: by hashes of keys, or by keys, for ``nearprint query --left-out``.
-    ``against`` are databases, files and folders that are only read: what is near one of their documents is left out.
-    With ``only_against``, the inputs are not compared with each other. ``recipe`` defaults to the recipe of the
-    database, or ``minhash``.
+    ``.gitignore`` names, ``ext`` the only extensions, and ``null`` ends paths in lists with a zero byte. With
+    ``annotate``, all are written, with fields ``duplicate_of``, ``group``, ``similarity`` and ``copy``. Similarities in
+    files have four decimals, where :func:`dedup` returns all of them. With ``group_size``, each has the number of
+    documents of its group. This takes a second pass, and excludes ``database``. ``keep`` is as in the command, such as
+    ``longest`` or ``newest:FIELD``; by default the first record, but of plain texts the file with the most words,
+    ``best``. With a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted job
+    again to resume it. ``wait`` is how many seconds another writer of it may take to end. ``expire_after`` is how long
+    a new database remembers documents. With ``remember``, it also remembers which kept document each one that is left
+    out is near: by hashes of keys, or by keys, for ``nearprint query --left-out``. ``against`` are databases, files and
+    folders that are only read: what is near one of their documents is left out. With ``only_against``, the inputs are
+    not compared with each other. ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.

@@ -36,7 +36,7 @@ class LeftOut(NamedTuple):
     kept: Optional[str]
     #: Its id.
     kept_id: int
-    #: The similarity of the two, from 0 to 1.
+    #: The similarity of the two, from 0 to 1, with four decimals.
     similarity: float
     #: The number of the job, as ``nearprint jobs`` lists it. ``None`` for documents that were decided one by one.
     job: Optional[int]
