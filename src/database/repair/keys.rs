@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::keys::{ENDS, IDS, KeyRecord, KeysSize, RECORDS};
 use crate::format::paged::{Footer, PAGE_BYTES};
+use crate::format::postings::row_hash;
 use crate::run::Keys;
 use crate::storage::names;
 
@@ -46,6 +47,23 @@ impl DamagedRun<'_> {
         pages.report_unreadable(report);
         report.add_lost(&name, lost, "keys");
         Ok(())
+    }
+}
+
+impl DamagedRun<'_> {
+    /// Whether the readable keys have all rows of the run: their number and the sum over them prove it.
+    pub(super) fn keys_have_all_rows<F: Fingerprint>(self) -> Result<bool> {
+        let (mut rows, mut sum, mut last) = (0, 0u64, None);
+        // Keys that are damaged are reported when they are recovered.
+        let mut unreported = RepairReport::default();
+        self.recover_keys::<F>(&DeletedIds::default(), &mut unreported, &mut |KeyRecord { row, .. }| {
+            if last.replace(*row) != Some(*row) {
+                rows += 1;
+                sum = sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
+            }
+            Ok(())
+        })?;
+        Ok((rows, sum) == (self.record.rows, self.record.row_sum))
     }
 }
 

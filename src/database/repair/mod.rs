@@ -87,7 +87,7 @@ pub(crate) fn repair<F: Fingerprint>(
     // Newest first: the tombstones of a run apply to the older ones.
     for record in manifest.runs.iter().rev().filter(|record| !record.is_expired(now)) {
         let run = DamagedRun { storage: &storage, manifest: &manifest, record };
-        run.recover_rows::<F>(&deleted, &mut report, &mut |recovered| match recovered {
+        recover_rows(run, &deleted, &mut report, &mut |recovered| match recovered {
             Recovered::Row(row) => builder.push(row).map(drop),
             Recovered::WithoutId(fingerprint) => without_id(fingerprint),
         })?;
@@ -99,6 +99,32 @@ pub(crate) fn repair<F: Fingerprint>(
     let ingested = recover_identities(&storage, &manifest, &mut report);
     repair_left_out(path, builder.folder(), options, &mut report)?;
     finish(builder, &manifest, ingested, report)
+}
+
+/// Passes on the rows of a run as [`DamagedRun::recover_rows`], which reports no loss if the keys have all rows.
+fn recover_rows<F: Fingerprint>(
+    run: DamagedRun<'_>,
+    deleted: &DeletedIds,
+    report: &mut RepairReport,
+    keep: &mut dyn FnMut(Recovered<F>) -> Result<()>,
+) -> Result<()> {
+    let (mut found, mut known) = (RepairReport::default(), None);
+    let mut have_all = || match known {
+        Some(known) => Ok(known),
+        None => run.keys_have_all_rows::<F>().inspect(|&have_all| known = Some(have_all)),
+    };
+    run.recover_rows::<F>(deleted, &mut found, &mut |recovered| match recovered {
+        Recovered::WithoutId(_) if have_all()? => Ok(()),
+        recovered => keep(recovered),
+    })?;
+    if found.lost_rows > 0 && have_all()? {
+        let what = format!("{} rows, from the keys", found.lost_rows);
+        found.findings.retain(|finding| finding.kind != FindingKind::Lost);
+        found.add(FindingKind::Recovered, &names::rows(run.record.run), what);
+        (found.lost_rows, found.without_id, found.lost_fingerprints) = (0, 0, 0);
+    }
+    report.absorb(found);
+    Ok(())
 }
 
 /// Saves what can be read of the documents that were left out.

@@ -86,6 +86,15 @@ impl RepairReport {
         }
     }
 
+    /// Takes over what was found of a run.
+    pub(super) fn absorb(&mut self, found: Self) {
+        self.lost_rows = self.lost_rows.saturating_add(found.lost_rows);
+        self.without_id += found.without_id;
+        self.lost_fingerprints += found.lost_fingerprints;
+        self.recovered += found.recovered;
+        self.findings.extend(found.findings);
+    }
+
     /// Sorts the findings by file. Those of one file stay in the order of discovery.
     pub(super) fn sort(&mut self) {
         self.findings.sort_by(|left, right| left.file.cmp(&right.file));

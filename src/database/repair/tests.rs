@@ -1,15 +1,15 @@
-//! Repairs of databases with very many runs.
+//! Repairs of databases with very many runs, of runs that have a name, and of runs with keys.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::fingerprint::mix64;
-use crate::format::schema::Schema;
+use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
 use crate::storage::{Folder, names};
-use crate::{Builder, Database, NewRow};
+use crate::{Builder, Database, FindingKind, NewRow};
 
 /// A database whose manifest names runs that are not there.
 fn with_missing_runs(path: &Path, count: u64) {
@@ -101,5 +101,41 @@ fn regression_a_repaired_run_is_the_same_run() {
         let is_same = name.is_some() || !is_damaged;
         assert_eq!(run(&dest) == before, is_same, "{name:?}, {has_ids}, {is_damaged}");
         assert!(run(&dest).0);
+    }
+}
+
+/// Rows that came back with their keys were reported as lost, and their fingerprints handed out to be added again.
+#[test]
+fn regression_rows_that_the_keys_have_are_not_lost() {
+    let keyed = |number: u64| format!("k{number}");
+    for (all_have_keys, file) in
+        [(true, names::rows(1)), (true, names::segment(1, 0)), (false, names::rows(1))]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let (path, dest) = (home.path().join("db"), home.path().join("saved"));
+        let schema = Schema::new().keys(KeyStorage::Keys);
+        let mut builder = Database::<u64>::build(&path, &schema).unwrap();
+        for number in 0..5000 {
+            let key = keyed(number);
+            let key = (all_have_keys || number % 2 == 0).then_some(&key[..]);
+            builder.push(NewRow { id: Some(number % 3000), key, ..NewRow::from(mix64(number)) }).unwrap();
+        }
+        builder.finish().unwrap();
+        let rows = |path: &Path| Database::<u64>::open(path).unwrap().snapshot().unwrap().all_rows();
+        let before = rows(&path);
+        let mut bytes = fs::read(path.join(&file)).unwrap();
+        bytes[2 * 8192 + 5] ^= 1;
+        fs::write(path.join(&file), bytes).unwrap();
+        let mut without_id = 0;
+        let count = &mut |_| {
+            without_id += 1;
+            Ok(())
+        };
+        let report = Options::new().repair_with::<u64>(&path, &dest, &schema, count).unwrap();
+        assert_eq!(report.is_complete(), all_have_keys, "{report:?}");
+        assert_eq!((report.lost_rows == 0, without_id), (all_have_keys, report.without_id), "{report:?}");
+        assert_eq!(rows(&dest) == before, all_have_keys);
+        let is_recovered = |kind| kind == FindingKind::Recovered;
+        assert!(!all_have_keys || report.findings.iter().any(|finding| is_recovered(finding.kind)));
     }
 }
