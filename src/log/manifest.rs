@@ -78,22 +78,22 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
     };
     match found {
         Some(manifest) => Ok(manifest),
-        None if holds_tables(storage)? => {
-            Err(Flaw::new("file", 0, "a manifest beside the tables", "none")
+        None if holds_rows(storage)? => {
+            Err(Flaw::new("file", 0, "a manifest beside tables and logs", "none")
                 .of(&storage.path(names::MANIFEST)))
         }
         None => Err(Error::NotADatabase { path: storage.path("") }),
     }
 }
 
-/// Whether a folder has tables of runs, and is not one that is being prepared.
-fn holds_tables(storage: &dyn Storage) -> Result<bool> {
+/// Whether a folder has tables of runs or a log, and is not one that is being prepared.
+fn holds_rows(storage: &dyn Storage) -> Result<bool> {
     let listed = match storage.list() {
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(false),
         other => other.map_err(Error::io("read", storage.path("")))?,
     };
-    let is_table = |name: &str| name.ends_with(".seg") && names::is_ours(name);
-    Ok(listed.iter().filter_map(|name| name.to_str()).any(is_table)
+    let has_rows = |name: &str| names::is_wal(name) || name.ends_with(".seg") && names::is_ours(name);
+    Ok(listed.iter().filter_map(|name| name.to_str()).any(has_rows)
         && !listed.iter().any(|name| name == names::MARKER))
 }
 

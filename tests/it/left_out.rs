@@ -291,6 +291,32 @@ fn damaged_memories_are_found_and_repaired() {
     assert_eq!(database.verify().unwrap().damage.len(), 1);
 }
 
+/// A folder without its manifest was taken for somebody else's, although a log of memories was in it.
+#[test]
+fn regression_memories_in_a_log_alone_are_missed_without_their_manifest() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, saved) = (home.path().join("seen.np"), home.path().join("saved.np"));
+    let database: Database<u64> = Database::create(&path, &schema(Remember::Keys)).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.remember_left_out("out", "kept", 0.8, 1).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    let inner = path.join("left-out");
+    assert!(files(&inner).keys().all(|name| !name.ends_with(".seg")));
+    fs::remove_file(inner.join("MANIFEST")).unwrap();
+    let names_it = |error: Error| {
+        assert!(matches!(&error, Error::Corrupt(damage) if damage.file == inner.join("MANIFEST")), "{error}");
+    };
+    let damage = database.verify().unwrap().damage;
+    assert!(matches!(&damage[..], [one] if one.file == inner.join("MANIFEST")), "{damage:?}");
+    names_it(LeftOutRows::open(&path, &Options::new()).err().unwrap());
+    names_it(database.writer().err().unwrap());
+    names_it(database.snapshot().unwrap().backup(home.path().join("copy.np")).err().unwrap());
+    let report = Options::new().repair::<u64>(&path, &saved, &Schema::new()).unwrap();
+    assert!(!report.is_complete(), "{report:?}");
+    assert!(report.findings.iter().any(|finding| finding.file.starts_with("left-out/")), "{report:?}");
+}
+
 #[test]
 fn repair_saves_all_of_sound_memories() {
     let home = tempfile::tempdir().unwrap();
