@@ -1,11 +1,13 @@
 //! How many lines of pairs and clusters are to be expected, before they are searched for.
 
 use std::collections::HashSet;
+use std::slice::from_mut;
 
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot, Sink, distances};
 use nearprint::{Error, Row, Width};
+use nearprint_text::stored::Finder;
 
 /// Rows of a database whose neighbours are counted.
 const SAMPLED_ROWS: u64 = 1000;
@@ -48,7 +50,8 @@ impl OutputEstimate {
     pub(crate) fn of_documents(snapshot: &AnySnapshot, similar: &SimilarDocuments) -> Result<Self, Failure> {
         let mut finder = similar.documents.finder(similar.least)?;
         Self::of_sample(snapshot, |row, found| {
-            Ok(finder.find_row(0, (row.fingerprint.words(), row.id), usize::MAX, found)?)
+            let row = (row.fingerprint.words(), row.id);
+            Ok(Finder::find_row(from_mut(&mut finder), 0, row, usize::MAX, found)?)
         })
     }
 

@@ -112,15 +112,20 @@ impl FingerprintArgs {
         })
     }
 
-    /// The width of wide fingerprints with this number of digits, hexadecimal ones unless an option says bits.
+    /// The width of wide fingerprints with this number of digits: bits behind `0b` or where an option says so, and
+    /// hexadecimal ones otherwise.
     pub(crate) fn width_by_digits(&self, text: &str) -> Option<Width> {
-        if self.radix != Some(Radix::Binary) {
-            return width_by_digits(text);
+        let behind = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B"));
+        let bits = match self.radix {
+            Some(Radix::Binary) => behind.or(Some(text)),
+            Some(_) => None,
+            None => behind,
+        };
+        match bits.filter(|bits| bits.bytes().all(|digit| matches!(digit, b'0' | b'1'))) {
+            Some(bits) => WIDE.into_iter().find(|width| bits.len() == width.bits() as usize),
+            None if self.radix == Some(Radix::Binary) => None,
+            None => width_by_digits(text),
         }
-        let digits = text.strip_prefix("0b").unwrap_or(text);
-        let are_bits = digits.bytes().all(|digit| matches!(digit, b'0' | b'1'));
-        let has_width = |width: &Width| are_bits && digits.len() == width.bits() as usize;
-        WIDE.into_iter().find(has_width)
     }
 
     /// What to say of a first fingerprint whose base is doubtful.

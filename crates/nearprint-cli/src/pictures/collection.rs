@@ -204,9 +204,10 @@ fn line(file: &PictureFile) -> String {
 /// What [`line`] has made.
 fn parsed(key: &str, print: U256, text: &[u8]) -> Option<PictureFile> {
     let mut fields = std::str::from_utf8(text).ok()?.split(' ');
+    let size_bytes = fields.next()?.parse().ok()?;
+    let seconds = fields.next()?.parse().ok()?;
     let mut number = || fields.next()?.parse::<u64>().ok();
-    let size_bytes = number()?;
-    let modified = (i64::try_from(number()?).ok()?, i64::try_from(number()?).ok()?);
+    let modified = (seconds, i64::try_from(number()?).ok()?);
     let [width, height] = [usize::try_from(number()?).ok()?, usize::try_from(number()?).ok()?];
     let quality = u8::try_from(number()?).ok()?;
     let has_several = match fields.next()? {

@@ -365,6 +365,29 @@ fn regression_documents_that_a_full_device_did_not_take_are_delivered_later() {
     assert_eq!(rows(at, "seen.np").len(), 15_000);
 }
 
+/// Parquet can be read only with its end. Where the reader left before, half of the documents were stored, and no run
+/// delivered them.
+#[test]
+#[cfg(feature = "parquet")]
+fn regression_documents_of_parquet_without_its_end_are_delivered_later() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..30_000)).unwrap();
+    succeeds(at, "dedup in.jsonl -o in.parquet --key-field id", b"");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+    command.args(["dedup", "in.parquet", "-o", "-", "--db", "seen.np", "--key-field", "id"]);
+    command.current_dir(at).stderr(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 4]).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    assert_eq!(rows(at, "seen.np").len(), 0, "nothing is stored that cannot be read");
+    let output = File::create(at.join("out.parquet")).unwrap();
+    assert!(command.stdout(output).status().unwrap().success());
+    assert_eq!(rows(at, "seen.np").len(), 15_000);
+    succeeds(at, "dedup out.parquet -o out.jsonl --key-field id", b"");
+    assert_eq!(read(at, "out.jsonl").lines().count(), 15_000);
+}
+
 #[test]
 #[cfg_attr(windows, ignore = "opens devices by their names in /dev; `windows` has a test of NUL")]
 fn an_output_that_is_no_regular_file_is_written_directly() {

@@ -399,6 +399,35 @@ fn regression_images_that_are_left_out_are_remembered() {
     assert_eq!(keys(), 0);
 }
 
+/// Other queries beside an image were dropped, and `--rotated` beside other ones.
+#[test]
+fn regression_queries_beside_an_image_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    bitmaps(at);
+    succeeds(at, "scan p --db p.np", b"");
+    let print = format!("0x{}", "0".repeat(64));
+    for option in [format!("-f {print}"), "--id 1".into(), "--key a.bmp".into()] {
+        fails(at, &format!("query p.np p/a.bmp {option}"), b"", 2, &["p/a.bmp: an image, beside -f"]);
+    }
+    fails(at, &format!("query p.np -f {print} --rotated"), b"", 2, &["--rotated looks up images"]);
+}
+
+/// Images that had changed before 1970 were decoded by each scan.
+#[test]
+fn regression_images_from_before_1970_are_remembered() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    bitmaps(at);
+    let time = std::time::UNIX_EPOCH - std::time::Duration::from_millis(86_400_500);
+    fs::File::options().write(true).open(at.join("p/a.bmp")).unwrap().set_modified(time).unwrap();
+    succeeds(at, "scan p --db p.np", b"");
+    succeeds(at, "scan p --db p.np --summary counts.json", b"");
+    let counts: serde_json::Value =
+        serde_json::from_slice(&fs::read(at.join("counts.json")).unwrap()).unwrap();
+    assert_eq!(counts["decoded_images"], 0);
+}
+
 #[test]
 fn regression_options_of_texts_were_passed_over_where_all_inputs_are_images() {
     let home = home();

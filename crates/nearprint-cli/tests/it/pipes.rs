@@ -216,3 +216,22 @@ fn regression_build_mixed_the_fingerprints_of_two_recipes() {
     assert!(!at.join("both.np").exists());
     succeeds(at, "build twice.np m.tsv m.tsv --recipe minhash", b"");
 }
+
+/// The keys of queries were left out where another query came before.
+#[test]
+fn regression_keys_of_queries_are_printed_behind_a_query_without_one() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build p.np", b"1\n1024\n");
+    fs::write(at.join("plain.txt"), "1\n").unwrap();
+    fs::write(at.join("keyed.txt"), "fingerprint\tkey\n1024\tmine\n").unwrap();
+    let found = succeeds(at, "query p.np -f 1 keyed.txt -k 0 --header", b"");
+    let [names, rest @ ..] = &found.lines().collect::<Vec<_>>()[..] else { panic!("{found}") };
+    assert_eq!(*names, "query\tdistance\tfingerprint\tid\tquery_key");
+    assert_eq!(rest, ["1\t0\t1\t0\t", "1024\t0\t1024\t1\tmine"]);
+    let swapped = succeeds(at, "query p.np keyed.txt plain.txt -k 0", b"");
+    assert_eq!(swapped, "1024\t0\t1024\t1\tmine\n1\t0\t1\t0\t\n");
+    fails(at, "query p.np plain.txt keyed.txt -k 0", b"", 2, &["has keys of queries", "name it first"]);
+    fails(at, "query p.np -f 1 --limit 0", b"", 2, &["--limit"]);
+    fails(at, "query p.np -f 1 --top 0", b"", 2, &["--top"]);
+}

@@ -70,6 +70,8 @@ fn regression_a_standard_output_that_cannot_be_written_is_an_error() {
         assert!(matches!(outcome(at, &format!("$np {command} 1<>/dev/null")).0, Some(0 | 6)), "{command}");
     }
     assert_eq!(shell(at, "printf '1\\n' | $np add a.np --acknowledge >&-").status.code(), Some(1));
+    #[cfg(feature = "parquet")]
+    assert_eq!(outcome(at, "$np export a.np --format parquet >&-").0, Some(1));
     // Those that print nothing there need none.
     for command in ["build b.np prints.txt", "add b.np prints.txt", "dedup in.jsonl -o out.jsonl"] {
         let (code, err) = outcome(at, &format!("$np -q {command} >&-"));

@@ -93,3 +93,16 @@ fn fingerprints_are_compared_by_the_digits_they_have() {
     let outcome = nearprint(at, &format!("compare {wide} {other} -k 256"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
 }
+
+/// Bits behind `0b` were counted as hexadecimal digits.
+#[test]
+fn regression_bits_tell_their_width() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (bits, width) in [(1, 64), (30, 64), (62, 64), (64, 64), (128, 128), (256, 256), (320, 320)] {
+        let line = format!("0b{}\n", "1".repeat(bits));
+        succeeds(at, &format!("build d{bits}"), line.as_bytes());
+        let stats = succeeds(at, &format!("stats d{bits}"), b"");
+        assert!(stats.contains(&format!("width\t{width}\n")), "{bits}: {stats}");
+    }
+}

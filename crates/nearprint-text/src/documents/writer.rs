@@ -496,6 +496,17 @@ impl DocumentWriter {
         }
     }
 
+    /// Whether what is written can be read only with its end, as Parquet on a stream: nothing is delivered before.
+    pub(crate) fn needs_its_end(&self) -> bool {
+        match &self.target {
+            Target::Lines(_) => false,
+            #[cfg(feature = "parquet")]
+            Target::Rows(rows) => rows.needs_its_end(),
+            #[cfg(feature = "parquet")]
+            Target::Built(rows) => rows.needs_its_end(),
+        }
+    }
+
     /// Whether the bytes of the file are known only at its end, because its rows are elsewhere until then.
     pub(crate) fn is_made_at_the_end(&self) -> bool {
         self.output_format().0 == Format::Parquet

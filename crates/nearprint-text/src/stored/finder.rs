@@ -65,25 +65,32 @@ impl Finder {
         Ok(Self { snapshot, recipe, reader, query: query.into(), exact: None })
     }
 
-    /// Passes on what is near the documents of a stored row, as [`find`](Self::find) does for a text: itself, too.
-    /// Without evidence for them, fingerprints decide.
+    /// Passes on what is near the documents of a stored row in all databases, as [`find`](Self::find) does for a text:
+    /// itself, too. The row is one of any of them, whose recipes make the same fingerprints. Without evidence for it,
+    /// fingerprints decide.
     ///
     /// # Errors
     /// As [`find`](Self::find).
     pub fn find_row(
-        &mut self,
+        finders: &mut [Self],
         query: u64,
         (fingerprint, id): (&[u64], u64),
         limit: usize,
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        let documents = self.reader.documents(Row { fingerprint: fingerprint.into(), id })?;
-        if documents.is_empty() || self.exact.is_none() {
-            return self.find_print(query, (fingerprint, None), self.query, (limit, sink));
-        }
-        for document in &*documents {
-            let request = if document.set.has_features() { self.query } else { Query::within(0) };
-            self.find_print(query, (fingerprint, Some(&document.set)), request, (limit, sink))?;
+        let row = Row { fingerprint: fingerprint.into(), id };
+        let documents = finders.iter_mut().map(|finder| finder.reader.documents(row));
+        let documents = documents.collect::<Result<Vec<_>>>()?;
+        let are_undecided = documents.iter().all(|documents| documents.is_empty());
+        for finder in finders {
+            if are_undecided || finder.exact.is_none() {
+                finder.find_print(query, (fingerprint, None), finder.query, (limit, sink))?;
+                continue;
+            }
+            for document in documents.iter().flat_map(|documents| documents.iter()) {
+                let request = if document.set.has_features() { finder.query } else { Query::within(0) };
+                finder.find_print(query, (fingerprint, Some(&document.set)), request, (limit, sink))?;
+            }
         }
         Ok(())
     }

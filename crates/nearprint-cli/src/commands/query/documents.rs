@@ -1,6 +1,9 @@
 //! Queries by stored documents.
 
+use std::path::PathBuf;
+
 use super::limits::{Answered, LimitArgs, match_columns};
+use super::texts::nearest;
 use crate::args::{GlobalArgs, NearArgs, ResultArgs};
 use crate::similar_documents::SimilarDocuments;
 use crate::terminal::failure::Failure;
@@ -18,23 +21,35 @@ pub(super) struct DocumentLookUp<'a> {
 }
 
 impl DocumentLookUp<'_> {
-    /// Prints what is near these documents, by exact similarity. False if the database keeps nothing
+    /// Prints what is near these documents in all databases, by exact similarity. False if one of them keeps nothing
     /// that decides so.
-    pub(super) fn run(&self, snapshot: &AnySnapshot, global: GlobalArgs) -> Result<bool, Failure> {
-        let Some(mut similar) = SimilarDocuments::of(snapshot, self.near)? else {
+    pub(super) fn run(
+        &self,
+        (folders, snapshots): (&[PathBuf], &[AnySnapshot]),
+        global: GlobalArgs,
+    ) -> Result<bool, Failure> {
+        let similar = snapshots.iter().map(|snapshot| SimilarDocuments::of(snapshot, self.near));
+        let Some(mut similar) = similar.collect::<Result<Option<Vec<_>>, _>>()? else {
             return Ok(false);
         };
-        if self.limits.is_top() && self.near.similarity().is_none() {
-            similar.least = 0.0;
+        if let Some(at) = similar.iter().position(|other| !other.has_recipe_of(&similar[0])) {
+            let (other, first) = (folders[at].display(), folders[0].display());
+            let why = format!("{other}: has fingerprints of another recipe than {first}; name one database");
+            return Err(Failure::Usage(why));
         }
-        let mut finder = similar.documents.finder(similar.least)?;
+        if self.limits.is_top() && self.near.similarity().is_none() {
+            similar.iter_mut().for_each(|similar| similar.least = 0.0);
+        }
+        let finders = similar.iter().map(|similar| similar.documents.finder(similar.least));
+        let mut finders = finders.collect::<Result<Vec<_>, _>>()?;
         let mut out = OutputStream::stdout();
         self.results.print_header(&mut out, &match_columns(self.limits, true, false, true))?;
-        let (format, width) = (self.results.format(), snapshot.width());
-        let mut answered = Answered::default();
+        let (format, width) = (self.results.format(), snapshots[0].width());
+        let (mut answered, most) = (Answered::default(), self.limits.most());
         for Row { fingerprint, id } in self.rows {
             let mut found = Columns::new(width, Finder::SHAPE);
-            finder.find_row(0, (fingerprint.words(), *id), self.limits.most(), &mut found)?;
+            Finder::find_row(&mut finders, 0, (fingerprint.words(), *id), most, &mut found)?;
+            let found = nearest(width, &found, most);
             answered.push(found.len());
             let query = fingerprint.to_string();
             out.write(|out| match self.limits.prints_unmatched() {
@@ -45,7 +60,7 @@ impl DocumentLookUp<'_> {
         }
         out.flush()?;
         answered.note(self.limits, global);
-        similar.note(global);
+        similar.iter().for_each(|similar| similar.note(global));
         Ok(true)
     }
 }

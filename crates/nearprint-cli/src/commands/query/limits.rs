@@ -1,19 +1,26 @@
 //! How many rows of each query are printed, and their columns.
 
+use clap::builder::{RangedU64ValueParser, TypedValueParser};
+
 use crate::args::GlobalArgs;
 use nearprint::{Query, Width};
 
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct LimitArgs {
     /// Only the N nearest rows of each query
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     top: Option<usize>,
     /// At most N rows of each query, the nearest first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     limit: Option<usize>,
     /// Print the queries that have no near row, instead of rows: `query`, and `query_key` if queries have keys
     #[arg(short = 'v', long, conflicts_with_all = ["top", "limit"])]
     unmatched: bool,
+}
+
+/// A limit of 0 would answer every query with nothing.
+fn at_least_one() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..)
 }
 
 /// The columns of matches, and whether they are there.

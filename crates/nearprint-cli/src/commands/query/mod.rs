@@ -80,7 +80,7 @@ pub(super) struct Args {
     /// Find the kept document of which the document with this key was a duplicate; may be repeated. Of a kept document,
     /// list what was left out because of it. The database must be one that `dedup --remember` made; for such a list,
     /// `--remember=keys`. Prints `left_out kept similarity job`
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["fingerprints", "given_texts", "id", "key", "k", "similarity"])]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["fingerprints", "given_texts", "id", "key", "k", "similarity", "top", "limit", "unmatched", "rotated"])]
     left_out: Vec<String>,
     #[command(flatten)]
     limits: LimitArgs,
@@ -122,9 +122,17 @@ impl Args {
             return left_out::run((&folders, &snapshots), &self.left_out, self.results, global);
         }
         let &Self { near, limits, results, rotated: is_rotated, .. } = &self;
-        if inputs.first().is_some_and(|input| is_picture(input)) {
+        if let Some(input) = inputs.first().filter(|input| is_picture(input)) {
+            if !self.fingerprints.is_empty() || !self.id.is_empty() || !self.key.is_empty() {
+                let why =
+                    format!("{}: an image, beside -f, --id or --key; use two commands", input.display());
+                return Err(Failure::Usage(why));
+            }
             let look_up = PictureLookUp { near, limits, results, is_rotated };
             return look_up.run((&folders, &snapshots), &inputs, global);
+        }
+        if is_rotated {
+            return Err(Failure::Usage("--rotated looks up images; name one".into()));
         }
         check_one_width(&folders, &snapshots)?;
         self.refuse_other_files(&folders, &snapshots, &inputs)?;
@@ -138,8 +146,11 @@ impl Args {
             let files = if inputs.is_empty() { vec![PathBuf::from("-")] } else { inputs };
             return look_up.run(&snapshots, &files, global);
         }
-        if let ([snapshot], [], [], false) = (&*snapshots, &*inputs, &*self.fingerprints, stored.is_empty())
-            && (DocumentLookUp { rows: &stored, near, limits, results }).run(snapshot, global)?
+        if inputs.is_empty()
+            && self.fingerprints.is_empty()
+            && !stored.is_empty()
+            && (DocumentLookUp { rows: &stored, near, limits, results })
+                .run((&folders, &snapshots), global)?
         {
             return Ok(());
         }
@@ -246,12 +257,8 @@ impl Args {
             answered: Answered::default(),
             out: OutputStream::stdout(),
         };
-        if !given.is_empty() || !stored.is_empty() {
-            runner.begin(false)?;
-        }
         stored.iter().try_for_each(|row| runner.row(row.fingerprint, None, None))?;
         given.iter().try_for_each(|&fingerprint| runner.row(fingerprint, None, None))?;
-        runner.idle()?;
         if !inputs.is_empty() || (given.is_empty() && stored.is_empty()) {
             read_all((&self.input, width), inputs, &mut runner)?;
         }
@@ -376,7 +383,13 @@ impl RowSink for QueryRunner<'_> {
     fn described(&mut self, input: &Description) -> Result<(), Failure> {
         let recipes = self.snapshots.iter().map(AnySnapshot::recipe);
         recipes.into_iter().try_for_each(|recipe| input.check_recipe(recipe))?;
-        if self.is_begun { Ok(()) } else { self.begin(input.has_keys) }
+        if !self.is_begun {
+            self.begin(input.has_keys)?;
+        } else if input.has_keys && self.keys.is_none() {
+            let why = "an input has keys of queries, but earlier queries have none; name it first";
+            return Err(Failure::Usage(why.into()));
+        }
+        Ok(())
     }
 
     fn key_policy(&self) -> KeyPolicy {
@@ -401,13 +414,17 @@ impl RowSink for QueryRunner<'_> {
 impl QueryRunner<'_> {
     /// Prints the names of the columns, before the first query.
     fn begin(&mut self, has_query_keys: bool) -> Result<(), Failure> {
-        (self.is_begun, self.keys) = (true, has_query_keys.then(Vec::new));
+        let without = self.pending.len() / self.width.words();
+        (self.is_begun, self.keys) = (true, has_query_keys.then(|| vec![None; without]));
         let has_keys = self.snapshots.iter().any(|snapshot| snapshot.key_storage().has_keys());
         let columns = match_columns(self.args.limits, has_keys, has_query_keys, false);
         Ok(self.args.results.print_header(&mut self.out, &columns)?)
     }
 
     fn run_batch(&mut self) -> Result<(), Failure> {
+        if !self.is_begun && !self.pending.is_empty() {
+            self.begin(false)?;
+        }
         let words = std::mem::take(&mut self.pending);
         let keys = self.keys.as_mut().map(std::mem::take);
         let (limits, format, k, width) = (self.args.limits, self.args.results.format(), self.k, self.width);

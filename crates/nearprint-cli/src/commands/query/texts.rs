@@ -171,15 +171,24 @@ impl TextPrinter {
     }
 }
 
-/// What is near a text in all databases, the most similar first.
+/// What is near a text in all databases.
 fn find(width: Width, finders: &mut [Finder], text: &str, limit: usize) -> Result<Columns, Failure> {
     let mut found = Columns::new(width, Finder::SHAPE);
     for finder in finders {
         finder.find(0, text, limit, &mut found)?;
     }
-    let mut rows: Vec<AnyRow<'_>> = found.rows().collect();
-    rows.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+    Ok(nearest(width, &found, limit))
+}
+
+/// The first rows of what several databases have found, each once at its highest similarity. The most similar ones come
+/// first, and equally similar ones in the order of matches.
+pub(super) fn nearest(width: Width, found: &Columns, limit: usize) -> Columns {
+    let mut rows: Vec<_> = found.rows().map(|row| ((row.distance, row.row(), row.key), row)).collect();
+    let similarity = |a: &AnyRow<'_>, b: &AnyRow<'_>| b.similarity.total_cmp(&a.similarity);
+    rows.sort_by(|(place, a), (other, b)| place.cmp(other).then_with(|| similarity(a, b)));
+    rows.dedup_by(|a, b| a.0 == b.0);
+    rows.sort_by(|(_, a), (_, b)| similarity(a, b));
     let mut nearest = Columns::new(width, Finder::SHAPE);
-    rows.iter().take(limit).for_each(|row| nearest.push(row));
-    Ok(nearest)
+    rows.iter().take(limit).for_each(|(_, row)| nearest.push(row));
+    nearest
 }

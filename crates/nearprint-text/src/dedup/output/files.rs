@@ -109,6 +109,11 @@ impl<'a> JobOutputs<'a> {
         self.shards.as_mut()
     }
 
+    /// See [`DocumentWriter::needs_its_end`].
+    pub(crate) fn needs_its_end(&self) -> bool {
+        self.documents.as_ref().is_some_and(DocumentWriter::needs_its_end)
+    }
+
     /// Whether the bytes of the output are known only at its end.
     pub(crate) fn is_made_at_the_end(&self) -> bool {
         self.documents.as_ref().is_some_and(DocumentWriter::is_made_at_the_end)

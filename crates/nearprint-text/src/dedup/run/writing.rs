@@ -174,9 +174,11 @@ impl<'a> WritingJob<'a> {
         if has_many && self.can_checkpoint() { self.make_checkpoint() } else { self.checkpoint_if_due() }
     }
 
-    /// Whether a checkpoint may be made: there is a database, and no file that could not be resumed.
+    /// Whether a checkpoint may be made: there is a database, and no output that could not be resumed.
     fn can_checkpoint(&mut self) -> bool {
-        !self.deduplicator.is_temporary() && self.outputs.shards().is_none_or(|shards| shards.can_resume())
+        !self.deduplicator.is_temporary()
+            && !self.outputs.needs_its_end()
+            && self.outputs.shards().is_none_or(|shards| shards.can_resume())
     }
 
     /// Counts a record.

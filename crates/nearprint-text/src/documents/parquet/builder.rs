@@ -125,6 +125,11 @@ impl RowBuilder {
         self.target.flush_and_sync()
     }
 
+    /// See [`RowTarget::needs_its_end`].
+    pub(in super::super) fn needs_its_end(&self) -> bool {
+        self.target.needs_its_end()
+    }
+
     /// Writes the waiting rows and the end of the file. Returns the file, as [`RowTarget::end`].
     pub(in super::super) fn end(mut self) -> Result<Option<OutputFile>> {
         self.write_waiting()?;

@@ -50,6 +50,11 @@ impl RowTarget {
         }
     }
 
+    /// Whether the rows are in their file, which can be read only with its end.
+    pub(super) fn needs_its_end(&self) -> bool {
+        matches!(self, Self::File(_))
+    }
+
     /// Makes the rows durable, and returns where they end. Does nothing if they go to the file itself.
     pub(super) fn flush_and_sync(&mut self) -> Result<Written> {
         match self {
