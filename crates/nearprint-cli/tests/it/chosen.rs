@@ -103,6 +103,86 @@ fn pages_of_dedup_have_states() {
     assert!(!fs::read_to_string(at.join("records.html")).unwrap().contains("data-root"));
 }
 
+/// A file that an earlier run had kept had the state of what has its name now, and `prune --list` deleted the only copy.
+#[test]
+fn regression_a_page_marks_nothing_that_is_near_what_only_an_earlier_run_has_read() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text: String = (0..200).map(|word| format!("word{word} ")).collect();
+    for folder in ["x", "y"] {
+        fs::create_dir(at.join(folder)).unwrap();
+        fs::write(at.join(folder).join("a.txt"), &text).unwrap();
+    }
+    for (first, second) in [
+        ("x -o 1.txt --db seen.np", "x y -o 2.txt --db seen.np --report page.html"),
+        ("x -o 1.txt --db old.np", "x y -o 2.txt --against old.np --report page.html"),
+        ("x -o 1.txt --db new.np", "x y -o 2.txt --db new.np --keep first --report page.html"),
+    ] {
+        fs::write(at.join("x/a.txt"), &text).unwrap();
+        succeeds(at, &format!("dedup {first}"), b"");
+        fs::write(at.join("x/a.txt"), "something else was written here today").unwrap();
+        succeeds(at, &format!("dedup {second}"), b"");
+        let shown = files(&at.join("page.html"));
+        assert!(shown["x/a.txt"][1].is_null() && shown["y/a.txt"][1].is_null(), "{second}: {shown:?}");
+    }
+    // What is read to be compared with is there.
+    fs::write(at.join("x/a.txt"), &text).unwrap();
+    for keep in ["first", "longest"] {
+        succeeds(at, &format!("dedup y -o 3.txt --against x --keep {keep} --report page.html"), b"");
+        let shown = files(&at.join("page.html"));
+        assert!(shown["x/a.txt"][1].is_string() && shown["y/a.txt"][1].is_string(), "{keep}: {shown:?}");
+    }
+    // A record is no file, whatever its key.
+    if cfg!(unix) {
+        fs::write(at.join("refs.jsonl"), format!("{{\"text\":\"{text}\"}}\n")).unwrap();
+        fs::write(at.join("refs.jsonl:1"), "something else was written here today").unwrap();
+        succeeds(at, "dedup refs.jsonl:1 y -o 4.txt --against refs.jsonl --report page.html", b"");
+        let shown = files(&at.join("page.html"));
+        assert!(shown["refs.jsonl:1"][1].is_null() && shown["y/a.txt"][1].is_null(), "{shown:?}");
+    }
+}
+
+/// The page marked the unique file whose name is shown like that of a near one, which is no UTF-8, and `prune --list`
+/// deleted it. The list of duplicates compared the bytes of one with those of the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn regression_a_name_that_is_no_utf8_does_not_stand_for_another_file() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("x")).unwrap();
+    let text: String = (0..200).map(|word| format!("word{word} ")).collect();
+    let unclear = Path::new(std::ffi::OsStr::from_bytes(b"c\xff.txt"));
+    for (name, text) in [
+        (Path::new("a.txt"), &text),
+        (unclear, &text),
+        (Path::new("c\u{fffd}.txt"), &"a unique text of some words".to_string()),
+        (Path::new("d.txt"), &(text.clone() + "more")),
+    ] {
+        fs::write(at.join("x").join(name), text).unwrap();
+    }
+    let dedup = "dedup x -o kept.txt --keep first --duplicates gone.tsv --report page.html";
+    succeeds(at, dedup, b"");
+    let shown = files(&at.join("page.html"));
+    assert!(shown["x/c\u{fffd}.txt"][1].is_null() && shown["x/d.txt"][1].is_string(), "{shown:?}");
+    let copies = |name: &str| {
+        let gone = fs::read_to_string(at.join("gone.tsv")).unwrap();
+        let line = gone.lines().find(|line| line.starts_with(name)).unwrap().to_string();
+        line.split('\t').nth(5).unwrap().to_string()
+    };
+    assert_eq!([copies("x/c"), copies("x/d")], ["true", "false"]);
+    // What is kept is one of two.
+    fs::remove_file(at.join("x/a.txt")).unwrap();
+    fs::write(at.join("x/d.txt"), &text).unwrap();
+    succeeds(at, dedup, b"");
+    let shown = files(&at.join("page.html"));
+    assert!(shown["x/c\u{fffd}.txt"][1].is_null() && shown["x/d.txt"][1].is_null(), "{shown:?}");
+    assert_eq!(copies("x/d"), "");
+    fs::remove_file(at.join("x/c\u{fffd}.txt")).unwrap();
+    succeeds(at, dedup, b"");
+    assert_eq!(copies("x/d"), "true");
+}
+
 /// "Mark all but the first" marked the ends of chains, and keys marked references: `prune --list` removed files that
 /// `scan` keeps.
 #[test]

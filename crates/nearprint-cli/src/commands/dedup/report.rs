@@ -1,7 +1,8 @@
 //! The report of a deduplication: the groups of its file of duplicates, with texts of its inputs.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::terminal::plural;
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, TrimRules, UtcTime};
+use nearprint_text::dedup::{DocumentCounts, DuplicateFiles, FileJob, FileReport, TrimRules, UtcTime};
 use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
 use nearprint_text::internal::{WrittenFormat, open_decompressed};
 
@@ -310,13 +311,28 @@ fn name_of(key: &str, number: &str) -> String {
     if number.is_empty() { key.into() } else { format!("{key}#{number}") }
 }
 
-/// Adds the states of files, if documents are files.
+/// Adds the states of files, if documents are files: of those that this run has compared with a file that it has read.
+/// What an earlier run has kept may be another file now, or none. A name has none if a path that is no UTF-8 is shown
+/// by it.
 fn add_stamps(groups: &mut [ReportGroup], done: &FileReport) {
-    let Some(files) = &done.files else { return };
+    let Some(DuplicateFiles { duplicates, stamps }) = &done.files else { return };
+    let unclear: HashSet<_> = duplicates
+        .iter()
+        .map(|file| file.path.to_string_lossy())
+        .filter(|name| matches!(name, Cow::Owned(_)))
+        .collect();
+    let compared = duplicates.iter().filter(|file| !file.kept.as_os_str().is_empty());
+    let (going, staying): (HashSet<&Path>, HashSet<&Path>) =
+        compared.map(|file| (&*file.path, &*file.kept)).unzip();
+    let stamp = |of: &HashSet<&Path>, name: &str| {
+        of.get(Path::new(name))
+            .filter(|_| !unclear.contains(name))
+            .and_then(|path| stamps.get(*path))
+            .copied()
+    };
     for ReportGroup { kept, others, .. } in groups {
-        for member in std::iter::once(kept).chain(others) {
-            member.stamp = files.stamps.get(Path::new(&member.name)).cloned();
-        }
+        kept.stamp = stamp(&staying, &kept.name);
+        others.iter_mut().for_each(|other| other.stamp = stamp(&going, &other.name));
     }
 }
 

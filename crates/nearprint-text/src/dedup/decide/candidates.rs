@@ -72,6 +72,9 @@ pub(crate) struct Candidate {
     pub(crate) sequence: u64,
     /// Its position among documents that are decided in the order of their ranks.
     pub(crate) position: Option<u64>,
+    /// Whether this run has read it, so that its key may tell its file: what has its name now need not be what an
+    /// earlier run has kept.
+    pub(crate) is_read: bool,
     pub(crate) key: String,
     pub(crate) stored: Stored,
 }
@@ -338,23 +341,27 @@ pub(crate) trait KeptDocuments {
     }
 }
 
-/// The documents of a row, under the keys that count.
+/// The documents of a row, under the keys that count. Those from the sequence number `start` on are
+/// [read](Candidate::is_read).
 fn candidates(
     Match { fingerprint, id, distance }: AnyMatch,
     document: Document<'_>,
     (origin, keys): (Origin, Vec<RowKey>),
+    start: u64,
     counts: impl Fn(&RowKey) -> bool,
 ) -> Vec<Candidate> {
     let has_same_fingerprint = fingerprint == document.stored_fingerprint();
+    let is_keyed = !keys.is_empty();
     let candidate = |sequence, key, stored| Candidate {
         distance,
         has_same_fingerprint,
         sequence,
         position: None,
+        is_read: is_keyed && sequence >= start,
         key,
         stored,
     };
-    if keys.is_empty() {
+    if !is_keyed {
         // A row without a key takes its id as one, and precedes all rows with keys.
         return vec![candidate(0, id.to_string(), Stored::default())];
     }
@@ -394,7 +401,7 @@ impl KeptDocuments for KnownDocuments {
         let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
         let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
         let origin = Origin::Database(self.snapshot.key_storage());
-        Ok(candidates(row, document, (origin, keys), counts))
+        Ok(candidates(row, document, (origin, keys), u64::MAX, counts))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
@@ -410,6 +417,8 @@ impl KeptDocuments for KnownDocuments {
 pub(crate) struct FreshDocuments<'a, T> {
     pub(crate) writer: &'a mut AnyWriter,
     pub(crate) origin: Origin,
+    /// The sequence number of the first one that is [read](Candidate::is_read).
+    pub(crate) start: u64,
     /// Reads the text of a document.
     pub(crate) read: T,
     /// The sets of features of documents that are remembered temporarily.
@@ -436,7 +445,7 @@ impl<T: FnMut(&Candidate) -> Result<String>> KeptDocuments for FreshDocuments<'_
 
     fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
         let keys = self.writer.keys_of(row.fingerprint.words(), row.id)?;
-        Ok(candidates(row, document, (self.origin, keys), |_| true))
+        Ok(candidates(row, document, (self.origin, keys), self.start, |_| true))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {

@@ -159,6 +159,11 @@ impl Deduplicator {
         Ok((decision, None))
     }
 
+    /// Says that its documents are records, whose keys are no paths of files.
+    pub(crate) fn set_no_files(&mut self) {
+        self.start = u64::MAX;
+    }
+
     /// Compares a document with all that are kept. `read` reads the text of a document of this run, to compare it.
     pub(crate) fn compare(
         &mut self,
@@ -295,8 +300,8 @@ impl Deduplicator {
             Some(known) => known.nearest(document, measure, fingerprinter)?,
             None => Verdict::New,
         };
-        let Self { writer, sets, outlines, .. } = self;
-        let mut fresh = FreshDocuments { writer, origin, read: text_of, sets, outlines };
+        let Self { writer, sets, outlines, start, .. } = self;
+        let mut fresh = FreshDocuments { writer, origin, start: *start, read: text_of, sets, outlines };
         let fresh = fresh.nearest(document, measure, fingerprinter)?;
         Ok(known.or_nearer(fresh, measure))
     }
@@ -332,9 +337,9 @@ impl Deduplicator {
     pub(crate) fn all_near(&mut self, document: Document<'_>) -> Result<Vec<Candidate>> {
         let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
         let origin = self.origin();
-        let Self { known, writer, sets, outlines, .. } = self;
+        let Self { known, writer, sets, outlines, start, .. } = self;
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let mut fresh = FreshDocuments { writer, origin, read, sets, outlines };
+        let mut fresh = FreshDocuments { writer, origin, start: *start, read, sets, outlines };
         let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments);
         let mut found = Vec::new();
         for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments]) {
@@ -432,8 +437,8 @@ impl Deduplicator {
     fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments) -> Result<bool>) -> Result<bool> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         let origin = self.origin();
-        let Self { writer, sets, outlines, .. } = self;
-        let is_fresh = has(&mut FreshDocuments { writer, origin, read, sets, outlines })?;
+        let Self { writer, sets, outlines, start, .. } = self;
+        let is_fresh = has(&mut FreshDocuments { writer, origin, start: *start, read, sets, outlines })?;
         Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
     }
 

@@ -73,6 +73,8 @@ pub(crate) struct Original {
     pub(crate) is_copy: bool,
     /// See [`Candidate::position`].
     pub(crate) position: Option<u64>,
+    /// See [`Candidate::is_read`].
+    pub(crate) is_read: bool,
 }
 
 impl Original {
@@ -83,8 +85,8 @@ impl Original {
         fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Self> {
         let is_copy = kept.is_copied_by(document, fingerprinter)?;
-        let Candidate { key, sequence, distance, position, .. } = kept;
-        Ok(Self { key, sequence, distance, similarity, is_copy, position })
+        let Candidate { key, sequence, distance, position, is_read, .. } = kept;
+        Ok(Self { key, sequence, distance, similarity, is_copy, position, is_read })
     }
 }
 

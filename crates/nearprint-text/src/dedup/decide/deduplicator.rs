@@ -87,6 +87,8 @@ pub struct Deduplicator {
     /// The documents of a database that is only read.
     pub(super) known: Option<KnownDocuments>,
     pub(super) writer: AnyWriter,
+    /// The sequence number of the first document whose key tells the file that this run has read.
+    pub(super) start: u64,
     pub(super) is_temporary: bool,
     /// What is stored of kept documents.
     pub(super) stores: KeyStorage,
@@ -131,6 +133,7 @@ impl Deduplicator {
             options,
             measure,
             known,
+            start: writer.next_sequence(),
             writer,
             is_temporary: folder.is_some(),
             stores,

@@ -104,8 +104,8 @@ pub struct FileJob {
     pub nul_ended: bool,
     /// The file for a line per near-duplicate: `key`, `duplicate_of`, `distance`, `similarity`, `group` and
     /// `copy`, separated by tabs and with [escaped] keys, or as CSV if its name ends so. `copy` says whether
-    /// both have the same tokens, for files of folders the same bytes; it is empty if the database stores no
-    /// text or hash. A job that [trims](Self::trim) writes a line per removed unit: `key`, `number`,
+    /// both have the same tokens, for files of folders the same bytes; it is empty if that is unknown, as where the
+    /// database stores no text or hash. A job that [trims](Self::trim) writes a line per removed unit: `key`, `number`,
     /// `first_seen_in` and `first_number`, which are the keys of its document and of the earlier one, each
     /// with the number of the unit there, from 1. A passage has the number of its first word, and no
     /// `first_number`.

@@ -36,7 +36,7 @@ pub struct DuplicateFiles {
 pub struct DuplicateFile {
     /// The file.
     pub path: PathBuf,
-    /// The kept file.
+    /// The kept file; empty if this run has not read it, or another one has the same key.
     pub kept: PathBuf,
     /// The similarity of the two, from 0 to 1.
     pub similarity: f64,

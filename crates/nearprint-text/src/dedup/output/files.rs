@@ -167,18 +167,25 @@ impl<'a> JobOutputs<'a> {
         self.documents.as_mut().map(|documents| documents.read_back(span))
     }
 
-    /// Writes a line about a near-duplicate.
-    pub(crate) fn list_duplicate(&mut self, key: &str, of: &Original, group_size: Option<u64>) -> Result<()> {
+    /// Writes a line about a near-duplicate. A document and the kept one may be files; a key tells the path of the
+    /// latter only if it is that of no other file.
+    pub(crate) fn list_duplicate(
+        &mut self,
+        (record, key): (&Record, &str),
+        (of, kept): (&Original, Option<&Path>),
+        group_size: Option<u64>,
+    ) -> Result<()> {
         if !self.lists_duplicates() {
             return Ok(());
         }
-        let copy = match self.lists_files {
-            true => {
-                (of.is_copy && have_same_bytes(key.as_ref(), of.key.as_ref()).unwrap_or(false)).to_string()
-            }
-            false if self.counts_copies => of.is_copy.to_string(),
-            false => String::new(),
+        let is_copy = match self.lists_files {
+            true if of.is_copy => kept.map(|kept| {
+                let path = path_of_line(record.raw());
+                path != kept && have_same_bytes(path, kept).unwrap_or(false)
+            }),
+            is_known => (is_known || self.counts_copies).then_some(of.is_copy),
         };
+        let copy = is_copy.map(|is_copy| is_copy.to_string()).unwrap_or_default();
         let (distance, similarity) = (of.distance.to_string(), format!("{:.4}", of.similarity));
         let size = group_size.map(|size| size.to_string());
         let columns = [key, &of.key, &distance, &similarity, &of.key, &copy];

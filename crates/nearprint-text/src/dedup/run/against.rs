@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::fingerprinting::{Prepared, preparing_documents};
 use crate::dedup::decide::{Deduplicator, Document, Measure};
 use crate::dedup::job::{DocumentCounts, FileJob, History, Report, report_progress};
-use crate::documents::{InputFile, Reader, each, is_database};
+use crate::documents::{Format, InputFile, Reader, each, is_database};
 use crate::error::{DatabaseProblem, Error, Result};
 
 /// The databases and documents of [`FileJob::against`].
@@ -64,6 +64,9 @@ fn read_all(
     options.folder.read_elsewhere.clear();
     let mut reader = Reader::open(&[path.to_path_buf()], options)?;
     let files = reader.inputs().to_vec();
+    if reader.format() != Format::Text {
+        collection.set_no_files();
+    }
     let (fingerprinter, engine) = (collection.fingerprinter(), &job.dedup.engine);
     each(
         &mut reader,

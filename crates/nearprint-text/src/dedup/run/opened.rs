@@ -187,7 +187,7 @@ impl<'a> OpenedJob<'a> {
         Ok(WritingJob::new(
             (job, groups),
             (deduplicator, against.files),
-            outputs,
+            (outputs, reader),
             (identity, history, unfinished),
         ))
     }

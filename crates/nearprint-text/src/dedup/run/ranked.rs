@@ -291,6 +291,7 @@ impl KeptDocuments for BestDocuments {
             has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
             sequence: row.id,
             position: Some(row.id),
+            is_read: true,
             key: self.records.keys.get(row.id)?,
             stored: Stored::hash(self.records.get(row.id)?.text_hash),
         }])
@@ -336,10 +337,10 @@ impl RankedDocuments<'_> {
             false => Verdict::New,
         };
         record.outcome = match known.or_nearer(fresh, measure).compared(document, fingerprinter)? {
-            Compared::Near(Original { key, distance, similarity, is_copy, position, .. }) => {
+            Compared::Near(Original { key, distance, similarity, is_copy, position, is_read, .. }) => {
                 let of = position.map_or_else(|| self.kept.records.keys.push(&key), Ok)?;
                 self.kept.records.add_follower(of)?;
-                Outcome::Duplicate { of, distance, similarity, is_copy }
+                Outcome::Duplicate { of, distance, similarity, is_copy, is_read }
             }
             compared => {
                 let fingerprint = document.stored_fingerprint();
@@ -408,11 +409,11 @@ fn write_document(
     }
     run.counts.push_comparable(ranked.comparable);
     match ranked.outcome {
-        Outcome::Duplicate { of, distance, similarity, is_copy } => {
+        Outcome::Duplicate { of, distance, similarity, is_copy, is_read } => {
             // A document of a database has a key behind those of all records.
             let sequence = if of < records.records.count { of } else { u64::MAX };
             let key = records.keys.get(of)?;
-            let original = Original { key, sequence, distance, similarity, is_copy, position: None };
+            let original = Original { key, sequence, distance, similarity, is_copy, position: None, is_read };
             run.leave_out(ranked.fingerprint, record, &original, records.group_size(of)?)
         }
         outcome => {

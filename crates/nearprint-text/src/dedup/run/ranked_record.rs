@@ -25,6 +25,8 @@ pub(crate) enum Outcome {
         distance: u32,
         similarity: f64,
         is_copy: bool,
+        /// Whether this run has read the original.
+        is_read: bool,
     },
 }
 
@@ -80,8 +82,8 @@ impl RankedRecord {
             Outcome::Bad => (0, false, 0, 0, 0.0),
             Outcome::SetAside => (1, false, 0, 0, 0.0),
             Outcome::Kept { is_unconfirmed } => (2, is_unconfirmed, 0, 0, 0.0),
-            Outcome::Duplicate { of, distance, similarity, is_copy } => {
-                (3, is_copy, of, distance, similarity)
+            Outcome::Duplicate { of, distance, similarity, is_copy, is_read } => {
+                (3 + u8::from(is_read), is_copy, of, distance, similarity)
             }
         };
         let mut bytes = vec![kind, u8::from(flag)];
@@ -103,11 +105,12 @@ impl RankedRecord {
             0 => Outcome::Bad,
             1 => Outcome::SetAside,
             2 => Outcome::Kept { is_unconfirmed: flag },
-            _ => Outcome::Duplicate {
+            kind => Outcome::Duplicate {
                 of: u64::from_le_bytes(array(&bytes[2..])),
                 distance: u32::from_le_bytes(array(&bytes[10..])),
                 similarity: f64::from_le_bytes(array(&bytes[14..])),
                 is_copy: flag,
+                is_read: kind == 4,
             },
         };
         let comparable = match bytes[22] & !MARKUP {
@@ -141,7 +144,8 @@ mod tests {
         for outcome in [
             Outcome::SetAside,
             Outcome::Kept { is_unconfirmed: true },
-            Outcome::Duplicate { of: u64::MAX, distance: 7, similarity: 0.1, is_copy: false },
+            Outcome::Duplicate { of: u64::MAX, distance: 7, similarity: 0.1, is_copy: false, is_read: true },
+            Outcome::Duplicate { of: 0, distance: 7, similarity: 0.1, is_copy: true, is_read: false },
         ] {
             for comparable in [Comparable::Features, Comparable::Tokens, Comparable::Nothing] {
                 for width in Width::ALL {

@@ -31,6 +31,8 @@ pub(crate) struct WritingJob<'a> {
     pub(crate) deduplicator: Deduplicator,
     /// The files that documents are compared with, besides the inputs.
     against: Vec<InputFile>,
+    /// See [`paths_of_unclear_keys`].
+    paths: HashMap<String, Option<PathBuf>>,
     /// The near-duplicates among files, if they are collected.
     duplicate_files: Vec<DuplicateFile>,
     pub(crate) counts: DocumentCounts,
@@ -70,7 +72,7 @@ impl<'a> WritingJob<'a> {
     pub(crate) fn new(
         (job, groups): (&'a FileJob, GroupSizes),
         (deduplicator, against): (Deduplicator, Vec<InputFile>),
-        outputs: JobOutputs<'a>,
+        (outputs, reader): (JobOutputs<'a>, &Reader),
         (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
     ) -> Self {
         let (counts, value, earlier_rows, decisions) = match unfinished {
@@ -93,6 +95,7 @@ impl<'a> WritingJob<'a> {
             groups,
             bands: deduplicator.recipe().bands().map(BandCounts::new),
             deduplicator,
+            paths: paths_of_unclear_keys(reader.inputs().iter().chain(&against)),
             against,
             duplicate_files: Vec::new(),
             hash: RecordHash { value, ..RecordHash::default() },
@@ -300,10 +303,14 @@ impl<'a> WritingJob<'a> {
         group_size: Option<u64>,
     ) -> Result<()> {
         self.counts.push_duplicate(of.similarity, of.is_copy);
+        let kept = match of.key.contains(char::REPLACEMENT_CHARACTER) {
+            true => self.paths.get(&of.key).and_then(Option::as_deref),
+            false => Some(Path::new(&of.key)),
+        };
         if self.job.collects_files && self.outputs.lists_files {
             self.duplicate_files.push(DuplicateFile {
                 path: path_of_line(record.raw()).to_path_buf(),
-                kept: PathBuf::from(&of.key),
+                kept: kept.filter(|_| of.is_read).unwrap_or(Path::new("")).to_path_buf(),
                 similarity: of.similarity,
                 is_copy: of.is_copy,
             });
@@ -318,7 +325,7 @@ impl<'a> WritingJob<'a> {
             true => format!("{}#{}", record.key, record.number).into(),
             false => Cow::Borrowed(&*record.key),
         };
-        self.outputs.list_duplicate(&key, of, group_size)
+        self.outputs.list_duplicate((record, &key), (of, kept), group_size)
     }
 
     /// Counts a unit that is removed, and writes a line about it.
@@ -388,16 +395,9 @@ impl<'a> WritingJob<'a> {
         let mut history = self.state.history;
         let unlisted = self.outputs.unlisted();
         let files = (self.job.collects_files && self.outputs.lists_files).then(|| {
-            let all: Vec<_> = reader.inputs().iter().chain(&self.against).collect();
-            let stamps = all.iter().filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
-            let mut duplicates = std::mem::take(&mut self.duplicate_files);
-            let paths = paths_of_keys(&all);
-            for file in &mut duplicates {
-                if let Some(path) = file.kept.to_str().and_then(|key| paths.get(key)) {
-                    file.kept = path.to_path_buf();
-                }
-            }
-            DuplicateFiles { duplicates, stamps }
+            let all = reader.inputs().iter().chain(&self.against);
+            let stamps = all.filter_map(|input| Some((input.path.clone(), input.stamp?))).collect();
+            DuplicateFiles { duplicates: std::mem::take(&mut self.duplicate_files), stamps }
         });
         let mut left_out = reader.left_out().clone();
         left_out.notes.extend(history.replaced_by(self.job));
@@ -441,12 +441,15 @@ impl<'a> WritingJob<'a> {
     }
 }
 
-/// The paths that their keys do not have, because they are no UTF-8. A key of two of them has none of both.
-fn paths_of_keys<'a>(files: &[&'a InputFile]) -> HashMap<String, &'a Path> {
+/// The paths of the keys in which U+FFFD may stand for bytes that are no UTF-8. A key of two paths has none of both.
+fn paths_of_unclear_keys<'a>(files: impl Iterator<Item = &'a InputFile>) -> HashMap<String, Option<PathBuf>> {
     let mut paths = HashMap::new();
-    for path in files.iter().map(|file| &*file.path).filter(|path| path.to_str().is_none()) {
-        let unclear = Path::new("");
-        paths.entry(path.to_string_lossy().into_owned()).and_modify(|known| *known = unclear).or_insert(path);
+    for path in files.map(|file| &file.path) {
+        let key = path.to_string_lossy();
+        if key.contains(char::REPLACEMENT_CHARACTER) {
+            let known = paths.entry(key.into_owned()).or_insert(Some(path.clone()));
+            *known = known.take().filter(|known| known == path);
+        }
     }
     paths
 }
