@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::cli::{duplicates, fails, nearprint, succeeds};
+use nearprint_text::documents::LineFile;
 use testkit::files::{can_link, mode, set_mode, symlink};
 use testkit::{Need, skip};
 
@@ -557,4 +558,24 @@ fn regression_an_output_in_the_folder_of_shared_memory_was_appended_to() {
         assert!(command.status().unwrap().success(), "{}", path.display());
         assert_eq!(read(at, "printed").lines().count(), 3, "{}", path.display());
     }
+}
+
+/// The unfinished output of a killed run was emptied and removed by the run that was to read it.
+#[test]
+fn regression_the_unfinished_file_of_an_output_is_no_input() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (left, out) in [("out.jsonl", "out.jsonl"), ("out.parquet.rows.zst", "out.parquet")] {
+        let mut killed = LineFile::create_resumable(&at.join(left)).unwrap();
+        killed.append(pages(0..20).as_ref()).unwrap();
+        killed.flush_and_sync().unwrap();
+        drop(killed);
+        let before = fs::read(at.join(format!("{left}.partial"))).unwrap();
+        let line = format!("dedup {left}.partial --input-format jsonl -o {out}");
+        fails(at, &line, b"", 2, &[out, &format!("{left}.partial: is also an input")]);
+        assert_eq!(fs::read(at.join(format!("{left}.partial"))).unwrap(), before);
+    }
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    let line = "dedup in.jsonl -o other.jsonl --duplicates other.jsonl.partial";
+    fails(at, line, b"", 2, &["--output and --duplicates are the same file", "other.jsonl.partial"]);
 }

@@ -491,6 +491,12 @@ fn partial_path(target: &Path) -> PathBuf {
     target.with_file_name(partial)
 }
 
+/// The files that an output may be before it is complete.
+pub(super) fn unfinished_paths(path: &Path) -> io::Result<[PathBuf; 2]> {
+    let [own, rows] = [target_of(path)?, target_of(&rows_path(path))?];
+    Ok([own, rows].map(|target| partial_path(&target)))
+}
+
 /// The folder of a path: `.` for a bare name.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -1,5 +1,6 @@
 //! Checks that outputs overwrite nothing that is in use.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,13 @@ use std::path::{Path, PathBuf};
 use nearprint::internal::file::Identity;
 
 use super::kind::Compression;
-use super::output_file::{refuse_device, target_of};
+use super::output_file::{refuse_device, target_of, unfinished_paths};
 use super::system::{identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file};
 use crate::error::{Error, OutputProblem, Result};
 
 /// Checks that no output overwrites an input, another output, or a file of a database. `-` is
-/// standard input or standard output. A file counts under each of its names.
+/// standard input or standard output. A file counts under each of its names, and an output under that of its
+/// unfinished file, too.
 ///
 /// Each output is the name of its option, for the message, and its path. `databases` are the
 /// databases of the command; no output may be placed into any other database either.
@@ -36,9 +38,9 @@ pub fn check_outputs<'a>(
     inputs: &[&Path],
     databases: &[&Path],
 ) -> Result<()> {
-    let inputs: Vec<Identity> = inputs.iter().filter_map(|input| file_id(input, stdin_file)).collect();
-    let used: Vec<Identity> = databases.iter().flat_map(|database| files_of(database)).collect();
-    let mut known: Vec<(PathBuf, &str)> = Vec::new();
+    let inputs: HashSet<Identity> = inputs.iter().filter_map(|input| file_id(input, stdin_file)).collect();
+    let used: HashSet<Identity> = databases.iter().flat_map(|database| files_of(database)).collect();
+    let mut known: HashMap<PathBuf, &str> = HashMap::new();
     for (name, path) in outputs {
         refuse_device(path)?;
         if let Some(compression) = Compression::of(path).filter(|compression| !compression.is_written()) {
@@ -69,22 +71,34 @@ pub fn check_outputs<'a>(
         if resolved.parent().map_or(Ok(false), is_database)? {
             return Err(nearprint::Error::InsideDatabase { path: path.to_path_buf() }.into());
         }
-        refuse_same(&mut known, path, (resolved, name))?;
+        let unfinished = unfinished_paths(path).map_err(Error::io("open", path))?;
+        // No link is written through there.
+        let is_input = |path: &&PathBuf| {
+            !path.is_symlink() && file_id(path, stdin_file).is_some_and(|id| inputs.contains(&id))
+        };
+        if let Some(begun) = unfinished.iter().find(is_input) {
+            let output = format!("{name} {}, which begins as {}", path.display(), begun.display());
+            return Err(OutputProblem::IsInput { output }.into());
+        }
+        for taken in [resolved].into_iter().chain(unfinished) {
+            refuse_same(&mut known, path, (taken, name))?;
+        }
     }
     Ok(())
 }
 
 fn refuse_same<'a>(
-    known: &mut Vec<(PathBuf, &'a str)>,
+    known: &mut HashMap<PathBuf, &'a str>,
     path: &Path,
     (resolved, name): (PathBuf, &'a str),
 ) -> Result<()> {
-    if let Some((_, other)) = known.iter().find(|(known, _)| *known == resolved) {
-        let (first, second) = (other.to_string(), name.to_string());
-        return Err(OutputProblem::SameFile { first, second, path: path.to_path_buf() }.into());
+    match known.insert(resolved, name) {
+        Some(other) => {
+            let (first, second) = (other.to_string(), name.to_string());
+            Err(OutputProblem::SameFile { first, second, path: path.to_path_buf() }.into())
+        }
+        None => Ok(()),
     }
-    known.push((resolved, name));
-    Ok(())
 }
 
 /// Whether a folder is a database, be it sound or damaged. Fails if it cannot be read, such as

@@ -18,7 +18,7 @@ use super::json::{only_members, taken};
 use super::kind::Compression;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
-use super::output_file::{OutputFile, Written, rows_path};
+use super::output_file::{OutputFile, Written, rows_path, unfinished_paths};
 use super::output_name::format_of_output;
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetShape, RowBuilder, RowCopier};
@@ -178,7 +178,8 @@ impl DocumentWriter {
     /// in the format of the file, or if Parquet is to be compressed again; [`Error::Engine`] with an I/O error; those
     /// of the reader, where it reads ahead.
     pub fn create(path: &Path, reader: &mut Reader, options: WriterOptions) -> Result<Self> {
-        if reader.reads(path) {
+        let unfinished = unfinished_paths(path).unwrap_or_default();
+        if reader.reads(path) || unfinished.iter().any(|begun| reader.reads(begun)) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
         let shape = OutputShape::new(reader, format_of_output(path, reader)?, &options)?;
