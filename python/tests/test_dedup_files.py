@@ -208,6 +208,13 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     duplicates = tmp_path / "duplicates"
     refused("is also an input", report=pages, duplicates=duplicates)
     refused("are the same file", report=duplicates, duplicates=duplicates)
+    against = tmp_path / "against.jsonl"
+    against.write_bytes(pages.read_bytes())
+    refused("is also an input", report=against, against=[against])
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "text.txt").write_text("some words", "utf-8")
+    refused("is a file of the scanned folder", report=folder / "text.txt", against=[folder])
 
 
 @pytest.mark.parametrize("options", [{}, {"duplicates": "-"}, {"dry_run": True}])

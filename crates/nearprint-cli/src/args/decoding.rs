@@ -23,6 +23,11 @@ pub(crate) struct DecodingArgs {
 }
 
 impl DecodingArgs {
+    /// The command, which no output may replace.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        self.pre.as_deref()
+    }
+
     /// The command and the files that it gets.
     pub(crate) fn preprocessing(&self) -> Preprocessing {
         Preprocessing { program: self.pre.clone().unwrap_or_default(), globs: self.pre_glob.clone() }

@@ -32,7 +32,7 @@ pub(crate) use join::JoinArgs;
 pub(crate) use near::{DocumentNearArgs, NearArgs, exactly, limit, of_texts};
 pub(crate) use pictures::{PictureArgs, PictureNear};
 pub(crate) use recipe::{RecipeArgs, agree};
-pub(crate) use report::{GroupWriter, ReportArgs, write_groups, write_page};
+pub(crate) use report::{GroupWriter, ReportArgs, check_scanned, write_groups, write_page};
 pub(crate) use results::{HeaderArgs, ResultArgs};
 pub(crate) use schema::{SchemaArgs, note_open_kind};
 pub(crate) use summary::{SummaryArgs, outcome_object};

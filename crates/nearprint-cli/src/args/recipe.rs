@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::DecodingArgs;
-use super::values;
+use super::values::{self, RecipeLine};
 use crate::terminal::failure::Failure;
 use nearprint_text::recipe::Recipe;
 
@@ -29,7 +29,7 @@ pub(crate) struct RecipeArgs {
     /// jieba). hash= is xxh3, md5-be64, md5:B (its lowest B bits), jenkins, or minhash:BxN,R (B bands of N bits with R
     /// MinHash values each, and a sketch). width= is 64, 128, 256 or 320 bits
     #[arg(long, value_name = "RECIPE", value_parser = values::recipe)]
-    recipe: Option<String>,
+    recipe: Option<RecipeLine>,
     /// Number of consecutive tokens in a feature. N,M makes features of M tokens where they begin with a Chinese,
     /// Japanese, Korean or Thai character. N,L-M makes all of L to M tokens there. all makes one feature of the whole
     /// text
@@ -56,9 +56,18 @@ impl RecipeArgs {
         Ok(base.with(self.given_parts()?)?)
     }
 
+    fn line(&self) -> Option<&str> {
+        self.recipe.as_ref().map(|recipe| &*recipe.line)
+    }
+
+    /// The file that its stop words are from.
+    pub(crate) fn stop_words_file(&self) -> Option<&Path> {
+        self.recipe.as_ref()?.stop_words.as_deref()
+    }
+
     /// The recipe, if it is one for pictures.
     pub(crate) fn of_pictures(&self) -> Option<nearprint_image::Recipe> {
-        self.recipe.as_deref()?.parse().ok()
+        self.line()?.parse().ok()
     }
 
     /// The recipe by which images are compared, by default PDQ. `None` if a command reads them as texts. Fails for a
@@ -80,12 +89,12 @@ impl RecipeArgs {
 
     /// The recipe, if it has a name.
     pub(crate) fn named(&self) -> Option<&str> {
-        self.recipe.as_deref().filter(|line| matches!(Recipe::parts_alone(line), Ok(None)))
+        self.line().filter(|line| matches!(Recipe::parts_alone(line), Ok(None)))
     }
 
     /// The parts that replace those of a recipe, by name.
     pub(crate) fn given_parts(&self) -> Result<Vec<(&str, &str)>, Failure> {
-        let mut parts = self.recipe.as_deref().map_or(Ok(None), Recipe::parts_alone)?.unwrap_or_default();
+        let mut parts = self.line().map_or(Ok(None), Recipe::parts_alone)?.unwrap_or_default();
         parts.extend(self.shingle.as_deref().map(|shingle| ("shingle", shingle)));
         Ok(parts)
     }

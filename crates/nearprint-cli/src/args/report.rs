@@ -9,7 +9,6 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use super::scanned::refuse_scanned;
 use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportGroup, ReportWriter};
-use crate::terminal::failure::Failure;
 use nearprint::Error;
 use nearprint::internal as parallel;
 use nearprint_text::Result;
@@ -31,6 +30,13 @@ fn page() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// Fails if a report would take the place of a file in a scanned folder, unless that is a report.
+pub(crate) fn check_scanned(path: &Path, folders: &[PathBuf]) -> Result<()> {
+    const MARK: &[u8] = b"<meta name=\"generator\" content=\"nearprint\">";
+    let is_report = |start: &[u8]| start.windows(MARK.len()).any(|bytes| bytes == MARK);
+    refuse_scanned(("report", Some(path)), folders, is_report)
+}
+
 /// Writes the groups of a report.
 pub(crate) type GroupWriter = ReportWriter<BufWriter<File>>;
 
@@ -45,11 +51,9 @@ impl ReportArgs {
         check_outputs(self.path().map(|path| ("--report", path)), inputs, databases)
     }
 
-    /// Fails if the report would take the place of a file in a scanned folder, unless that is a report.
-    pub(crate) fn check_scanned(&self, folders: &[PathBuf]) -> Result<(), Failure> {
-        const MARK: &[u8] = b"<meta name=\"generator\" content=\"nearprint\">";
-        let is_report = |start: &[u8]| start.windows(MARK.len()).any(|bytes| bytes == MARK);
-        refuse_scanned(("--report", self.path()), folders, is_report)
+    /// See [`check_scanned`].
+    pub(crate) fn check_scanned(&self, folders: &[PathBuf]) -> Result<()> {
+        self.path().map_or(Ok(()), |path| check_scanned(path, folders))
     }
 
     /// Writes the report, if one is wanted: what `report` returns, and the groups that `write` adds.

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::GlobalArgs;
 use super::scanned::refuse_scanned;
-use crate::terminal::failure::Failure;
 use nearprint_text::Result;
 use nearprint_text::dedup::Outcome;
 use nearprint_text::documents::{OutputFile, check_outputs};
@@ -49,10 +48,10 @@ impl SummaryArgs {
     }
 
     /// Fails if the file would take the place of one in a scanned folder, unless that has counts.
-    pub(crate) fn check_scanned(&self, folders: &[PathBuf]) -> Result<(), Failure> {
+    pub(crate) fn check_scanned(&self, folders: &[PathBuf]) -> Result<()> {
         let has_counts =
             |start: &[u8]| start.starts_with(b"{") && start.windows(9).any(|bytes| bytes == b"\"seconds\"");
-        refuse_scanned(("--summary", self.path()), folders, has_counts)
+        refuse_scanned(("summary", self.path()), folders, has_counts)
     }
 
     /// Prints the summary of a command, and writes its counts if they are wanted.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -26,31 +27,45 @@ pub(crate) fn radix() -> impl TypedValueParser<Value = Radix> {
     PossibleValuesParser::new(["2", "10", "16"]).map(radix)
 }
 
-/// Reads stop words: what a recipe knows stays as it is; a language, or else a file, becomes a list of its words.
-fn stop_words(text: &str) -> Result<String, String> {
+/// A recipe whose stop words are listed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecipeLine {
+    pub(crate) line: String,
+    /// The file that the stop words were read from.
+    pub(crate) stop_words: Option<PathBuf>,
+}
+
+/// Reads stop words: what a recipe knows stays as it is; a language, or else a file, becomes a list of its words. The
+/// file is returned, too.
+fn stop_words(text: &str) -> Result<(String, Option<PathBuf>), String> {
     let listed = |words: Vec<&str>| format!("list:{}", words.join(","));
     if matches!(text, "none" | "english") || text.starts_with("list:") {
-        return Ok(text.to_string());
+        return Ok((text.to_string(), None));
     }
     if let Some(words) = ::stop_words::lookup(text) {
         // No token has a space.
-        return Ok(listed(
-            words.iter().copied().filter(|word| !word.contains(char::is_whitespace)).collect(),
-        ));
+        let words = words.iter().copied().filter(|word| !word.contains(char::is_whitespace));
+        return Ok((listed(words.collect()), None));
     }
     let known = ::stop_words::available_languages().join(", ");
     let words = fs::read_to_string(text)
         .map_err(|error| format!("no language that is known ({known}), and as a file: {error}"))?;
-    Ok(listed(words.split_whitespace().collect()))
+    Ok((listed(words.split_whitespace().collect()), Some(text.into())))
 }
 
-/// A recipe whose stop words are listed.
-pub(crate) fn recipe(line: &str) -> Result<String, String> {
-    let part = |part: &str| match part.strip_prefix("stop=") {
-        Some(words) => stop_words(words).map(|words| format!("stop={words}")),
+/// Parses a recipe, and reads its stop words.
+pub(crate) fn recipe(line: &str) -> Result<RecipeLine, String> {
+    let mut made = RecipeLine::default();
+    let mut part = |part: &str| match part.strip_prefix("stop=") {
+        Some(words) => stop_words(words).map(|(words, file)| {
+            made.stop_words = file;
+            format!("stop={words}")
+        }),
         None => Ok(part.to_string()),
     };
-    Ok(line.split_whitespace().map(part).collect::<Result<Vec<_>, _>>()?.join(" "))
+    let parts = line.split_whitespace().map(&mut part).collect::<Result<Vec<_>, _>>()?;
+    made.line = parts.join(" ");
+    Ok(made)
 }
 
 /// Parses a layout.

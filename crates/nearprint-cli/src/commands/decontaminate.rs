@@ -274,11 +274,12 @@ impl<'a> Job<'a> {
         let summary = args.summary.path().map(|path| ("--summary", path));
         let outputs = [Some(("--output", &*args.output)), found, rejects, summary].into_iter().flatten();
         let against = evaluation.inputs.iter().map(PathBuf::as_path);
-        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).chain(against).collect();
+        let inputs = reader.inputs().iter().map(|input| &*input.path).chain(against);
+        let inputs: Vec<&Path> = inputs.chain(args.documents.decoding().program()).collect();
         stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
         check_outputs(outputs, &inputs, &[])?;
         args.found.as_deref().map_or(Ok(()), ListFormat::check)?;
-        let rejects = Rejects::create(&args.documents, reader, &[])?;
+        let rejects = Rejects::create(&args.documents, (reader, None), &[])?;
         let mut options = WriterOptions::default();
         options.nested = args.nested.unwrap_or_default();
         if args.annotate {

@@ -155,7 +155,7 @@ impl Args {
         let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
         let fingerprinter = recipe.any_fingerprinter();
         let processor = Processor { args: self, format: reader.format() };
-        let rejects = Rejects::create(&self.documents, &reader, &[])?;
+        let rejects = Rejects::create(&self.documents, (&reader, self.recipe.stop_words_file()), &[])?;
         let mut printer = Printer {
             format: self.format,
             base: self.base,

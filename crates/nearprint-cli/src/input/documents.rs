@@ -116,11 +116,17 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Creates the file. Fails if it, or one of the other outputs, is an input of the reader.
+    /// Creates the file. Fails if it, or one of the other outputs, is an input of the reader, the file of stop words or
+    /// the command of --pre.
     /// `others` are the other outputs of the command, each with the name of its option.
-    pub(crate) fn create(args: &DocumentArgs, reader: &Reader, others: &[(&str, &Path)]) -> Result<Self> {
+    pub(crate) fn create(
+        args: &DocumentArgs,
+        (reader, stop_words): (&Reader, Option<&Path>),
+        others: &[(&str, &Path)],
+    ) -> Result<Self> {
         let rejects = args.rejects.as_deref().map(|path| ("--rejects", path));
-        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
+        let inputs = reader.inputs().iter().map(|input| &*input.path);
+        let inputs: Vec<&Path> = inputs.chain(stop_words).chain(args.decoding().program()).collect();
         let outputs = rejects.into_iter().chain(others.iter().copied());
         stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
         check_outputs(outputs, &inputs, &[])?;
@@ -178,8 +184,8 @@ mod tests {
         let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!("no record") };
         assert_eq!((&*record.key, &*record.text), ("1", "a|b"));
 
-        let mut stop = Rejects::create(&stopping, &reader, &[]).unwrap();
-        let mut aside = Rejects::create(&setting_aside, &reader, &[]).unwrap();
+        let mut stop = Rejects::create(&stopping, (&reader, None), &[]).unwrap();
+        let mut aside = Rejects::create(&setting_aside, (&reader, None), &[]).unwrap();
         while let Some(Item::Bad(bad)) = reader.next_item().unwrap() {
             let failure = stop.push_bad(&bad).unwrap_err();
             assert!(

@@ -579,3 +579,65 @@ fn regression_the_unfinished_file_of_an_output_is_no_input() {
     let line = "dedup in.jsonl -o other.jsonl --duplicates other.jsonl.partial";
     fails(at, line, b"", 2, &["--output and --duplicates are the same file", "other.jsonl.partial"]);
 }
+
+/// Reports and counts replaced files of `--against` and each other, and outputs replaced the file of stop words and the
+/// command of `--pre`.
+#[test]
+fn regression_outputs_replace_nothing_that_an_option_reads_and_no_other_output() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("ag")).unwrap();
+    fs::create_dir(at.join("d")).unwrap();
+    for name in ["ag/ag.txt", "d/a.txt", "d/b.txt", "stop.txt", "pre.sh"] {
+        fs::write(at.join(name), "one two three four five six").unwrap();
+    }
+    #[cfg(unix)]
+    {
+        fs::write(at.join("pre.sh"), "#!/bin/sh\ncat \"$1\"\n").unwrap();
+        set_mode(&at.join("pre.sh"), 0o755);
+    }
+    for name in ["in.jsonl", "ref.jsonl"] {
+        fs::write(at.join(name), pages(0..20)).unwrap();
+    }
+    let inputs = ["ag/ag.txt", "stop.txt", "pre.sh", "in.jsonl", "ref.jsonl"];
+    let before = inputs.map(|name| read(at, name));
+    for line in [
+        "dedup in.jsonl -o o.jsonl --against ref.jsonl --summary ref.jsonl",
+        "dedup in.jsonl -o o.jsonl --against ref.jsonl --report ref.jsonl",
+        "dedup d -o o.txt --against ag --report ag/ag.txt",
+        "dedup d -o o.txt --against ag --summary ag/ag.txt",
+        "dedup in.jsonl -o o.jsonl --report same --summary same",
+        "dedup in.jsonl -o stop.txt --recipe stop=stop.txt",
+        "dedup in.jsonl -n --recipe stop=stop.txt --report stop.txt",
+        "trim in.jsonl -o o.jsonl --recipe stop=stop.txt --removed stop.txt",
+        "trim in.jsonl -o o.jsonl --recipe stop=stop.txt --summary stop.txt",
+        "fingerprint in.jsonl --recipe stop=stop.txt --rejects stop.txt",
+        "tune in.jsonl --recipe stop=stop.txt --report stop.txt",
+        "compare d/a.txt d/b.txt --recipe stop=stop.txt --report stop.txt",
+        "scan d --recipe stop=stop.txt --report stop.txt",
+        "scan d --report same --summary same",
+        "prune d --recipe stop=stop.txt --move-to gone --summary stop.txt",
+    ] {
+        fails(at, line, b"", 2, &["--"]);
+        assert_eq!(inputs.map(|name| read(at, name)), before, "{line}");
+        assert!(!at.join("same").exists() && !at.join("gone").exists(), "{line}");
+    }
+    fs::create_dir(at.join("parts")).unwrap();
+    for line in [
+        "dedup in.jsonl -o parts --summary parts/in.jsonl",
+        "dedup in.jsonl -o parts --shards 2 --report parts/part-00001-of-00002.jsonl",
+    ] {
+        fails(at, line, b"", 2, &["--output", "are the same file"]);
+        assert_eq!(names(&at.join("parts")), [""; 0], "{line}");
+    }
+    for line in [
+        "dedup d -o o.txt --pre ./pre.sh --duplicates pre.sh",
+        "scan d --pre ./pre.sh --report pre.sh",
+        "decontaminate in.jsonl --against ref.jsonl -o o.jsonl --pre ./pre.sh --found pre.sh",
+    ] {
+        if cfg!(unix) {
+            fails(at, line, b"", 2, &["pre.sh: is also an input"]);
+            assert_eq!(inputs.map(|name| read(at, name)), before, "{line}");
+        }
+    }
+}

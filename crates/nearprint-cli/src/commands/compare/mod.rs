@@ -128,9 +128,16 @@ impl Args {
             .print(global)
     }
 
+    /// Checks that the report replaces no file that is read.
+    fn check_report(&self, b: &Path) -> Result<(), Failure> {
+        let options = [self.recipe.stop_words_file(), self.decoding.program()];
+        let read: Vec<&Path> = [&*self.a, b].into_iter().chain(options.into_iter().flatten()).collect();
+        Ok(self.report.check(&read, &[])?)
+    }
+
     /// What was found about two inputs, with the name of the recipe.
     fn compared(&self, b: &Path, global: GlobalArgs) -> Result<(String, Compared), Failure> {
-        self.report.check(&[&self.a, b], &[])?;
+        self.check_report(b)?;
         if is_picture(&self.a)
             && is_picture(b)
             && let Some(recipe) = self.recipe.of_images(&self.decoding, &[&*self.a, b])?
@@ -160,7 +167,7 @@ impl Args {
             ));
         }
         let b = self.others.first().unwrap_or(&self.a);
-        self.report.check(&[&self.a, b], &[])?;
+        self.check_report(b)?;
         let (text_field, key_field) = (&*self.text_field, self.key_field.as_deref());
         let decoding = &self.decoding;
         let records = |input| Records { input, text_field, key_field, decoding };

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::report::{DedupReport, check_beside_outputs};
+use super::report::DedupReport;
 use super::summary::NULL_DEVICE;
 use super::{summary, trimmed};
 use crate::args::{
@@ -18,7 +18,7 @@ use crate::terminal::stdout;
 use nearprint::Options;
 use nearprint::internal::parse_duration;
 use nearprint_text::dedup::{DocumentCounts, Evidence, FileJob, FileReport};
-use nearprint_text::documents::{Missing, Nested};
+use nearprint_text::documents::{Missing, Nested, check_outputs};
 use nearprint_text::{Error, Result};
 
 #[derive(Debug, clap::Args)]
@@ -101,11 +101,9 @@ impl JobArgs {
         self.db.as_deref().map_or(Ok(()), |db| refuse_inside_database("--db", db))?;
         let mut job = self.job(global, given, new)?;
         job.collects_files = self.report.path().is_some();
-        stdout::check_outputs(job.named_outputs().filter(|_| !job.dry_run).map(|(_, path)| path))?;
+        job.beside.extend(self.summary.path().map(|path| ("summary", path.into())));
         let report = self.report.path().map(|path| DedupReport::of(&mut job, path)).transpose()?;
-        self.report.check_scanned(&job.inputs)?;
-        self.summary.check_scanned(&job.inputs)?;
-        self.summary.path().map_or(Ok(()), |path| check_beside_outputs(("summary", path), &job))?;
+        self.check_outputs(&job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
         let has_more =
@@ -145,6 +143,14 @@ impl JobArgs {
                 failure => Err(failure),
             },
         }
+    }
+
+    /// Checks what the job does not: standard output, and that nothing that is written replaces the stop words.
+    fn check_outputs(&self, job: &FileJob) -> Result<()> {
+        stdout::check_outputs(job.written().map(|(_, path)| path))?;
+        let stop_words = self.recipe.stop_words_file();
+        stop_words.map_or(Ok(()), |file| check_outputs(job.written(), &[file], &[]))?;
+        self.summary.check_scanned(&[&*job.inputs, &*job.against].concat())
     }
 
     /// The job that the options describe.

@@ -12,14 +12,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::summary::{nearness, recurring, stricter};
 use super::trimmed::{removed, shares_left};
-use crate::args::write_page;
+use crate::args::{check_scanned, write_page};
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::plural;
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
 use nearprint_text::dedup::{DocumentCounts, DuplicateFiles, FileJob, FileReport, TrimRules, UtcTime};
-use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
+use nearprint_text::documents::{Item, Reader, ReaderOptions, Record};
 use nearprint_text::internal::{WrittenFormat, open_decompressed};
 
 /// The groups of a page, the largest ones, have at most this many documents together. What follows
@@ -70,14 +70,6 @@ impl Duplicates {
     }
 }
 
-/// Refuses a path for another file of a job that is one of its inputs or outputs, or lies in its database.
-pub(super) fn check_beside_outputs(file: (&'static str, &Path), job: &FileJob) -> Result<()> {
-    let others = job.named_outputs().skip(usize::from(job.shards.is_some()));
-    let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
-    let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
-    check_outputs([file].into_iter().chain(others), &inputs, &databases)
-}
-
 /// The sizes of all groups.
 struct Sizes {
     /// By the hash of the key of the kept document: the near-duplicates, and the place of the first
@@ -87,15 +79,16 @@ struct Sizes {
 
 impl DedupReport {
     /// The page of a job that has not run yet, for the file `path`. The job lists duplicates in a
-    /// [spool](FileJob::spool), unless it writes a file of them with tabs.
+    /// [spool](FileJob::spool), unless it writes a file of them with tabs, and has the page [beside](FileJob::beside) its
+    /// outputs.
     ///
     /// # Errors
     ///
-    /// [`Error::Output`](nearprint_text::Error::Output) if `path` is an input or another output of the
-    /// job; [`Error::Engine`](nearprint_text::Error::Engine) if it lies in a database, or if its folder
-    /// does not exist.
+    /// [`Error::Setting`](nearprint_text::Error::Setting) if the page would replace a file of a folder that is read;
+    /// [`Error::Engine`](nearprint_text::Error::Engine) if no temporary file can be created.
     pub fn of(job: &mut FileJob, path: &Path) -> Result<Self> {
-        check_beside_outputs(("report", path), job)?;
+        check_scanned(path, &[&*job.inputs, &*job.against].concat())?;
+        job.beside.push(("report", path.to_path_buf()));
         let is_read = |file: &&PathBuf| {
             !job.dry_run && file.as_os_str() != "-" && WrittenFormat::named(file) != Some(WrittenFormat::Csv)
         };
@@ -389,6 +382,29 @@ mod tests {
         }
         write(13).unwrap();
         assert!(at("page.html").exists() && checks.get() == 12);
+    }
+
+    /// A page replaced a file of the collection that documents are compared with, and one of a folder that is read.
+    #[test]
+    fn regression_a_page_replaces_nothing_that_is_read() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        fs::create_dir(at("folder")).unwrap();
+        for name in ["in.jsonl", "against.jsonl", "folder/text.txt"] {
+            fs::write(at(name), "{\"text\":\"one two three\"}\n").unwrap();
+        }
+        let dedup = DedupOptions::new("minhash".parse().unwrap());
+        let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), dedup);
+        job.against = vec![at("against.jsonl"), at("folder")];
+        for name in ["in.jsonl", "against.jsonl", "out.jsonl"] {
+            let mut job = job.clone();
+            DedupReport::of(&mut job, &at(name)).unwrap();
+            let error = job.run(|_, _| ControlFlow::Continue(())).unwrap_err();
+            assert!(error.to_string().contains("report"), "{error}");
+            assert!(!at("out.jsonl").exists(), "{name}");
+        }
+        let error = DedupReport::of(&mut job, &at("folder/text.txt")).map(drop).unwrap_err();
+        assert!(error.to_string().contains("is a file of the scanned folder"), "{error}");
     }
 
     /// Without a file of duplicates, nothing has those of the run that was interrupted.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use indicatif::DecimalBytes;
 use nearprint::Options;
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles, Keep, Outcome};
-use nearprint_text::documents::{Decoding, LeftOut};
+use nearprint_text::documents::{Decoding, LeftOut, check_outputs};
 use nearprint_text::recipe::{Candidates, Recipe};
 use serde_json::{Map, Value, json};
 
@@ -119,6 +119,20 @@ impl FilesArgs {
     /// All files and folders that are read for some paths.
     pub(crate) fn read_for(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         [paths, &self.reference].concat()
+    }
+
+    /// Checks that outputs, each with the name of its option, replace neither each other nor a file that is read: one
+    /// that is named here, the stop words or the command of --pre.
+    pub(crate) fn check_outputs<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>,
+        read: &[PathBuf],
+    ) -> Result<(), Failure> {
+        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        let options = [self.recipe.stop_words_file(), self.folder.decoding.program()];
+        let read: Vec<&Path> =
+            read.iter().map(PathBuf::as_path).chain(options.into_iter().flatten()).collect();
+        Ok(check_outputs(outputs, &read, &[])?)
     }
 
     /// Compares bytes alone, as for acts that need copies.

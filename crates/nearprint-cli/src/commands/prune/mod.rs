@@ -72,7 +72,7 @@ impl Args {
             self.files = self.files.only_copies()?;
         }
         let read = self.files.read_for(&self.paths);
-        self.summary.check(&read, &[])?;
+        self.files.check_outputs([("--summary", self.summary.path())], &read)?;
         self.summary.check_scanned(&read)?;
         let keep_is_chosen = self.files.keep_is_chosen();
         let plan = self.action.plan(&read, self.files.copies, keep_is_chosen, self.dry_run)?;

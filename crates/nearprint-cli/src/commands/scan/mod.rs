@@ -91,9 +91,8 @@ impl Args {
             return Err(Failure::Usage("-0 needs --paths or --unique".into()));
         }
         let read = self.files.read_for(&self.paths);
-        let paths: Vec<_> = read.iter().map(PathBuf::as_path).collect();
-        self.report.check(&paths, &[])?;
-        self.summary.check(&paths, &[])?;
+        let outputs = [("--report", self.report.path()), ("--summary", self.summary.path())];
+        self.files.check_outputs(outputs, &read)?;
         self.report.check_scanned(&read)?;
         self.summary.check_scanned(&read)?;
         let grouping = if self.chains { Grouping::Chains } else { Grouping::Centres };

@@ -132,7 +132,7 @@ impl Corpus {
         let files =
             [("--report", report.path()), ("--summary", summary.path()), ("--pairs", known.pairs.as_deref())];
         let others: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
-        let mut rejects = Rejects::create(&documents, &reader, &others)?;
+        let mut rejects = Rejects::create(&documents, (&reader, args.recipe.stop_words_file()), &others)?;
         let (threads, needs) = (self.threads, self.needs);
         let fingerprinters = (self.fingerprinters.clone(), self.featuring.clone());
         documents::each(

@@ -121,6 +121,9 @@ pub struct FileJob {
     /// The file for malformed records and documents with too few words or features. If there is none, the
     /// first malformed record ends the job.
     pub rejects: Option<PathBuf>,
+    /// The files that the caller writes after the job, each with the name of its option. The job fails if one of them
+    /// is read, or is an output.
+    pub beside: Vec<(&'static str, PathBuf)>,
     /// The database that remembers kept documents; created if it does not exist. It also makes the
     /// job resumable: a job that was interrupted resumes when an equal one is run.
     pub database: Option<PathBuf>,
@@ -317,6 +320,7 @@ impl FileJob {
             spool: None,
             collects_files: false,
             rejects: None,
+            beside: Vec::new(),
             database: None,
             against: Vec::new(),
             only_against: false,
@@ -466,6 +470,14 @@ impl FileJob {
         let duplicates = if self.trim.is_some() { "removed" } else { "duplicates" };
         let all = ["output", duplicates, "rejects"].into_iter().zip(self.outputs());
         all.filter_map(|(name, path)| Some((name, path?)))
+    }
+
+    /// All that is written, by the names of the options: what is [beside](Self::beside), and unless it is a dry run the
+    /// outputs, without those of a folder.
+    pub fn written(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let beside = self.beside.iter().map(|(name, path)| (*name, &**path));
+        let outputs = self.named_outputs().skip(usize::from(self.shards.is_some()));
+        beside.chain(outputs.filter(|_| !self.dry_run))
     }
 
     /// The format of written records: the one that the name of the output denotes, or that of the inputs.

@@ -7,5 +7,5 @@ mod plan;
 mod sharded;
 
 pub(crate) use files::{JobOutputs, cannot_resume};
-pub(crate) use plan::{OutputPlan, check_names, shape_of};
+pub(crate) use plan::{OutputPlan, check_beside, check_names, shape_of};
 pub(crate) use sharded::ShardedOutput;

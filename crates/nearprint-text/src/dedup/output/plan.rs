@@ -16,7 +16,7 @@ const GROUP: &str = "group";
 const SIMILARITY: &str = "similarity";
 const COPY: &str = "copy";
 
-/// The files that a job is to write. They are no inputs, and their folders exist.
+/// The files that a job is to write. They are no inputs and not the program that reads these, and their folders exist.
 pub(crate) struct OutputPlan {
     /// How an output is split into files, and their paths.
     pub(crate) shards: Option<(Shards, Vec<PathBuf>)>,
@@ -46,8 +46,8 @@ impl OutputPlan {
         }
         let all = job.named_outputs().skip(usize::from(shards.is_some()));
         let all = targets.iter().map(|path| ("output", &**path)).chain(all);
-        let inputs = reader.inputs().iter().chain(files);
-        let inputs: Vec<&Path> = inputs.map(|input| &*input.path).collect();
+        let inputs = reader.inputs().iter().chain(files).map(|input| &*input.path);
+        let inputs: Vec<&Path> = inputs.chain([&*job.reader.pre.program]).collect();
         let databases: Vec<&Path> = job.database.iter().chain(databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         Ok(Some(Self { shards, options: writer_options(job, is_resumable) }))
@@ -69,14 +69,31 @@ impl OutputPlan {
     }
 }
 
-/// Checks that the names of outputs denote what is written to them. A dry run writes none. An output that is an
-/// input or another output has another error.
+/// Checks that what is written [besides](FileJob::beside) replaces no other output and nothing that is read.
+pub(crate) fn check_beside(job: &FileJob) -> Result<()> {
+    if job.beside.is_empty() {
+        return Ok(());
+    }
+    let read = job.inputs.iter().chain(&job.against).chain([&job.reader.pre.program]);
+    let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
+    check_outputs(job.written(), &read.map(PathBuf::as_path).collect::<Vec<_>>(), &databases)
+}
+
+/// Checks that the names of outputs denote what is written to them, and that what is written [besides](FileJob::beside)
+/// is no file of a folder. A dry run writes none. An output that is an input or another output has another error.
 pub(crate) fn check_names(job: &FileJob, reader: &Reader) -> Result<()> {
     if job.dry_run {
         return Ok(());
     }
     if job.shards.is_none() && !reader.reads(&job.output) {
         job.output_format(reader)?;
+    }
+    if !job.beside.is_empty() {
+        // Nothing is written to a folder that is not there yet.
+        let targets = job.shard_targets(reader)?.unwrap_or_default();
+        let there = targets.iter().filter(|path| path.parent().is_some_and(Path::is_dir));
+        let beside = job.beside.iter().map(|(name, path)| (*name, &**path));
+        check_outputs(beside.chain(there.map(|path| ("output", &**path))), &[], &[])?;
     }
     let is_other = |path: &&Path| !reader.reads(path) && *path != &*job.output;
     let duplicates = job.duplicates.as_deref().filter(is_other);

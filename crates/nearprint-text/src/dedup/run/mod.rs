@@ -22,7 +22,7 @@ use self::opened::OpenedJob;
 use crate::dedup::decide::is_there;
 use crate::dedup::job::{DocumentCounts, FileJob, FileReport, Report};
 use crate::dedup::order::Keep;
-use crate::dedup::output::{check_names, shape_of};
+use crate::dedup::output::{check_beside, check_names, shape_of};
 use crate::dedup::temporary::SpooledInput;
 use crate::dedup::unit::Unit;
 use crate::documents::{Item, Position, Reader, StdinSource};
@@ -71,6 +71,7 @@ impl FileJob {
     /// Not generic, so that callers do not compile the job again.
     fn run_reporting(mut self, report: Report<'_>) -> Result<FileReport> {
         self.check()?;
+        check_beside(&self)?;
         self.set_units()?;
         let spooled;
         if self.reads_twice() && self.reads_stdin() {
