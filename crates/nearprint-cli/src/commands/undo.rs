@@ -6,10 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use nearprint::Error;
-use nearprint_text::acts::{Bounds, FileAct, Undoer, Undone, escaped, read_list, recover, temporary_beside};
+use nearprint_text::acts::{
+    Bounds, FileAct, Undoer, Undone, escaped, read_list, recover, resolved, temporary_beside,
+};
 use serde_json::json;
 
-use super::prune::{UNDO_LIST, note_leftovers, note_missing};
+use super::prune::{UNDO_LIST, note_leftovers, note_missing, refuse_undo_list};
 use crate::args::{GlobalArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, plural};
@@ -45,6 +47,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         self.summary.check(&[&self.list], &[])?;
+        self.summary.path().map_or(Ok(()), refuse_undo_list)?;
         if self.list.is_dir() {
             let (folder, first) = (self.list.display(), self.list.join(UNDO_LIST));
             let why = match first.is_file() {
@@ -59,6 +62,7 @@ impl Args {
         if let Some(why) = bounds.refusal(&acts).map_err(Error::io("look at", &self.list))? {
             return Err(Failure::Usage(format!("{}: {why}", self.list.display())));
         }
+        self.check_summary(&acts)?;
         interrupt::set_cancellable(true);
         let leftovers = recover(temporary_of(&acts).iter().map(PathBuf::as_path));
         note_leftovers(global, &leftovers);
@@ -73,6 +77,21 @@ impl Args {
         }
         interrupt::set_cancellable(false);
         self.finish(counts, global)
+    }
+
+    /// Checks that the counts replace no file that is restored, and none that it is restored from.
+    fn check_summary(&self, acts: &[FileAct]) -> Result<(), Failure> {
+        let Some(summary) = self.summary.path() else { return Ok(()) };
+        let place = |path: &Path| resolved(path).map_err(Error::io("look at", path));
+        let own = place(summary)?;
+        for path in acts.iter().flat_map(|act| [act.path(), act.other()]) {
+            if place(path)? == own {
+                let (summary, list) = (summary.display(), self.list.display());
+                let why = format!("--summary {summary}: is a file of {list}; choose another name");
+                return Err(Failure::Usage(why));
+            }
+        }
+        Ok(())
     }
 
     fn finish(&self, counts: Counts, global: GlobalArgs) -> Result<(), Failure> {

@@ -388,3 +388,50 @@ fn regression_undo_names_the_lists_beside_its_own() {
     let undone = nearprint(at, "undo gone/nearprint-undo-2.tsv", b"");
     assert_eq!((undone.code, fs::read_dir(at.join("d")).unwrap().count()), (0, 3), "{}", undone.err);
 }
+
+/// The counts took the place of the undo list that was just written, of that of an earlier run, and of a moved file.
+#[test]
+fn regression_counts_do_not_replace_an_undo_list_or_a_moved_file() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    fs::write(at.join("list.tsv"), crate::chosen::list(at, "d", &[("s/b copy.txt", "a.txt")])).unwrap();
+    fs::create_dir_all(at.join("gone/d/t")).unwrap();
+    let before = listing(at);
+    for line in [
+        "prune d --copies --delete --summary nearprint-undo.tsv",
+        "prune d --copies --delete --undo-list u.tsv --summary ./u.tsv",
+        "prune d --move-to gone --summary gone/nearprint-undo.tsv",
+        "prune d --move-to gone --dry-run --summary gone/nearprint-undo.tsv",
+        "prune --list list.tsv --delete --summary nearprint-undo.tsv",
+    ] {
+        fails(at, line, b"", 2, &["--summary", "is the undo list"]);
+        assert_eq!(listing(at), before, "{line}");
+    }
+    let moved = nearprint(at, "prune d --move-to gone --summary gone/d/t/d.txt", b"");
+    assert!(
+        moved.code == 1 && moved.err.contains("another file of this run gets its place"),
+        "{}",
+        moved.err
+    );
+    assert!(at.join("d/t/d.txt").exists() && at.join("gone/d/t/d.txt").exists());
+    let list = fs::read(at.join("gone/nearprint-undo.tsv")).unwrap();
+    for line in ["prune d --copies --delete", "undo nearprint-undo.tsv"] {
+        let line = format!("{line} --summary gone/nearprint-undo.tsv");
+        fs::copy(at.join("gone/nearprint-undo.tsv"), at.join("nearprint-undo.tsv")).unwrap();
+        fails(at, &line, b"", 2, &["--summary", "is the undo list of an earlier run"]);
+    }
+    assert_eq!(fs::read(at.join("gone/nearprint-undo.tsv")).unwrap(), list);
+    // Nor a file of a list.
+    fs::remove_file(at.join("nearprint-undo.tsv")).unwrap();
+    fs::write(at.join("list.tsv"), crate::chosen::list(at, "d", &[("t/d.txt", "t/c.txt")])).unwrap();
+    let before = listing(at);
+    for line in [
+        "prune --list list.tsv --delete --summary d/t/c.txt",
+        "undo gone/nearprint-undo.tsv --summary d/t/e.txt",
+        "undo gone/nearprint-undo.tsv --summary gone/d/t/e.txt",
+    ] {
+        fails(at, line, b"", 2, &["--summary"]);
+        assert_eq!(listing(at), before, "{line}");
+    }
+}

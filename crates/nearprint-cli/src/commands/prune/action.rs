@@ -9,7 +9,7 @@ use nearprint::Error;
 use nearprint::internal::file::refuse_device;
 use nearprint_text::acts::{
     ActKind, Acted, Actor, Bounds, Candidate, Leftovers, Rules, Step, Unplanned, escaped, folder_around,
-    recover, resolved, sync_kept, temporary_beside, write_list,
+    read_list, recover, resolved, sync_kept, temporary_beside, write_list,
 };
 use nearprint_text::dedup::{DuplicateFile, DuplicateFiles};
 use serde_json::{Value, json};
@@ -57,6 +57,8 @@ pub(super) struct Plan {
     /// The same, as it was given.
     shown_folder: PathBuf,
     undo_list: PathBuf,
+    /// Where the counts go. No file is moved there.
+    summary: Option<PathBuf>,
     /// The folders of the inputs, for the command that undoes.
     folders: Vec<PathBuf>,
     /// Whether the user has said which file stays, so that others may be deleted for good.
@@ -81,10 +83,10 @@ impl ActionArgs {
     }
 
     /// The plan. `inputs` are all files and folders that are read. Fails if a file would be moved into one of them or
-    /// into a database, or if the undo list is named there.
+    /// into a database, or if the undo list is named there; and if the counts would replace an undo list.
     pub(super) fn plan(
         &self,
-        inputs: &[PathBuf],
+        (inputs, summary): (&[PathBuf], Option<&Path>),
         only_copies: bool,
         keep_is_chosen: bool,
         is_dry: bool,
@@ -100,6 +102,15 @@ impl ActionArgs {
             let why = format!("{list}: exists, and may undo an earlier run; --undo-list names another file");
             return Err(Failure::Usage(why));
         }
+        let place = |path: &Path| resolved(path).map_err(Error::io("look at", path));
+        let summary = summary.map(place).transpose()?;
+        if let Some(summary) = &summary {
+            refuse_undo_list(summary)?;
+            if *summary == place(&undo_list)? {
+                let why = format!("--summary {}: is the undo list; choose another name", summary.display());
+                return Err(Failure::Usage(why));
+            }
+        }
         let folder_of = |path: &PathBuf| match path.is_dir() {
             true => resolved(path).ok(),
             false => resolved(path).ok()?.parent().map(Path::to_path_buf),
@@ -108,8 +119,19 @@ impl ActionArgs {
         folders.push(folder.clone());
         folders.retain(|folder| !folder.as_os_str().is_empty());
         let shown_folder = self.move_to.clone().unwrap_or_default();
-        Ok(Plan { rules: self.rules(only_copies), folder, shown_folder, undo_list, folders, keep_is_chosen })
+        let rules = self.rules(only_copies);
+        Ok(Plan { rules, folder, shown_folder, undo_list, summary, folders, keep_is_chosen })
     }
+}
+
+/// Refuses to put counts in the place of an undo list.
+pub(in crate::commands) fn refuse_undo_list(summary: &Path) -> Result<(), Failure> {
+    if read_list(summary).is_ok_and(|acts| !acts.is_empty()) {
+        let path = summary.display();
+        let why = format!("--summary {path}: is the undo list of an earlier run; choose another name");
+        return Err(Failure::Usage(why));
+    }
+    Ok(())
 }
 
 /// The name of the first undo list that is not there yet.
@@ -305,7 +327,8 @@ impl<'a> Run<'a> {
     fn plan_all(&mut self) -> Result<Vec<Planned<'a>>, Failure> {
         let kept_ids: HashSet<_> =
             self.files.duplicates.iter().filter_map(|file| self.id(&file.kept)).collect();
-        let (mut names, mut targets, mut steps) = (HashSet::new(), HashSet::new(), Vec::new());
+        let (mut names, mut steps) = (HashSet::new(), Vec::new());
+        let mut targets: HashSet<PathBuf> = self.plan.summary.iter().cloned().collect();
         for file in &self.files.duplicates {
             if interrupt::check().is_break() {
                 self.counts.is_interrupted = true;
@@ -338,7 +361,7 @@ impl<'a> Run<'a> {
         };
         let target = self.plan.target(&self.plan.folder, &file.path);
         if target.as_ref().is_some_and(|target| targets.contains(target)) {
-            self.leave(&file.path, "another file of this run is moved to its place");
+            self.leave(&file.path, "another file of this run gets its place");
             return None;
         }
         let (path, kept, is_copy) = (&*file.path, &*file.kept, file.is_copy);

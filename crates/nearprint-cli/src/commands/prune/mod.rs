@@ -9,7 +9,7 @@ use super::files::{FilesArgs, Grouping, Mode};
 use crate::args::{GlobalArgs, HeaderArgs, SummaryArgs};
 use crate::terminal::failure::Failure;
 use action::{ActionArgs, Listing};
-pub(super) use action::{UNDO_LIST, note_leftovers, note_missing};
+pub(super) use action::{UNDO_LIST, note_leftovers, note_missing, refuse_undo_list};
 use serde_json::{Map, Value};
 
 /// Move, link or delete the duplicates that scan shows
@@ -61,9 +61,10 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(mut self, global: GlobalArgs) -> Result<(), Failure> {
         if let Some(list) = &self.list {
-            self.summary.check(&[list], &[])?;
-            let plan = self.action.plan(&[], self.files.copies, true, self.dry_run)?;
+            let plan = self.action.plan((&[], self.summary.path()), self.files.copies, true, self.dry_run)?;
             let (files, num_changed) = list::read(list, global)?;
+            let read: Vec<_> = files.stamps.keys().chain([list]).collect();
+            self.summary.check(&read, &[])?;
             let counts = plan.run(&files, &[], self.dry(), global)?.with_failed(num_changed);
             self.summary.write(|| counts.object())?;
             return if self.dry_run { Ok(()) } else { counts.check() };
@@ -75,7 +76,8 @@ impl Args {
         self.files.check_outputs([("--summary", self.summary.path())], &read)?;
         self.summary.check_scanned(&read)?;
         let keep_is_chosen = self.files.keep_is_chosen();
-        let plan = self.action.plan(&read, self.files.copies, keep_is_chosen, self.dry_run)?;
+        let read = (&*read, self.summary.path());
+        let plan = self.action.plan(read, self.files.copies, keep_is_chosen, self.dry_run)?;
         let mode = Mode { grouping: Grouping::Centres, acts: true, is_dry: self.dry_run };
         let found = self.files.find(("prune", &self.paths), mode, global)?;
         found.note(global);
