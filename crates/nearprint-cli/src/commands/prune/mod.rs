@@ -45,7 +45,7 @@ pub(super) struct Args {
     #[arg(short = 'n', long, help_heading = "Action, one of")]
     dry_run: bool,
     /// Act on the files chosen in a report: FILE is the list that the page saves
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "k", "similarity", "images", "quality", "rotated", "picture_db", "keep", "reference", "min_words", "min_features", "max_size", "recipe"], help_heading = "Which files")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "k", "similarity", "images", "quality", "rotated", "picture_db", "keep", "reference", "min_words", "min_features", "max_size", "exclude", "ext", "no_ignore", "encoding", "pre", "pre_glob", "recipe", "shingle"], help_heading = "Which files")]
     list: Option<PathBuf>,
     #[command(flatten)]
     files: FilesArgs,
@@ -91,5 +91,24 @@ impl Args {
     /// How a dry run prints acts.
     fn dry(&self) -> Option<Listing> {
         self.dry_run.then(|| Listing { has_header: self.header.is_wanted(), is_json: self.json })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command};
+
+    use super::*;
+
+    /// `--list` took `--exclude`, `--ext` and others without a word, and acted on files that these left out.
+    #[test]
+    fn regression_a_list_refuses_every_option_that_it_does_not_use() {
+        let command = Args::augment_args(Command::new("prune"));
+        let list = command.get_arguments().find(|arg| arg.get_id() == "list").unwrap();
+        let refused = command.get_arg_conflicts_with(list);
+        for id in FilesArgs::augment_args(Command::new("files")).get_arguments().map(clap::Arg::get_id) {
+            let is_refused = refused.iter().any(|other| other.get_id() == id);
+            assert_eq!(is_refused, id != "copies", "{id}");
+        }
     }
 }
