@@ -549,3 +549,20 @@ fn paths_are_printed_alone() {
     fails(at, "scan d --unique --json", b"", 2, &["--json"]);
     fails(at, "scan d -0", b"", 2, &["--paths or --unique"]);
 }
+
+/// `--unique` left out every file that is compared byte for byte, and with `--copies` it printed nothing.
+#[test]
+fn regression_unique_files_are_those_that_have_no_copy_too() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    write(at, "d/alone.txt", words(1, 100).as_bytes());
+    for (name, bytes) in
+        [("d/one.bin", b"\0\x01\xff"), ("d/other.bin", b"\0\x01\xff"), ("d/z.bin", b"\0\x02\xff")]
+    {
+        write(at, name, bytes);
+    }
+    for options in ["", " --copies"] {
+        let printed = succeeds(at, &format!("scan d --unique{options}"), b"").replace('\\', "/");
+        assert_eq!(printed, "d/alone.txt\nd/z.bin\n", "{options}");
+    }
+}

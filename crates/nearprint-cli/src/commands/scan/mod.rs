@@ -65,7 +65,8 @@ pub(super) struct Args {
     /// Print only the paths of duplicates, which could go
     #[arg(id = "only_paths", long = "paths", conflicts_with_all = ["all", "header", "json"], help_heading = "Output options")]
     only_paths: bool,
-    /// Print only the paths of files that are near no other one
+    /// Print only the paths of files that are near no other one. Of files that are compared byte for byte, these
+    /// are those without a copy
     #[arg(long, conflicts_with_all = ["all", "limit", "header", "json", "only_paths"], help_heading = "Output options")]
     unique: bool,
     /// End paths with a zero byte, for `xargs -0`. With --paths or --unique, also for names with line feeds

@@ -168,7 +168,7 @@ pub(super) fn ungrouped(found: &Found) -> Vec<&Path> {
     };
     let grouped: HashSet<(GroupKind, usize)> = found.groups.iter().flat_map(members).collect();
     let inputs = |kind| found.scanned.inputs(kind).map(move |file| (kind, file));
-    let all = inputs(GroupKind::Texts).chain(inputs(GroupKind::Pictures));
+    let all = [GroupKind::Texts, GroupKind::Pictures, GroupKind::Others].into_iter().flat_map(inputs);
     let ungrouped = all.filter(|place| !grouped.contains(place));
     ungrouped.map(|(kind, file)| found.scanned.file(kind, file).path()).collect()
 }
