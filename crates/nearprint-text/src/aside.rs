@@ -167,6 +167,12 @@ pub(crate) fn asides_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// What is set aside in a folder.
+pub(crate) fn held_in(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.filter(|path| !path.ends_with(MARKER)).collect()
+}
+
 /// Whether a folder is one of these, or a copy of one: no document is in it.
 pub(crate) fn is_aside(folder: &Path) -> bool {
     let has_name =

@@ -435,3 +435,35 @@ fn regression_counts_do_not_replace_an_undo_list_or_a_moved_file() {
         assert_eq!(listing(at), before, "{line}");
     }
 }
+
+/// In a folder that was restored from a backup, nothing told of a file that a killed act had set aside, and `undo` said
+/// that it was deleted.
+#[test]
+fn regression_a_file_that_was_set_aside_in_a_folder_of_another_inode_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    folder(at);
+    let before = listing(at);
+    succeeds(at, "prune d --keep best --delete", b"");
+    let (gone, content) =
+        before.iter().find(|(name, _)| !at.join(name).exists() && name.contains("e.txt")).unwrap();
+    let aside = at.join(gone).with_file_name(".nearprint-old-aaaaaaaabbbbbbbb");
+    fs::create_dir(&aside).unwrap();
+    let note = "nearprint works on a file here. The next act or undo in this folder recovers it.\n";
+    fs::write(aside.join(".nearprint-act"), note).unwrap();
+    fs::write(aside.join("e.txt"), &content.0).unwrap();
+    let undone = nearprint(at, "undo nearprint-undo.tsv", b"");
+    let err = slashes(&undone.err);
+    assert_eq!(undone.code, 1, "{err}");
+    assert!(
+        err.contains("e.txt: was set aside by an act that was interrupted, and is ")
+            && err.contains("bbbb/e.txt"),
+        "{err}"
+    );
+    assert!(err.contains("bbbbbbbb/e.txt: was set aside in another folder"), "{err}");
+    fs::write(at.join("d/t/f.txt"), words(2)).unwrap();
+    let acted = nearprint(at, "prune d --move-to gone", b"");
+    let err = slashes(&acted.err);
+    assert_eq!(err.matches("bbbbbbbb/e.txt: was set aside in another folder").count(), 1, "{err}");
+    assert_eq!(fs::read(aside.join("e.txt")).unwrap(), content.0);
+}

@@ -42,7 +42,8 @@ pub struct Leftovers {
 }
 
 /// Recovers what killed acts have left in temporary folders, which are removed: an unfinished copy is removed, and a
-/// file gets its name back, or is removed if its bytes stand under that name. The folders of living processes stay.
+/// file gets its name back, or is removed if its bytes stand under that name. The folders of living processes stay, and
+/// so do those that were made in another folder, as in a copy or a backup of it.
 #[must_use]
 pub fn recover<'a>(temporary_folders: impl IntoIterator<Item = &'a Path>) -> Leftovers {
     let mut leftovers = Leftovers::default();
@@ -50,6 +51,12 @@ pub fn recover<'a>(temporary_folders: impl IntoIterator<Item = &'a Path>) -> Lef
         match aside::recover(folder, have_same_bytes) {
             Ok(Some(Recovered::Back(path))) => leftovers.back.push(path),
             Ok(Some(Recovered::Stays(why))) => leftovers.stays.push(format!("{}: {why}", escaped(folder))),
+            Ok(None) if aside::is_aside(folder) => {
+                let why = "was set aside in another folder, of which this may be a copy; \
+                           it stays until somebody moves it";
+                let held = aside::held_in(folder).into_iter();
+                leftovers.stays.extend(held.map(|file| format!("{}: {why}", escaped(&file))));
+            }
             Ok(_) => {}
             Err(error) => leftovers.stays.push(format!("{}: {error}", escaped(folder))),
         }

@@ -17,6 +17,7 @@ use super::judged::{Judged, KeepGoing, hash_of};
 use super::list::Bounds;
 use super::perform::{Actor, Instead, folder_of, put_back};
 use super::places::{escaped, make_folders};
+use crate::aside::asides_in;
 
 /// What became of an act that was to be undone.
 #[derive(Debug, PartialEq, Eq)]
@@ -140,7 +141,12 @@ impl<'a> Undoer<'a> {
     /// Brings back a file whose name nothing has.
     fn restore(&mut self, act: &FileAct) -> io::Result<Undone> {
         if act.kind == ActKind::Delete {
-            return Err(Error::other("was no copy, and is deleted"));
+            return Err(Error::other(match held_of(act.path()) {
+                Some(held) => {
+                    format!("was set aside by an act that was interrupted, and is {}", escaped(&held))
+                }
+                None => "was no copy, and is deleted".into(),
+            }));
         }
         let source = Judged::open_now(act.other())?;
         if hash_of(source.file())? != act.hash {
@@ -186,4 +192,11 @@ impl<'a> Undoer<'a> {
         act.attributes.give_but_owner(&copy.file, &mut missing)?;
         Ok(missing)
     }
+}
+
+/// Where a temporary folder that was not recovered has a file.
+fn held_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let mut held = asides_in(folder_of(path)).ok()?.into_iter().map(|folder| folder.join(name));
+    held.find(|held| held.is_file())
 }

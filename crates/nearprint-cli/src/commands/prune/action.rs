@@ -1,6 +1,6 @@
 //! What is done with near-duplicate files: options, messages and counts of acts.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use clap::ArgGroup;
@@ -298,7 +298,8 @@ impl<'a> Run<'a> {
         let is_dry = dry.is_some();
         if !is_dry {
             let beside = temporary_beside(self.files.duplicates.iter().map(|file| &*file.path));
-            note_leftovers(self.global, &recover(temporary.iter().chain(&beside).map(PathBuf::as_path)));
+            let all: BTreeSet<&Path> = temporary.iter().chain(&beside).map(PathBuf::as_path).collect();
+            note_leftovers(self.global, &recover(all));
         }
         let mut steps = self.plan_all()?;
         self.refuse_losses(&steps, dry)?;
