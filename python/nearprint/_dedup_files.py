@@ -108,6 +108,8 @@ def dedup_files(
 
     ``fields`` are the only fields that are written; a record of JSON lines may lack some of them. ``add`` has fields
     that are added: ``fingerprint=FIELD``, ``key=FIELD`` and ``text=FIELD``, the text as the recipe cleans it.
+    ``duplicates`` is the file for a line per duplicate. Its column ``copy`` is true for files with the same bytes, and
+    for records with the same words in the same order; ``copies`` of the result counts by words, files, too.
     ``report`` is the file for a page for a browser: totals and groups.
 
     A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. An earlier job

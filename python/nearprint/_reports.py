@@ -155,8 +155,8 @@ class Deduplication:
     kept: int
     #: Records that were left out because of a kept one, the sum of ``copies`` and ``near``.
     duplicates: int
-    #: Duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts. Of a job that
-    #: trims, paragraphs and lines.
+    #: Duplicates with the same words in the same order, markup included, whatever the bytes of files; ``None`` where a
+    #: database keeps nothing of texts. Of a job that trims, paragraphs and lines.
     copies: Optional[int]
     #: The other duplicates; ``None`` where copies are not known, and of a job that trims.
     near: Optional[int]

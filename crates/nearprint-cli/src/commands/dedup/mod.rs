@@ -30,8 +30,8 @@ pub use report::DedupReport;
 /// their records are read.
 ///
 /// MinHash fingerprints find candidates, and their sets of shingles decide: similarities are exact. With -k, simhash or
-/// --store hashes, fingerprints estimate the similarity. The summary counts copies, which have the same words in the
-/// same order, apart from other near-duplicates.
+/// --store hashes, fingerprints estimate the similarity. The summary and --summary count copies apart from other
+/// near-duplicates. They have the same words in the same order, markup included, whatever the bytes of files.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "nearprint dedup [OPTIONS] --output <OUT> <INPUT>...")]
 #[command(after_help = "\
