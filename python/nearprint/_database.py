@@ -560,7 +560,7 @@ class Database:
 
         Raises ``LockedError`` while there is another writer; ``InputError`` for a wrong number of ids
         or keys, for keys or texts if the database stores none, for texts if it stores features, which
-        :meth:`add_texts` makes, and for keys of more than 65,536 bytes.
+        :meth:`add_texts` makes, for a text of a row without a key, and for keys of more than 65,536 bytes.
         """
         names = Names(fingerprint, id, key, text)
         return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=False)
@@ -621,7 +621,7 @@ class Database:
         text: Optional[str] = None,
         signed: bool = False,
     ) -> Ids:
-        """Replaces all rows with an id, or with the id of a key, by one row. Ids or keys are needed.
+        """Replaces all rows with an id, or with the id of a key, by one row: the last one. Ids or keys are needed.
 
         The id of a key is its hash: a row that has this key and an id of its own stays.
         :meth:`delete_keys` finds it.
@@ -685,7 +685,7 @@ class Database:
                 raise InputError("upsert: ids or keys are needed")
             native = self._native(batch, signed)
             own = np.empty(len(native["words"]) * 64 // self._width, np.uint64)
-            for places, part in apart(native):
+            for places, part in apart(native, in_order=upsert):
                 own[places] = core.add(part, upsert)
             given.append(own)
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from . import _nearprint
-from ._arrays import encoded, ids_of, in_order, keys_of, words_of
+from ._arrays import encoded, ids_of, in_order, is_missing, keys_of, words_of
 from ._errors import InputError
 from ._tables import checked, table_of
 
@@ -70,27 +69,39 @@ class Rows(NamedTuple):
         count = len(words) * 64 // width
         if self.texts is not None and self.keys is None:
             raise InputError("texts: they are kept under keys, which are not given")
-        rows = {
+        rows: dict[str, Any] = {
             "words": words,
             "ids": None if self.ids is None else ids_of(self.ids, count, signed),
-            "keys": None if self.keys is None else keys_of(_listed(self.keys), count, self.ids is not None),
-            "texts": None if self.texts is None else _bytes_of(_listed(self.texts), count),
+            "keys": None if self.keys is None else keys_of(self.keys, count, self.ids is not None),
+            "texts": None,
         }
+        if self.texts is not None:
+            rows["texts"] = _bytes_of(self.texts, rows["keys"])
         return rows, width
 
 
-def apart(rows: dict[str, Any]) -> list[tuple[Any, dict[str, Any]]]:
-    """The rows of :meth:`Rows.native` with keys and those without, each with their places: a database may have both."""
+def apart(rows: dict[str, Any], in_order: bool = False) -> list[tuple[Any, dict[str, Any]]]:
+    """The rows of :meth:`Rows.native` with keys and those without, each with their places: a database may have both.
+
+    With ``in_order``, a part ends where the other kind begins.
+    """
     keys = rows["keys"]
     if keys is None or None not in keys:
         return [(slice(None), rows)]
     has_key = np.array([key is not None for key in keys])
-    words, texts = rows["words"].reshape(len(keys), -1), rows["texts"]
-    keyed: dict[str, Any] = {"keys": [key for key in keys if key is not None], "texts": None}
-    if texts is not None:
-        keyed["texts"] = [text for text, has in zip(texts, has_key) if has]
-    parts = [(has_key, keyed), (~has_key, dict.fromkeys(keyed))]
-    return [(at, {"words": words[at].reshape(-1), "ids": rows["ids"][at], **part}) for at, part in parts]
+    if in_order:
+        places = np.split(np.arange(len(keys)), np.flatnonzero(np.diff(has_key)) + 1)
+    else:
+        places = [np.flatnonzero(has_key), np.flatnonzero(~has_key)]
+    words = rows["words"].reshape(len(keys), -1)
+    parts = []
+    for at in places:
+        part = {"words": words[at].reshape(-1), "ids": rows["ids"][at], "keys": None, "texts": None}
+        if has_key[at].all():
+            for name in ("keys", "texts"):
+                part[name] = None if rows[name] is None else [rows[name][place] for place in at.tolist()]
+        parts.append((at, part))
+    return parts
 
 
 def fingerprint_batches(fingerprints: Any, name: Optional[str]) -> Iterator[Any]:
@@ -102,21 +113,22 @@ def _column(batch: Mapping[str, Any], name: Optional[str]) -> Any:
     return None if name is None else batch[checked([name], batch)[0]]
 
 
-def _listed(values: Any) -> Any:
-    return values.tolist() if isinstance(values, _nearprint.ArrowColumn) else values
-
-
-def _bytes_of(texts: Any, count: int) -> list[bytes]:
-    """Texts in UTF-8, one for each row."""
-    listed = in_order(texts, "texts")
-    if len(listed) != count:
-        raise InputError(f"{len(listed)} texts for {count} fingerprints")
-    for index, text in enumerate(listed):
-        if isinstance(text, str):
-            listed[index] = encoded(text, "texts", index)
+def _bytes_of(texts: Any, keys: list[Optional[str]]) -> list[bytes]:
+    """Texts in UTF-8, one for each row. Those of rows without a key are missing or empty."""
+    made = in_order(texts, "texts")
+    if len(made) != len(keys):
+        raise InputError(f"{len(made)} texts for {len(keys)} fingerprints")
+    for index, (text, key) in enumerate(zip(made, keys)):
+        if key is None and is_missing(text):
+            text = b""
+        elif isinstance(text, str):
+            text = encoded(text, "texts", index)
         elif not isinstance(text, bytes):
             raise TypeError(f"texts: item {index}: {type(text).__name__} is no text: a str or bytes is wanted")
-    return listed
+        if key is None and text:
+            raise InputError(f"texts: item {index}: the row has no key, and texts are kept under keys; give it one")
+        made[index] = text
+    return made
 
 
 #: No rows.

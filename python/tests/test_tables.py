@@ -488,3 +488,35 @@ def test_regression_columns_of_a_printed_result_were_cut_in_the_middle(monkeypat
     assert str(result).splitlines()[1:] == ["16629034431890738719  16629034431890738719", "[1 rows, and columns three]"]
     monkeypatch.setenv("COLUMNS", "70")
     assert str(result).splitlines()[0].split() == ["one", "two", "three"]
+
+
+def test_regression_an_older_row_with_a_key_replaced_a_newer_one_without(tmp_path: Path) -> None:
+    """Of the rows of one id, the last one stays: rows with keys came before all others."""
+    rows = [(10, 1, "a"), (20, 1, None), (30, 2, None), (40, 2, "b"), (50, 3, "c"), (60, 3, None), (70, 3, None)]
+    fingerprints, ids, keys = (list(column) for column in zip(*rows))
+    for make in (dict, pandas.DataFrame, pyarrow.table):
+        with nearprint.create(tmp_path / make.__name__, keys=True) as database:
+            table = make({"fingerprint": fingerprints, "id": ids, "key": keys})
+            assert database.upsert(table).tolist() == ids
+            database.commit()
+            found = [(row["fingerprint"], row["id"], row["key"]) for row in database.rows().table().to_pylist()]
+            assert found == [(20, 1, None), (40, 2, "b"), (70, 3, None)]
+
+
+def test_regression_texts_of_rows_without_a_key_were_dropped(tmp_path: Path) -> None:
+    rows: dict[str, Any] = {"fingerprint": [1, 2], "id": [5, 6], "key": ["a", None]}
+    with nearprint.create(tmp_path / "x.np", keys=True, texts=True) as database:
+        for call in (database.add, database.upsert):
+            with pytest.raises(
+                nearprint.InputError, match="texts: item 1: the row has no key, and texts are kept under"
+            ):
+                call({**rows, "text": ["first", "second"]}, text="text")
+        assert len(database) == 0
+        for number, nothing in enumerate((None, "", b"")):
+            database.add({**rows, "id": [5, 10 + number], "text": ["first", nothing]}, text="text")
+        database.commit()
+        assert len(database) == 4 and database.texts_of(1, 5) == {"a": "first"}
+        with pytest.raises(TypeError, match="texts: item 0: NoneType is no text"):
+            database.add({**rows, "text": [None, None]}, text="text")
+    with pytest.raises(nearprint.InputError, match="item 1: the row has no key"):
+        nearprint.build(tmp_path / "y.np", {**rows, "text": ["first", "second"]}, text="text")
