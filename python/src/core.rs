@@ -101,7 +101,7 @@ impl Core {
         Columns::of(found, "query").into_dict(py)
     }
 
-    /// Does work with the writer that commits, with progress.
+    /// Does work with the writer that makes something durable, with progress.
     fn change<T: Send>(
         &self,
         py: Python<'_>,

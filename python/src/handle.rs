@@ -58,8 +58,6 @@ impl Progress for Relay {
 /// The writer, from the first change until the database is closed.
 struct Writing {
     writer: Option<AnyWriter>,
-    /// Whether there may be changes that are not committed.
-    changed: bool,
     closed: bool,
 }
 
@@ -128,7 +126,7 @@ impl Handle {
         let waits_for_lock = !options.get_lock_wait().is_zero();
         let database = open(options.progress(relay.clone()))?;
         let reads = Reads::new(first_reading(&database)?);
-        let writing = Writing { writer: None, changed: false, closed: false };
+        let writing = Writing { writer: None, closed: false };
         Ok(Self {
             database,
             relay,
@@ -253,37 +251,26 @@ impl Handle {
         ticker: &Arc<Ticker>,
         work: impl FnOnce(&mut AnyWriter) -> Result<T>,
     ) -> Result<T> {
-        self.work(ticker, false, work)
-    }
-
-    fn work<T>(
-        &self,
-        ticker: &Arc<Ticker>,
-        commits: bool,
-        work: impl FnOnce(&mut AnyWriter) -> Result<T>,
-    ) -> Result<T> {
         let mut writing = self.writing(ticker)?;
         if writing.closed {
             return Err(self.refusal("the database is closed"));
         }
         self.relay.forward_to(ticker.clone());
-        writing.changed = true;
         let done = match &mut writing.writer {
             Some(writer) => work(writer),
             none => self.database.writer().and_then(|writer| work(none.insert(writer))),
         };
         self.relay.forward_to(Arc::default());
-        writing.changed = !commits || done.is_err();
         done
     }
 
-    /// The same for work that commits: later reads see its changes.
+    /// The same for work that makes something durable: later reads see it.
     pub(crate) fn write_through<T>(
         &self,
         ticker: &Arc<Ticker>,
         work: impl FnOnce(&mut AnyWriter) -> Result<T>,
     ) -> Result<T> {
-        self.work(ticker, true, |writer| {
+        self.write(ticker, |writer| {
             let done = work(writer);
             self.reading()?.stale = true;
             done
@@ -308,10 +295,12 @@ impl Handle {
 
     /// Commits and releases the lock.
     ///
-    /// After a fork it does neither, and fails if a change of the parent waits to be committed, or may.
+    /// After a fork it does neither, and fails if a change of the parent waits to be committed, or may: while a call
+    /// of the parent holds the writer.
     pub(crate) fn close(&self, ticker: &Arc<Ticker>) -> Result<()> {
         if self.is_forked() {
-            let is_idle = self.writing.try_lock().is_ok_and(|writing| !writing.changed);
+            let waits = |writing: &Writing| writing.writer.as_ref().is_some_and(AnyWriter::has_uncommitted);
+            let is_idle = self.writing.try_lock().is_ok_and(|writing| !waits(&writing));
             return if is_idle { Ok(()) } else { Err(self.forked()) };
         }
         let mut writing = self.writing(ticker)?;
@@ -323,7 +312,7 @@ impl Handle {
     /// Releases the lock and discards uncommitted changes.
     pub(crate) fn abandon(&self) {
         if let Ok(mut writing) = self.writing(&Ticker::default()) {
-            *writing = Writing { writer: None, changed: false, closed: true };
+            *writing = Writing { writer: None, closed: true };
         }
     }
 

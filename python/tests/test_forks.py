@@ -267,3 +267,76 @@ def test_regression_a_child_waited_for_a_thread_of_its_parent(tmp_path: Path) ->
     program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(READING), str(tmp_path / "rows.np")]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+DELETING = """
+    import os, signal, sys
+    import nearprint
+
+    def in_child(call):
+        if (child := os.fork()) == 0:
+            # What waits for ever ends by this signal.
+            signal.alarm(30)
+            try:
+                call()
+            except nearprint.ForkError:
+                os._exit(3)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    folder = sys.argv[1]
+    rows = {"fingerprint": range(6), "key": list("abcdef")}
+    nearprint.build(f"{folder}/rows.np", rows, k=3).close()
+    database = nearprint.open(f"{folder}/rows.np")
+    ids = [int(database.ids_of_key(key)[0]) for key in "abc"]
+
+    changes = {
+        "add": lambda: database.add([9], keys=["new"]),
+        "delete": lambda: database.delete(ids[0]),
+        "delete_ids": lambda: database.delete_ids(ids[1], ids[1]),
+        "delete_keys": lambda: database.delete_keys("d"),
+        "delete_key_prefix": lambda: database.delete_key_prefix("e"),
+    }
+    for name, change in changes.items():
+        assert in_child(database.close) == 0, f"nothing waits before {name}"
+        change()
+        assert in_child(database.close) == 3, name
+        if name == "add":
+            database.set_recipe("simhash")
+            assert in_child(database.close) == 3, "a recipe commits no rows"
+            database.ingest([])
+            assert in_child(database.close) == 3, "nothing was ingested"
+        database.commit()
+    database.set_recipe("simhash")
+    assert in_child(database.close) == 0, "a recipe is durable"
+    refused = {
+        **changes,
+        "commit": database.commit,
+        "flush": database.flush,
+        "compact": database.compact,
+        "set_recipe": lambda: database.set_recipe("simhash"),
+        "upsert": lambda: database.upsert([9], keys=["x"]),
+        "insert_if_new": lambda: database.insert_if_new([2**40], keys=["y"]),
+        "ingest": lambda: database.ingest([]),
+        "checkpoint": lambda: setattr(database, "checkpoint", b"x"),
+    }
+    for name, call in refused.items():
+        assert in_child(call) == 3, name
+    database.close()
+    other = nearprint.open(f"{folder}/rows.np")
+    assert in_child(other.close) == 0, "there is no writer"
+    holder = nearprint.open(f"{folder}/rows.np")
+    holder.delete(1)
+    try:
+        other.delete(1)
+    except nearprint.LockedError:
+        pass
+    assert in_child(other.close) == 0, "nothing was changed"
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_regression_a_child_closed_while_deletions_of_its_parent_waited(tmp_path: Path) -> None:
+    program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(DELETING), str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

@@ -344,6 +344,12 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.commit())
     }
 
+    /// Whether there are operations that the next commit makes durable: see [`Writer::has_uncommitted`].
+    #[must_use]
+    pub fn has_uncommitted(&self) -> bool {
+        typed!(PerWidth: &self.0, writer => writer.has_uncommitted())
+    }
+
     /// Forgets all operations since the last commit: see [`Writer::discard`].
     ///
     /// # Errors

@@ -37,6 +37,13 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
+    /// Whether there are operations that the next commit makes durable.
+    #[must_use]
+    pub fn has_uncommitted(&self) -> bool {
+        let left_out = self.left_out.as_deref();
+        !self.pending.is_empty() || left_out.is_some_and(Writer::has_uncommitted)
+    }
+
     /// Whether the uncommitted operations delete rows, and add none.
     fn makes_room(&self) -> bool {
         self.deletes && !self.inserts && !self.pending.is_empty()

@@ -54,11 +54,6 @@ impl<F: Fingerprint> Writer<F> {
         !self.kept.is_empty()
     }
 
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn has_uncommitted(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
     /// Creates a log that begins with the next frame of the next manifest, and names it there.
     fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
         let wal = Wal::create(&self.storage, next)?;
