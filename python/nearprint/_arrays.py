@@ -162,11 +162,17 @@ def keys_of(keys: Any, count: int, may_be_missing: bool = False) -> list[Optiona
         elif are_numbers and isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             listed[index] = str(int(key))
         else:
-            wanted = "a number is wanted, as before it" if are_numbers else "a text is wanted"
-            raise TypeError(f"keys: item {index}: {type(key).__name__} is no key: {wanted}")
+            raise no_key(key, index, "a number is wanted, as before it" if are_numbers else "a text is wanted")
     if len(listed) != count:
         raise InputError(f"{len(listed)} keys for {count} fingerprints")
     return listed
+
+
+def no_key(key: Any, index: int, wanted: str = "a text is wanted") -> TypeError:
+    """The error of a value that is no key."""
+    is_float = isinstance(key, (float, np.floating))
+    hint = "; integers beside missing ones have the type 'Int64' in pandas" if is_float else ""
+    return TypeError(f"keys: item {index}: {type(key).__name__} is no key: {wanted}{hint}")
 
 
 def key_of(key: Key) -> str:
@@ -206,6 +212,11 @@ def listed_of(values: Any, what: str) -> list[Any]:
     """A list of the values of a column: an array, an Arrow array, a series or any iterable."""
     if isinstance(values, (bytes, bytearray, memoryview)):
         raise TypeError(f"{what}: a list or an array is wanted, not {type(values).__name__}")
+    if isinstance(values, _nearprint.ArrowColumn):
+        try:
+            return values.tolist()
+        except TypeError as error:
+            raise TypeError(f"{what}: {error}") from None
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, method):
             return list(getattr(values, method)())

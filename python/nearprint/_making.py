@@ -175,7 +175,7 @@ def build(
     if texts is None and are_texts(fingerprints, fingerprint, text):
         if kind is not None or width is not None or layout != "auto" or signed or hashes:
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
-        source = Texts(fingerprints, text or "text", key=key, keys=keys, value=id, missing=missing, can_keep=False)
+        source = Texts(fingerprints, text or "text", key=key, keys=keys, id=id, missing=missing, can_keep=False)
         return build_texts(
             path,
             source.with_own_keys(),

@@ -102,6 +102,9 @@ def _read(value: Any, index: int) -> Any:
         return None if value.is_nan() else value
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple) and [type(one) for one in value] == [int]:
+        # A date or time of Arrow, as it is read there.
+        return value
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else float(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, Optional
 
+import numpy as np
+
 from . import _nearprint
-from ._arrays import encoded, is_missing, listed_of, refuse_table
+from ._arrays import encoded, is_missing, listed_of, no_key, refuse_table
 from ._errors import InputError
 from ._result import Result
 from ._tables import ROWS_AT_ONCE, DuckDb, Label, Table, check_new, checked, name_of, read_once, table_of
@@ -38,7 +40,8 @@ class Batch(NamedTuple):
 class Texts:
     """Texts that are read once: a list, a column, or the column ``text`` of a table.
 
-    ``key`` and ``value`` are names of columns of a table; ``keys`` has a key for each text.
+    ``key``, ``value`` and ``id`` are names of columns of a table: of keys, and of values that have an order or of ids.
+    ``keys`` has a key for each text.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Texts:
         key: Optional[Label] = None,
         keys: Any = None,
         value: Optional[str] = None,
+        id: Optional[str] = None,
         missing: Optional[Missing] = None,
         can_keep: bool = True,
     ) -> None:
@@ -64,6 +68,7 @@ class Texts:
         self.table: Optional[Table] = table_of(texts)
         if self.table is None:
             refuse_table(texts, "texts")
+        value, self._are_ids = value if id is None else id, id is not None
         if self.table is None and (key is not None or value is not None):
             raise InputError(f"the column {key or value!r}: a table is wanted, not {type(texts).__name__}")
         if key is not None and keys is not None:
@@ -144,10 +149,12 @@ class Texts:
             checked(names, batch)
             texts, keys, values = (None if name is None else batch[name] for name in self._names)
             listed = _listed(texts, "texts")
-            given = None if keys is None else _listed(keys, "key")
+            given = None if keys is None else _listed(keys, "keys")
             if self._keys is not None:
                 given = self._keys[count : count + len(listed)]
-            yield listed, given, None if values is None else _ordered(values)
+            if values is not None:
+                values = _listed(values, "ids") if self._are_ids else _ordered(values)
+            yield listed, given, values
             count += len(listed)
 
     def _text(self, value: Any, index: int) -> Optional[str]:
@@ -166,9 +173,8 @@ class Texts:
 def _listed(column: Any, what: str) -> list[Any]:
     if isinstance(column, str):
         raise TypeError(f"{what}: one text, where a list of them is wanted")
-    if isinstance(column, _nearprint.ArrowColumn):
-        return _nearprint.ordered_of_arrow(column) if what == "key" else _nearprint.strings_of_arrow(column)
-    return listed_of(column, what)
+    is_arrow = isinstance(column, _nearprint.ArrowColumn)
+    return _nearprint.strings_of_arrow(column) if is_arrow and what == "texts" else listed_of(column, what)
 
 
 def _ordered(column: Any) -> list[Any]:
@@ -183,7 +189,6 @@ def _key(value: Any, index: int) -> str:
         return value
     if is_missing(value):
         raise TypeError(f"keys: item {index} is missing")
-    try:
-        return str(value.__index__())
-    except AttributeError:
-        raise TypeError(f"keys: item {index}: {type(value).__name__} is no key: a text is wanted") from None
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(int(value))
+    raise no_key(value, index)

@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -74,13 +74,21 @@ impl ArrowColumn {
         matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
     }
 
-    /// Its values that have an order, with `None` for nulls.
-    fn tolist(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        ordered_of_arrow(
-            py,
-            ArrowArrays { data_type: self.0.data_type().clone(), chunks: vec![self.0.clone()] },
-        )
-        .map(Bound::unbind)
+    /// Its numbers or texts, with `None` for nulls.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let array = ArrowArrays { data_type: self.0.data_type().clone(), chunks: vec![self.0.clone()] };
+        for chunk in without_dictionary(array)?.chunks {
+            match has_whole_decimals(chunk.data_type()) {
+                true => append_decimals(&list, &chunk)?,
+                false => append_plain(
+                    &list,
+                    &chunk,
+                    "numbers or texts are wanted, such as a cast to strings makes",
+                )?,
+            }
+        }
+        Ok(list)
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -105,39 +113,90 @@ pub(crate) fn strings_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<B
     Ok(list)
 }
 
-/// The values of an Arrow array that have an order, as a list with `None` for nulls: numbers, texts, and dates
-/// and times as numbers.
+/// The values of an Arrow array that have an order, as a list with `None` for nulls: numbers, texts, and dates and
+/// times as tuples of one number, the nanoseconds since 1970 or midnight.
 #[pyfunction]
 pub(crate) fn ordered_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    without_dictionary(array)?
-        .chunks
-        .into_iter()
-        .try_for_each(|chunk| append_ordered(&list, &as_numbers(chunk)?))?;
+    for chunk in without_dictionary(array)?.chunks {
+        match nanoseconds_of(chunk.data_type()) {
+            Some(nanoseconds) => append_times(&list, chunk, nanoseconds)?,
+            None if chunk.data_type().is_decimal() => append_decimals(&list, &chunk)?,
+            None => append_plain(&list, &chunk, "numbers, dates, times or texts are wanted")?,
+        }
+    }
     Ok(list)
 }
 
-/// Dates and times as the integers that they are stored as; other arrays as they are.
-fn as_numbers(chunk: ArrayRef) -> PyResult<ArrayRef> {
-    let kind = match chunk.data_type() {
-        DataType::Date32 | DataType::Time32(_) => DataType::Int32,
-        DataType::Date64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => {
-            DataType::Int64
-        }
-        _ => return Ok(chunk),
-    };
-    let data = chunk.to_data().into_builder().data_type(kind).build();
-    Ok(make_array(data.map_err(|error| PyTypeError::new_err(error.to_string()))?))
+/// The nanoseconds in a unit of dates or times; `None` for other types.
+fn nanoseconds_of(kind: &DataType) -> Option<i128> {
+    Some(match kind {
+        DataType::Date32 => 86_400_000_000_000,
+        DataType::Date64 => 1_000_000,
+        DataType::Time32(unit)
+        | DataType::Time64(unit)
+        | DataType::Timestamp(unit, _)
+        | DataType::Duration(unit) => match unit {
+            TimeUnit::Second => 1_000_000_000,
+            TimeUnit::Millisecond => 1_000_000,
+            TimeUnit::Microsecond => 1000,
+            TimeUnit::Nanosecond => 1,
+        },
+        _ => return None,
+    })
 }
 
-fn append_ordered(list: &Bound<'_, PyList>, chunk: &ArrayRef) -> PyResult<()> {
+/// Appends dates or times, whose units have so many nanoseconds.
+fn append_times(list: &Bound<'_, PyList>, chunk: ArrayRef, nanoseconds: i128) -> PyResult<()> {
+    let append = |units: Option<i128>| list.append(units.map(|units| (units * nanoseconds,)));
+    let has_32_bits = matches!(chunk.data_type(), DataType::Date32 | DataType::Time32(_));
+    let kind = if has_32_bits { DataType::Int32 } else { DataType::Int64 };
+    let data = chunk.to_data().into_builder().data_type(kind).build();
+    let units = make_array(data.map_err(|error| PyTypeError::new_err(error.to_string()))?);
+    if has_32_bits {
+        units.as_primitive::<Int32Type>().iter().try_for_each(|units| append(units.map(i128::from)))
+    } else {
+        units.as_primitive::<Int64Type>().iter().try_for_each(|units| append(units.map(i128::from)))
+    }
+}
+
+/// Whether an array has decimals without places, which are integers.
+fn has_whole_decimals(kind: &DataType) -> bool {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    matches!(kind, Decimal32(_, 0) | Decimal64(_, 0) | Decimal128(_, 0) | Decimal256(_, 0))
+}
+
+/// Appends decimals by their value, as parts of one table may have other scales: integers, where they have no places.
+fn append_decimals(list: &Bound<'_, PyList>, chunk: &ArrayRef) -> PyResult<()> {
+    let (module, class) =
+        if has_whole_decimals(chunk.data_type()) { ("builtins", "int") } else { ("decimal", "Decimal") };
+    let class = list.py().import(module)?.getattr(class)?;
+    macro_rules! append {
+        ($kind:ty) => {{
+            let values = chunk.as_primitive::<$kind>();
+            (0..values.len()).try_for_each(|at| match values.is_valid(at) {
+                true => list.append(class.call1((values.value_as_string(at),))?),
+                false => list.append(list.py().None()),
+            })
+        }};
+    }
+    match chunk.data_type() {
+        DataType::Decimal32(..) => append!(Decimal32Type),
+        DataType::Decimal64(..) => append!(Decimal64Type),
+        DataType::Decimal128(..) => append!(Decimal128Type),
+        _ => append!(Decimal256Type),
+    }
+}
+
+/// Appends numbers, flags or texts.
+fn append_plain(list: &Bound<'_, PyList>, chunk: &ArrayRef, wanted: &str) -> PyResult<()> {
     macro_rules! append {
         ($($kind:pat => $of:ty),*) => {
             match chunk.data_type() {
                 $($kind => chunk.as_primitive::<$of>().iter().try_for_each(|number| list.append(number)),)*
                 DataType::Boolean => chunk.as_boolean().iter().try_for_each(|flag| list.append(flag)),
                 kind => {
-                    let why = format!("an Arrow array of {kind}: numbers, dates, times or texts are wanted");
+                    let why = format!("an Arrow array of {kind}: {wanted}");
                     let texts = texts_of(chunk).map_err(|_| PyTypeError::new_err(why))?;
                     texts.into_iter().try_for_each(|text| list.append(text))
                 }
@@ -148,7 +207,7 @@ fn append_ordered(list: &Bound<'_, PyList>, chunk: &ArrayRef) -> PyResult<()> {
         DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type,
         DataType::Int64 => Int64Type, DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type,
         DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type, DataType::Float32 => Float32Type,
-        DataType::Float64 => Float64Type, DataType::Decimal128(..) => Decimal128Type
+        DataType::Float64 => Float64Type
     )
 }
 

@@ -382,3 +382,47 @@ def test_regression_progress_in_another_order_ended_before_its_total(count: int,
         seen.clear()
         nearprint.dedup_files(pages, tmp_path / "out.jsonl", progress=lambda *reached: seen.append(reached), **options)
         assert seen[-1][1] == seen[-1][2], options
+
+
+def test_regression_values_of_splits_were_compared_as_they_are_stored(tmp_path: Path) -> None:
+    """A table may have parts whose columns have other units or scales."""
+    datasets: Any = pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
+    texts = ["one two three four five six"]
+
+    def kept_of(*values: pyarrow.Array, keep: str = "max:value") -> list[bool]:
+        splits = {
+            f"s{at}": datasets.Dataset(pyarrow.table({"text": texts, "value": value}))
+            for at, value in enumerate(values)
+        }
+        return list(nearprint.dedup(datasets.DatasetDict(splits), keep=keep)["kept"].tolist())
+
+    # 2001 in seconds, 1970 in milliseconds, and a day of 2000.
+    times = [
+        pyarrow.array([10**9], pyarrow.timestamp("s")),
+        pyarrow.array([10**10], pyarrow.timestamp("ms", "UTC")),
+        pyarrow.array([11_000], pyarrow.date32()),
+    ]
+    for keep, kept in (("newest:value", [True, False, False]), ("oldest:value", [False, True, False])):
+        assert kept_of(*times, keep=keep) == kept
+    assert kept_of(times[1], pyarrow.array(["1999-12-31"])) == [False, True]
+    numbers = [decimal.Decimal(value) for value in ("1.5", "1.25", "-300")]
+    kinds = [pyarrow.decimal128(5, 1), pyarrow.decimal256(50, 2), pyarrow.decimal128(5, 0)]
+    decimals = [pyarrow.array([value], kind) for value, kind in zip(numbers, kinds)]
+    assert kept_of(*decimals) == [True, False, False] and kept_of(*decimals, keep="min:value") == [False, False, True]
+    assert kept_of(*decimals, pyarrow.array([2])) == [False, False, False, True]
+    times_of_day = pyarrow.array([3600], pyarrow.time32("s")), pyarrow.array([3_599_000_000], pyarrow.time64("us"))
+    assert kept_of(*times_of_day) == [True, False]
+    spans = pyarrow.array([2], pyarrow.duration("s")), pyarrow.array([1999], pyarrow.duration("ms"))
+    assert kept_of(*spans) == [True, False]
+    assert kept_of(pyarrow.array([None], pyarrow.timestamp("s")), times[1]) == [False, True]
+    with pytest.raises(nearprint.InputError, match="keep: "):
+        kept_of(times[0], pyarrow.array([5]))
+    for unfit in ((1, 2), ("a",), (1.5,)):
+        with pytest.raises(nearprint.InputError, match="tuple, where a number, a date or a text is wanted"):
+            nearprint.dedup(texts, keep=[unfit])
+
+
+@pytest.mark.parametrize("key", ["1", 2])
+def test_regression_a_flag_is_no_key(key: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="keys: item 1: bool is no key"):
+        nearprint.dedup(["one two three", "four five six"], keys=[key, True], database=tmp_path / "seen.np")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import errno
 import gc
 import shutil
@@ -520,3 +522,66 @@ def test_regression_texts_of_rows_without_a_key_were_dropped(tmp_path: Path) -> 
             database.add({**rows, "text": [None, None]}, text="text")
     with pytest.raises(nearprint.InputError, match="item 1: the row has no key"):
         nearprint.build(tmp_path / "y.np", {**rows, "text": ["first", "second"]}, text="text")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pyarrow.array([decimal.Decimal("1.50"), decimal.Decimal("2.25")]),
+        pyarrow.array([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]),
+        pyarrow.array([1, 2], pyarrow.timestamp("ms")),
+        pyarrow.array([1, 2], pyarrow.time64("us")),
+        pyarrow.array([1, 2], pyarrow.duration("s")),
+        pyarrow.array([1.0, 2.0]),
+        pyarrow.array([True, False]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_regression_keys_and_ids_were_the_digits_that_decimals_and_dates_are_stored_as(
+    column: pyarrow.Array, tmp_path: Path
+) -> None:
+    texts = ["one two three four", "other words than those"]
+    for table in (pyarrow.table, polars.from_arrow, lambda table: table.to_pandas()):
+        prints: Any = pyarrow.table({"fingerprint": [1, 2], "value": column})
+        of_texts: Any = pyarrow.table({"text": texts, "value": column})
+        if table is not pyarrow.table:
+            prints, of_texts = table(prints), table(of_texts)
+        calls: list[Any] = [
+            lambda prints=prints: nearprint.build(tmp_path / "a.np", prints, key="value"),
+            lambda prints=prints: nearprint.build(tmp_path / "b.np", prints, id="value"),
+            lambda of_texts=of_texts: nearprint.build(tmp_path / "c.np", of_texts, key="value"),
+            lambda of_texts=of_texts: nearprint.build(tmp_path / "d.np", of_texts, id="value"),
+            lambda of_texts=of_texts: nearprint.dedup(of_texts, key="value", database=tmp_path / "e.np"),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=r"^(keys|ids): "):
+                call()
+    for kind in (pyarrow.string(), pyarrow.large_string()):
+        if pyarrow.types.is_duration(column.type) or pyarrow.types.is_boolean(column.type):
+            continue
+        made = pyarrow.table({"fingerprint": [1, 2], "key": column.cast(kind)})
+        with nearprint.build(tmp_path / f"{kind}.np", made) as database:
+            assert sorted(database.rows().table()["key"].tolist()) == sorted(column.cast(kind).to_pylist())
+
+
+def test_integers_of_duckdb_are_keys_and_ids(tmp_path: Path) -> None:
+    """Large ones are decimals in Arrow, without places."""
+    columns = "(n + 1)::HUGEINT AS value, 'text number ' || n AS text"
+    rows = duckdb.sql(f"SELECT {columns} FROM range(2) AS all_rows(n)")
+    with nearprint.build(tmp_path / "keys.np", rows, key="value") as database:
+        assert sorted(database.rows().table()["key"].tolist()) == ["1", "2"]
+    with nearprint.build(tmp_path / "ids.np", rows, id="value") as database:
+        assert sorted(database.rows().table()["id"].tolist()) == [1, 2]
+
+
+def test_regression_numbers_beside_missing_ones_had_an_error_without_a_way_out(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"fingerprint": [1, 2], "id": [5, 6], "key": [7, None]})
+    texts = pandas.DataFrame({"text": ["one two three", "four five six"], "key": [7, 1.5]})
+    for call in (
+        lambda: nearprint.build(tmp_path / "x.np", frame),
+        lambda: nearprint.dedup(texts, key="key", database=tmp_path / "y.np"),
+    ):
+        with pytest.raises(TypeError, match=r"item 0: float is no key: a text is wanted; integers .* 'Int64'"):
+            call()
+    with nearprint.build(tmp_path / "z.np", frame.astype({"key": "Int64"})) as database:
+        assert database.rows().table()["key"].tolist() == ["7", None]
