@@ -122,8 +122,6 @@ def _fingerprints(
     if missing not in ("error", "keep", "skip", "mask"):
         raise InputError(f"missing = {missing!r}: 'error', 'keep' or 'skip' is wanted")
     workers = check_threads(threads)
-    if isinstance(texts, np.ma.MaskedArray) and np.ma.is_masked(texts):
-        texts = texts.filled(None)
     if hasattr(texts, "__len__") and len(texts) == 0:
         texts = []
     is_arrow = (hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__")) and not _is_listed(texts)

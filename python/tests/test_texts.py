@@ -164,3 +164,18 @@ def test_what_is_no_text_is_a_type_error_of_every_call(item: Any) -> None:
     for call in (*calls, nearprint.Kept(), lambda texts: nearprint.dedup({"text": texts})):
         with pytest.raises(TypeError, match=f"item 1: {type(item).__name__}"):
             call(["a text", item])
+
+
+@pytest.mark.parametrize("dtype", [object, np.str_])
+def test_regression_masked_texts_had_the_fingerprint_of_what_fills_their_place(dtype: Any) -> None:
+    texts = np.ma.MaskedArray(
+        np.array(["one two three", "hidden words here", "four five six"], dtype), [False, True, False]
+    )
+    listed = ["one two three", None, "four five six"]
+    for missing in ("keep", "skip"):
+        found, expected = (nearprint.fingerprint(given, missing=missing) for given in (texts, listed))
+        assert np.ma.getmaskarray(found).tolist() == np.ma.getmaskarray(expected).tolist()
+        assert np.ma.filled(found, 0).tolist() == np.ma.filled(expected, 0).tolist()
+    with pytest.raises(nearprint.InputError, match="1 texts are missing, the first at 1"):
+        nearprint.fingerprint(texts)
+    assert nearprint.dedup(texts, missing="skip")["kept"].tolist() == [True, False, True]
