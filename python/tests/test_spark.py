@@ -791,3 +791,23 @@ def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(nearprint.InputError, match="bigint, where the database has 128"):
         spark.query(df, tmp_path / "wide.np", 3)
     assert [path.name for path in tmp_path.iterdir()] == ["wide.np"]
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI_AI", "UTF8_BINARY_RTRIM"])
+def test_regression_rows_were_lost_whose_ids_are_equal_to_a_collation(collation: str, session: SparkSession) -> None:
+    ids = ["doc", "DOC", "d\u00f6c", "doc ", "e", "E"]
+    texts = ["one two three four five six"] * 2 + [f"other words of text number {at} alone" for at in range(4)]
+    plain = session.createDataFrame(pa.table({"id": ids, "text": texts, "score": [1, 2, 3, 4, 5, 6]}))
+    df = plain.withColumn("id", sf.collate("id", collation))
+    drivers: list[dict[str, Any]] = [{}, {"driver_pairs": 0}]
+    for keep, kept in ((None, ids[1:]), ("last", [ids[0], *ids[2:]]), ("max:score", ids[1:])):
+        for driver in drivers:
+            found = spark.dedup(df, text="text", keep=keep, **driver)
+            assert found.schema == df.schema
+            assert sorted(row.id for row in found.collect()) == sorted(kept)
+    rows = spark.dedup(df, text="text", annotate=True)
+    of = {row.id: (row.duplicate_of, row.group, row.group_size) for row in rows.collect()}
+    assert of == {**{id: (None, id, 1) for id in ids}, "doc": ("DOC", "DOC", 2), "DOC": (None, "DOC", 2)}
+    assert {rows.schema[name].dataType for name in ("id", "duplicate_of", "group")} == {df.schema["id"].dataType}
+    with pytest.raises(nearprint.InputError, match="'doc' occurs 2 times"):
+        spark.dedup(df.unionByName(df.where("score = 1")), text="text")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StructField
+from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructField
 
 from .. import _nearprint
 from .._arrays import Words, check_k, check_width, words_of
@@ -73,6 +73,11 @@ def near_of(
 def named(column: str) -> Column:
     """A column of a table, whatever is in its name."""
     return sf.col("`" + column.replace("`", "``") + "`")
+
+
+def exact(df: DataFrame, column: str) -> Column:
+    """A column of ids. Texts are compared by their bytes: to some collations, different ones are equal."""
+    return named(column).cast(StringType()) if isinstance(type_of(df, column), StringType) else named(column)
 
 
 def check_new(df: DataFrame, *names: str) -> None:

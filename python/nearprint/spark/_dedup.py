@@ -29,7 +29,7 @@ from .._order import Order, common_kind
 from .._settings import Similarity, check_count
 from .._sources import Missing
 from ._candidates import Candidates, Compared, Fingerprints, Texts
-from ._columns import Batches, check_new, named, near_of, type_of
+from ._columns import Batches, check_new, exact, named, near_of, type_of
 from ._components import DRIVER_PAIRS
 from ._edges import DRIVER_ROWS, materialized
 from ._join import SPLIT_ABOVE, placed_by
@@ -108,7 +108,7 @@ def dedup(
     rank = _rank(df, keep, text)
     count = _count(df, id, partitions)
     numbers = _Numbers.of(df, id, *rank)
-    made = numbers.in_place_of_ids(by.made(df.select(named(id).alias("id"), named(by.column).alias("value"))))
+    made = numbers.in_place_of_ids(by.made(df.select(exact(df, id).alias("id"), named(by.column).alias("value"))))
     candidates = Candidates.of(materialized(made), by, count, (partitions, split_above))
     graph = candidates.graph()
     if graph.num_edges <= most and count <= DRIVER_ROWS:
@@ -120,9 +120,11 @@ def dedup(
     if report is not None:
         report(DedupReport(count, *candidates.counts(), graph.num_edges, rounds))
     if not annotate:
-        return df.join(result, named(id) == sf.col(_ID), "left_anti")
-    alone = {"group": sf.coalesce("group", named(id)), "group_size": sf.coalesce("group_size", sf.lit(1))}
-    return df.join(result, named(id) == sf.col(_ID), "left").withColumns(alone).drop(_ID)
+        return df.join(result, exact(df, id) == sf.col(_ID), "left_anti")
+    of_ids = {"duplicate_of": sf.col("duplicate_of"), "group": sf.coalesce("group", exact(df, id))}
+    columns = {name: column.cast(id_type) for name, column in of_ids.items()}
+    columns["group_size"] = sf.coalesce("group_size", sf.lit(1))
+    return df.join(result, exact(df, id) == sf.col(_ID), "left").withColumns(columns).drop(_ID)
 
 
 def _has_texts_alone(df: DataFrame, fingerprint: str) -> bool:
@@ -166,10 +168,11 @@ class _Numbers(NamedTuple):
 
     @classmethod
     def of(cls, df: DataFrame, id: str, rank: Optional[Column], order: list[Column], is_descending: bool) -> _Numbers:
-        field = StructField(_ID, type_of(df, id))
+        rows = df.select(exact(df, id).alias("id"), (sf.lit(0) if rank is None else rank).alias("rank"))
+        field = StructField(_ID, rows.schema["id"].dataType)
         if rank is None and field.dataType.simpleString() in _INTEGERS:
             return cls(field, None, is_descending)
-        ranks = df.select(named(id).alias("id"), (sf.lit(0) if rank is None else rank).alias("rank")).orderBy(*order)
+        ranks = rows.orderBy(*order)
         # A second time, the order of partitions would have other limits.
         table = materialized(ranks.select("id", sf.monotonically_increasing_id().alias("number")))
         return cls(field, table, is_descending)
@@ -304,10 +307,10 @@ def _key_of_texts(df: DataFrame, order: Order, column: str) -> Column:
 
 def _count(df: DataFrame, id: str, partitions: Optional[int]) -> int:
     """The number of rows. Raises ``InputError`` if an id is null or occurs twice."""
-    count = LongType()
-    schema = StructType([StructField("rows", count), StructField("id", type_of(df, id)), StructField("count", count)])
+    ids, count = df.select(exact(df, id).alias("id")), LongType()
+    schema = StructType([StructField("rows", count), ids.schema["id"], StructField("count", count)])
     # Spark would take four times as long to plan and compile an aggregation.
-    placed = placed_by(df.select(named(id).alias("id")), partitions, "id")
+    placed = placed_by(ids, partitions, "id")
     counted = placed.mapInArrow(_most_frequent, schema).toArrow()
     for value, occurs in zip(counted["id"].to_pylist(), counted["count"].to_pylist()):
         if value is None or occurs > 1:
