@@ -811,3 +811,19 @@ def test_regression_rows_were_lost_whose_ids_are_equal_to_a_collation(collation:
     assert {rows.schema[name].dataType for name in ("id", "duplicate_of", "group")} == {df.schema["id"].dataType}
     with pytest.raises(nearprint.InputError, match="'doc' occurs 2 times"):
         spark.dedup(df.unionByName(df.where("score = 1")), text="text")
+
+
+def test_regression_texts_of_bytes_and_keys_with_a_collation_were_refused(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    texts = [b"one text of some words", b"another", None]
+    table = pa.table({"url": ["a", "A", "b"], "fingerprint": [1, 2, 3], "text": pa.array(texts, pa.binary())})
+    df = session.createDataFrame(table).withColumn("url", sf.collate("url", "UTF8_LCASE"))
+    spark.ingest(tmp_path / "pages.np", spark.build_runs(df, str(tmp_path / "r"), id=None, key="url", text="text"))
+    with nearprint.open(tmp_path / "pages.np") as database:
+        found = {
+            key: text
+            for row in database.rows().table()
+            for key, text in database.texts_of(row["fingerprint"], row["id"]).items()
+        }
+    assert found == {"a": "one text of some words", "A": "another", "b": ""}

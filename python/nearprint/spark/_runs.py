@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark import SparkFiles, TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import BinaryType, LongType
+from pyspark.sql.types import BinaryType, LongType, StringType
 
 from .. import _database, _making, _nearprint
 from .._arrays import check_width, path_of, words_of
@@ -42,13 +42,16 @@ StorageOptions = Optional[dict[str, Any]]
 
 
 def _selected(df: DataFrame, chosen: dict[str, str]) -> DataFrame:
-    """The columns with these names, by what they are of a row. Keys are texts."""
+    """The columns with these names, by what they are of a row. Keys are texts, and texts are bytes."""
     columns = []
     for role, name in chosen.items():
-        kind, column = df.schema[name].dataType.simpleString(), named(name)
+        type, column = df.schema[name].dataType, named(name)
+        # A text of any collation.
+        kind = "string" if isinstance(type, StringType) else type.simpleString()
         if kind not in _TYPES.get(role, (kind,)):
             raise InputError(f"{name}: {kind}, where {'ids are integers' if role == 'id' else 'texts are wanted'}")
-        columns.append((column.cast("string") if role == "key" else column).alias(role))
+        as_stored = {"key": StringType(), "text": BinaryType()}.get(role)
+        columns.append((column if as_stored is None else column.cast(as_stored)).alias(role))
     return df.select(*columns)
 
 
@@ -291,7 +294,7 @@ class _Task(NamedTuple):
         if "key" in columns:
             rows["keys"] = columns["key"].to_pylist()
         if "text" in columns:
-            rows["texts"] = [(text or "").encode() for text in columns["text"].to_pylist()]
+            rows["texts"] = [text or b"" for text in columns["text"].to_pylist()]
         return rows
 
     def _publish(self, built: str, part: str) -> None:
