@@ -67,7 +67,7 @@ def test_an_index_on_disk(tmp_path: Path) -> None:
         lsh.remove("a")
         assert lsh.query(a) == [7] and "a" not in lsh
         lsh.insert(7, c, check_duplication=False)
-        assert set(lsh.query(c)) == {7, ("doc", 3)} and lsh.query(b) == []
+        assert set(lsh.query(c)) == {7, ("doc", 3)} and lsh.query(b) == [7]
         copy = pickle.loads(pickle.dumps(lsh))
         assert set(copy.query(c)) == {7, ("doc", 3)}
         lsh.commit()
@@ -204,3 +204,63 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "-k", u
     assert done.returncode == 0, done.stdout + done.stderr
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None and int(passed[1]) >= 24, done.stdout
+
+
+def test_regression_buffered_queries_found_what_any_of_them_finds() -> None:
+    a, b = sketch("one two three four"), sketch("quite other words in here")
+    lsh = MinHashLSH(0.5)
+    assert lsh.collect_query_buffer() == []
+    for key, minhash in (("a", a), ("b", b)):
+        lsh.insert(key, minhash)
+    lsh.insert("both", a)
+    lsh.insert("both", b, check_duplication=False)
+    for minhashes, keys in (([a], {"a", "both"}), ([a, b], {"both"}), ([a, sketch("nothing like it")], set())):
+        for minhash in minhashes:
+            lsh.add_to_query_buffer(minhash)
+        found = lsh.collect_query_buffer()
+        assert set(found) == keys and len(found) == len(keys)
+        assert lsh.collect_query_buffer() == []
+
+
+@pytest.mark.parametrize("commits", [(), (0,), (1,), (0, 1)])
+def test_regression_a_key_that_was_inserted_again_lost_its_first_minhash(commits: Any, tmp_path: Path) -> None:
+    a, b, c = (
+        sketch(words) for words in ("one two three four", "quite other words in here", "nothing like any of these")
+    )
+    with MinHashLSH(0.5, path=tmp_path / "index") as lsh, MinHashLSH(0.5) as other:
+        lsh.insert("x", a)
+        if 0 in commits:
+            lsh.commit()
+        for index in (lsh, other):
+            index.insert("x" if index is lsh else "y", b, check_duplication=False)
+        if 1 in commits:
+            lsh.commit()
+        with pytest.raises(ValueError, match="already exists"):
+            lsh.insert("x", c)
+        other.insert("x", c)
+        with pytest.raises(ValueError, match="overlapping"):
+            lsh.merge(other, check_overlap=True)
+        lsh.merge(other)
+        for index in (lsh, pickle.loads(pickle.dumps(lsh))):
+            assert (index.query(a), sorted(index.query(b)), index.query(c)) == (["x"], ["x", "y"], ["x"])
+            assert len(index.keys["x"]) == 3 * index.b and len(index.keys["y"]) == index.b
+            assert sum(sum(counts.values()) for counts in index.get_counts()) == 4 * index.b
+        lsh.remove("x")
+        assert (lsh.query(a), lsh.query(b), lsh.query(c), "x" in lsh) == ([], ["y"], [], False)
+        lsh.insert("x", c)
+        assert (lsh.query(a), lsh.query(c)) == ([], ["x"])
+        lsh.commit()
+        assert (lsh.query(a), lsh.query(c)) == ([], ["x"])
+    with MinHashLSH(0.5, path=tmp_path / "index") as lsh:
+        assert (lsh.query(a), lsh.query(b), lsh.query(c)) == ([], ["y"], ["x"])
+
+
+@pytest.mark.parametrize("key, same", [(1, 1.0), (1, True), (0, False), ((1, ("a", 2)), (1.0, ("a", np.int32(2))))])
+def test_regression_equal_keys_were_several(key: Any, same: Any) -> None:
+    minhash, lsh = sketch("one two three four"), MinHashLSH()
+    lsh.insert(key, minhash)
+    assert same in lsh and lsh.query(minhash) == [same]
+    with pytest.raises(ValueError, match="already exists"):
+        lsh.insert(same, minhash)
+    lsh.remove(same)
+    assert lsh.is_empty()

@@ -10,6 +10,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
+from itertools import cycle
 from types import TracebackType
 from typing import Any, Callable, Optional
 
@@ -76,7 +77,8 @@ class MinHashLSH:
     def _open(self) -> None:
         #: The scheme that the folder remembers.
         self._stored_scheme: Optional[str] = None
-        #: Bands of keys that were inserted since the last commit, and what was removed.
+        #: Bands of keys that were inserted since the last commit, and what was removed before that. A key that was
+        #: inserted again has the bands of all its MinHashes: those of the second one follow those of the first.
         self._inserted: dict[str, list[bytes]] = {}
         self._prints: dict[int, list[str]] = {}
         self._removed: set[str] = set()
@@ -134,7 +136,7 @@ class MinHashLSH:
 
     def _found(self, bands: list[bytes]) -> list[str]:
         """The keys with an equal band, each once."""
-        prints = _prints_of(bands)
+        prints = self._prints_of(bands)
         stored: Any = [] if self._database is None else self._database.query_batch(prints, 0)["key"]
         keys = dict.fromkeys(key for key in stored if key not in self._removed)
         for one in prints.tolist():
@@ -144,18 +146,19 @@ class MinHashLSH:
     # Changes.
 
     def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
-        """Inserts a key with its MinHash. Raises ``ValueError`` for a key that is there, unless not checked."""
+        """Inserts a key with its MinHash. Raises ``ValueError`` for a key that is there.
+
+        If that is not checked, such a key has both MinHashes: each of them finds it.
+        """
         bands = self._bands(minhash)
         self._scheme = self._scheme or getattr(minhash, "scheme", None)
         self._insert(self._text_of(key), bands, check_duplication)
 
     def _insert(self, text: str, bands: list[bytes], check_duplication: bool) -> None:
-        if self._has(text):
-            if check_duplication:
-                raise ValueError("The given key already exists")
-            self._remove(text)
-        self._inserted[text] = bands
-        for one in _prints_of(bands).tolist():
+        if check_duplication and self._has(text):
+            raise ValueError("The given key already exists")
+        self._inserted.setdefault(text, []).extend(bands)
+        for one in self._prints_of(bands).tolist():
             self._prints.setdefault(one, []).append(text)
         self._commit_if_due()
 
@@ -168,15 +171,16 @@ class MinHashLSH:
         self._commit_if_due()
 
     def _remove(self, text: str) -> None:
-        bands = self._inserted.pop(text, None)
-        if bands is None:
-            self._removed.add(text)
-            return
-        for one in _prints_of(bands).tolist():
+        for one in self._prints_of(self._inserted.pop(text, [])).tolist():
             self._prints[one].remove(text)
+        if self._is_stored(text):
+            self._removed.add(text)
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
-        """Inserts all keys of another index with the same parameters."""
+        """Inserts all keys of another index with the same parameters. Keys of both have the MinHashes of both.
+
+        With ``check_overlap``, raises ``ValueError`` for a key of both.
+        """
         if type(self) is not type(other) or (self.h, self.b, self.r) != (other.h, other.b, other.r):
             raise ValueError("Cannot merge MinHashLSH with different initialization parameters.")
         self._check_scheme(other._scheme)
@@ -202,8 +206,8 @@ class MinHashLSH:
         for text in self._removed:
             self._database.delete(self._database.ids_of_key(text))
         if self._inserted:
-            prints = np.concatenate([_prints_of(bands) for bands in self._inserted.values()])
-            keys = [text for text in self._inserted for _ in range(self.b)]
+            prints = np.concatenate([self._prints_of(bands) for bands in self._inserted.values()])
+            keys = [text for text, bands in self._inserted.items() for _ in bands]
             self._database.add(prints, keys=keys, texts=[band for bands in self._inserted.values() for band in bands])
         self._database.commit()
         self._inserted, self._prints, self._removed = {}, {}, set()
@@ -234,17 +238,20 @@ class MinHashLSH:
         self._buffer.append(self._bands(minhash))
 
     def collect_query_buffer(self) -> list[Any]:
-        """The keys that any of the remembered MinHashes finds, each once."""
-        found = dict.fromkeys(text for bands in self._buffer for text in self._found(bands))
+        """The keys that all of the remembered MinHashes find, each once."""
+        found = [self._found(bands) for bands in self._buffer]
         self._buffer = []
-        return [self._key_of(text) for text in found]
+        others = [set(keys) for keys in found[1:]]
+        return [self._key_of(text) for text in (found[0] if found else []) if all(text in keys for keys in others)]
 
     def __contains__(self, key: Hashable) -> bool:
         return self._has(self._text_of(key))
 
     def _has(self, text: str) -> bool:
-        if text in self._inserted:
-            return True
+        return text in self._inserted or self._is_stored(text)
+
+    def _is_stored(self, text: str) -> bool:
+        """Whether a key was there at the last commit, and was not removed since."""
         if self._database is None or text in self._removed:
             return False
         return len(self._database.ids_of_key(text)) > 0
@@ -259,7 +266,7 @@ class MinHashLSH:
 
     @property
     def keys(self) -> Mapping[Any, list[bytes]]:
-        """All keys with their bands. Reads the whole index."""
+        """All keys with their bands: of a key of several MinHashes, one list after the other. Reads the whole index."""
         return {self._key_of(text): bands for text, bands in self._items()}
 
     @property
@@ -267,7 +274,7 @@ class MinHashLSH:
         """The keys of each band, for each table. Reads the whole index."""
         tables: list[dict[bytes, set[Any]]] = [{} for _ in range(self.b)]
         for text, bands in self._items():
-            for table, band in zip(tables, bands):
+            for table, band in zip(cycle(tables), bands):
                 table.setdefault(band, set()).add(self._key_of(text))
         return tables
 
@@ -280,15 +287,17 @@ class MinHashLSH:
             stored = self._database.hashes_of(row["fingerprint"], row["id"])
             bands.setdefault(row["key"], {})[row["fingerprint"]] = stored[row["key"]]
         for text, found in bands.items():
-            yield text, self._in_order(found)
-        yield from self._inserted.items()
+            yield text, self._in_order(found) + self._inserted.get(text, [])
+        yield from ((text, found) for text, found in self._inserted.items() if text not in bands)
 
     def _in_order(self, found: dict[int, bytes]) -> list[bytes]:
         """The bands of a key by their tables, which their fingerprints depend on."""
-        ordered = []
-        for table in range(self.b):
-            ordered.append(next(band for one, band in found.items() if _print_of(table, band) == one))
-        return ordered
+        tables = [[band for one, band in found.items() if _print_of(table, band) == one] for table in range(self.b)]
+        # MinHashes of a key that have a band in common have stored it once.
+        return [bands[min(at, len(bands) - 1)] for at in range(max(map(len, tables))) for bands in tables]
+
+    def _prints_of(self, bands: list[bytes]) -> Any:
+        return np.array([_print_of(at % self.b, band) for at, band in enumerate(bands)], np.uint64)
 
     # Many at once, which is the same as one after the other.
 
@@ -303,9 +312,7 @@ class MinHashLSH:
     # Keys.
 
     def _text_of(self, key: Hashable) -> str:
-        if isinstance(key, np.generic):
-            # Equal to the number of Python, as in a dict.
-            key = key.item()
+        key = _as_in_dict(key)
         if isinstance(key, str) and not key.startswith("\0") and not self.prepickle:
             return key
         if self.prepickle:
@@ -349,13 +356,19 @@ class _Session:
         self._index.commit()
 
 
+def _as_in_dict(key: Any) -> Any:
+    """An equal key, the same for all that are equal: as in a dict, 1, 1.0 and True are one key."""
+    if type(key) is tuple:
+        return tuple(map(_as_in_dict, key))
+    if isinstance(key, np.generic):
+        key = key.item()
+    is_whole = isinstance(key, bool) or (isinstance(key, float) and key.is_integer())
+    return int(key) if is_whole else key
+
+
 def _print_of(table: int, band: bytes) -> int:
     """The fingerprint of a band of a table."""
     return int.from_bytes(hashlib.blake2b(table.to_bytes(4, "big") + band, digest_size=8).digest(), "big")
-
-
-def _prints_of(bands: list[bytes]) -> Any:
-    return np.array([_print_of(table, band) for table, band in enumerate(bands)], np.uint64)
 
 
 def _best_params(threshold: float, num_perm: int, weights: tuple[float, float]) -> tuple[int, int]:
