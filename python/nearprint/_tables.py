@@ -46,8 +46,9 @@ class Table:
             return list(value.schema.names)
         for attribute in ("column_names", "columns", "keys"):
             names = getattr(value, attribute, None)
+            names = names() if callable(names) else names
             if names is not None:
-                return [str(name) for name in (names() if callable(names) else names)]
+                return [str(name) for name in names]
         return None
 
     def hold(self) -> None:

@@ -44,6 +44,9 @@ def annotate(rows: Dataset, *, text: str = "text", **settings: Any) -> Dataset:
     with Kept(**settings) as kept:
         made = _fingerprint(rows, "annotate", text, settings)
         features = Features({**rows.features, **_COLUMNS})
+        if not len(rows):
+            # A map of no rows has no new columns.
+            return Dataset.from_dict({name: [] for name in features}, features, split=rows.split)
         decide = _Decided(kept)
         return rows.map(decide, input_columns=text, batched=True, features=features, new_fingerprint=made)
 

@@ -7,14 +7,16 @@ near others, up to k + 1 pairs, or one for each band. So are those from which de
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Optional
 
+import pandas as pd
 import pyarrow as pa
-from ray.data import Dataset
+from ray.data import Dataset, from_pandas
 from ray.data.block import BlockAccessor
 
 from . import _distributed
-from ._distributed import Make, Near, Source
+from ._distributed import Engine, Make, Near, Source
 from ._settings import Similarity, check_count
 from ._sources import Missing
 
@@ -53,10 +55,44 @@ def _frame(block: Any) -> Any:
 _ENGINE = _Ray()
 
 
+class _Nothing:
+    """A frame of pandas without rows: Ray calls no function for it, and forgets its columns."""
+
+    def map(self, rows: Any, make: Make) -> Any:
+        return make(rows)
+
+    def place(self, rows: Any, make: Make, tasks: int) -> Any:
+        return make(rows)
+
+    def union(self, rows: Any, others: Any) -> Any:
+        return pd.concat([rows, others])
+
+    def stored(self, rows: Any) -> Any:
+        return rows
+
+    def collect(self, rows: Any) -> Any:
+        return rows
+
+
+def _worked(rows: Dataset, columns: list[str], work: Callable[[Engine, Any], Any]) -> Dataset:
+    """The result of some work over rows, which have these columns."""
+    if rows.count():
+        made: Dataset = work(_ENGINE, rows)
+        return made
+    return from_pandas(work(_Nothing(), pd.DataFrame({name: [] for name in columns})))
+
+
 def _materialized(rows: Any) -> Any:
     if not hasattr(rows, "materialize"):
         raise TypeError(f"a data set of Ray is wanted, not {type(rows).__module__}.{type(rows).__name__}")
     return rows.materialize()
+
+
+def _columns(rows: Dataset, names: list[str], new: tuple[str, ...] = ()) -> list[str]:
+    """The columns, among which are these, and none that is new. A data set without rows may not know its columns."""
+    columns = list(rows.columns() or dict.fromkeys(names))
+    _distributed.check_columns(names, columns, new)
+    return columns
 
 
 def _tasks(rows: Any, partitions: Optional[int]) -> int:
@@ -82,11 +118,9 @@ def pairs(
     Raises ``InputError`` for invalid arguments and columns.
     """
     rows = _materialized(rows)
-    columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
-    _distributed.check_columns([fingerprint], columns)
+    columns, tasks = _columns(rows, [fingerprint]), _tasks(rows, partitions)
     source = Source(Near.of(k, similarity, bands, width), fingerprint)
-    result: Dataset = _distributed.pairs(_ENGINE, rows, source, tasks)
-    return result
+    return _worked(rows, columns, lambda engine, rows: _distributed.pairs(engine, rows, source, tasks))
 
 
 def clusters(
@@ -106,11 +140,9 @@ def clusters(
     arguments and exceptions as for :func:`pairs`.
     """
     rows = _materialized(rows)
-    columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
-    _distributed.check_columns([id, fingerprint], columns)
+    columns, tasks = _columns(rows, [id, fingerprint]), _tasks(rows, partitions)
     source = Source(Near.of(k, similarity, bands, width), fingerprint)
-    result: Dataset = _distributed.clusters(_ENGINE, rows, source, id, tasks)
-    return result
+    return _worked(rows, columns, lambda engine, rows: _distributed.clusters(engine, rows, source, id, tasks))
 
 
 def dedup(
@@ -138,11 +170,11 @@ def dedup(
     exceptions as for :func:`pairs`.
     """
     rows = _materialized(rows)
-    columns, tasks = list(rows.columns() or []), _tasks(rows, partitions)
+    tasks = _tasks(rows, partitions)
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
-    _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
-    _distributed.check_type(dict(zip(columns, rows.schema().types))[id], id)
-    _distributed.check_unique(_ENGINE, rows.select_columns([id]), id, tasks)
-    result: Dataset = _distributed.dedup(_ENGINE, rows, how, tasks)
-    return result
+    columns = _columns(rows, [id, text, *filter(None, [how.order.column])], new)
+    if rows.count():
+        _distributed.check_type(dict(zip(columns, rows.schema().types))[id], id)
+        _distributed.check_unique(_ENGINE, rows.select_columns([id]), id, tasks)
+    return _worked(rows, columns, lambda engine, rows: _distributed.dedup(engine, rows, how, tasks))

@@ -301,3 +301,37 @@ def test_regression_a_frame_of_dask_was_a_list_of_column_names() -> None:
     for call in (nearprint.dedup, nearprint.pairs, nearprint.Kept().decide):
         with pytest.raises(TypeError, match=r"nearprint\.dask"):
             call(rows)
+
+
+def test_regression_rows_without_any_were_refused(engine: Any) -> None:
+    functions, spread, collected = engine
+    frame = pd.DataFrame({"id": [1], "text": ["one two three"], "fingerprint": [7], "score": [1]})
+    sources = [spread(frame[:0], 1)]
+    if functions.__name__ == "nearprint.ray":
+        ray: Any = importlib.import_module("ray.data")
+        sources += [ray.from_items([]), ray.from_items([{"id": 1, "text": "a"}]).filter(lambda row: False)]
+        sources.append(ray.from_arrow(pyarrow.Table.from_pandas(frame[:0])))
+        for source in sources:
+            assert len(nearprint.dedup(source)) == 0
+    for rows in sources:
+        made = [
+            (functions.pairs(rows, 3), ["a", "b", "distance"]),
+            (functions.clusters(rows, 3), ["id", "fingerprint", "cluster"]),
+            (functions.dedup(rows, keep="max:score"), ["id", "text"]),
+            (functions.dedup(rows, missing="error"), ["id", "text"]),
+            (functions.dedup(rows, annotate=True), ["id", "text", "duplicate_of", "similarity", "group", "group_size"]),
+        ]
+        for result, columns in made:
+            names = list(result.columns if functions.__name__ == "nearprint.dask" else result.columns())
+            assert [name for name in names if name in columns] == columns and len(collected(result)) == 0
+
+
+def test_parts_without_pairs(engine: Any) -> None:
+    functions, spread, collected = engine
+    frame = pd.DataFrame({"id": [1, 2], "text": pd.Series([None, None], dtype=object)})
+    assert sorted(collected(functions.dedup(spread(frame, 2)))["id"]) == [1, 2]
+    assert len(collected(functions.dedup(spread(frame, 2), missing="skip"))) == 0
+    alone = pd.DataFrame({"id": [1, 2], "fingerprint": [0, 2**40 - 1], "text": ["one two three", "four five six"]})
+    assert len(collected(functions.pairs(spread(alone, 2), 3))) == 0
+    assert len(collected(functions.clusters(spread(alone, 2), 3))) == 0
+    assert len(collected(functions.dedup(spread(alone, 2), annotate=True))) == 2

@@ -258,3 +258,18 @@ def test_blocks_of_datatrove(tmp_path: Path) -> None:
     assert dropped == 300 - len(expected) and unite(runs, united, recipe) == 0
     left = [doc.id for rank in range(tasks) for doc in NearDuplicateFilter(united)(iter(parts[rank]), rank, tasks)]
     assert sorted(left) == expected
+
+
+def test_regression_annotated_rows_without_any_lacked_the_new_columns() -> None:
+    datasets: Any = pytest.importorskip("datasets", reason="Hugging Face has no wheel for every Python")
+    import nearprint.huggingface
+
+    rows = datasets.Dataset.from_dict({"text": ["one two three"], "n": [1]})
+    full = nearprint.huggingface.annotate(rows)
+    for empty in (rows.select([]), datasets.Dataset.from_dict({"text": [], "n": []}, rows.features)):
+        annotated = nearprint.huggingface.annotate(empty)
+        assert len(annotated) == 0 and annotated.features == full.features
+        assert datasets.concatenate_datasets([annotated, full])["kept"][:] == [True]
+        assert len(nearprint.huggingface.unique(empty)) == 0
+        by_dedup = nearprint.dedup(empty, table="annotated")
+        assert by_dedup.column_names == ["text", "n", "kept", "duplicate_of", "similarity", "group", "group_size"]
