@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from . import _edges, _nearprint, partition
-from ._arrays import Words, words_of
+from ._arrays import Words, is_missing, words_of
 from ._errors import InputError
 from ._kept import settings_of
 from ._order import Keep, Order, common_kind
@@ -221,8 +221,6 @@ class Decisions(NamedTuple):
 
 def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     """The rows that are not near an earlier kept one, or all rows with what became of them."""
-    if how.missing == "error" and len(engine.collect(engine.map(rows, lambda part: _without_text(part, how)))):
-        raise InputError(f"{how.text}: some are missing; missing='keep' or missing='skip' accepts them")
     kind = _kind(engine, rows, how)
     made = engine.stored(engine.map(rows, lambda part: _made(part, how, kind, tasks)))
     edges = engine.collect(_edges_of(engine, made, how, tasks))
@@ -260,6 +258,30 @@ def check_type(kind: Any, id: str) -> None:
     """Refuses a column of ids whose type is known to be neither of integers nor of texts."""
     if str(kind).lower().startswith(("float", "double", "half", "decimal", "bool", "date", "time", "duration")):
         raise InputError(f"{id}: {kind}, where integers or texts are wanted")
+
+
+def check_texts(engine: Engine, rows: Any, how: Decisions, kind: Any) -> None:
+    """Refuses values that are no texts, and missing ones where they are an error.
+
+    Takes rows of ids and texts alone, and the type of the texts, which may tell that there are no other values.
+    """
+    if how.missing != "error" and str(kind).lower().startswith(("str", "large_str")):
+        return
+
+    def worst(part: Any) -> Any:
+        kinds = ["" if is_missing(text) else type(text).__name__ for text in part[how.text].tolist()]
+        found = pd.DataFrame({"id": part[how.id].astype(str).to_numpy(), "kind": kinds}, dtype=str)
+        return found[~_has_text(part, how)].sort_values("kind").tail(1)
+
+    found = engine.collect(engine.map(rows, worst))
+    if not len(found):
+        return
+    kind, id = max(zip(found["kind"].tolist(), found["id"].tolist()))
+    if kind:
+        hint = "; decode bytes first" if kind == "bytes" else ""
+        raise TypeError(f"{how.text}: {kind} in the row with the {how.id} {id}, where a text is wanted{hint}")
+    if how.missing == "error":
+        raise InputError(f"{how.text}: some are missing; missing='keep' or missing='skip' accepts them")
 
 
 def _kind(engine: Engine, rows: Any, how: Decisions) -> str:
@@ -304,10 +326,6 @@ _BYTES = pd.ArrowDtype(pa.large_binary())
 
 def _has_text(part: Any, how: Decisions) -> npt.NDArray[np.bool_]:
     return np.array([isinstance(text, str) for text in part[how.text].tolist()], bool)
-
-
-def _without_text(part: Any, how: Decisions) -> Any:
-    return part[~_has_text(part, how)][[how.id]].head(1)
 
 
 def _made(part: Any, how: Decisions, kind: str, tasks: int) -> Any:

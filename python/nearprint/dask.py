@@ -113,12 +113,12 @@ def dedup(
 
     Rows are decided in the order of their ids, which are integers or texts, and unique; ``keep`` chooses others, as for
     :func:`nearprint.dedup`. Rows without a text are kept, or with ``missing="skip"`` left out; ``"error"`` looks for
-    them first. With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the kept row, and null
-    for a kept one; ``similarity``; ``group``, the id of the kept row; and ``group_size``. Texts are compared exactly:
-    pairs of fingerprints meet the sets of features of both rows. The driver decides from the pairs that are near, and
-    from the ids of rows that are not alone. Texts never leave the task that reads them, unless ``similarity`` is of
-    texts. This function runs the work up to the decisions. Other arguments are as for :func:`nearprint.dedup`,
-    exceptions as for :func:`pairs`.
+    them first, and a value that is no text is a ``TypeError``. With ``annotate`` all rows are returned, with columns
+    ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``group``, the id of the kept
+    row; and ``group_size``. Texts are compared exactly: pairs of fingerprints meet the sets of features of both rows.
+    The driver decides from the pairs that are near, and from the ids of rows that are not alone. Texts never leave the
+    task that reads them, unless ``similarity`` is of texts. This function runs the work up to the decisions. Other
+    arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
     tasks, columns = _tasks(df, partitions), list(df.columns)
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
@@ -126,5 +126,6 @@ def dedup(
     _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
     _distributed.check_type(df.dtypes[id], id)
     _distributed.check_unique(_ENGINE, df[[id]], id, tasks)
+    _distributed.check_texts(_ENGINE, df[list(dict.fromkeys([id, text]))], how, df.dtypes[text])
     result: DataFrame = _distributed.dedup(_ENGINE, df, how, tasks)
     return result

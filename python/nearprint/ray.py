@@ -162,12 +162,12 @@ def dedup(
 
     Rows are decided in the order of their ids, which are integers or texts, and unique; ``keep`` chooses others, as for
     :func:`nearprint.dedup`. Rows without a text are kept, or with ``missing="skip"`` left out; ``"error"`` looks for
-    them first. With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the kept row, and null
-    for a kept one; ``similarity``; ``group``, the id of the kept row; and ``group_size``. Texts are compared exactly:
-    pairs of fingerprints meet the sets of features of both rows. The driver decides from the pairs that are near, and
-    from the ids of rows that are not alone. Texts never leave the task that reads them, unless ``similarity`` is of
-    texts. This function runs the work up to the decisions. Other arguments are as for :func:`nearprint.dedup`,
-    exceptions as for :func:`pairs`.
+    them first, and a value that is no text is a ``TypeError``. With ``annotate`` all rows are returned, with columns
+    ``duplicate_of``, the id of the kept row, and null for a kept one; ``similarity``; ``group``, the id of the kept
+    row; and ``group_size``. Texts are compared exactly: pairs of fingerprints meet the sets of features of both rows.
+    The driver decides from the pairs that are near, and from the ids of rows that are not alone. Texts never leave the
+    task that reads them, unless ``similarity`` is of texts. This function runs the work up to the decisions. Other
+    arguments are as for :func:`nearprint.dedup`, exceptions as for :func:`pairs`.
     """
     rows = _materialized(rows)
     tasks = _tasks(rows, partitions)
@@ -175,6 +175,8 @@ def dedup(
     new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
     columns = _columns(rows, [id, text, *filter(None, [how.order.column])], new)
     if rows.count():
-        _distributed.check_type(dict(zip(columns, rows.schema().types))[id], id)
+        types = dict(zip(columns, rows.schema().types))
+        _distributed.check_type(types[id], id)
         _distributed.check_unique(_ENGINE, rows.select_columns([id]), id, tasks)
+        _distributed.check_texts(_ENGINE, rows.select_columns(list(dict.fromkeys([id, text]))), how, types[text])
     return _worked(rows, columns, lambda engine, rows: _distributed.dedup(engine, rows, how, tasks))

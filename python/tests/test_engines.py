@@ -303,6 +303,26 @@ def test_regression_a_frame_of_dask_was_a_list_of_column_names() -> None:
             call(rows)
 
 
+@pytest.mark.parametrize("value", [5, b"one two three four", ["one", "two"]], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("missing", ["keep", "skip", "error"])
+def test_regression_what_is_no_text_was_taken_as_missing(missing: Any, value: Any) -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "text": pd.Series(["one two three", None, value], dtype=object)})
+    how = _distributed.decisions_of(("id", "text"), None, ("minhash", None, None), False, missing)
+    kind = type(value).__name__
+    hint = "; decode bytes first" if kind == "bytes" else ""
+    with pytest.raises(TypeError, match=f"text: {kind} in the row with the id 3, where a text is wanted{hint}$"):
+        _distributed.check_texts(Frames(), [frame[:1], frame[1:]], how, "object")
+    # A column of texts is not read for this.
+    _distributed.check_texts(Frames(), [], how._replace(missing="keep"), "string")
+
+
+def test_regression_a_column_of_numbers_was_one_of_missing_texts(engine: Any) -> None:
+    functions, spread, _ = engine
+    rows = spread(pd.DataFrame({"id": [1, 2, 3], "text": [5, 6, 7]}), 2)
+    with pytest.raises(TypeError, match="text: int in the row with the id"):
+        functions.dedup(rows)
+
+
 def test_regression_rows_without_any_were_refused(engine: Any) -> None:
     functions, spread, collected = engine
     frame = pd.DataFrame({"id": [1], "text": ["one two three"], "fingerprint": [7], "score": [1]})
