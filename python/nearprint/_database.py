@@ -351,6 +351,7 @@ class Database:
 
         Where the database keeps evidence, and ``k`` is not given, exact similarities of at least ``similarity``
         decide, as in :meth:`pairs`: the column ``similarity`` is added, and the most similar rows come first.
+        Fingerprints are made for the limit of the database: with a lower ``similarity``, some rows are missed.
 
         Raises ``InputError`` for a database without a recipe.
         """

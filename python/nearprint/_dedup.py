@@ -108,9 +108,9 @@ def dedup(
     exact, unless ``k`` or ``store="hashes"`` is given, or the ``database`` stores hashes or keys. With a recipe for
     simhash, texts within ``k`` bits (3) are near, and the cosine of their distance is the similarity; with a
     ``similarity``, those of them that have it, so give a larger ``k``, such as 16. With ``"contained:S"`` and
-    ``"edit:S"``, see :func:`dedup_files`, texts with near fingerprints are compared: most excerpts of much longer texts
-    are missed. ``group`` is the index of the kept text, and ``group_size`` the number of texts with the same one,
-    itself included. So ``frame[result["kept"]]`` is what :func:`dedup_files` would write.
+    ``"edit:S"``, see :func:`dedup_files`, cleaned texts with near fingerprints are compared: most excerpts of much
+    longer texts are missed. ``group`` is the index of the kept text, and ``group_size`` the number of texts with the
+    same one, itself included. So ``frame[result["kept"]]`` is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them: of pandas, polars (also a
     ``LazyFrame``), pyarrow (also a list or an iterator of batches, a dataset, a scanner or a stream), DuckDB, Hugging

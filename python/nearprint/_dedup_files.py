@@ -84,8 +84,9 @@ def dedup_files(
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
     shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
     ``similarity="contained:S"`` is the share of the new text's own shingles in the kept one, and ``"edit:S"`` the share
-    of equal characters; both compare texts whose fingerprints are near. So they miss most excerpts of much longer
-    texts, and texts with changed characters in many words; ``recipe="minhash near=0.3"`` finds more, at more cost. With
+    of equal characters, of the words of texts as the recipe cleans them: case and signs between words count for
+    nothing. Both compare texts whose fingerprints are near. So they miss most excerpts of much longer texts, and texts
+    with changed characters in many words; ``recipe="minhash near=0.3"`` finds more, at more cost. With
     ``store="hashes"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new database
     stores texts.
 
