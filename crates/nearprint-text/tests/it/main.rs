@@ -16,6 +16,7 @@ mod restart;
 #[cfg(feature = "parquet")]
 mod shards;
 mod stored;
+mod trim;
 
 /// Removes lines of so many words or more.
 fn by_line(length: usize) -> nearprint_text::dedup::TrimRules {

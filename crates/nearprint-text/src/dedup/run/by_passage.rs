@@ -6,6 +6,7 @@
 //! substrings are what Lee et al. remove ("Deduplicating Training Data Makes Language Models Better", 2022) by a suffix
 //! array of the whole corpus in memory.
 
+use super::by_unit::share_left;
 use super::fingerprinting::{preparing, with_valid_key};
 use super::recent::RecentTexts;
 use super::writing::WritingJob;
@@ -48,8 +49,7 @@ fn take(run: &mut WritingJob<'_>, rules: TrimRules, record: &Record, words: &Wor
         }
     }
     let gone = removed.bytes();
-    let share_left = (record.text.len() - gone) as f64 / (record.text.len() as f64).max(1.0);
-    let is_hollow = share_left < rules.min_left;
+    let is_hollow = share_left(record, record.text.len() - gone) < rules.min_left;
     run.counts.units.hollow += u64::from(is_hollow);
     if is_hollow && rules.keeps_hollow {
         run.deduplicator.remember_passages(&record.key, &removed.kept_windows())?;
@@ -85,6 +85,6 @@ fn take(run: &mut WritingJob<'_>, rules: TrimRules, record: &Record, words: &Wor
         run.counts.duplicates += 1;
         return Ok(());
     }
-    run.counts.units.push_left(rest.len() as f64 / (record.text.len() as f64).max(1.0));
+    run.counts.units.push_left(share_left(record, rest.len()));
     run.write_rest(record, Some(&rest))
 }

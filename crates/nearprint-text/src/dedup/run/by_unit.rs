@@ -158,7 +158,7 @@ fn take_hollow(
     Ok(())
 }
 
-/// The share of its text that a document keeps.
-fn share_left(record: &Record, left: usize) -> f64 {
-    left as f64 / (record.text.len() as f64).max(1.0)
+/// The share of its text that a document keeps. One without a text keeps all of it.
+pub(super) fn share_left(record: &Record, left: usize) -> f64 {
+    if record.text.is_empty() { 1.0 } else { left as f64 / record.text.len() as f64 }
 }
