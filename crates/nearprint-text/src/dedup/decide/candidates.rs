@@ -70,6 +70,8 @@ pub(crate) struct Candidate {
     pub(crate) has_same_fingerprint: bool,
     /// The order in which documents were kept.
     pub(crate) sequence: u64,
+    /// Whether it is of a database that is only read, whose sequence numbers are others than those of this run.
+    pub(crate) is_known: bool,
     /// Its position among documents that are decided in the order of their ranks.
     pub(crate) position: Option<u64>,
     /// Whether this run has read it, so that its key may tell its file: what has its name now need not be what an
@@ -341,13 +343,13 @@ pub(crate) trait KeptDocuments {
     }
 }
 
-/// The documents of a row, under the keys that count. Those from the sequence number `start` on are
-/// [read](Candidate::is_read).
+/// The documents of a row, under the keys that count. Without a `start`, all of them are known ones; with it, those from
+/// this sequence number on are [read](Candidate::is_read).
 fn candidates(
     Match { fingerprint, id, distance }: AnyMatch,
     document: Document<'_>,
     (origin, keys): (Origin, Vec<RowKey>),
-    start: u64,
+    start: Option<u64>,
     counts: impl Fn(&RowKey) -> bool,
 ) -> Vec<Candidate> {
     let has_same_fingerprint = fingerprint == document.stored_fingerprint();
@@ -356,8 +358,9 @@ fn candidates(
         distance,
         has_same_fingerprint,
         sequence,
+        is_known: start.is_none(),
         position: None,
-        is_read: is_keyed && sequence >= start,
+        is_read: is_keyed && start.is_some_and(|start| sequence >= start),
         key,
         stored,
     };
@@ -401,7 +404,7 @@ impl KeptDocuments for KnownDocuments {
         let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
         let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
         let origin = Origin::Database(self.snapshot.key_storage());
-        Ok(candidates(row, document, (origin, keys), u64::MAX, counts))
+        Ok(candidates(row, document, (origin, keys), None, counts))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
@@ -445,7 +448,7 @@ impl<T: FnMut(&Candidate) -> Result<String>> KeptDocuments for FreshDocuments<'_
 
     fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
         let keys = self.writer.keys_of(row.fingerprint.words(), row.id)?;
-        Ok(candidates(row, document, (self.origin, keys), self.start, |_| true))
+        Ok(candidates(row, document, (self.origin, keys), Some(self.start), |_| true))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {

@@ -67,6 +67,8 @@ pub(crate) struct Original {
     pub(crate) key: String,
     /// See [`Candidate::sequence`].
     pub(crate) sequence: u64,
+    /// See [`Candidate::is_known`].
+    pub(crate) is_known: bool,
     pub(crate) distance: u32,
     pub(crate) similarity: f64,
     /// Whether both have the same tokens.
@@ -85,8 +87,8 @@ impl Original {
         fingerprinter: &mut AnyFingerprinter,
     ) -> Result<Self> {
         let is_copy = kept.is_copied_by(document, fingerprinter)?;
-        let Candidate { key, sequence, distance, position, is_read, .. } = kept;
-        Ok(Self { key, sequence, distance, similarity, is_copy, position, is_read })
+        let Candidate { key, sequence, is_known, distance, position, is_read, .. } = kept;
+        Ok(Self { key, sequence, is_known, distance, similarity, is_copy, position, is_read })
     }
 }
 

@@ -145,8 +145,8 @@ pub struct FileJob {
     /// Compares units of texts in the place of whole documents, and writes documents without the
     /// units that were there before. A document that loses all its units is not written; one
     /// that loses none is written unchanged. Of several near-duplicates the first is kept. A database has the key of
-    /// the document, `#` and the number of the unit, from 1, and is for units of one kind. Units with fewer
-    /// words or [features](DedupOptions::min_features), or without any
+    /// the document, `#` and the number of the unit, from 1, and is for units of one kind. Where units are
+    /// [counted](TrimRules::from), `@` and a number tell documents of one key apart. Units with fewer words or [features](DedupOptions::min_features), or without any
     /// word, are not compared and stay. Needs inputs with fields.
     pub trim: Option<TrimRules>,
     /// How documents are compared.

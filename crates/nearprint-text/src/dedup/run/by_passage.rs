@@ -68,7 +68,7 @@ fn take(run: &mut WritingJob<'_>, rules: TrimRules, record: &Record, words: &Wor
         let (first, is_own) = (of.as_deref().unwrap_or(&record.key), of.is_none());
         let removed = (&*record.key, &*number);
         let (text, group) = (&record.text[words.place_of(passage)], words.hash_of_run(passage));
-        run.remove((text, &format!("{group:x}")), removed, (first, ""), is_own)?;
+        run.remove((text, (&format!("{group:x}"), 0)), removed, (first, ""), is_own)?;
         run.counts.push_similarity(1.0, true);
     }
     if is_hollow {

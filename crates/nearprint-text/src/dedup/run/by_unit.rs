@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::fingerprinting::{preparing, with_valid_key};
 use super::recent::RecentTexts;
-use super::writing::WritingJob;
-use crate::dedup::decide::{Document, Original};
+use super::writing::{Repeats, WritingJob};
+use crate::dedup::decide::Document;
 use crate::dedup::job::Report;
 use crate::dedup::unit::{TrimRules, Unit};
 use crate::documents::{self, Reader, Record};
@@ -15,10 +15,16 @@ use nearprint::any::AnyFingerprint;
 
 /// The fingerprint of a unit that has enough tokens and features.
 struct UnitFingerprint {
-    /// Its number in the text, from 1.
-    number: u64,
+    key: String,
     place: Range<usize>,
     fingerprinted: Fingerprinted<AnyFingerprint>,
+}
+
+impl UnitFingerprint {
+    /// The unit of a record as what is compared.
+    fn document<'a>(&'a self, record: &'a Record) -> Document<'a> {
+        Document::new(&self.key, &record.text[self.place.clone()], &self.fingerprinted)
+    }
 }
 
 /// Reads the remaining records, and writes them without the units that were there before.
@@ -36,12 +42,14 @@ pub(crate) fn run(
             number += 1;
             let fingerprinted = recent.fingerprint(&record.text[place.clone()], fingerprinter);
             if fingerprinted.num_tokens > 0 && !options.sets_aside(&fingerprinted) {
-                units.push(UnitFingerprint { number, place, fingerprinted });
+                let key = Unit::key(&record.key, number);
+                units.push(UnitFingerprint { key, place, fingerprinted });
             }
         });
         units
     };
-    let work = preparing(|item| with_valid_key(item, Unit::MORE_KEY_BYTES), make);
+    let more_key_bytes = Unit::MORE_KEY_BYTES * if rules.from > 2 { 2 } else { 1 };
+    let work = preparing(|item| with_valid_key(item, more_key_bytes), make);
     documents::each(
         reader,
         options.engine.get_threads(),
@@ -60,28 +68,31 @@ fn take(
 ) -> Result<()> {
     run.counts.units.text_bytes += record.text.len() as u64;
     run.counts.units.compared += units.len() as u64;
+    // The document stores its units from here on.
+    let own = run.deduplicator.next_sequence();
     if rules.min_left > 0.0 {
         let before = run.counts;
-        let repeats = repeats_of_others(run, rules, record, units)?;
-        let gone: usize = repeats.iter().map(|(unit, _)| unit.place.len()).sum();
+        let repeats = units.iter().map(|unit| repeats_of(run, rules, unit.document(record), own));
+        let repeats = repeats.collect::<Result<Vec<_>>>()?;
+        let repeated = units.iter().zip(&repeats).filter(|(_, found)| found.original.is_some());
+        let gone: usize = repeated.map(|(unit, _)| unit.place.len()).sum();
         if share_left(record, record.text.len() - gone) < rules.min_left {
-            return take_hollow(run, rules, record, units, &repeats);
+            return take_hollow(run, rules, record, (units, &repeats), own);
         }
         // Everything is looked up again, together with what the document repeats of itself.
         run.counts = before;
     }
     let mut removed = Vec::new();
-    for found in units {
-        let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
-        let document = Document::new(&key, text, &found.fingerprinted);
-        let (original, is_kept) = original_of(run, rules, document, &record.key)?;
-        match original {
+    for unit in units {
+        let document = unit.document(record);
+        let repeats = repeats_of(run, rules, document, own)?;
+        match &repeats.original {
             Some(original) => {
-                run.remove_unit(document, &original)?;
-                removed.push(found.place.clone());
+                run.remove_unit(document, original, own)?;
+                removed.push(unit.place.clone());
             }
-            None if is_kept => {}
-            None => run.keep_unit(document)?,
+            None if repeats.is_kept => {}
+            None => keep(run, document, &repeats, own)?,
         }
     }
     if removed.is_empty() {
@@ -96,34 +107,26 @@ fn take(
     run.write_rest(record, Some(&rest))
 }
 
-/// What a unit repeats, if it is to be removed, and whether its own document has it already and it stays.
-fn original_of(
+/// What is kept near a unit, whose document stores its units from the sequence number `own` on.
+fn repeats_of(
     run: &mut WritingJob<'_>,
     rules: TrimRules,
     document: Document<'_>,
-    own: &str,
-) -> Result<(Option<Original>, bool)> {
+    own: u64,
+) -> Result<Repeats> {
     match rules.from {
-        0..=2 => Ok((run.original_of(document)?, false)),
+        0..=2 => Ok(Repeats { original: run.original_of(document)?, ..Repeats::default() }),
         from => run.often_repeated(document, own, from),
     }
 }
 
-/// The units that earlier documents have, with what they repeat. Nothing of this document is remembered yet.
-fn repeats_of_others<'a>(
-    run: &mut WritingJob<'_>,
-    rules: TrimRules,
-    record: &Record,
-    units: &'a [UnitFingerprint],
-) -> Result<Vec<(&'a UnitFingerprint, Original)>> {
-    let mut repeats = Vec::new();
-    for found in units {
-        let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
-        let document = Document::new(&key, text, &found.fingerprinted);
-        let (original, _) = original_of(run, rules, document, &record.key)?;
-        repeats.extend(original.map(|original| (found, original)));
+/// Remembers a unit. Documents are counted by the keys of their units: one with the key of another has a mark.
+fn keep(run: &mut WritingJob<'_>, document: Document<'_>, repeats: &Repeats, own: u64) -> Result<()> {
+    if !repeats.has_namesake {
+        return run.keep_unit(document);
     }
-    Ok(repeats)
+    let key = Unit::marked(document.key, own);
+    run.keep_unit(Document { key: &key, ..document })
 }
 
 /// Where earlier documents leave too little of one, writes it whole, or leaves it out whole.
@@ -131,21 +134,18 @@ fn take_hollow(
     run: &mut WritingJob<'_>,
     rules: TrimRules,
     record: &Record,
-    units: &[UnitFingerprint],
-    repeats: &[(&UnitFingerprint, Original)],
+    (units, repeats): (&[UnitFingerprint], &[Repeats]),
+    own: u64,
 ) -> Result<()> {
     run.counts.units.hollow += 1;
-    let mut repeats = repeats.iter().peekable();
     let mut rest = record.text.len();
-    for found in units {
-        let (key, text) = (Unit::key(&record.key, found.number), &record.text[found.place.clone()]);
-        let document = Document::new(&key, text, &found.fingerprinted);
-        let original = repeats.next_if(|(repeat, _)| repeat.number == found.number);
-        match (rules.keeps_hollow, original) {
-            (true, None) => run.keep_unit(document)?,
-            (false, Some((_, original))) => {
-                rest -= text.len();
-                run.remove_unit(document, original)?;
+    for (unit, repeats) in units.iter().zip(repeats) {
+        let document = unit.document(record);
+        match (rules.keeps_hollow, &repeats.original) {
+            (true, None) => keep(run, document, repeats, own)?,
+            (false, Some(original)) => {
+                rest -= document.text.len();
+                run.remove_unit(document, original, own)?;
             }
             _ => {}
         }

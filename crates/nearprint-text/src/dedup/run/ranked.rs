@@ -290,6 +290,7 @@ impl KeptDocuments for BestDocuments {
             distance: row.distance,
             has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
             sequence: row.id,
+            is_known: false,
             position: Some(row.id),
             is_read: true,
             key: self.records.keys.get(row.id)?,
@@ -411,9 +412,11 @@ fn write_document(
     match ranked.outcome {
         Outcome::Duplicate { of, distance, similarity, is_copy, is_read } => {
             // A document of a database has a key behind those of all records.
-            let sequence = if of < records.records.count { of } else { u64::MAX };
-            let key = records.keys.get(of)?;
-            let original = Original { key, sequence, distance, similarity, is_copy, position: None, is_read };
+            let is_known = of >= records.records.count;
+            let (key, sequence) = (records.keys.get(of)?, if is_known { u64::MAX } else { of });
+            let position = None;
+            let original =
+                Original { key, sequence, is_known, distance, similarity, is_copy, position, is_read };
             run.leave_out(ranked.fingerprint, record, &original, records.group_size(of)?)
         }
         outcome => {

@@ -46,6 +46,17 @@ pub(crate) struct WritingJob<'a> {
     state: JobState,
 }
 
+/// What is kept near a unit.
+#[derive(Default)]
+pub(crate) struct Repeats {
+    /// What it repeats, if it is to be removed.
+    pub(crate) original: Option<Original>,
+    /// Whether its own document has it already, and it stays.
+    pub(crate) is_kept: bool,
+    /// Whether another document with the key of its own one has it.
+    pub(crate) has_namesake: bool,
+}
+
 /// What a database stores about a job that writes.
 struct JobState {
     identity: JobIdentity,
@@ -237,23 +248,21 @@ impl<'a> WritingJob<'a> {
         Ok(self.counts.push_compared(compared))
     }
 
-    /// What a unit repeats: the first of its kept occurrences in other documents, if there are enough of them.
-    /// Tells also whether its own document has it already.
-    pub(crate) fn often_repeated(
-        &mut self,
-        unit: Document<'_>,
-        own: &str,
-        from: u64,
-    ) -> Result<(Option<Original>, bool)> {
+    /// What a unit repeats: the first of its kept occurrences in other documents, if there are enough of them. Its own
+    /// document stores its units from the sequence number `own` on.
+    pub(crate) fn often_repeated(&mut self, unit: Document<'_>, own: u64, from: u64) -> Result<Repeats> {
         self.counts.push_comparable(unit.comparable);
         let near = self.deduplicator.all_near(unit)?;
-        let (own_ones, others): (Vec<_>, Vec<_>) =
-            near.into_iter().partition(|candidate| Unit::parts_of(&candidate.key).0 == own);
-        let documents: BTreeSet<&str> =
-            others.iter().map(|candidate| Unit::parts_of(&candidate.key).0).collect();
-        let first = others.first().filter(|_| documents.len() as u64 + 1 >= from);
-        let original = first.map(|first| self.deduplicator.original((*first).clone(), unit));
-        Ok((original.transpose()?, !own_ones.is_empty()))
+        let is_own = |candidate: &Candidate| !candidate.is_known && candidate.sequence >= own;
+        let (own, others): (Vec<_>, Vec<_>) = near.into_iter().partition(is_own);
+        let parts = others.iter().map(|other| (other.is_known, Unit::parts_of(&other.key)));
+        let documents: BTreeSet<_> =
+            parts.map(|(is_known, (name, _, mark))| (is_known, name, mark)).collect();
+        let is_often = documents.len() as u64 + 1 >= from;
+        let has_namesake = documents.iter().any(|(_, name, _)| *name == Unit::parts_of(unit.key).0);
+        let first = others.into_iter().next().filter(|_| is_often);
+        let original = first.map(|first| self.deduplicator.original(first, unit)).transpose()?;
+        Ok(Repeats { original, is_kept: !own.is_empty(), has_namesake })
     }
 
     /// Writes a document, and remembers it.
@@ -328,19 +337,22 @@ impl<'a> WritingJob<'a> {
         self.outputs.list_duplicate((record, &key), (of, kept), group_size)
     }
 
-    /// Counts a unit that is removed, and writes a line about it.
-    pub(crate) fn remove_unit(&mut self, unit: Document<'_>, of: &Original) -> Result<()> {
-        let (removed, first) = (Unit::parts_of(unit.key), Unit::parts_of(&of.key));
+    /// Counts a unit that is removed, and writes a line about it. Its own document stores its units from the sequence
+    /// number `own` on.
+    pub(crate) fn remove_unit(&mut self, unit: Document<'_>, of: &Original, own: u64) -> Result<()> {
+        let ((document, number, _), (first, first_number, _)) =
+            (Unit::parts_of(unit.key), Unit::parts_of(&of.key));
         self.counts.push_similarity(of.similarity, of.is_copy);
-        let group = format!("{}#{}", first.0, first.1);
-        self.remove((unit.text, &group), removed, first, removed.0 == first.0)
+        let is_own = !of.is_known && of.sequence >= own;
+        let group = (&*of.key, of.sequence);
+        self.remove((unit.text, group), (document, number), (first, first_number), is_own)
     }
 
     /// Counts a unit or passage that is removed, with all of its group, and writes a line about it. `removed` and
     /// `first` are the keys of its document and of the one that has it, each with a number there.
     pub(crate) fn remove(
         &mut self,
-        (text, group): (&str, &str),
+        (text, group): (&str, (&str, u64)),
         removed: (&str, &str),
         first: (&str, &str),
         is_own: bool,
@@ -349,7 +361,7 @@ impl<'a> WritingJob<'a> {
         self.counts.units.removed_bytes += text.len() as u64;
         self.counts.units.within += u64::from(is_own);
         let shown = text.char_indices().nth(GROUP_NAME_CHARS).map_or(text.len(), |(end, _)| end);
-        self.groups.push((group, 0), &text[..shown])?;
+        self.groups.push(group, &text[..shown])?;
         self.outputs.list_removed(removed, first)
     }
 

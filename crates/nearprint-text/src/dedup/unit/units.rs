@@ -66,7 +66,8 @@ impl FromStr for Unit {
 }
 
 impl Unit {
-    /// The most bytes that the key of a unit has after the key of its document.
+    /// The most bytes that the key of a unit has after the key of its document, and as many again for a
+    /// [mark](Self::marked).
     pub(crate) const MORE_KEY_BYTES: usize = 1 + u64::MAX.ilog10() as usize + 1;
 
     /// The name: `paragraph`, `line` or `passage`.
@@ -103,9 +104,17 @@ impl Unit {
         format!("{document}#{number}")
     }
 
-    /// The key of the document that a unit with a key belongs to, and the number of the unit.
-    pub(crate) fn parts_of(key: &str) -> (&str, &str) {
-        key.rsplit_once('#').unwrap_or((key, ""))
+    /// The key of a unit whose document is not the first one with its key. No two documents have one `mark`.
+    pub(crate) fn marked(key: &str, mark: u64) -> String {
+        format!("{key}@{mark}")
+    }
+
+    /// The key of the document that a unit with a key belongs to, the number of the unit, and the mark of the
+    /// document, which is empty if it has none.
+    pub(crate) fn parts_of(key: &str) -> (&str, &str, &str) {
+        let (document, unit) = key.rsplit_once('#').unwrap_or((key, ""));
+        let (number, mark) = unit.split_once('@').unwrap_or((unit, ""));
+        (document, number, mark)
     }
 
     /// Calls `visit` with the place of each unit of a text, without the line end behind it.
