@@ -17,6 +17,7 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -27,8 +28,6 @@ use crate::recipe::Tokens;
 pub const MIN_WORDS: usize = 8;
 /// The words of an n-gram, unless another number is given.
 pub const DEFAULT_NGRAM: usize = 13;
-/// Of the texts that have an n-gram, this many are named.
-const MAX_TEXTS: usize = 64;
 
 /// Texts that documents may contain.
 ///
@@ -38,6 +37,7 @@ const MAX_TEXTS: usize = 64;
 /// n-gram and the words of all texts.
 #[derive(Debug)]
 pub struct PassageIndex {
+    ngram: usize,
     texts: Vec<Tokens>,
     /// The distinct n-grams of each text.
     num_grams: Vec<usize>,
@@ -65,7 +65,7 @@ pub struct Contained {
     pub text: usize,
     /// The share of its distinct n-grams that the document has, above 0 to 1.
     pub share: f64,
-    /// The first word of the longest passage in the document, from 0.
+    /// The first word of the longest passage in the document, from 0; of equally long ones of the first.
     pub start: usize,
     /// The words of the longest passage.
     pub words: usize,
@@ -101,35 +101,52 @@ impl PassageIndexBuilder {
     /// The index of the texts.
     #[must_use]
     pub fn finish(self) -> PassageIndex {
-        let Self { texts, num_grams, grams, lengths, .. } = self;
-        PassageIndex { texts, num_grams, grams: Postings::new(grams), lengths }
+        let Self { ngram, texts, num_grams, grams, lengths } = self;
+        PassageIndex { ngram, texts, num_grams, grams: Postings::new(grams), lengths }
     }
 }
 
 /// What was found of a text so far.
 #[derive(Debug, Default)]
 struct Found {
-    /// The first words of its n-grams that the document has.
+    /// The first words of its distinct n-grams that the document has.
     grams: HashSet<u32>,
-    /// The passage at hand: where it begins in the document and in the text, and its n-grams.
-    current: (usize, u32, usize),
-    /// The words of the longest passage, and where it begins in the document.
-    longest: (usize, usize),
+    /// Where its n-grams begin in the document.
+    starts: Vec<Range<usize>>,
 }
 
 impl Found {
-    /// Adds an n-gram of `len` words, which begins at `start` in the document and at `first` in the text.
-    fn push(&mut self, start: usize, first: u32, len: usize) {
+    /// Adds an n-gram, which begins at `start` in the document and first at `first` in the text.
+    fn push(&mut self, start: usize, first: u32) {
         self.grams.insert(first);
-        let (begin, begin_in_text, grams) = self.current;
-        let continues =
-            grams > 0 && begin + grams == start && begin_in_text as usize + grams == first as usize;
-        self.current = if continues { (begin, begin_in_text, grams + 1) } else { (start, first, 1) };
-        let (begin, _, grams) = self.current;
-        let words = grams - 1 + len;
-        if words > self.longest.0 {
-            self.longest = (words, begin);
+        match self.starts.last_mut() {
+            Some(last) if last.end == start => last.end += 1,
+            _ => self.starts.push(start..start + 1),
         }
+    }
+
+    /// The longest run of words that a document shares with a text of n-grams of `len` words: its first word in the
+    /// document, and its words. N-grams recur, so that two neighbours in the document need be none in the text.
+    fn longest(&self, document: &Tokens, text: &Tokens, len: usize) -> (usize, usize) {
+        let first_shared = |words: usize| {
+            let in_text: HashSet<&str> =
+                (0..=text.len() - words).map(|first| text.text(first..first + words)).collect();
+            let last_start = |run: &Range<usize>| (run.end + len).saturating_sub(words);
+            let mut starts = self.starts.iter().flat_map(|run| run.start..last_start(run));
+            starts.find(|&start| in_text.contains(document.text(start..start + words)))
+        };
+        let most = self.starts.iter().map(|run| run.len() - 1 + len).max().unwrap_or(len);
+        let (mut least, mut most) = (len, most.min(text.len()));
+        let mut begin = self.starts.first().map_or(0, |run| run.start);
+        // What shares a run of words shares all shorter ones.
+        while least < most {
+            let words = (least + most).div_ceil(2);
+            match first_shared(words) {
+                Some(start) => (begin, least) = (start, words),
+                None => most = words - 1,
+            }
+        }
+        (begin, least)
     }
 }
 
@@ -144,9 +161,8 @@ impl PassageIndex {
     /// The texts that a document contains, whole or in part. The text with the largest share comes
     /// first; of equal shares the smallest number.
     ///
-    /// Equal words decide, and not their hashes alone. Of more than 64 texts with the same n-gram, it
-    /// counts for the first 64. Takes time in proportion to the words of the document, and memory for its
-    /// words and the n-grams of what is found.
+    /// Equal words decide, and not their hashes alone. Takes time in proportion to the words of the document and
+    /// the texts that have its n-grams, and memory for its words and the n-grams of what is found.
     #[must_use]
     pub fn find(&self, document: &str) -> Vec<Contained> {
         if self.lengths.is_empty() {
@@ -157,13 +173,15 @@ impl PassageIndex {
         for &len in &self.lengths {
             for start in 0..(document.len() + 1).saturating_sub(len) {
                 let gram = document.text(start..start + len);
-                for (text, first) in self.texts_with(gram, len).take(MAX_TEXTS) {
-                    found.entry(text).or_default().push(start, first, len);
+                for (text, first) in self.texts_with(gram, len) {
+                    found.entry(text).or_default().push(start, first);
                 }
             }
         }
         let contained = |(text, found): (u32, Found)| {
-            let (text, (words, start)) = (text as usize, found.longest);
+            let text = text as usize;
+            let (words_of_text, len) = (&self.texts[text], self.ngram.min(self.texts[text].len()));
+            let (start, words) = found.longest(&document, words_of_text, len);
             let share = found.grams.len() as f64 / self.num_grams[text] as f64;
             Contained { text, share, start, words, passage: document.text(start..start + words).to_string() }
         };
@@ -208,6 +226,17 @@ mod tests {
         found
     }
 
+    /// The first of the longest runs of words that a document shares with a text, and its words.
+    fn longest_by_brute_force(text: &str, document: &str) -> (usize, usize) {
+        let [text, document] = [text, document].map(|of| of.split_whitespace().collect::<Vec<_>>());
+        let lens = (1..=text.len().min(document.len())).rev();
+        let shared = |len: usize| {
+            let is_shared = |window: &[&str]| text.windows(len).any(|of_text| of_text == window);
+            document.windows(len).position(is_shared).map(|start| (start, len))
+        };
+        lens.filter_map(shared).next().unwrap_or_default()
+    }
+
     proptest! {
         #[test]
         fn what_is_contained_is_what_brute_force_finds(
@@ -220,13 +249,15 @@ mod tests {
                 builder.push(text);
             }
             let found = builder.finish().find(&document);
+            for Contained { text, start, words, .. } in &found {
+                prop_assert_eq!((*start, *words), longest_by_brute_force(&texts[*text], &document));
+            }
             let shares: Vec<(usize, f64)> = found.iter().map(|found| (found.text, found.share)).collect();
             prop_assert_eq!(shares, brute_force(&texts, &document, ngram));
             let all = Tokens::of_text(&document);
             for Contained { text, start, words: len, passage, .. } in found {
                 prop_assert_eq!(&passage, all.text(start..start + len));
                 prop_assert!(Tokens::of_text(&texts[text]).all().contains(&passage));
-                prop_assert!(len >= ngram.min(Tokens::of_text(&texts[text]).len()));
             }
         }
     }
@@ -244,15 +275,23 @@ mod tests {
     }
 
     #[test]
-    fn an_n_gram_of_many_texts_counts_for_the_first_ones() {
+    fn regression_an_n_gram_counts_for_all_texts_that_have_it() {
         let mut builder = PassageIndex::builder(8);
         for number in 0..100 {
             builder.push(&format!("choose one of these answers to this question {number}"));
         }
-        let found = builder.finish().find("choose one of these answers to this question");
-        assert_eq!(
-            found.iter().map(|found| found.text).collect::<Vec<_>>(),
-            (0..MAX_TEXTS).collect::<Vec<_>>()
-        );
+        let texts = builder.finish();
+        let found = texts.find("choose one of these answers to this question 99");
+        let shares: Vec<(usize, f64)> = found.iter().map(|found| (found.text, found.share)).collect();
+        let others = (0..99).map(|text| (text, 0.5));
+        assert_eq!(shares, [(99, 1.0)].into_iter().chain(others).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn regression_the_longest_passage_may_begin_with_an_n_gram_that_recurs() {
+        let mut builder = PassageIndex::builder(2);
+        builder.push("a b c a b d e a b f");
+        let found = builder.finish().find("x a b f x c a b d e x");
+        assert_eq!((found[0].start, found[0].words, &*found[0].passage), (5, 5, "c a b d e"));
     }
 }
