@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint::Database;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DedupOptions, FileJob, FileReport, Keep, Shards};
+use nearprint_text::dedup::{DedupOptions, Deduplicator, FileJob, FileReport, Keep, Shards};
 
 use crate::by_line;
 
@@ -258,4 +258,28 @@ fn regression_a_restart_forgets_by_one_commit() {
     let after = home.state();
     assert!(after.rows < 10_000 && after.history.is_none(), "{}", after.rows);
     assert_eq!(run(&job, u64::MAX).unwrap().counts.kept, RECORDS - 100);
+}
+
+/// A database that was left of it had its recipe, which the next job may not have.
+#[test]
+fn regression_a_refused_job_makes_no_database() {
+    for form in [Form::Plain, Form::Units, Form::Keep] {
+        for (why, set) in REFUSALS.iter().filter(|(why, _)| *why != "another recipe") {
+            let home = Home::new();
+            let mut job = home.job(form);
+            let _undo = set(&home, &mut job);
+            let refused = run(&job, u64::MAX);
+            assert!(refused.is_err() && !home.at("seen.np").exists(), "{form:?}, {why}: {refused:?}");
+        }
+    }
+    let home = Home::new();
+    let mut job = home.job(Form::Units);
+    job.trim.as_mut().unwrap().from = 3;
+    job.dedup.recipe = "minhash".parse().unwrap();
+    run(&job, u64::MAX).unwrap_err();
+    assert!(!home.at("seen.np").exists());
+    let mut options = DedupOptions::new("simhash".parse().unwrap());
+    options.k = Some(65);
+    Deduplicator::open(home.at("seen.np"), options).unwrap_err();
+    assert!(!home.at("seen.np").exists());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::candidates::{
     Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Outlines, Verdict,
 };
-use super::database::{allowed_recipe, check_bands, check_width, open_database};
+use super::database::{allowed_recipe, check_bands, check_width, create_database, is_there, open_database};
 use super::decision::{Compared, Decided, Decision, Original};
 use super::deduplicator::Deduplicator;
 use super::kept_keys::KeptKeys;
@@ -32,10 +32,29 @@ pub(crate) const TOGETHER: usize = 1 << 15;
 impl Deduplicator {
     /// [Opens](Self::open) a database by options whose recipe is chosen.
     pub(crate) fn open_by(path: &Path, options: DedupOptions) -> Result<Self> {
+        if !is_there(path) {
+            // What is refused leaves no database behind.
+            Measure::planned(&options, path)?;
+        }
         let (writer, recipe) = open_database(path, &options)?;
         let stores = writer.key_storage();
         let measure = Measure::new(&options, recipe, Some((stores, writer.default_k(), path)))?;
         Self::new(options, measure, None, (writer, stores), None)
+    }
+
+    /// Makes a database, and opens it for writing.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if another process has made it meanwhile.
+    pub(crate) fn create_by(path: &Path, options: DedupOptions) -> Result<Self> {
+        create_database(path, &options)?;
+        Self::open_by(path, options)
+    }
+
+    /// Stands for a database that is not made yet: remembers documents temporarily, and decides as that will.
+    pub(crate) fn planned_by(path: &Path, options: DedupOptions) -> Result<Self> {
+        let measure = Measure::planned(&options, path)?;
+        Self::above(None, measure, options)
     }
 
     /// A [temporary](Self::temporary) one by options whose recipe is chosen.

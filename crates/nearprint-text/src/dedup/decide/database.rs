@@ -35,6 +35,12 @@ pub(crate) fn open_database(path: &Path, options: &DedupOptions) -> Result<(AnyW
     Ok((writer, recipe))
 }
 
+/// Makes a database.
+pub(crate) fn create_database(path: &Path, options: &DedupOptions) -> Result<()> {
+    options.engine.create_any(path, options.recipe.width(), &new_schema(options)?)?;
+    Ok(())
+}
+
 /// What a new database is.
 fn new_schema(options: &DedupOptions) -> Result<Schema> {
     let recipe = options.new_recipe();

@@ -92,6 +92,14 @@ impl Measure {
         Ok(Self { k, candidates, recipe, judge, makes_features })
     }
 
+    /// The measure of a new database at a path.
+    pub(crate) fn planned(options: &DedupOptions, path: &Path) -> Result<Self> {
+        let recipe = options.new_recipe();
+        let k = options.k.unwrap_or(recipe.default_k());
+        let stores = key_storage(options, &recipe);
+        Self::new(options, recipe, Some((stores, k, path)))
+    }
+
     /// The same for reports.
     pub(crate) fn near(&self) -> DocumentsNear {
         match self.judge {

@@ -16,16 +16,14 @@ mod writing;
 
 use std::ops::ControlFlow;
 
-use self::fingerprinting::bad_record;
 use self::input::JobInput;
 use self::opened::OpenedJob;
-use crate::dedup::decide::is_there;
 use crate::dedup::job::{DocumentCounts, FileJob, FileReport, Report};
 use crate::dedup::order::Keep;
 use crate::dedup::output::{check_beside, check_names, shape_of};
 use crate::dedup::temporary::SpooledInput;
 use crate::dedup::unit::Unit;
-use crate::documents::{Item, Position, Reader, StdinSource};
+use crate::documents::{Position, StdinSource};
 use crate::error::Result;
 
 impl FileJob {
@@ -86,19 +84,6 @@ impl FileJob {
     }
 }
 
-/// Reads the first record of files before there is a database: one that a misspelt field left would have the recipe of
-/// this job.
-fn try_first(job: &FileJob, reader: &mut Reader) -> Result<()> {
-    let is_new = job.database.as_ref().is_some_and(|path| !is_there(path));
-    if !is_new || job.reads_stdin() {
-        return Ok(());
-    }
-    match reader.peek_item()? {
-        Some(Item::Bad(bad)) if !bad.is_dropped && job.rejects.is_none() => Err(bad_record(&bad)),
-        _ => Ok(()),
-    }
-}
-
 /// Runs a job whose recipe is chosen.
 fn run_once(mut job: FileJob, report: Report<'_>) -> Result<FileReport> {
     if job.reads_twice() {
@@ -111,7 +96,6 @@ fn run_once(mut job: FileJob, report: Report<'_>) -> Result<FileReport> {
     job.choose_kept(&input.reader)?;
     check_names(&job, &input.reader)?;
     let shape = shape_of(&job, &mut input.reader)?;
-    try_first(&job, &mut input.reader)?;
     let mut opened = OpenedJob::open(&job, &input.reader)?;
     job.check_units(opened.deduplicator.measure())?;
     if let Some(finished) = opened.finished_before(&mut input, report)? {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::against::Against;
+use super::fingerprinting::bad_record;
 use super::input::JobInput;
 use super::writing::WritingJob;
 use crate::dedup::decide::{Deduplicator, is_there};
@@ -11,7 +12,7 @@ use crate::dedup::job::{
 };
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
-use crate::documents::{OutputShape, Reader};
+use crate::documents::{Item, OutputShape, Reader};
 use crate::error::{DatabaseProblem, Result, ResumeProblem};
 
 /// A job whose database is open, and that has written nothing yet.
@@ -27,12 +28,15 @@ pub(crate) struct OpenedJob<'a> {
     /// Whether the latest job of the history had written all before it was killed. Its files have their names since
     /// now, or lack them in a dry run.
     was_killed: bool,
+    /// Whether the database is not made yet: see [`Deduplicator::planned_by`].
+    is_new: bool,
 }
 
 impl<'a> OpenedJob<'a> {
     /// Opens the database. An unfinished run of the same job is to be resumed, or is completed if it had
     /// written all.
     pub(crate) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
+        let is_new = !job.dry_run && job.database.as_ref().is_some_and(|path| !is_there(path));
         let mut deduplicator = open_deduplicator(job)?;
         let mut restart = None;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
@@ -64,8 +68,16 @@ impl<'a> OpenedJob<'a> {
         }
         // The number of an unfinished job, which the next one gets.
         restart.iter_mut().for_each(|restart: &mut Restart| restart.jobs.push(history.next_number()));
-        let mut opened =
-            Self { job, deduplicator, identity, history, unfinished: None, restart, was_killed: false };
+        let mut opened = Self {
+            job,
+            deduplicator,
+            identity,
+            history,
+            unfinished: None,
+            restart,
+            was_killed: false,
+            is_new,
+        };
         match progress {
             Some(Progress::Written(finished)) => opened.complete(finished)?,
             Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
@@ -160,11 +172,12 @@ impl<'a> OpenedJob<'a> {
         self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
     }
 
-    /// Creates the files of the job, or opens them where an unfinished run has left them. A job that starts over
-    /// forgets its rows when everything else is known to work, by one commit.
+    /// Creates the files of the job, or opens them where an unfinished run has left them. A new database is made when
+    /// everything else is known to work: one that is left of a job that was refused would have its recipe. So does a
+    /// job that starts over forget its rows then, by one commit.
     pub(crate) fn write(
         mut self,
-        reader: &Reader,
+        reader: &mut Reader,
         shape: OutputShape,
         report: Report<'_>,
     ) -> Result<WritingJob<'a>> {
@@ -173,11 +186,17 @@ impl<'a> OpenedJob<'a> {
             self.job,
             reader,
             (&against.files, &against.databases),
-            !self.deduplicator.is_temporary(),
+            self.job.database.is_some(),
         )?;
         let groups = WritingJob::groups(self.job)?;
-        if let Some((Restart { rows, jobs }, plan)) = self.restart.take().zip(plan.as_ref()) {
+        if let Some(plan) = plan.as_ref().filter(|_| self.is_new || self.restart.is_some()) {
+            check_first(self.job, reader)?;
             plan.check_files(self.job, &shape)?;
+        }
+        if self.is_new {
+            self.deduplicator = Deduplicator::create_by(self.job.database_path(), self.job.dedup.clone())?;
+        }
+        if let Some(Restart { rows, jobs }) = self.restart.take() {
             let history = self.history.encode(self.job.database_path())?;
             self.deduplicator.forget_with((&rows, &jobs), Some(&history))?;
         }
@@ -201,12 +220,21 @@ struct Restart {
     jobs: Vec<u64>,
 }
 
-/// Opens the deduplicator of a job. A dry run does not create its database.
+/// Opens the deduplicator of a job. Makes no database.
 fn open_deduplicator(job: &FileJob) -> Result<Deduplicator> {
     let options = job.dedup.clone();
     match &job.database {
-        Some(path) if !job.dry_run => Deduplicator::open_by(path, options),
-        Some(path) if is_there(path) => Deduplicator::read_only_by(path, options),
-        _ => Deduplicator::temporary_by(options),
+        None => Deduplicator::temporary_by(options),
+        Some(path) if !is_there(path) => Deduplicator::planned_by(path, options),
+        Some(path) if job.dry_run => Deduplicator::read_only_by(path, options),
+        Some(path) => Deduplicator::open_by(path, options),
+    }
+}
+
+/// Reads the first record: a field that is misspelt is so in all of them.
+fn check_first(job: &FileJob, reader: &mut Reader) -> Result<()> {
+    match reader.peek_item()? {
+        Some(Item::Bad(bad)) if !bad.is_dropped && job.rejects.is_none() => Err(bad_record(&bad)),
+        _ => Ok(()),
     }
 }
