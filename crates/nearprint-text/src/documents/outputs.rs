@@ -9,7 +9,9 @@ use nearprint::internal::file::Identity;
 
 use super::kind::Compression;
 use super::output_file::{refuse_device, target_of, unfinished_paths};
-use super::system::{identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file};
+use super::system::{
+    check_writable, identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file,
+};
 use crate::error::{Error, OutputProblem, Result};
 
 /// Checks that no output overwrites an input, another output, or a file of a database. `-` is
@@ -99,6 +101,16 @@ fn refuse_same<'a>(
         }
         None => Ok(()),
     }
+}
+
+/// Checks that a database can be made at a path, whose folder exists.
+pub(crate) fn check_folder(path: &Path) -> Result<()> {
+    let folder = match path.parent() {
+        _ if path.is_dir() => path,
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    folder.metadata().and_then(|_| check_writable(folder)).map_err(Error::io("create", path))
 }
 
 /// Whether a folder is a database, be it sound or damaged. Fails if it cannot be read, such as
