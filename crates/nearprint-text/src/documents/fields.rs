@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use super::kind::Encoding;
+
 /// Which fields of a record hold its text, key and rank.
 ///
 /// In JSON, dots denote nested objects: `_id.$oid` is the member `$oid` of the member `_id`. A
@@ -115,8 +117,12 @@ pub(super) struct FieldValues {
     pub(super) is_missing: bool,
 }
 
-/// Decodes UTF-8, with U+FFFD for invalid bytes, and reports whether there were any.
-pub(super) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+/// The text of JSON in an encoding, which is UTF-8 without one: with U+FFFD for invalid bytes. Also returns whether
+/// there were any.
+pub(super) fn json_text(bytes: &[u8], encoding: Option<Encoding>) -> (Cow<'_, str>, bool) {
+    if let Some(encoding) = encoding {
+        return (encoding.text_of(bytes), false);
+    }
     // Validation alone is several times as fast as the lossy conversion, and nearly all texts are
     // valid.
     match std::str::from_utf8(bytes) {

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::fields::{RankValue, lossy, not_a_key};
+use super::fields::{RankValue, json_text, not_a_key};
+use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
 
 /// The requested fields: text, key, value.
@@ -354,33 +355,48 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
-/// Appends an object to `out`, with only the members that have one of these names. `None` if it is no
-/// object.
-pub(super) fn only_members(line: &[u8], names: &[String], out: &mut Vec<u8>) -> Option<usize> {
+/// Appends an object to `out`, with only the members that have one of these names, whose bytes stay. Returns their
+/// number: 0 for what is no object.
+pub(super) fn only_members(
+    line: &[u8],
+    encoding: Option<Encoding>,
+    names: &[String],
+    out: &mut Vec<u8>,
+) -> usize {
     let object = without_line_end(line);
-    let (text, _) = lossy(without_mark(object));
-    let masked = masked(&text);
-    let json = masked.as_deref().unwrap_or(&text);
-    let RawMembers(members) = serde_json::from_str(json).ok()?;
+    let bytes = without_mark(object);
+    let ascii = encoding.unwrap_or(Encoding::UTF_8).ascii_of(bytes);
+    let masked = masked(&ascii);
+    let json = masked.as_deref().unwrap_or(&ascii);
+    let RawMembers(members) = serde_json::from_str(json).unwrap_or_default();
+    let places = members.iter().map(|(name, value)| [name, value].map(|part| place_in(json, part.get())));
+    let is_chosen = |name: &[u8]| {
+        let (name, _) = json_text(name, encoding);
+        unescaped(&name).is_some_and(|(name, _)| names.iter().any(|chosen| *chosen == name))
+    };
     out.push(b'{');
     let mut count = 0;
-    for (name, value) in members.iter().filter(|(name, _)| names.contains(name)) {
+    for [name, value] in places.filter(|[name, _]| is_chosen(&bytes[name.clone()])) {
         if count > 0 {
             out.push(b',');
         }
         count += 1;
-        out.extend(serde_json::Value::from(name.as_str()).to_string().bytes());
+        out.extend(&bytes[name]);
         out.push(b':');
-        out.extend(text[place_in(json, value.get())].bytes());
+        out.extend(&bytes[value]);
     }
     out.push(b'}');
     out.extend(&line[object.len()..]);
-    Some(count)
+    count
 }
 
 /// The first of these names that a member of an object has.
-pub(super) fn taken<'a>(line: &[u8], names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (object, _) = lossy(without_mark(without_line_end(line)));
+pub(super) fn taken<'a>(
+    line: &[u8],
+    encoding: Option<Encoding>,
+    names: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let (object, _) = json_text(without_mark(without_line_end(line)), encoding);
     let names: Vec<&str> = names.collect();
     names.chunks(NUM_FIELDS).find_map(|names| {
         let found = find(&object, std::array::from_fn(|at| names.get(at).copied())).ok()?;
@@ -389,8 +405,8 @@ pub(super) fn taken<'a>(line: &[u8], names: impl Iterator<Item = &'a str>) -> Op
 }
 
 /// Removes the names of the members of an object from `names`.
-pub(super) fn remove_names(line: &[u8], names: &mut Vec<String>) {
-    let (object, _) = lossy(without_mark(without_line_end(line)));
+pub(super) fn remove_names(line: &[u8], encoding: Option<Encoding>, names: &mut Vec<String>) {
+    let (object, _) = json_text(without_mark(without_line_end(line)), encoding);
     let found = members(&object).unwrap_or_default();
     names.retain(|name| !found.iter().any(|(found, _)| found == name));
 }
@@ -433,7 +449,11 @@ pub(super) fn members(object: &str) -> Result<Vec<(String, &str)>, String> {
             (&*masked, parsed(&masked)?)
         }
     };
-    Ok(members.into_iter().map(|(name, value)| (name, &object[place_in(json, value.get())])).collect())
+    let of = |(name, value): (&RawValue, &RawValue)| {
+        let (name, _) = unescaped(name.get())?;
+        Some((name.into_owned(), &object[place_in(json, value.get())]))
+    };
+    Ok(members.into_iter().filter_map(of).collect())
 }
 
 /// The string of a value that begins with a quotation mark.
@@ -449,8 +469,9 @@ pub(super) fn push_string(text: &str, out: &mut Vec<u8>) {
     out.extend(json_of(text, false).bytes());
 }
 
-/// The members of an object, in their order.
-struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
+/// The members of an object with their names, in their order.
+#[derive(Default)]
+struct RawMembers<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for RawMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
@@ -634,16 +655,19 @@ mod tests {
         let only = |line: &str, names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
             let mut out = Vec::new();
-            only_members(line.as_bytes(), &names, &mut out).map(|_| String::from_utf8(out).unwrap())
+            let count = only_members(line.as_bytes(), None, &names, &mut out);
+            (count, String::from_utf8(out).unwrap())
         };
         let line = "{\"a\" : 1e2, \"b\":{\"a\": [1, 2]},\"\\u0063\":\"}\",\"a\":null}\r\n";
-        assert_eq!(only(line, &["a"]).unwrap(), "{\"a\":1e2,\"a\":null}\r\n");
-        assert_eq!(only(line, &["c", "b"]).unwrap(), "{\"b\":{\"a\": [1, 2]},\"c\":\"}\"}\r\n");
-        assert_eq!(only(line, &["x"]).unwrap(), "{}\r\n");
-        assert_eq!(only("\u{feff}{\"a\":1}", &["a"]).unwrap(), "{\"a\":1}");
-        assert_eq!(only("[1]", &["a"]), None);
+        let found = |count: usize, object: &str| (count, object.to_string());
+        assert_eq!(only(line, &["a"]), found(2, "{\"a\":1e2,\"a\":null}\r\n"));
+        let chosen = found(2, "{\"b\":{\"a\": [1, 2]},\"\\u0063\":\"}\"}\r\n");
+        assert_eq!(only(line, &["c", "b"]), chosen);
+        assert_eq!(only(line, &["x"]), found(0, "{}\r\n"));
+        assert_eq!(only("\u{feff}{\"a\":1}", &["a"]), found(1, "{\"a\":1}"));
+        assert_eq!(only("[1]", &["a"]).0, 0);
         let odd = r#"{"\udc00":1,"a":"\ud83d","b":NaN,"c":-Infinity}"#;
-        assert_eq!(only(odd, &["a", "b"]).unwrap(), r#"{"a":"\ud83d","b":NaN}"#);
+        assert_eq!(only(odd, &["a", "b"]), found(2, r#"{"a":"\ud83d","b":NaN}"#));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::conversion::Conversion;
 use super::csv::{CsvColumns, FieldCells};
 use super::delimiter::Delimiter;
 use super::fields::{
-    FieldValues, Fields, Missing, RankValue, lossy, no_field, no_text, not_a_key, not_a_text,
+    FieldValues, Fields, Missing, RankValue, json_text, no_field, no_text, not_a_key, not_a_text,
 };
 use super::format::Format;
 use super::json;
@@ -137,7 +137,7 @@ impl Parser {
 
     /// The text of a part of a record, and whether it has invalid UTF-8, which is replaced.
     fn decoded<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, str>, bool) {
-        self.encoding.map_or_else(|| lossy(bytes), |encoding| (encoding.text_of(bytes), false))
+        json_text(bytes, self.encoding)
     }
 
     /// The key of a record without a key field.

@@ -244,7 +244,7 @@ impl Record {
     /// Removes the names of the fields that a record of JSON lines has from `names`.
     pub(crate) fn remove_names(&self, names: &mut Vec<String>) {
         if !names.is_empty() {
-            json::remove_names(self.raw(), names);
+            json::remove_names(self.raw(), self.encoding, names);
         }
     }
 }

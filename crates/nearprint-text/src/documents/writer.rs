@@ -403,7 +403,7 @@ impl DocumentWriter {
             if !options.fields.is_empty() {
                 match parser.format {
                     Format::Jsonl => {
-                        if only_members(fields_of_record, &options.fields, kept) == Some(0) {
+                        if only_members(fields_of_record, encoding, &options.fields, kept) == 0 {
                             let (place, fields) = (record.place.to_string(), options.fields.join(", "));
                             return Err(OutputProblem::NoneOfFields { place, fields }.into());
                         }
@@ -422,7 +422,7 @@ impl DocumentWriter {
             // The columns of a table were compared before.
             added if output_format.0 == Format::Jsonl => {
                 let names = added.iter().map(|field| field.name.as_str());
-                if let Some(field) = taken(fields_of_record, names) {
+                if let Some(field) = taken(fields_of_record, encoding, names) {
                     let (place, field) = (record.place.to_string(), field.to_string());
                     return Err(OutputProblem::FieldExists { place, field }.into());
                 }

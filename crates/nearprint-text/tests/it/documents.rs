@@ -378,6 +378,50 @@ fn regression_changed_records_of_json_were_utf8_among_others() {
 }
 
 #[test]
+fn regression_chosen_fields_of_json_in_other_encodings_were_destroyed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    // The second byte of the first character of 表 and of 予 in Shift_JIS is one of ASCII.
+    let lines = |x: &str| {
+        format!(
+            "{{\"\u{8868}\":\"\u{8868}\u{4e88}\\n\"{x},\"n\":1}}\n{{\"\u{8868}\": \"caf\"{x}, \"n\": 2}}\r\n"
+        )
+    };
+    let chosen = "{\"\u{8868}\":\"\u{8868}\u{4e88}\\n\",\"n\":1}\n{\"\u{8868}\":\"caf\",\"n\":2}\r\n";
+    for label in ["shift_jis", "gbk", "big5", "euc-jp", "euc-kr", "gb18030", "utf-8"] {
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+        let encoded = |text: &str| {
+            let mut bytes = encoding.encode(text).0.into_owned();
+            // A byte that no encoding has before a quotation mark.
+            let odd = bytes.windows(3).position(|bytes| bytes == b"caf").unwrap();
+            bytes.splice(odd..odd + 3, *b"ca\xff");
+            bytes
+        };
+        fs::write(at("in.jsonl"), encoded(&lines(",\"x\":\"\u{8868}\""))).unwrap();
+        let mut reader_options = ReaderOptions::default();
+        reader_options.encoding = label.parse().ok();
+        reader_options.fields.text = "\u{8868}".into();
+        let mut reader = Reader::open(&[at("in.jsonl")], reader_options.clone()).unwrap();
+        let mut options = WriterOptions::default();
+        options.fields = vec!["n".into(), "\u{8868}".into()];
+        let mut output = DocumentWriter::create(&at("out.jsonl"), &mut reader, options).unwrap();
+        while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+            output.append(&record, &[]).unwrap();
+        }
+        output.finish().unwrap();
+        assert_eq!(fs::read(at("out.jsonl")).unwrap(), encoded(chosen), "{label}");
+
+        let mut reader = Reader::open(&[at("in.jsonl")], reader_options).unwrap();
+        let mut options = WriterOptions::default();
+        options.added = vec![AddedField::text("\u{8868}")];
+        let mut output = DocumentWriter::create(&at("out.jsonl"), &mut reader, options).unwrap();
+        let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!() };
+        let why = output.append(&record, &seven()).unwrap_err();
+        assert!(matches!(why, Error::Output(OutputProblem::FieldExists { .. })), "{label}: {why}");
+    }
+}
+
+#[test]
 fn what_is_kept_is_written_unchanged() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -122,6 +122,28 @@ impl Encoding {
         }
     }
 
+    /// A text of the same length with the same characters of ASCII at the same places. The bytes of other characters are
+    /// an `x` each, but for valid UTF-8.
+    pub(in super::super) fn ascii_of(self, bytes: &[u8]) -> Cow<'_, str> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if self == Self::UTF_8 || text.is_ascii() => return text.into(),
+            _ => {}
+        }
+        let (mut decoder, mut made) = (self.decoder(), [0; 16]);
+        let mut is_ascii = |byte: u8| {
+            let Some(decoder) = &mut decoder else { return false };
+            loop {
+                // What ends a character that is cut is not read yet.
+                let (_, read, written) =
+                    decoder.decode_to_utf8_without_replacement(&[byte], &mut made, false);
+                if read > 0 {
+                    return byte.is_ascii() && made[..written].last() == Some(&byte);
+                }
+            }
+        };
+        bytes.iter().map(|&byte| if is_ascii(byte) { char::from(byte) } else { 'x' }).collect()
+    }
+
     /// The bytes of a text that has come from this encoding, also of bytes that it does not have.
     pub(in super::super) fn bytes_of(self, text: &str) -> Vec<u8> {
         self.encode(text, |c, out| {
