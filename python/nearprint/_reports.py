@@ -174,7 +174,7 @@ class Deduplication:
     empty: int
     #: Documents with tokens, but without a feature of the recipe: only copies of them are found.
     featureless: int
-    #: Records with invalid UTF-8, or with an escape of half a character, which U+FFFD replaces.
+    #: Records with invalid UTF-8, or with an escape of half a character: other characters stand for these.
     invalid_utf8: int
     #: Files that were not compared, by the reason, such as ``{"pdf": 2, "empty": 1}``.
     skipped_files: dict[str, int]

@@ -96,7 +96,7 @@ impl UnusualDocuments {
         for (count, what) in [
             (
                 self.num_replaced,
-                "not valid UTF-8, or with escapes of half a character; U+FFFD stands for these in texts and keys",
+                "not valid UTF-8, or with escapes of half a character; other characters stand for these in texts and keys",
             ),
             (self.num_empty, "without a token; their fingerprint is 0"),
             (self.num_featureless, "without a feature of the recipe; their fingerprint is 0"),

@@ -83,6 +83,22 @@ fn regression_different_texts_in_an_old_encoding_are_not_near() {
 }
 
 #[test]
+fn regression_records_of_standard_input_were_read_without_their_encoding() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let texts: String = (1..9).map(|seed| words(&RUSSIAN, seed * 31, 9) + "\n").collect();
+    for (format, name) in [("csv", "a.csv"), ("lines", "a.list")] {
+        let bytes = cp1251(&format!("text\n{texts}"));
+        write(at, name, &bytes);
+        let of_file = succeeds(at, &format!("fingerprint {name} --input-format {format}"), b"");
+        let of_stream = succeeds(at, &format!("fingerprint - --input-format {format}"), &bytes);
+        assert_eq!(of_stream.replace("\t-:", &format!("\t{name}:")), of_file, "{format}");
+        succeeds(at, &format!("dedup - --input-format {format} -o kept-{name}"), &bytes);
+        assert_eq!(fs::read(at.join(format!("kept-{name}"))).unwrap(), bytes, "{format}");
+    }
+}
+
+#[test]
 fn regression_a_text_is_near_itself_in_another_encoding_and_no_copy() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();

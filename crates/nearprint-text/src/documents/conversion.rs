@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::cell::{Cell, CellKind, Nested};
 use super::csv::{contents, push_cell};
+use super::fields::{cell_text, json_text};
 use super::format::Format;
 use super::json;
 use super::kind::Encoding;
@@ -77,7 +78,7 @@ impl Conversion {
         let failed = |why| crate::error::Error::input(record.place.to_string(), why);
         let bytes = without_mark(record.content.line());
         if self.from == Format::Jsonl {
-            let mut line = decoded(record.encoding, bytes);
+            let (mut line, _) = json_text(bytes, record.encoding);
             if let Some(text) = text {
                 let mut changed = Vec::new();
                 // The record was parsed and has lost a part of its text, so it has the field.
@@ -153,8 +154,8 @@ impl Conversion {
         for (place, content) in contents(record, self.delimiter).enumerate() {
             if let Some((column, _)) = columns.next_if(|(_, column)| column.place == place) {
                 row[column] = Cell::Text(match content {
-                    Cow::Borrowed(bytes) => decoded(encoding, bytes),
-                    Cow::Owned(bytes) => decoded(encoding, &bytes).into_owned().into(),
+                    Cow::Borrowed(bytes) => cell_text(bytes, encoding).0,
+                    Cow::Owned(bytes) => cell_text(&bytes, encoding).0.into_owned().into(),
                 });
             }
         }
@@ -195,10 +196,6 @@ fn further_field(name: &str, records: usize) -> String {
     format!(
         "field {name:?} is no column: the first {records} records do not have it; --fields chooses columns"
     )
-}
-
-fn decoded(encoding: Option<Encoding>, bytes: &[u8]) -> Cow<'_, str> {
-    encoding.map_or_else(|| String::from_utf8_lossy(bytes), |encoding| encoding.text_of(bytes))
 }
 
 /// The value of a member, which is valid JSON.

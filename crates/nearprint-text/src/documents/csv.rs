@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use memchr::memchr;
 
 use super::delimiter::Delimiter;
-use super::fields::{Fields, json_text, no_field};
+use super::fields::{Fields, cell_text, no_field};
 use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl Header<'_> {
     }
 
     fn text(self, bytes: &[u8]) -> String {
-        json_text(bytes, self.encoding).0.into_owned()
+        cell_text(bytes, self.encoding).0.into_owned()
     }
 }
 

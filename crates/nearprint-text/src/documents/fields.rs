@@ -131,6 +131,15 @@ pub(super) fn json_text(bytes: &[u8], encoding: Option<Encoding>) -> (Cow<'_, st
     }
 }
 
+/// The text of a cell or a line in an encoding, which is UTF-8 without one: invalid bytes become the characters of
+/// Windows-1252, so that different bytes stay different texts. Also returns whether there were any.
+pub(super) fn cell_text(bytes: &[u8], encoding: Option<Encoding>) -> (Cow<'_, str>, bool) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if encoding.is_none() => (text.into(), false),
+        _ => (encoding.unwrap_or(Encoding::UTF_8).text_of(bytes), encoding.is_none()),
+    }
+}
+
 pub(super) fn no_text(field: &str) -> String {
     format!("field {field:?} has no text")
 }

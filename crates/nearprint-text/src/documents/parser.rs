@@ -7,7 +7,7 @@ use super::conversion::Conversion;
 use super::csv::{CsvColumns, FieldCells};
 use super::delimiter::Delimiter;
 use super::fields::{
-    FieldValues, Fields, Missing, RankValue, json_text, no_field, no_text, not_a_key, not_a_text,
+    FieldValues, Fields, Missing, RankValue, cell_text, json_text, no_field, no_text, not_a_key, not_a_text,
 };
 use super::format::Format;
 use super::json;
@@ -135,9 +135,10 @@ impl Parser {
         }
     }
 
-    /// The text of a part of a record, and whether it has invalid UTF-8, which is replaced.
+    /// The text of a part of a record, and whether it has invalid UTF-8, for which other characters stand.
     fn decoded<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, str>, bool) {
-        json_text(bytes, self.encoding)
+        let text = if self.format == Format::Jsonl { json_text } else { cell_text };
+        text(bytes, self.encoding)
     }
 
     /// The key of a record without a key field.

@@ -507,7 +507,7 @@ impl Reader {
 
     /// Opens an input of records that are texts. JSON is UTF-8 unless something says otherwise.
     fn open_text(&mut self, input: &InputFile) -> Result<InputBytes> {
-        let guesses = self.parser.format != Format::Jsonl && input.size_bytes.is_some();
+        let guesses = self.parser.format != Format::Jsonl;
         let (bytes, encoding) =
             InputBytes::open(input, &self.bytes)?.with_encoding(self.decoding.encoding, guesses)?;
         self.left_out.count_encoding(encoding.map(Encoding::name));

@@ -213,7 +213,8 @@ impl Item {
 pub struct Record {
     /// Its key: see [`Fields::key`](super::Fields::key).
     pub key: String,
-    /// Its text. In records of lines, U+FFFD stands for invalid UTF-8, and in JSON for an escape of half a character.
+    /// Its text. In JSON, U+FFFD stands for invalid UTF-8 and for an escape of half a character. In tables and lines,
+    /// the characters of Windows-1252 stand for invalid bytes.
     pub text: String,
     /// What ranks it, if [`Fields::value`](super::Fields::value) names a field.
     pub value: RankValue,

@@ -378,6 +378,22 @@ fn regression_changed_records_of_json_were_utf8_among_others() {
 }
 
 #[test]
+fn regression_bytes_beyond_the_look_at_an_encoding_were_one_replacement_character() {
+    let ascii = "1,one two three\n".repeat(5000);
+    let table = [b"key,text\n", ascii.as_bytes(), b"2,\xe0\xe1\n\xea,\xe2\xe3\n\xeb,\xc3\xa9\n"].concat();
+    let (records, _) = read("late.csv", &table, keyed());
+    let expected = [("2", "\u{e0}\u{e1}"), ("\u{ea}", "\u{e2}\u{e3}"), ("\u{eb}", "\u{e9}")];
+    assert_eq!(both(&records[5000..]), expected);
+    assert!(records[5000..].iter().all(|record| record.invalid_utf8) && !records[4999].invalid_utf8);
+    let (lines, _) = read(
+        "late.txt",
+        &table,
+        with(ReaderOptions::default(), |options| options.format = Some(Format::Lines)),
+    );
+    assert_eq!(lines[5001].text, "2,\u{e0}\u{e1}");
+}
+
+#[test]
 fn regression_chosen_fields_of_json_in_other_encodings_were_destroyed() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -106,8 +106,8 @@ pub(super) fn warn(global: GlobalArgs, job: &FileJob, report: &FileReport) {
         (
             invalid_utf8,
             "record",
-            "not valid UTF-8, or with escapes of half a character: U+FFFD stands for these in texts and keys; --encoding \
-             names another encoding",
+            "not valid UTF-8, or with escapes of half a character: other characters stand for these in texts and keys; \
+             --encoding names another encoding",
         ),
     ] {
         if count > 0 && !global.quiet {

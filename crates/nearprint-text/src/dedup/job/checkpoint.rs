@@ -28,7 +28,7 @@ pub struct DocumentCounts {
     pub aside: u64,
     /// Documents without any token, except those with too few. Nothing is near them.
     pub empty: u64,
-    /// Documents with invalid UTF-8, or with an escape of half a character, which U+FFFD replaces.
+    /// Documents with invalid UTF-8, or with an escape of half a character: other characters stand for these.
     pub invalid_utf8: u64,
     /// Exact copies: near-duplicates with the same tokens, in the same order, as the kept document.
     /// Not counted if the database stores no text or hash.
