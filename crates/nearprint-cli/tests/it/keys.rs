@@ -318,3 +318,15 @@ fn regression_the_empty_key_in_a_list_of_keys_was_another_key() {
     succeeds(at, "delete k.np --keys -", b"\\\\e\n");
     assert!(succeeds(at, "export k.np", b"").ends_with("\tx\n"));
 }
+#[test]
+fn regression_fingerprints_whose_lines_end_with_carriage_returns_were_no_rows() {
+    let home = tempfile::tempdir().unwrap();
+    for input in ["fingerprint,id\r1,1\r2,2\r", "\"fingerprint\",\"id\"\r\"1\",\"1\"\r"] {
+        let why = ["standard input:1", "its lines end with CR"];
+        fails(home.path(), "build db - --input-format csv", input.as_bytes(), 5, &why);
+    }
+    succeeds(home.path(), "build db - --input-format tsv --store keys", b"fingerprint\tkey\n1\ta\n2\tb\n");
+    let why = ["standard input:1", "its lines end with CR"];
+    fails(home.path(), "delete db --keys -", b"a\rb\r", 5, &why);
+    succeeds(home.path(), "delete db --keys -", b"a\r");
+}

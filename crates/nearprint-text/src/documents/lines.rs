@@ -281,6 +281,36 @@ fn starts_a_cell(bytes: &[u8], at: usize, delimiter: u8) -> bool {
     at == 0 || bytes[at - 1] == delimiter || &bytes[..at] == BYTE_ORDER_MARK
 }
 
+/// What is wrong with lines that no line feed ends.
+const CR_ENDS: &str = "its lines end with CR; `tr '\\r' '\\n'` makes lines of them";
+
+/// Checks that a header is one line.
+///
+/// # Errors
+/// The reason, if it has a carriage return between its cells, as where these end the lines.
+pub fn check_header(header: &[u8]) -> Result<(), String> {
+    let mut is_quoted = false;
+    let is_end = |&byte: &u8| {
+        is_quoted ^= byte == b'"';
+        byte == b'\r' && !is_quoted
+    };
+    match header.trim_ascii_end().iter().any(is_end) {
+        true => Err(CR_ENDS.into()),
+        false => Ok(()),
+    }
+}
+
+/// Checks that the first line of a stream is not all of its lines.
+///
+/// # Errors
+/// The reason, if no line feed ends it and a carriage return is in it.
+pub fn check_first_line(line: &[u8]) -> Result<(), String> {
+    match line.ends_with(b"\n") || !line.trim_ascii_end().contains(&b'\r') {
+        true => Ok(()),
+        false => Err(CR_ENDS.into()),
+    }
+}
+
 /// A record without its line end.
 pub(super) fn without_line_end(bytes: &[u8]) -> &[u8] {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);

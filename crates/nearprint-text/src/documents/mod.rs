@@ -117,7 +117,7 @@ pub(crate) mod internal {
     pub use super::input_bytes::{open_decompressed, open_regular_decompressed};
     pub use super::json::key_in;
     pub use super::kind::{names_of_compressions, table_of_kinds, table_of_readers};
-    pub use super::lines::Scan as RecordScan;
+    pub use super::lines::{Scan as RecordScan, check_first_line, check_header};
     pub use super::list_format::ListFormat;
     pub use super::output_name::{Written as WrittenFormat, check_rejects};
     #[cfg(feature = "parquet")]

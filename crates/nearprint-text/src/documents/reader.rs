@@ -22,7 +22,7 @@ use super::input_bytes::InputBytes;
 use super::input_file::{self, InputFile};
 use super::json_values::{JsonHead, JsonValues};
 use super::kind::{Encoding, Records};
-use super::lines::{Piece, Splitter, without_line_end};
+use super::lines::{Piece, Splitter, check_first_line, check_header, without_line_end};
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetReader, ParquetShape};
 use super::parser::{Parser, RawRecord};
@@ -329,7 +329,14 @@ impl Reader {
             }
             let Some(current) = &mut self.current else { return Ok(None) };
             let limits = (self.max_record_bytes, &self.decoding);
-            let next = current.records.next(limits, &self.bytes, &mut self.left_out);
+            let mut next = current.records.next(limits, &self.bytes, &mut self.left_out);
+            if let Ok(Some((Some(1), Content::Bytes(line)))) = &mut next
+                && self.parser.format == Format::Lines
+                && let Err(reason) = check_first_line(line)
+            {
+                let bytes = std::mem::take(line);
+                next = Ok(Some((Some(1), Content::Broken { bytes, reason })));
+            }
             match next {
                 Ok(Some((_, content))) if is_blank(&content, self.parser.format) => {}
                 Ok(Some((line, content))) => {
@@ -584,6 +591,7 @@ impl Reader {
             Some(Piece::Broken(_, why)) => return Err(Error::input(place(), why)),
             Some(Piece::Record(line)) => line,
         };
+        check_header(line).map_err(|why| Error::input(place(), why))?;
         let header = Header { line, delimiter, encoding: self.parser.encoding };
         let first = Header { line: &self.header, delimiter, encoding: self.header_encoding };
         if self.header.is_empty() {

@@ -394,6 +394,27 @@ fn regression_bytes_beyond_the_look_at_an_encoding_were_one_replacement_characte
 }
 
 #[test]
+fn regression_tables_whose_lines_end_with_carriage_returns_had_no_records() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("old.csv");
+    for table in ["text,key\rone,1\rtwo,2\r", "\"text\",\"key\"\r\"one\",\"1\"\r"] {
+        fs::write(&path, table).unwrap();
+        let why = Reader::open(std::slice::from_ref(&path), keyed()).unwrap_err().to_string();
+        assert!(why.contains("old.csv:1: its lines end with CR; `tr '\\r' '\\n'`"), "{why}");
+    }
+    for table in ["\"a\rb\",text,key\r\nx,one,1\r\n", "text,key\r\r\none,1\n"] {
+        let fields = if table.starts_with('"') { keyed() } else { ReaderOptions::default() };
+        assert_eq!(read("new.csv", table, fields).0[0].text, "one");
+    }
+    let lines = || with(ReaderOptions::default(), |options| options.format = Some(Format::Lines));
+    let (records, bad) = read("old.txt", "one\rtwo\r", lines());
+    assert!(records.is_empty() && bad[0].reason.starts_with("its lines end with CR"), "{bad:?}");
+    for (text, expected) in [("one\rtwo\nthree", "one\rtwo"), ("one\r", "one")] {
+        assert_eq!(read("new.txt", text, lines()).0[0].text, expected);
+    }
+}
+
+#[test]
 fn regression_chosen_fields_of_json_in_other_encodings_were_destroyed() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -9,6 +9,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::results::EMPTY_KEY;
 use nearprint::Width;
 use nearprint_text::documents::unescape;
+use nearprint_text::internal::check_header;
 
 /// The most columns of a file that has no header, unless `--columns` names them.
 const DEFAULT_COLUMNS: usize = 3;
@@ -24,7 +25,9 @@ pub(super) fn read(
     let mut table = Table::new(columns)?;
     input.for_each_line(delimiter == ',', sink, |text, sink| {
         let cells = Cells::of_line(text, delimiter)?;
-        let Some(columns) = table.columns_of((args, width), &cells)? else { return Ok(()) };
+        let Some(columns) = table.columns_of((args, width), &cells)? else {
+            return Ok(check_header(text.as_bytes())?);
+        };
         let fingerprint = args.parse(width, cells.trimmed(columns.fingerprint).unwrap_or_default())?;
         let id = columns.id.and_then(|index| cells.trimmed(index)).filter(|cell| !cell.is_empty());
         let id = id.map(parse_id).transpose()?;

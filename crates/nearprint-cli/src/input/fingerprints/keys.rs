@@ -5,6 +5,7 @@ use std::path::Path;
 use super::stream::InputStream;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{EMPTY_KEY, unescape};
+use nearprint_text::internal::check_first_line;
 
 /// What ends each key of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +24,13 @@ pub(crate) fn read_keys(
 ) -> Result<(), Failure> {
     let mut input = InputStream::open(path)?;
     let end_byte = if end == KeyEnd::Line { b'\n' } else { 0 };
-    let mut bytes = Vec::new();
+    let (mut bytes, mut is_first) = (Vec::new(), end == KeyEnd::Line);
     while input.next_piece(end_byte, &mut bytes)? {
-        let key = bytes.strip_suffix(&[end_byte]).unwrap_or(&bytes);
+        let mut key = bytes.strip_suffix(&[end_byte]).unwrap_or(&bytes);
+        if std::mem::take(&mut is_first) {
+            check_first_line(&bytes).map_err(|why| input.bad_line(why, ""))?;
+            key = key.strip_prefix("\u{feff}".as_bytes()).unwrap_or(key);
+        }
         let key = str::from_utf8(key)
             .map_err(|_| input.bad_line("not UTF-8 text", &String::from_utf8_lossy(key)))?;
         match (end, key.trim_end_matches('\r')) {
