@@ -318,6 +318,20 @@ fn regression_the_empty_key_in_a_list_of_keys_was_another_key() {
     succeeds(at, "delete k.np --keys -", b"\\\\e\n");
     assert!(succeeds(at, "export k.np", b"").ends_with("\tx\n"));
 }
+
+#[test]
+fn regression_a_byte_order_mark_was_a_part_of_the_first_key() {
+    let home = tempfile::tempdir().unwrap();
+    succeeds(
+        home.path(),
+        "build db - --input-format tsv --store keys",
+        b"fingerprint\tkey\n1\ta\n2\tb\n3\tc\n",
+    );
+    succeeds(home.path(), "delete db --keys -", "\u{feff}a\r\nb\r\n".as_bytes());
+    let left = succeeds(home.path(), "export db", b"");
+    assert!(left.starts_with("3\t") && left.lines().count() == 1, "{left}");
+}
+
 #[test]
 fn regression_fingerprints_whose_lines_end_with_carriage_returns_were_no_rows() {
     let home = tempfile::tempdir().unwrap();

@@ -161,6 +161,11 @@ impl LineFile {
         self.append_after(b"", path)
     }
 
+    /// Whether anything was appended.
+    pub(super) fn has_bytes(&self) -> bool {
+        self.len_bytes > 0
+    }
+
     fn append_after(&mut self, end: &[u8], line: &[u8]) -> Result<Span> {
         let begun = self.begin_member();
         let written = begun.and_then(|()| self.sink.write_all(end)).and_then(|()| self.sink.write_all(line));

@@ -435,6 +435,8 @@ impl DocumentWriter {
 
     fn write_line(&mut self) -> Result<Span> {
         match &mut self.target {
+            // A byte order mark has a meaning at the start of a file only.
+            Target::Lines(lines) if lines.has_bytes() => lines.append(without_mark(&self.line)),
             Target::Lines(lines) => lines.append(&self.line),
             #[cfg(feature = "parquet")]
             Target::Rows(_) | Target::Built(_) => Ok(Span::NOWHERE),

@@ -1,13 +1,14 @@
 //! Reading and writing of documents through the public API.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use nearprint_text::documents::{
     AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, RankValue, Reader, ReaderOptions,
     Record, Spot, WriterOptions, Written,
 };
+use nearprint_text::internal::open_decompressed;
 use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
 
@@ -455,6 +456,28 @@ fn regression_chosen_fields_of_json_in_other_encodings_were_destroyed() {
         let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!() };
         let why = output.append(&record, &seven()).unwrap_err();
         assert!(matches!(why, Error::Output(OutputProblem::FieldExists { .. })), "{label}: {why}");
+    }
+}
+
+#[test]
+fn regression_marks_of_later_inputs_stood_within_the_output() {
+    let home = tempfile::tempdir().unwrap();
+    let inputs = ["a.jsonl", "b.jsonl"].map(|name| home.path().join(name));
+    for (path, text) in inputs.iter().zip(["a", "b"]) {
+        fs::write(path, format!("\u{feff}{{\"text\":\"{text}\"}}\n")).unwrap();
+    }
+    let expected = "\u{feff}{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
+    for name in ["out.jsonl", "out.jsonl.gz"] {
+        let mut reader = Reader::open(&inputs, ReaderOptions::default()).unwrap();
+        let path = home.path().join(name);
+        let mut output = DocumentWriter::create(&path, &mut reader, WriterOptions::default()).unwrap();
+        while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+            output.append(&record, &[]).unwrap();
+        }
+        output.finish().unwrap();
+        let mut text = String::new();
+        open_decompressed(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, expected, "{name}");
     }
 }
 
