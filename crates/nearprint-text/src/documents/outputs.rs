@@ -45,9 +45,8 @@ pub fn check_outputs<'a>(
     let mut known: HashMap<PathBuf, &str> = HashMap::new();
     for (name, path) in outputs {
         refuse_device(path)?;
-        if let Some(compression) = Compression::of(path).filter(|compression| !compression.is_written()) {
-            let (path, compression) = (path.to_path_buf(), compression.name());
-            return Err(OutputProblem::NotWritten { path, compression }.into());
+        if let Some(compression) = Compression::unwritten(path) {
+            return Err(OutputProblem::NotWritten { path: path.to_path_buf(), compression }.into());
         }
         let id = file_id(path, stdout_file);
         if id.is_some_and(|id| inputs.contains(&id)) {

@@ -73,7 +73,7 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
-    /// The name requests a compression that is read only.
+    /// The name requests a compression that is not written.
     NotWritten {
         /// The output.
         path: PathBuf,
@@ -237,7 +237,7 @@ impl fmt::Display for OutputProblem {
             Self::NotWritten { path, compression } => {
                 write!(
                     f,
-                    "{}: {compression} can be read, but not written; gzip and Zstandard can be written",
+                    "{}: {compression} is not written; gzip and Zstandard are, to names in .gz and .zst",
                     path.display()
                 )
             }

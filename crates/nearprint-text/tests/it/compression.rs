@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use nearprint_text::documents::{Item, Reader, ReaderOptions, check_outputs};
+use nearprint_text::documents::{DocumentWriter, Item, Reader, ReaderOptions, WriterOptions, check_outputs};
 use nearprint_text::{Error, OutputProblem};
 
-use crate::documents::{both, error, keyed, read, zstd};
+use crate::documents::{both, error, gzip, keyed, read, zstd};
 
 /// JSON lines of two documents by xz, by xz with a dictionary of 256 MiB, and by bzip2.
 const XZ: &str = "\
@@ -115,6 +115,34 @@ fn regression_what_cannot_be_written_compressed_is_refused() {
         assert!(matches!(error, Error::Output(OutputProblem::NotWritten { .. })), "{error}");
         assert!(!path.exists());
     }
+}
+
+#[test]
+fn regression_extensions_of_compressions_in_capitals_were_none() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let table = "text\none\ntwo\n";
+    fs::write(at("A.CSV.GZ"), gzip(table.as_bytes())).unwrap();
+    let mut reader = Reader::open(&[at("A.CSV.GZ")], ReaderOptions::default()).unwrap();
+    let mut output = DocumentWriter::create(&at("b.csv.Gz"), &mut reader, WriterOptions::default()).unwrap();
+    while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+        output.append(&record, &[]).unwrap();
+    }
+    output.finish().unwrap();
+    let written = fs::read(at("b.csv.Gz")).unwrap();
+    let text = std::io::read_to_string(flate2::read::GzDecoder::new(&written[..])).unwrap();
+    assert_eq!(text, table);
+}
+
+#[test]
+fn regression_outputs_under_names_of_other_compressions_were_plain() {
+    let home = tempfile::tempdir().unwrap();
+    for name in ["a.jsonl.zip", "a.jsonl.7z", "a.LZ4", "a.jsonl.br", "a.jsonl.Z", "a.jsonl.BZ2"] {
+        let path = home.path().join(name);
+        let error = check_outputs([("--duplicates", &*path)], &[], &[]).unwrap_err();
+        assert!(matches!(error, Error::Output(OutputProblem::NotWritten { .. })), "{name}: {error}");
+    }
+    assert!(check_outputs([("--output", &*home.path().join("a.zst"))], &[], &[]).is_ok());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use nearprint_text::internal::open_decompressed;
 use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()

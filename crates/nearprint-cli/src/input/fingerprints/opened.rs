@@ -179,7 +179,8 @@ fn no_fingerprints(input: &InputStream) -> Failure {
 pub(super) fn by_extension(path: &Path) -> Option<FingerprintFormat> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let bare = Path::new(Compression::strip(name));
-    match bare.extension().and_then(|extension| extension.to_str()) {
+    let extension = bare.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
         Some("u64") => Some(FingerprintFormat::U64),
         Some("u128") => Some(FingerprintFormat::U128),
         Some("u256") => Some(FingerprintFormat::U256),

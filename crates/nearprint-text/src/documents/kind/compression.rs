@@ -49,8 +49,18 @@ impl Unread {
     }
 }
 
-/// The extensions of formats that are not read.
-const UNREAD_EXTENSIONS: [&str; 9] = [".zip", ".7z", ".rar", ".lz4", ".lzma", ".lz", ".lzo", ".Z", ".br"];
+/// The extensions of formats that are not read, and their names.
+const UNREAD_EXTENSIONS: [(&str, &str); 9] = [
+    (".zip", "zip"),
+    (".7z", "7-Zip"),
+    (".rar", "RAR"),
+    (".lz4", "LZ4"),
+    (".lzma", "LZMA"),
+    (".lz", "lzip"),
+    (".lzo", "lzop"),
+    (".Z", "compress"),
+    (".br", "Brotli"),
+];
 
 static UNREAD: [Unread; 11] = [
     Unread::new("zip", b"PK\x03\x04", "unzip -p"),
@@ -90,7 +100,7 @@ impl Compression {
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        EXTENSIONS.iter().find(|(extension, _)| name.ends_with(extension)).map(|&(_, found)| found)
+        EXTENSIONS.iter().find(|(extension, _)| without(name, extension).is_some()).map(|&(_, found)| found)
     }
 
     /// The extensions of compressed files that are read.
@@ -101,8 +111,8 @@ impl Compression {
     /// A file name without the extension of a compression.
     #[must_use]
     pub fn strip(name: &str) -> &str {
-        let extensions = EXTENSIONS.iter().map(|(extension, _)| extension).chain(&UNREAD_EXTENSIONS);
-        extensions.filter_map(|extension| name.strip_suffix(extension)).next().unwrap_or(name)
+        let extensions = Self::extensions().chain(UNREAD_EXTENSIONS.iter().map(|(extension, _)| *extension));
+        extensions.filter_map(|extension| without(name, extension)).next().unwrap_or(name)
     }
 
     /// The compression that the first bytes of a stream denote.
@@ -118,6 +128,16 @@ impl Compression {
             }
             _ => bytes.starts_with(XZ).then_some(Self::Xz),
         }
+    }
+
+    /// The compression that a name denotes and that is not written, read or not.
+    pub(in super::super) fn unwritten(path: &Path) -> Option<&'static str> {
+        if let Some(found) = Self::of(path) {
+            return (!found.is_written()).then(|| found.name());
+        }
+        let name = path.file_name()?.to_str()?;
+        let found = UNREAD_EXTENSIONS.iter().find(|(extension, _)| without(name, extension).is_some());
+        found.map(|(_, found)| *found)
     }
 
     /// Whether nearprint writes it.
@@ -136,6 +156,12 @@ impl Compression {
     }
 }
 
+/// The name of a file without an extension, in letters of either case.
+fn without<'a>(name: &'a str, extension: &str) -> Option<&'a str> {
+    let (stem, end) = name.split_at_checked(name.len().checked_sub(extension.len())?)?;
+    end.eq_ignore_ascii_case(extension).then_some(stem)
+}
+
 /// Whether bytes are the first ones of compressed data, read or not.
 ///
 /// ```
@@ -151,7 +177,7 @@ pub fn looks_compressed(bytes: &[u8]) -> bool {
 pub(in super::super) fn unread_format(path: &Path, head: &[u8]) -> Option<&'static Unread> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     UNREAD.iter().find(|format| match format.extension {
-        Some(extension) => name.ends_with(extension),
+        Some(extension) => without(name, extension).is_some(),
         None => head.starts_with(format.start),
     })
 }
