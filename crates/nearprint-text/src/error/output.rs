@@ -144,6 +144,13 @@ pub enum OutputProblem {
         /// Its type there.
         type_there: String,
     },
+    /// Two columns of one of several Parquet inputs have one name, or two fields of a struct.
+    ColumnTwice {
+        /// The input.
+        input: PathBuf,
+        /// The name.
+        column: String,
+    },
     /// Two columns of the input have one name, and the format of the output has names.
     TwoColumns {
         /// The column.
@@ -272,6 +279,12 @@ impl fmt::Display for OutputProblem {
                 f,
                 "column {column:?} is {type_there} in {} and {type_before} in earlier inputs: no column of an output \
                  can have both",
+                input.display()
+            ),
+            Self::ColumnTwice { input, column } => write!(
+                f,
+                "{}: two columns or fields have the name {column:?}; columns of several files are united by name, so \
+                 rename one",
                 input.display()
             ),
             Self::NoColumn { column } => write!(f, "there is no column {column:?}"),

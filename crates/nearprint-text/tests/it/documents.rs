@@ -577,13 +577,61 @@ mod parquet {
 
     use ::parquet::arrow::ArrowWriter;
     use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use arrow_array::cast::AsArray;
     use arrow_array::{
-        Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, types,
+        Array, ArrayRef, DictionaryArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
+        StructArray, types,
     };
+    use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
 
     const ROWS: i64 = 5000;
+
+    /// Copies the rows of files to another one, whose batches are returned.
+    fn copied(inputs: &[PathBuf], output: &Path) -> nearprint_text::Result<Vec<RecordBatch>> {
+        let mut reader = Reader::open(inputs, ReaderOptions::default())?;
+        let mut writer = DocumentWriter::create(output, &mut reader, WriterOptions::default())?;
+        while let Some(Item::Record(record)) = reader.next_item()? {
+            writer.append(&record, &[])?;
+        }
+        writer.finish()?;
+        Ok(read_batches(output))
+    }
+
+    #[test]
+    fn regression_columns_of_one_name_were_united() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let texts = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+        let field = |name: &str| Field::new(name, DataType::Utf8, false);
+        let table = |columns: &[(&str, &str)]| {
+            let fields: Vec<Field> = columns.iter().map(|(name, _)| field(name)).collect();
+            let columns = columns.iter().map(|(_, text)| texts(text)).collect();
+            RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
+        };
+        let twice = table(&[("text", "a"), ("x", "b"), ("x", "c")]);
+        for (name, rows) in [("twice.parquet", &twice), ("same.parquet", &twice)] {
+            write(&at(name), rows);
+        }
+        write(&at("once.parquet"), &table(&[("text", "d"), ("x", "e")]));
+        let inside: ArrayRef = Arc::new(StructArray::from(twice.project(&[1, 2]).unwrap()));
+        let nested = RecordBatch::try_from_iter([("text", texts("f")), ("inside", inside)]).unwrap();
+        write(&at("nested.parquet"), &nested);
+        for names in [["twice", "once"], ["once", "twice"], ["once", "nested"], ["nested", "once"]] {
+            let inputs = names.map(|name| at(&format!("{name}.parquet")));
+            let why = copied(&inputs, &at("out.parquet")).unwrap_err().to_string();
+            let input = names.iter().find(|name| **name != "once").unwrap();
+            assert!(
+                why.contains(&format!("{input}.parquet: two columns or fields have the name \"x\"")),
+                "{why}"
+            );
+        }
+        let rows = copied(&[at("twice.parquet"), at("same.parquet")], &at("out.parquet")).unwrap();
+        let cells: Vec<&str> =
+            rows[0].columns().iter().map(|column| column.as_string::<i32>().value(1)).collect();
+        assert_eq!(cells, ["a", "b", "c"]);
+    }
 
     /// Texts, keys, ranks with a null, and lists, which are copied only.
     fn rows() -> RecordBatch {

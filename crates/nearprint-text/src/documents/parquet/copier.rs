@@ -36,22 +36,24 @@ impl ParquetShape {
     /// columns. If `skips_damaged`, neither have those that cannot be read.
     ///
     /// # Errors
-    /// [`Error::Output`] if a column has types that no column can have; those of opening the inputs.
+    /// [`Error::Output`] if a column has types that no column can have, or two have one name; those of opening the inputs.
     pub(in super::super) fn of(
         reader: &ParquetReader,
         inputs: &[InputFile],
         skips_damaged: bool,
     ) -> Result<Self> {
-        let mut schema: Option<SchemaRef> = None;
+        let mut schema: Option<(SchemaRef, &Path)> = None;
         let others = if inputs.len() > 1 { inputs } else { &[] };
         for input in others.iter().filter(|input| input.size_bytes != Some(0)) {
             schema = match (schema, ParquetReader::schema_of(input)) {
                 (schema, Err(_)) if skips_damaged => schema,
-                (None, found) => Some(found?),
-                (Some(before), found) => Some(united(&before, &*found?, &input.path)?),
+                (None, found) => Some((found?, &input.path)),
+                (Some((before, first)), found) => {
+                    Some((united((&before, first), (&*found?, &input.path))?, first))
+                }
             };
         }
-        let schema = schema.unwrap_or_else(|| reader.schema().clone());
+        let schema = schema.map_or_else(|| reader.schema().clone(), |(schema, _)| schema);
         Ok(Self { schema, compression: reader.compression() })
     }
 }

@@ -1,6 +1,8 @@
 //! Columns of several files as those of one: by name, whatever their order, each with a type that holds all values.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -19,11 +21,23 @@ use parquet::errors::ParquetError;
 use super::row::ParquetValue;
 use crate::error::{OutputProblem, Result};
 
-/// The columns of inputs so far, and of a further one. What only one of them has may be null.
+/// The columns of inputs so far, from the first one on, and of a further one. What only one of them has may be null.
 ///
 /// # Errors
-/// [`Error::Output`](crate::Error::Output) for a column that no type suits.
-pub(super) fn united(before: &SchemaRef, there: &Schema, input: &Path) -> Result<SchemaRef> {
+/// [`Error::Output`](crate::Error::Output) for a column that no type suits, and for two of one name.
+pub(super) fn united(
+    (before, first): (&SchemaRef, &Path),
+    (there, input): (&Schema, &Path),
+) -> Result<SchemaRef> {
+    if before.fields() == there.fields() {
+        return Ok(before.clone());
+    }
+    for (fields, input) in [(before.fields(), first), (there.fields(), input)] {
+        if let Some(column) = twice(fields) {
+            let (input, column) = (input.to_path_buf(), column.to_string());
+            return Err(OutputProblem::ColumnTwice { input, column }.into());
+        }
+    }
     let fields = united_fields(before.fields(), there.fields()).map_err(|[before, there]| {
         OutputProblem::ColumnTypes {
             column: before.name().clone(),
@@ -33,6 +47,17 @@ pub(super) fn united(before: &SchemaRef, there: &Schema, input: &Path) -> Result
         }
     })?;
     Ok(Arc::new(Schema::new_with_metadata(fields, before.metadata().clone())))
+}
+
+/// A name that two of these fields have, or two fields of a struct in them.
+fn twice(fields: &[FieldRef]) -> Option<&str> {
+    let mut names = HashSet::new();
+    fields.iter().find_map(|field| match field.data_type() {
+        _ if !names.insert(field.name()) => Some(&**field.name()),
+        DataType::Struct(inner) => twice(inner),
+        DataType::List(item) | DataType::LargeList(item) => twice(slice::from_ref(item)),
+        _ => None,
+    })
 }
 
 /// The fields of both, in the order of the first. `Err` has two that no field suits.
