@@ -600,6 +600,38 @@ mod parquet {
     }
 
     #[test]
+    fn regression_dictionaries_of_row_groups_with_more_values_than_keys_were_damage() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, output) = (home.path().join("a.parquet"), home.path().join("b.parquet"));
+        let rows = |group: usize| {
+            let names: Vec<String> = (0..100).map(|row| format!("{group}-{row}")).collect();
+            let names: DictionaryArray<types::Int8Type> = names.iter().map(|name| Some(&**name)).collect();
+            let names: ArrayRef = Arc::new(names);
+            let field = Arc::new(Field::new("name", names.data_type().clone(), true));
+            let inside: ArrayRef = Arc::new(StructArray::from(vec![(field, names.clone())]));
+            RecordBatch::try_from_iter([("text", names), ("inside", inside)]).unwrap()
+        };
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), rows(0).schema(), None).unwrap();
+        for group in 0..4 {
+            writer.write(&rows(group)).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.close().unwrap();
+        let batches = copied(&[path], &output).unwrap();
+        let mut number = 0;
+        for batch in batches {
+            for column in [batch.column(0), batch.column(1).as_struct().column(0)] {
+                let names = column.as_dictionary::<types::Int32Type>();
+                let names = names.downcast_dict::<StringArray>().unwrap();
+                let expected = (number..).map(|row| format!("{}-{}", row / 100, row % 100));
+                assert!(names.into_iter().zip(expected).all(|(name, expected)| name == Some(&expected)));
+            }
+            number += batch.num_rows();
+        }
+        assert_eq!(number, 400);
+    }
+
+    #[test]
     fn regression_columns_of_one_name_were_united() {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);

@@ -23,6 +23,8 @@ use crate::error::Result;
 
 /// The most batches in memory whose rows wait to be written.
 const BATCHES_WAITING: usize = 16;
+/// The most memory of several such batches. A column has 2 GiB of strings at most.
+const WAITING_BYTES: usize = 1 << 30;
 
 /// The columns and the compression of a file.
 #[derive(Clone)]
@@ -63,6 +65,7 @@ pub(in super::super) struct RowCopier {
     target: RowTarget,
     /// Rows that wait to be written: their batches, (batch, row), and the added columns.
     batches: Vec<RecordBatch>,
+    batches_bytes: usize,
     /// The batch that was read last of them.
     last_read: Option<Arc<RecordBatch>>,
     rows: Vec<(usize, usize)>,
@@ -101,8 +104,8 @@ impl RowCopier {
         let added = added.iter().map(AddedColumn::of).collect();
         let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
         let (columns, schema) = (columns.to_vec(), source.schema.clone());
-        let last_read = None;
-        Ok(Self { target, batches, last_read, rows, added, schema, columns, text_path, texts })
+        let (batches_bytes, last_read) = (0, None);
+        Ok(Self { target, batches, batches_bytes, last_read, rows, added, schema, columns, text_path, texts })
     }
 
     /// Copies a row, with another text if there is one.
@@ -114,11 +117,13 @@ impl RowCopier {
     ) -> Result<()> {
         let ParquetRow { batch, index } = row;
         if !self.last_read.as_ref().is_some_and(|last| Arc::ptr_eq(last, batch)) || self.batches.is_empty() {
-            if self.batches.len() == BATCHES_WAITING {
+            let united = in_schema(batch, &self.schema).map_err(write_error(self.target.path()))?;
+            let len_bytes = united.get_array_memory_size();
+            if self.batches.len() == BATCHES_WAITING || self.batches_bytes + len_bytes > WAITING_BYTES {
                 self.write_waiting()?;
             }
-            let united = in_schema(batch, &self.schema).map_err(write_error(self.target.path()))?;
             self.batches.push(united);
+            self.batches_bytes += len_bytes;
             self.last_read = Some(batch.clone());
         }
         self.texts.extend(text.map(|text| (self.rows.len(), text.to_string())));
@@ -150,6 +155,7 @@ impl RowCopier {
         columns.extend(self.added.iter_mut().map(AddedColumn::take));
         self.target.write(columns)?;
         self.batches.clear();
+        self.batches_bytes = 0;
         self.rows.clear();
         Ok(())
     }

@@ -2,24 +2,33 @@
 
 use std::fmt;
 use std::fmt::Display;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use arrow_schema::{DataType, FieldRef, Fields as ArrowFields, Schema, SchemaRef};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 
 use super::super::fields::{Fields, no_field};
 use super::super::input_file::InputFile;
 use super::row::{BATCH_ROWS, ParquetRow, path_of};
 use crate::error::{Error, Result};
 
+/// What the rows of a batch are divided by where they were too many.
+const SMALLER_BY: usize = 32;
+
 /// Reads the rows of one file in batches.
 pub struct ParquetReader {
+    file: File,
+    metadata: ArrowReaderMetadata,
     reader: ParquetRecordBatchReader,
-    schema: SchemaRef,
+    batch_rows: usize,
     compression: Compression,
     name: Arc<str>,
     batch: Option<Arc<RecordBatch>>,
@@ -48,21 +57,24 @@ impl ParquetReader {
             return Err(Error::input(&*name, "Parquet has to be in a file: it begins at its end"));
         }
         let file = input.open_file().map_err(Error::io("open", &input.path))?;
-        let builder = guarded(&name, || ParquetRecordBatchReaderBuilder::try_new(file))?;
-        let metadata = builder.metadata();
-        let chunk = metadata.row_groups().first().and_then(|group| group.columns().first());
+        let metadata = guarded(&name, || metadata_of(&file))?;
+        let parts = metadata.metadata();
+        let chunk = parts.row_groups().first().and_then(|group| group.columns().first());
         let compression = chunk.map_or(Compression::SNAPPY, |chunk| chunk.compression());
-        let total_rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
-        let schema = builder.schema().clone();
+        let total_rows = u64::try_from(parts.file_metadata().num_rows()).unwrap_or(0);
+        let schema = metadata.schema();
         for field in [Some(&fields.text), fields.key.as_ref(), fields.value.as_ref()].into_iter().flatten() {
             if path_of(schema.fields(), field).is_none() {
                 let there = schema.fields().iter().map(|field| field.name());
                 return Err(Error::input(&*name, no_field("column named", field, there)));
             }
         }
+        let reader = guarded(&name, || reader_from(0, &file, &metadata, BATCH_ROWS))?;
         Ok(Self {
-            reader: guarded(&name, || builder.with_batch_size(BATCH_ROWS).build())?,
-            schema,
+            file,
+            metadata,
+            reader,
+            batch_rows: BATCH_ROWS,
             compression,
             name,
             batch: None,
@@ -77,20 +89,19 @@ impl ParquetReader {
     /// Whether there is a column of this name, or a field of a struct.
     #[must_use]
     pub fn has_field(&self, name: &str) -> bool {
-        path_of(self.schema.fields(), name).is_some()
+        path_of(self.schema().fields(), name).is_some()
     }
 
     /// The columns of a file, which is not read further.
     pub(super) fn schema_of(input: &InputFile) -> Result<SchemaRef> {
         let file = input.open_file().map_err(Error::io("open", &input.path))?;
-        let builder = guarded(&input.name(), || ParquetRecordBatchReaderBuilder::try_new(file))?;
-        Ok(builder.schema().clone())
+        Ok(guarded(&input.name(), || metadata_of(&file))?.schema().clone())
     }
 
     /// The columns of the file.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
-        &self.schema
+        self.metadata.schema()
     }
 
     /// The compression of the first column.
@@ -116,7 +127,7 @@ impl ParquetReader {
                 self.rows_read += 1;
                 return Ok(Some((self.rows_read, row)));
             }
-            let batch = guarded(&self.name, || self.reader.next().transpose())?;
+            let batch = self.next_batch()?;
             let share =
                 if batch.is_some() { self.rows_read as f64 / self.total_rows.max(1) as f64 } else { 1.0 };
             #[expect(clippy::cast_possible_truncation, reason = "a part of the size")]
@@ -131,6 +142,68 @@ impl ParquetReader {
             }
         }
     }
+
+    /// The next batch. One that cannot be read is read in smaller ones: strings of more than 2 GiB have no room in a
+    /// column.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            match guarded(&self.name, || self.reader.next().transpose()) {
+                Err(_) if self.batch_rows > 1 => self.read_smaller()?,
+                batch => return batch,
+            }
+        }
+    }
+
+    /// Reads on behind the rows of the last batch, in smaller ones.
+    fn read_smaller(&mut self) -> Result<()> {
+        self.batch_rows /= SMALLER_BY;
+        let Self { file, metadata, batch_rows, .. } = self;
+        self.reader = guarded(&self.name, || reader_from(self.rows_read, file, metadata, *batch_rows))?;
+        Ok(())
+    }
+}
+
+/// What a file tells of its rows. Keys of 8 or 16 bits become wider, because the dictionaries of several row groups may
+/// have more values together than such keys can count.
+fn metadata_of(file: &File) -> Result<ArrowReaderMetadata, ParquetError> {
+    let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::default())?;
+    let schema = metadata.schema();
+    let wide: ArrowFields = schema.fields().iter().map(with_wide_keys).collect();
+    if wide == *schema.fields() {
+        return Ok(metadata);
+    }
+    let wide = Schema::new_with_metadata(wide, schema.metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(wide));
+    ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+}
+
+/// The same column. The keys of dictionaries have at least 32 bits.
+fn with_wide_keys(field: &FieldRef) -> FieldRef {
+    let wide = with_wide_keys;
+    let kind = match field.data_type() {
+        DataType::Dictionary(keys, values) if keys.primitive_width() < Some(4) => {
+            DataType::Dictionary(Box::new(DataType::Int32), values.clone())
+        }
+        DataType::List(item) => DataType::List(wide(item)),
+        DataType::LargeList(item) => DataType::LargeList(wide(item)),
+        DataType::FixedSizeList(item, len) => DataType::FixedSizeList(wide(item), *len),
+        DataType::Map(entries, is_sorted) => DataType::Map(wide(entries), *is_sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(wide).collect()),
+        _ => return field.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(kind))
+}
+
+/// Reads the rows of a file from one of them on.
+fn reader_from(
+    first: u64,
+    file: &File,
+    metadata: &ArrowReaderMetadata,
+    batch_rows: usize,
+) -> Result<ParquetRecordBatchReader, ParquetError> {
+    let first = usize::try_from(first).unwrap_or(usize::MAX);
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.try_clone()?, metadata.clone());
+    builder.with_offset(first).with_batch_size(batch_rows).build()
 }
 
 /// Calls a function of the parquet crate. It panics on some invalid numbers in damaged files; the
@@ -141,5 +214,44 @@ fn guarded<T, E: Display>(name: &str, read: impl FnOnce() -> Result<T, E>) -> Re
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(result) => result.map_err(|error| damaged(&error)),
         Err(_) => Err(damaged(&"its numbers contradict each other")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+    use parquet::arrow::ArrowWriter;
+
+    use super::super::row::ParquetValue;
+    use super::*;
+
+    #[test]
+    fn smaller_batches_go_on_behind_the_last_row() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.parquet");
+        let numbers = Int64Array::from_iter_values(1..3001);
+        let rows = RecordBatch::try_from_iter([("text", Arc::new(numbers) as _)]).unwrap();
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), rows.schema(), None).unwrap();
+        for part in [rows.slice(0, 1500), rows.slice(1500, 1500)] {
+            writer.write(&part).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.close().unwrap();
+
+        let mut reader = ParquetReader::open(&InputFile::new(&path), &Fields::default()).unwrap();
+        let mut sizes = Vec::new();
+        for expected in 1..=3000 {
+            if [BATCH_ROWS, BATCH_ROWS + SMALLER_BY].contains(&(expected - 1)) {
+                reader.read_smaller().unwrap();
+            }
+            let (number, row) = reader.next_row().unwrap().unwrap();
+            let value = row.value("text").unwrap();
+            assert!(matches!(value, ParquetValue::Number(found, _) if found == expected.to_string()));
+            assert_eq!(number, expected as u64);
+            sizes.push(row.batch.num_rows());
+        }
+        sizes.dedup();
+        assert_eq!(sizes, [BATCH_ROWS, SMALLER_BY, 1]);
+        assert!(reader.next_row().unwrap().is_none());
     }
 }

@@ -86,10 +86,6 @@ fn united_type(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType::{Dictionary, Float32, Float64, LargeList, LargeUtf8, List, Null, Struct, Utf8, Utf8View};
     let is_string = |kind: &DataType| matches!(kind, Utf8 | LargeUtf8 | Utf8View);
     Some(match (a, b) {
-        // Together they may have more values than such keys can count.
-        (Dictionary(keys, values), same) if a == same && keys.primitive_width() < Some(4) => {
-            (**values).clone()
-        }
         (a, b) if a == b => a.clone(),
         (Null, other) | (other, Null) => other.clone(),
         (Dictionary(_, values), other) | (other, Dictionary(_, values)) => united_type(values, other)?,
