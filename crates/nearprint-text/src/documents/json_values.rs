@@ -2,6 +2,7 @@
 //! lines.
 
 use super::input_bytes::InputBytes;
+use super::kind::{AsciiBytes, Encoding};
 use super::lines::{Piece, without_mark};
 use crate::error::Result;
 
@@ -38,6 +39,8 @@ pub(super) struct JsonValues {
     /// The line at `start`, from 1.
     line: u64,
     place: Place,
+    /// The encoding, if it is not UTF-8.
+    encoding: Option<Encoding>,
     max_record_bytes: usize,
     /// The value that was returned last, in one line.
     record: Vec<u8>,
@@ -57,13 +60,17 @@ impl JsonHead {
         Ok(Self { source, bytes, source_ended: len < CHUNK_BYTES })
     }
 
-    /// The values, unless there is one on each line. `Err` has what was read.
-    pub(super) fn values(self, max_record_bytes: usize) -> Result<JsonValues, (Vec<u8>, InputBytes)> {
+    /// The values, unless there is one on each line. `Err` has what was read. UTF-8 needs no encoding.
+    pub(super) fn values(
+        self,
+        encoding: Option<Encoding>,
+        max_record_bytes: usize,
+    ) -> Result<JsonValues, (Vec<u8>, InputBytes)> {
         let content = without_mark(&self.bytes);
         let start = content.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(content.len());
         let place = match content.get(start) {
             Some(b'[') => Place::InArray,
-            Some(b'{') if goes_on(&content[start..]) => Place::Alone,
+            Some(b'{') if goes_on(&content[start..], encoding) => Place::Alone,
             _ => return Err((self.bytes, self.source)),
         };
         let at = self.bytes.len() - content.len() + start;
@@ -75,6 +82,7 @@ impl JsonHead {
             buffer: self.bytes,
             line: lines,
             place,
+            encoding,
             max_record_bytes,
             record: Vec::new(),
         })
@@ -83,10 +91,10 @@ impl JsonHead {
 
 /// Whether the object at the start of `content` goes on after its line. One that is cut within a string, or before a
 /// line that begins another object, is a bad record among lines.
-fn goes_on(content: &[u8]) -> bool {
+fn goes_on(content: &[u8], encoding: Option<Encoding>) -> bool {
     let mut lines = content.split_inclusive(|&byte| byte == b'\n');
     let (line, next) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let mut scan = ValueScan::default();
+    let mut scan = ValueScan::new(encoding);
     if !line.ends_with(b"\n") || scan.end(line).is_some() || scan.in_string {
         return false;
     }
@@ -148,7 +156,7 @@ impl JsonValues {
     /// Takes a value. Returns what is wrong with its length.
     fn take_value(&mut self) -> Result<Option<String>> {
         self.record.clear();
-        let (mut scan, mut is_too_long) = (ValueScan::default(), false);
+        let (mut scan, mut is_too_long) = (ValueScan::new(self.encoding), false);
         loop {
             let bytes = &self.buffer[self.start..];
             let end = scan.end(bytes);
@@ -192,8 +200,8 @@ impl JsonValues {
 }
 
 /// Scans for the end of a value.
-#[derive(Debug, Default)]
 struct ValueScan {
+    ascii: Option<AsciiBytes>,
     /// Bytes of the current piece that were looked at.
     seen: usize,
     /// Brackets that are open.
@@ -205,9 +213,15 @@ struct ValueScan {
 }
 
 impl ValueScan {
+    fn new(encoding: Option<Encoding>) -> Self {
+        let ascii = encoding.and_then(Encoding::ascii_bytes);
+        Self { ascii, seen: 0, depth: 0, in_string: false, escaped: false, has_begun: false }
+    }
+
     /// The length of the value in `bytes`, which go on where the last piece ended.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         while let Some(&byte) = bytes.get(self.seen) {
+            let byte = self.ascii.as_mut().map_or(byte, |ascii| ascii.of(byte));
             let has_begun = std::mem::replace(&mut self.has_begun, true);
             if self.in_string {
                 (self.in_string, self.escaped) = match byte {
@@ -271,7 +285,7 @@ mod tests {
     /// Line, text and the reason of a bad record; `None` for a file of lines.
     fn values(text: &str, step: usize, max: usize) -> Option<Vec<(u64, String, Option<String>)>> {
         let source = InputBytes::of_reader(Box::new(Trickle(text.as_bytes().to_vec(), step)));
-        let mut values = JsonHead::read(source).unwrap().values(max).ok()?;
+        let mut values = JsonHead::read(source).unwrap().values(None, max).ok()?;
         let mut found = Vec::new();
         while let Some((line, piece)) = values.next().unwrap() {
             let (bytes, why) = match piece {

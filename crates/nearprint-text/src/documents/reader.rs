@@ -495,7 +495,7 @@ impl Reader {
                 let head = JsonHead::read(self.open_text(&input)?)?;
                 let max = self.max_record_bytes;
                 let lines = |(read, source)| RecordSource::Split(Splitter::after(read, source, None, max));
-                head.values(max).map_or_else(lines, RecordSource::Values)
+                head.values(self.parser.encoding, max).map_or_else(lines, RecordSource::Values)
             }
             format => {
                 let bytes = self.open_text(&input)?;

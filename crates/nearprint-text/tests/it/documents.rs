@@ -416,6 +416,27 @@ fn regression_tables_whose_lines_end_with_carriage_returns_had_no_records() {
 }
 
 #[test]
+fn regression_arrays_of_json_were_cut_within_characters() {
+    for label in ["shift_jis", "big5", "gbk", "gb18030", "euc-kr", "utf-8"] {
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+        // In some encodings, the second byte of a character is that of a backslash.
+        let of = |c: &char| encoding.encode(c.encode_utf8(&mut [0; 4])).0.into_owned();
+        let odd = ('\u{4e00}'..'\u{9fa5}').find(|c| of(c).ends_with(b"\\")).unwrap_or('\u{5b57}');
+        let elements = [1, 2].map(|key| format!("{{\"key\":{key},\"text\":\"{odd}\"}}"));
+        let options = with(keyed(), |options| options.encoding = label.parse().ok());
+        for text in [format!("[{}]", elements.join(",")), elements.join("\n").replace(":\"", ":\n\"")] {
+            let (records, bad) = read("a.json", encoding.encode(&text).0, options.clone());
+            let expected = odd.to_string();
+            assert_eq!(both(&records), [("1", &*expected), ("2", &expected)], "{label}: {bad:?}");
+            let raw = encoding.encode(&elements[0]).0;
+            let unspaced: Vec<u8> =
+                records[0].raw().iter().copied().filter(|b| !b" \n".contains(b)).collect();
+            assert_eq!(unspaced, *raw, "{label}");
+        }
+    }
+}
+
+#[test]
 fn regression_chosen_fields_of_json_in_other_encodings_were_destroyed() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);

@@ -129,19 +129,14 @@ impl Encoding {
             Ok(text) if self == Self::UTF_8 || text.is_ascii() => return text.into(),
             _ => {}
         }
-        let (mut decoder, mut made) = (self.decoder(), [0; 16]);
-        let mut is_ascii = |byte: u8| {
-            let Some(decoder) = &mut decoder else { return false };
-            loop {
-                // What ends a character that is cut is not read yet.
-                let (_, read, written) =
-                    decoder.decode_to_utf8_without_replacement(&[byte], &mut made, false);
-                if read > 0 {
-                    return byte.is_ascii() && made[..written].last() == Some(&byte);
-                }
-            }
-        };
-        bytes.iter().map(|&byte| if is_ascii(byte) { char::from(byte) } else { 'x' }).collect()
+        let mut ascii = self.decoder().map(AsciiBytes);
+        let mut char_of = |byte| ascii.as_mut().map_or('x', |ascii| char::from(ascii.of(byte)));
+        bytes.iter().map(|&byte| char_of(byte)).collect()
+    }
+
+    /// What finds the bytes of ASCII in a stream. `None` if those below 0x80 are no part of another character.
+    pub(in super::super) fn ascii_bytes(self) -> Option<AsciiBytes> {
+        self.decoder().filter(|_| !self.is_alone(b'\\')).map(AsciiBytes)
     }
 
     /// The bytes of a text that has come from this encoding, also of bytes that it does not have.
@@ -181,6 +176,24 @@ impl Encoding {
             Inner::Web(encoding) => decode_web(encoding, bytes),
             Inner::Utf32Le => decode_utf_32(bytes, u32::from_le_bytes),
             Inner::Utf32Be => decode_utf_32(bytes, u32::from_be_bytes),
+        }
+    }
+}
+
+/// Finds the bytes of ASCII in a stream.
+pub(in super::super) struct AsciiBytes(encoding_rs::Decoder);
+
+impl AsciiBytes {
+    /// The next byte; an `x` if it is a part of another character.
+    pub(in super::super) fn of(&mut self, byte: u8) -> u8 {
+        let mut made = [0; 16];
+        loop {
+            // What ends a character that is cut is not read yet.
+            let (_, read, written) = self.0.decode_to_utf8_without_replacement(&[byte], &mut made, false);
+            if read > 0 {
+                let is_ascii = byte.is_ascii() && made[..written].last() == Some(&byte);
+                return if is_ascii { byte } else { b'x' };
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 
 pub use compression::{Compression, looks_compressed};
 pub(super) use compression::{START_BYTES, is_undecided, unread_format};
+pub(super) use encoding::AsciiBytes;
 pub(super) use encoding::HEAD_BYTES;
 pub use encoding::{Decoded, Encoding, decode};
 pub use known::{Class, Unread, reader_of};
