@@ -221,7 +221,9 @@ impl<F: Fingerprint> Builder<F> {
             self.staging.check_process()?;
         }
         let given = id.is_some();
-        let id = id.or(self.next_id).ok_or_else(|| Error::Limit(Limit::AutomaticIds))?;
+        let Some(id) = id.or(self.next_id) else {
+            return Err(Error::Limit(Limit::AutomaticIds));
+        };
         if !given {
             self.automatic.add(id, id);
         }

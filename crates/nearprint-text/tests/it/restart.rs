@@ -338,6 +338,34 @@ fn regression_a_restart_resumes_and_replaces_by_one_commit() {
     }
 }
 
+/// The restart had emptied the files that the interrupted run was to be resumed with.
+#[test]
+fn regression_a_restart_of_an_interrupted_run_that_is_interrupted_begins_again() {
+    for form in [Form::Plain, Form::Units, Form::Keep] {
+        let home = Home::new();
+        let job = home.job(form);
+        let interrupted = |job: &FileJob, least| {
+            let stopped = job.clone().run(|counts, _| match counts.kept < least {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            });
+            stopped.unwrap_err();
+        };
+        interrupted(&job, 10_000);
+        let mut again = job.clone();
+        again.restart = true;
+        interrupted(&again, 1);
+        interrupted(&job, 1);
+        interrupted(&again, 1);
+        let whole = run(&job, u64::MAX).unwrap();
+        assert!(whole.completed.is_none(), "{form:?}");
+        let (state, rows_of_it) = (home.state(), rows(&home));
+        fs::rename(home.at("seen.np"), home.at("resumed.np")).unwrap();
+        assert_eq!(run(&job, u64::MAX).unwrap().counts, whole.counts, "{form:?}");
+        assert!(rows(&home) == rows_of_it && state.checkpoint.is_none(), "{form:?}");
+    }
+}
+
 #[test]
 fn regression_a_restart_that_is_given_up_for_another_job_leaves_the_finished_one() {
     let home = Home::new();

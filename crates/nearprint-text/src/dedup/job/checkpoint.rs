@@ -166,6 +166,17 @@ pub(crate) struct Replaced {
 }
 
 impl Checkpoint {
+    /// That of a job that starts over, and has written nothing.
+    pub(crate) fn start(identity: JobIdentity, replaced: Option<Replaced>) -> Self {
+        let (rows, counts, files) = (Rows::default(), DocumentCounts::default(), [None, None, None]);
+        Self { identity, rows, counts, digest: 0, files, shards: None, decisions: None, replaced }
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_start(&self) -> bool {
+        self.counts.records == 0 && self.files.iter().all(Option::is_none) && self.shards.is_none()
+    }
+
     /// Whether a job can have come to this.
     pub(crate) fn is_possible(&self) -> bool {
         let files = self.files.iter().flatten().all(FileDigest::is_possible);

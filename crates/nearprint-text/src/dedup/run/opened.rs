@@ -24,6 +24,8 @@ pub(crate) struct OpenedJob<'a> {
     unfinished: Option<Checkpoint>,
     /// What the job replaces, if it starts over or is decided again.
     replaced: Option<Replaced>,
+    /// Whether that is an unfinished run, whose files it overwrites.
+    overwrites: bool,
     /// Whether the latest job of the history had written all before it was killed. Its files have their names since
     /// now, or lack them in a dry run.
     was_killed: bool,
@@ -63,6 +65,7 @@ impl<'a> OpenedJob<'a> {
             history.forget(&old.jobs);
         }
         let is_again = job.restart || begun.is_some();
+        let overwrites = begun.is_some() && !job.dry_run;
         let replaced = match &progress {
             Some(unfinished) => unfinished.replaced().cloned(),
             None => is_again.then(|| Replaced::of(begun, &history)),
@@ -74,13 +77,14 @@ impl<'a> OpenedJob<'a> {
             history,
             unfinished: None,
             replaced,
+            overwrites,
             was_killed: false,
             is_new,
         };
         match progress {
             Some(Progress::Written(finished)) => opened.complete(finished)?,
-            Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
-            None => {}
+            Some(Progress::Reading(begun)) if !begun.is_start() => opened.unfinished = Some(begun),
+            _ => {}
         }
         Ok(opened)
     }
@@ -207,7 +211,9 @@ impl<'a> OpenedJob<'a> {
     /// Creates the files of the job, or opens them where an unfinished run has left them. A new database is made when
     /// everything else is known to work: one that is left of a job that was refused would have its recipe.
     pub(super) fn write(self, reader: &Reader, shape: OutputShape, plan: JobPlan) -> Result<WritingJob<'a>> {
-        let Self { job, mut deduplicator, identity, history, unfinished, replaced, is_new, .. } = self;
+        let Self {
+            job, mut deduplicator, identity, history, unfinished, replaced, overwrites, is_new, ..
+        } = self;
         if is_new {
             let mut made = Deduplicator::create_by(job.database_path(), job.dedup.clone())?;
             made.compare_with(deduplicator.take_others(), deduplicator.compares_own());
@@ -215,6 +221,11 @@ impl<'a> OpenedJob<'a> {
         }
         if let Some(replaced) = &replaced {
             deduplicator.forget_expiring(&replaced.jobs)?;
+        }
+        if overwrites {
+            // A run that is killed from here on is not continued by the files of the one before.
+            let start = Checkpoint::start(identity.clone(), replaced.clone());
+            deduplicator.checkpoint(&Progress::Reading(start).encode()?)?;
         }
         let outputs =
             JobOutputs::open((job, plan.outputs, shape), reader, &deduplicator, unfinished.as_ref())?;
