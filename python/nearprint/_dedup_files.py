@@ -115,7 +115,7 @@ def dedup_files(
 
     A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. An earlier job
     with the same inputs, output and ``database`` is not run again, and ``completed`` is its time; another output
-    is an ``InputError``. ``restart`` runs again, and then forgets what that job has kept.
+    is an ``InputError``. ``restart`` forgets what that job has kept, and runs again.
 
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.

@@ -135,7 +135,13 @@ impl Found {
             let mut starts = self.starts.iter().flat_map(|run| run.start..last_start(run));
             starts.find(|&start| in_text.contains(document.text(start..start + words)))
         };
-        let most = self.starts.iter().map(|run| run.len() - 1 + len).max().unwrap_or(len);
+        // Of equally long runs, this is the first one. Nearly always, the text has all of it.
+        let run = self.starts.iter().rev().max_by_key(|run| run.len()).cloned().unwrap_or_default();
+        let most = run.len().saturating_sub(1) + len;
+        let has = |words: &str| (0..=text.len() - most).any(|first| text.text(first..first + most) == words);
+        if most <= text.len() && has(document.text(run.start..run.start + most)) {
+            return (run.start, most);
+        }
         let (mut least, mut most) = (len, most.min(text.len()));
         let mut begin = self.starts.first().map_or(0, |run| run.start);
         // What shares a run of words shares all shorter ones.

@@ -860,7 +860,7 @@ fn regression_a_dry_run_has_the_counts_of_the_real_one() {
     // So is the end of what another job has written.
     fs::write(at.join("three.jsonl"), record(300, 300)).unwrap();
     let third = nearprint(at, "dedup three.jsonl -o two.out.jsonl --db seen.np --key-field id", b"");
-    assert!(third.err.contains("two.out.jsonl replaces what job 3 of "), "{}", third.err);
+    assert!(third.err.contains("two.out.jsonl replaces what job 2 of "), "{}", third.err);
     assert!(third.err.contains("those records stay stored"), "{}", third.err);
 }
 

@@ -94,7 +94,7 @@ pub use output_file::{OutputFile, Written};
 pub(crate) use output_file::{digest_of, refuse_device};
 pub(crate) use output_name::{format_of_output, format_of_records};
 pub use outputs::check_outputs;
-pub(crate) use outputs::{check_folder, is_database};
+pub(crate) use outputs::is_database;
 pub(crate) use own_files::is_undo_list;
 pub use parser::RawRecord;
 pub use preprocessor::{Decoding, Preprocessing};

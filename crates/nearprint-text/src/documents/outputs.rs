@@ -9,9 +9,7 @@ use nearprint::internal::file::Identity;
 
 use super::kind::Compression;
 use super::output_file::{refuse_device, target_of, unfinished_paths};
-use super::system::{
-    check_writable, identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file,
-};
+use super::system::{identity_of_listed, identity_of_open, is_stream, stdin_file, stdout_file};
 use crate::error::{Error, OutputProblem, Result};
 
 /// Checks that no output overwrites an input, another output, or a file of a database. `-` is
@@ -42,6 +40,9 @@ pub fn check_outputs<'a>(
 ) -> Result<()> {
     let inputs: HashSet<Identity> = inputs.iter().filter_map(|input| file_id(input, stdin_file)).collect();
     let used: HashSet<Identity> = databases.iter().flat_map(|database| files_of(database)).collect();
+    // Some of them may be made only after this check.
+    let databases: Vec<PathBuf> = databases.iter().filter_map(|database| target_of(database).ok()).collect();
+    let is_inside = |path: &PathBuf| databases.iter().any(|database| path.starts_with(database));
     let mut known: HashMap<PathBuf, &str> = HashMap::new();
     for (name, path) in outputs {
         refuse_device(path)?;
@@ -73,6 +74,9 @@ pub fn check_outputs<'a>(
             return Err(nearprint::Error::InsideDatabase { path: path.to_path_buf() }.into());
         }
         let unfinished = unfinished_paths(path).map_err(Error::io("open", path))?;
+        if is_inside(&resolved) || unfinished.iter().any(is_inside) {
+            return Err(nearprint::Error::InsideDatabase { path: path.to_path_buf() }.into());
+        }
         // No link is written through there.
         let is_input = |path: &&PathBuf| {
             !path.is_symlink() && file_id(path, stdin_file).is_some_and(|id| inputs.contains(&id))
@@ -100,16 +104,6 @@ fn refuse_same<'a>(
         }
         None => Ok(()),
     }
-}
-
-/// Checks that a database can be made at a path, whose folder exists.
-pub(crate) fn check_folder(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
-        _ if path.is_dir() => path,
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    folder.metadata().and_then(|_| check_writable(folder)).map_err(Error::io("create", path))
 }
 
 /// Whether a folder is a database, be it sound or damaged. Fails if it cannot be read, such as

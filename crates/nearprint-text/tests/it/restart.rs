@@ -1,15 +1,14 @@
-//! Jobs that are to start over and fail, or are refused: nothing is lost.
+//! Jobs that are to start over and are refused: they change nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nearprint::Database;
-use nearprint::any::AnyDatabase;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DedupOptions, Deduplicator, FileJob, FileReport, Keep, Shards, StoredJob};
+use nearprint_text::dedup::{DedupOptions, Deduplicator, FileJob, FileReport, Keep, Shards};
 
 use crate::by_line;
 
@@ -158,21 +157,6 @@ const REFUSALS: &[Refusal] = &[
         job.against = vec![home.at("no such")];
         Box::new(|_| {})
     }),
-    ("a key that no record has", |_, job| {
-        job.reader.fields.key = Some("misspelt".into());
-        Box::new(|_| {})
-    }),
-    ("values that cannot be ordered", |_, job| {
-        // Units have no order: their job is refused for it.
-        job.keep = Some("newest:text".parse().unwrap());
-        Box::new(|_| {})
-    }),
-    ("a bad record that is read twice", |home, job| {
-        job.keep = Some(Keep::Last);
-        fs::write(home.at("bad.jsonl"), "{\"text\":\"the last\"}\n{}\n").unwrap();
-        job.inputs.push(home.at("bad.jsonl"));
-        Box::new(|home| fs::remove_file(home.at("bad.jsonl")).unwrap())
-    }),
     ("another recipe", |_, job| {
         job.dedup.recipe = "simhash width=128".parse().unwrap();
         job.dedup.require_recipe = true;
@@ -254,141 +238,41 @@ fn a_restart_of_an_interrupted_job_begins_with_nothing() {
     }
 }
 
-/// The rows of the database.
-fn rows(home: &Home) -> BTreeSet<(u128, u64)> {
-    let snapshot = Database::<u128>::open(home.at("seen.np")).unwrap().snapshot().unwrap();
-    let rows = snapshot.rows().unwrap().map(std::result::Result::unwrap);
-    rows.map(|row| (row.fingerprint, row.id)).collect()
-}
-
-/// Overwrites a part of a file, whose length stays.
-fn replace(path: &Path, from: &str, to: &str) {
-    assert_eq!(from.len(), to.len());
-    let text = fs::read_to_string(path).unwrap();
-    assert!(text.contains(from));
-    fs::write(path, text.replacen(from, to, 1)).unwrap();
-}
-
-/// Rows went before the new run had stored any.
+/// The rows of finished jobs were forgotten by a commit for each.
 #[test]
-fn regression_a_restart_that_fails_on_a_record_loses_no_row() {
-    for form in [Form::Plain, Form::Units, Form::Keep] {
-        let home = Home::new();
-        let mut job = home.job(form);
-        let first = run(&job, u64::MAX).unwrap();
-        let (before, rows_before) = (home.state(), rows(&home));
-        job.restart = true;
-        let last = home.at("in/b.jsonl");
-        replace(&last, "\"text\"", "\"next\"");
-        run(&job, u64::MAX).unwrap_err();
-        assert!(rows(&home).is_superset(&rows_before), "{form:?}");
-        assert_eq!(home.state().history, before.history, "{form:?}");
-        replace(&last, "\"next\"", "\"text\"");
-        replace(&home.at("in/a.jsonl"), "text 7\"", "next 7\"");
-        let again = run(&job, u64::MAX).unwrap();
-        assert_eq!((again.resumed_after, again.counts), (0, first.counts), "{form:?}");
-        // Nothing stays of the text that is there no more.
-        fs::rename(home.at("seen.np"), home.at("restarted.np")).unwrap();
-        let restarted = Database::<u128>::open(home.at("restarted.np")).unwrap().snapshot().unwrap();
-        let restarted: BTreeSet<_> =
-            restarted.rows().unwrap().map(|row| row.map(|row| (row.fingerprint, row.id)).unwrap()).collect();
-        job.restart = false;
-        run(&job, u64::MAX).unwrap();
-        assert!(restarted == rows(&home) && restarted != rows_before, "{form:?}");
-    }
-}
-
-/// A run that starts over resumes, and what it replaces goes with the commit that completes it.
-#[test]
-fn regression_a_restart_resumes_and_replaces_by_one_commit() {
-    for form in [Form::Plain, Form::Units, Form::Keep] {
-        let home = Home::new();
-        let job = home.job(form);
-        let first = run(&job, u64::MAX).unwrap();
-        let (before, rows_before) = (home.state(), rows(&home));
-        let mut again = job.clone();
-        again.restart = true;
-        // Whoever cancels while the inputs are compared with those of the finished job changes nothing.
-        run(&again, 0).unwrap_err();
-        assert_eq!(home.state(), before, "{form:?}");
-        let written = |job: &FileJob| {
-            job.clone().run(|counts, _| match counts.kept {
-                0..10_000 => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            })
-        };
-        written(&again).unwrap_err();
-        let between = home.state();
-        assert!(between.checkpoint.is_some() && between.history == before.history, "{form:?}");
-        assert_eq!(rows(&home), rows_before, "{form:?}");
-        let mut tried = job.clone();
-        tried.dry_run = true;
-        assert_eq!(run(&tried, u64::MAX).unwrap().counts.kept, first.counts.kept, "{form:?}");
-        let resumed = run(&job, u64::MAX).unwrap();
-        assert!(resumed.resumed_after >= 10_000, "{form:?}");
-        assert_eq!(resumed.counts, first.counts, "{form:?}");
-        assert_eq!(rows(&home), rows_before, "{form:?}");
-        assert!(home.state().checkpoint.is_none() && run(&job, u64::MAX).unwrap().completed.is_some());
-        // Once more: the rows have been stored three times.
-        assert_eq!(run(&again, u64::MAX).unwrap().counts, first.counts, "{form:?}");
-        let database = AnyDatabase::open(home.at("seen.np")).unwrap();
-        let [only] = &StoredJob::all(&database.snapshot().unwrap()).unwrap()[..] else { panic!() };
-        let mut writer = database.writer().unwrap();
-        assert_eq!(only.delete(&mut writer, &home.at("seen.np")).unwrap(), before.rows, "{form:?}");
-    }
-}
-
-/// The restart had emptied the files that the interrupted run was to be resumed with.
-#[test]
-fn regression_a_restart_of_an_interrupted_run_that_is_interrupted_begins_again() {
-    for form in [Form::Plain, Form::Units, Form::Keep] {
-        let home = Home::new();
-        let job = home.job(form);
-        let interrupted = |job: &FileJob, least| {
-            let stopped = job.clone().run(|counts, _| match counts.kept < least {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            });
-            stopped.unwrap_err();
-        };
-        interrupted(&job, 10_000);
-        let mut again = job.clone();
-        again.restart = true;
-        interrupted(&again, 1);
-        interrupted(&job, 1);
-        interrupted(&again, 1);
-        let whole = run(&job, u64::MAX).unwrap();
-        assert!(whole.completed.is_none(), "{form:?}");
-        let (state, rows_of_it) = (home.state(), rows(&home));
-        fs::rename(home.at("seen.np"), home.at("resumed.np")).unwrap();
-        assert_eq!(run(&job, u64::MAX).unwrap().counts, whole.counts, "{form:?}");
-        assert!(rows(&home) == rows_of_it && state.checkpoint.is_none(), "{form:?}");
-    }
-}
-
-#[test]
-fn regression_a_restart_that_is_given_up_for_another_job_leaves_the_finished_one() {
+fn regression_a_restart_forgets_by_one_commit() {
     let home = Home::new();
-    let job = home.job(Form::Plain);
-    run(&job, u64::MAX).unwrap();
-    let rows_before = rows(&home);
-    let mut again = job.clone();
-    again.restart = true;
-    let begun = again.run(|counts, _| match counts.kept {
-        0..10_000 => ControlFlow::Continue(()),
+    run(&home.job(Form::Plain), u64::MAX).unwrap();
+    let mut job = home.job(Form::Plain);
+    let before = home.state();
+    assert!(before.history.is_some());
+    job.restart = true;
+    // Whoever cancels while the inputs are compared with those of the finished job changes nothing.
+    run(&job, 0).unwrap_err();
+    assert_eq!(home.state(), before);
+    let begun = job.clone().run(|counts, _| match counts.kept {
+        0 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     });
     begun.unwrap_err();
-    fs::write(home.at("other.jsonl"), "{\"text\":\"of another job\"}\n").unwrap();
-    let mut other = home.job(Form::Plain);
-    (other.inputs, other.output) = (vec![home.at("other.jsonl")], home.at("out/other.jsonl"));
-    other.duplicates = None;
-    run(&other, u64::MAX).unwrap_err();
-    other.restart = true;
-    assert_eq!(run(&other, u64::MAX).unwrap().counts.kept, 1);
-    assert!(rows(&home).is_superset(&rows_before));
-    assert_eq!(rows(&home).len(), rows_before.len() + 1);
-    assert!(run(&job, u64::MAX).unwrap().completed.is_some());
+    let after = home.state();
+    assert!(after.rows < 10_000 && after.history.is_none(), "{}", after.rows);
+    assert_eq!(run(&job, u64::MAX).unwrap().counts.kept, RECORDS - 100);
+}
+
+/// The database is made after the outputs are checked, which then stood in it.
+#[test]
+fn regression_no_output_is_in_the_database_that_is_made() {
+    for (output, database) in [("new.np", "new.np"), ("new", "new.partial"), ("new.np/kept.jsonl", "new.np")]
+    {
+        let home = Home::new();
+        let mut job = home.job(Form::Plain);
+        (job.output, job.database) = (home.at(output), Some(home.at(database)));
+        fs::create_dir_all(job.output.parent().unwrap()).unwrap();
+        let refused = run(&job, u64::MAX).unwrap_err().to_string();
+        assert!(refused.contains("database"), "{output}: {refused}");
+        assert!(Database::<u64>::open(home.at(database)).is_err() && !job.output.exists(), "{output}");
+    }
 }
 
 /// A database that was left of it had its recipe, which the next job may not have.

@@ -75,8 +75,8 @@ pub(in crate::commands) struct JobArgs {
     /// Write nothing but a --report, and print the counts of a real run
     #[arg(short = 'n', long, help_heading = "Output options")]
     dry_run: bool,
-    /// Run again, and forget what an earlier run with these inputs kept. Those rows go when this run is complete, and
-    /// rows of other runs stay. Without it, an interrupted run is resumed
+    /// Forget what an earlier run with these inputs kept, and run again. Without it, an interrupted run is resumed.
+    /// Rows of other runs stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
     #[command(flatten, next_help_heading = "Database options")]

@@ -16,7 +16,6 @@ use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
-use crate::terminal::stdout;
 use nearprint::any::{AnyFingerprint, AnyRow, AnySnapshot};
 use nearprint::{Error, Row, Width};
 use nearprint_text::documents::{Compression, LineFile, check_outputs};
@@ -294,7 +293,7 @@ impl Args {
     #[cfg(feature = "parquet")]
     fn write_parquet(&self, snapshot: &AnySnapshot, path: Option<&Path>) -> Result<(), Failure> {
         let with_keys = snapshot.key_storage().has_keys();
-        stdout::check_outputs([path.unwrap_or(Path::new("-"))])?;
+        crate::terminal::stdout::check_outputs([path.unwrap_or(Path::new("-"))])?;
         let mut table = ParquetExport::create(snapshot.width(), path, with_keys)?;
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key.flatten())))?;

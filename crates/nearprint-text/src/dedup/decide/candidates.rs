@@ -343,13 +343,14 @@ pub(crate) trait KeptDocuments {
     }
 }
 
-/// The documents of a row, under the keys that were not first and last inserted with ignored sequence numbers. Without a
-/// `start`, all of them are known ones; with it, those from this sequence number on are [read](Candidate::is_read).
+/// The documents of a row, under the keys that count. Without a `start`, all of them are known ones; with it, those from
+/// this sequence number on are [read](Candidate::is_read).
 fn candidates(
     Match { fingerprint, id, distance }: AnyMatch,
     document: Document<'_>,
     (origin, keys): (Origin, Vec<RowKey>),
-    (start, ignored): (Option<u64>, &[Range<u64>]),
+    start: Option<u64>,
+    counts: impl Fn(&RowKey) -> bool,
 ) -> Vec<Candidate> {
     let has_same_fingerprint = fingerprint == document.stored_fingerprint();
     let is_keyed = !keys.is_empty();
@@ -367,12 +368,9 @@ fn candidates(
         // A row without a key takes its id as one, and precedes all rows with keys.
         return vec![candidate(0, id.to_string(), Stored::default())];
     }
-    let counts = |sequence: &u64| !ignored.iter().any(|ignored| ignored.contains(sequence));
-    let counted = keys.into_iter().filter_map(|RowKey { key, sequence, last_sequence, text, .. }| {
-        let sequence = [sequence, last_sequence].into_iter().find(counts)?;
-        Some(candidate(sequence, key, Stored::read(origin, text)))
-    });
-    counted.collect()
+    let keys = keys.into_iter().filter(counts);
+    let read = |text| Stored::read(origin, text);
+    keys.map(|RowKey { key, sequence, text, .. }| candidate(sequence, key, read(text))).collect()
 }
 
 /// The documents that were kept before a run.
@@ -403,8 +401,10 @@ impl KeptDocuments for KnownDocuments {
 
     fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
         let keys = self.snapshot.keys_of(row.fingerprint.words(), row.id)?;
+        let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
+        let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
         let origin = Origin::Database(self.snapshot.key_storage());
-        Ok(candidates(row, document, (origin, keys), (None, &self.ignored)))
+        Ok(candidates(row, document, (origin, keys), None, counts))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
@@ -427,8 +427,6 @@ pub(crate) struct FreshDocuments<'a, T> {
     /// The sets of features of documents that are remembered temporarily.
     pub(crate) sets: &'a mut TemporaryBytes,
     pub(crate) outlines: &'a mut Outlines,
-    /// See [`KnownDocuments::ignored`].
-    pub(crate) ignored: &'a [Range<u64>],
 }
 
 impl<T: FnMut(&Candidate) -> Result<String>> KeptDocuments for FreshDocuments<'_, T> {
@@ -450,7 +448,7 @@ impl<T: FnMut(&Candidate) -> Result<String>> KeptDocuments for FreshDocuments<'_
 
     fn candidates(&mut self, row: AnyMatch, document: Document<'_>) -> Result<Vec<Candidate>> {
         let keys = self.writer.keys_of(row.fingerprint.words(), row.id)?;
-        Ok(candidates(row, document, (self.origin, keys), (Some(self.start), self.ignored)))
+        Ok(candidates(row, document, (self.origin, keys), Some(self.start), |_| true))
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {

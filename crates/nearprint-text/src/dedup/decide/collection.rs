@@ -226,13 +226,12 @@ impl Deduplicator {
         Ok(())
     }
 
-    /// Forgets the documents with these [sequence numbers](Self::next_sequence), and those that these jobs have left
-    /// out. Replaces the records of finished jobs and the progress by the same commit.
+    /// Forgets the documents with these [sequence numbers](Self::next_sequence), those that these jobs have left out,
+    /// and the unfinished progress. Replaces the records of finished jobs by the same commit.
     pub(crate) fn forget_with(
         &mut self,
         (sequences, jobs): (&[Range<u64>], &[u64]),
         history: Option<&[u8]>,
-        progress: &[u8],
     ) -> Result<()> {
         if self.is_temporary {
             return Ok(());
@@ -241,15 +240,9 @@ impl Deduplicator {
         // Before it deletes, it may write what is committed as a run. The history is set after that.
         self.writer.delete_keys_between(sequences)?;
         history.map_or(Ok(()), |history| self.writer.set_history(history))?;
-        Ok(self.commit_with(progress)?)
-    }
-
-    /// Forgets what these jobs have left out, where it expires: later, what is left out again would go with it. By the
-    /// next commit.
-    pub(crate) fn forget_expiring(&mut self, jobs: &[u64]) -> Result<()> {
-        if !self.is_temporary && self.writer.snapshot()?.stats().lifetime.is_some() {
-            self.writer.forget_left_out(jobs)?;
-        }
+        self.writer.set_checkpoint(b"")?;
+        self.writer.commit()?;
+        self.kept_keys = KeptKeys::default();
         Ok(())
     }
 
@@ -290,10 +283,11 @@ impl Deduplicator {
         self.is_temporary
     }
 
-    /// Ignores the documents of its database with these sequence numbers.
-    pub(crate) fn ignore(&mut self, sequences: &[Range<u64>]) {
-        let ignored = self.known.as_mut().map_or(&mut self.ignored, |known| &mut known.ignored);
-        ignored.extend_from_slice(sequences);
+    /// Ignores the documents of a read-only database with these sequence numbers.
+    pub(crate) fn ignore(&mut self, sequences: Vec<Range<u64>>) {
+        if let Some(known) = &mut self.known {
+            known.ignored.extend(sequences);
+        }
     }
 
     /// The documents that were kept before `sequence`; `None` if kept documents are only temporary.
@@ -301,7 +295,7 @@ impl Deduplicator {
         if self.is_temporary {
             return Ok(self.known.clone());
         }
-        let ignored = self.ignored.iter().cloned().chain(std::iter::once(sequence..u64::MAX)).collect();
+        let ignored = std::iter::once(sequence..u64::MAX).collect();
         let snapshot = self.writer.snapshot()?;
         Ok(Some(KnownDocuments { snapshot, ignored, outlines: Outlines::default() }))
     }
@@ -325,9 +319,8 @@ impl Deduplicator {
             Some(known) => known.nearest(document, measure, fingerprinter)?,
             None => Verdict::New,
         };
-        let Self { writer, sets, outlines, start, ignored, .. } = self;
-        let (start, read) = (*start, text_of);
-        let mut fresh = FreshDocuments { writer, origin, start, read, sets, outlines, ignored };
+        let Self { writer, sets, outlines, start, .. } = self;
+        let mut fresh = FreshDocuments { writer, origin, start: *start, read: text_of, sets, outlines };
         let fresh = fresh.nearest(document, measure, fingerprinter)?;
         Ok(known.or_nearer(fresh, measure))
     }
@@ -363,9 +356,9 @@ impl Deduplicator {
     pub(crate) fn all_near(&mut self, document: Document<'_>) -> Result<Vec<Candidate>> {
         let Some((fingerprint, k)) = document.look_up(self.measure.k) else { return Ok(Vec::new()) };
         let origin = self.origin();
-        let Self { known, writer, sets, outlines, start, ignored, .. } = self;
+        let Self { known, writer, sets, outlines, start, .. } = self;
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let mut fresh = FreshDocuments { writer, origin, start: *start, read, sets, outlines, ignored };
+        let mut fresh = FreshDocuments { writer, origin, start: *start, read, sets, outlines };
         let known = known.as_mut().map(|known| known as &mut dyn KeptDocuments);
         let mut found = Vec::new();
         for kept in known.into_iter().chain([&mut fresh as &mut dyn KeptDocuments]) {
@@ -463,9 +456,8 @@ impl Deduplicator {
     fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments) -> Result<bool>) -> Result<bool> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         let origin = self.origin();
-        let Self { writer, sets, outlines, start, ignored, .. } = self;
-        let start = *start;
-        let is_fresh = has(&mut FreshDocuments { writer, origin, start, read, sets, outlines, ignored })?;
+        let Self { writer, sets, outlines, start, .. } = self;
+        let is_fresh = has(&mut FreshDocuments { writer, origin, start: *start, read, sets, outlines })?;
         Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
     }
 

@@ -97,8 +97,6 @@ pub struct Deduplicator {
     pub(super) sets: TemporaryBytes,
     /// Of the documents that the writer has.
     pub(super) outlines: Outlines,
-    /// The sequence numbers of documents of its database that do not count.
-    pub(super) ignored: Vec<Range<u64>>,
     /// Documents kept since the last flush of a temporary database.
     pub(super) since_flush: u64,
     /// Whether documents have too many near ones to look them up together.
@@ -142,7 +140,6 @@ impl Deduplicator {
             kept_keys: KeptKeys::default(),
             sets: TemporaryBytes::new(),
             outlines: Outlines::default(),
-            ignored: Vec::new(),
             since_flush: 0,
             is_crowded: false,
             others: Vec::new(),
@@ -344,7 +341,7 @@ impl Deduplicator {
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) if the commit fails.
     pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
-        self.forget_with((sequences, &[]), None, b"")
+        self.forget_with((sequences, &[]), None)
     }
 
     /// Makes all kept documents durable, removes the progress, waits for merges, and closes the

@@ -151,40 +151,13 @@ pub(crate) struct Checkpoint {
     /// A hash of what becomes of all records, if that is decided before the first one is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) decisions: Option<u64>,
-    /// What the job replaces, if it has started over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) replaced: Option<Replaced>,
-}
-
-/// What a job that starts over replaces. It is stored until the job is complete, and counts for nothing meanwhile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Replaced {
-    /// The rows of an unfinished run, and of finished jobs, each range as it was.
-    pub(crate) rows: Rows,
-    /// The numbers of these jobs.
-    pub(crate) jobs: Vec<u64>,
 }
 
 impl Checkpoint {
-    /// That of a job that starts over, and has written nothing.
-    pub(crate) fn start(identity: JobIdentity, replaced: Option<Replaced>) -> Self {
-        let (rows, counts, files) = (Rows::default(), DocumentCounts::default(), [None, None, None]);
-        Self { identity, rows, counts, digest: 0, files, shards: None, decisions: None, replaced }
-    }
-
-    /// Whether nothing is written.
-    pub(crate) fn is_start(&self) -> bool {
-        self.counts.records == 0 && self.files.iter().all(Option::is_none) && self.shards.is_none()
-    }
-
     /// Whether a job can have come to this.
     pub(crate) fn is_possible(&self) -> bool {
         let files = self.files.iter().flatten().all(FileDigest::is_possible);
-        let mut jobs = self.replaced.iter().flat_map(|replaced| &replaced.jobs);
-        files
-            && self.counts.are_possible()
-            && self.shards.as_ref().is_none_or(ShardState::is_possible)
-            && jobs.all(|&number| number < u64::MAX)
+        files && self.counts.are_possible() && self.shards.as_ref().is_none_or(ShardState::is_possible)
     }
 }
 
@@ -195,11 +168,6 @@ impl Checkpoint {
 pub(crate) struct Rows(pub(crate) Vec<Range<u64>>);
 
 impl Rows {
-    /// These rows, and those of others, which were stored later.
-    pub(crate) fn and_all(&self, later: &Self) -> Self {
-        later.0.iter().fold(self.clone(), |rows, range| rows.and(range.start, range.end))
-    }
-
     /// These rows, and those from `start` to `end`.
     pub(crate) fn and(&self, start: u64, end: u64) -> Self {
         let mut ranges = self.0.clone();

@@ -136,8 +136,8 @@ pub struct FileJob {
     pub only_against: bool,
     /// Writes neither files nor the database.
     pub dry_run: bool,
-    /// Starts over. The documents that an interrupted job, or an earlier run of this one, has kept in the database
-    /// count for nothing, and are forgotten once this one is complete. Documents of other jobs stay.
+    /// Forgets the documents that an interrupted job, or an earlier run of this one, has kept in the
+    /// database, and starts over. Documents of other jobs stay.
     pub restart: bool,
     /// Which of several near-duplicates is kept. `None` stands for the [best](Keep::Best) one if documents
     /// are files, and otherwise for the [first](Keep::First).

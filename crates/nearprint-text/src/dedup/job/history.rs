@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, JobIdentity, RecordHash, Replaced, Rows};
+use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, JobIdentity, RecordHash, Rows};
 use super::file_job::FileJob;
 use super::report::{FileReport, Report, report_progress};
 use super::shards::digest_of_all;
@@ -29,7 +29,7 @@ const REPORT_RECORDS: u64 = 1000;
 /// A finished job. The names of its JSON members are part of the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FinishedJob {
-    /// 1 for the first job of a database; more than that of any job before.
+    /// 1 for the first job of a database; one more than that of the job before.
     pub(crate) number: u64,
     pub(crate) completed: UtcTime,
     #[serde(flatten)]
@@ -227,16 +227,9 @@ impl History {
         Some(format!("{output} replaces what job {number} of {completed} wrote; those records stay stored"))
     }
 
-    /// The number of the next job. What it replaces is told apart from it.
-    pub(crate) fn next_number(&self, replaced: Option<&Replaced>) -> u64 {
-        let replaced = replaced.iter().flat_map(|replaced| &replaced.jobs).copied();
-        let last = self.jobs.last().map(|last| last.number).into_iter().chain(replaced).max();
-        last.map_or(1, |last| last + 1)
-    }
-
-    /// Forgets the jobs with these numbers.
-    pub(crate) fn forget(&mut self, numbers: &[u64]) {
-        self.jobs.retain(|job| !numbers.contains(&job.number));
+    /// The number of the next job.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.jobs.last().map_or(1, |last| last.number + 1)
     }
 
     /// Encodes the jobs of a database at a path, the latest ones if there is no room for all.

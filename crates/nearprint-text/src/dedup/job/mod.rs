@@ -14,7 +14,7 @@ mod report;
 mod shards;
 mod stored_job;
 
-pub(crate) use checkpoint::{Checkpoint, FileDigest, JobIdentity, RecordHash, Replaced, Rows, ShardState};
+pub(crate) use checkpoint::{Checkpoint, FileDigest, JobIdentity, RecordHash, Rows, ShardState};
 pub use checkpoint::{DocumentCounts, UnitCounts};
 pub(crate) use crowding::BandCounts;
 pub use crowding::Crowding;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{Checkpoint, JobIdentity, Replaced};
-use super::history::{FinishedJob, History};
+use super::checkpoint::{Checkpoint, JobIdentity, Rows};
+use super::history::FinishedJob;
 use crate::error::{Result, ResumeProblem};
 
 /// How far an unfinished job has come.
@@ -24,11 +24,10 @@ impl Progress {
         }
     }
 
-    /// What the job replaces, and what is still stored.
-    pub(crate) fn replaced(&self) -> Option<&Replaced> {
+    pub(crate) fn rows(&self) -> &Rows {
         match self {
-            Self::Written(_) => None,
-            Self::Reading(checkpoint) => checkpoint.replaced.as_ref(),
+            Self::Written(job) => &job.rows,
+            Self::Reading(checkpoint) => &checkpoint.rows,
         }
     }
 
@@ -54,25 +53,6 @@ impl Progress {
             Self::Written(job) => job.is_possible(),
             Self::Reading(checkpoint) => checkpoint.is_possible(),
         }
-    }
-}
-
-impl Replaced {
-    /// What is replaced by whoever starts over: the rows of an unfinished run, and what that was to replace itself.
-    /// The jobs of a history stay.
-    pub(crate) fn of(begun: Option<Progress>, history: &History) -> Self {
-        let checkpoint = match begun {
-            None => return Self::default(),
-            Some(Progress::Written(job)) => return Self { rows: job.rows, jobs: vec![job.number] },
-            Some(Progress::Reading(checkpoint)) => checkpoint,
-        };
-        let mut replaced = checkpoint.replaced.unwrap_or_default();
-        let number = history.next_number(Some(&replaced));
-        replaced.rows.0.retain(|rows| !history.jobs.iter().any(|job| job.rows.0.contains(rows)));
-        replaced.jobs.retain(|&number| !history.jobs.iter().any(|job| job.number == number));
-        replaced.jobs.push(number);
-        replaced.rows.0.extend(checkpoint.rows.0);
-        replaced
     }
 }
 

@@ -137,7 +137,7 @@ impl StoredJob {
             return Err(ResumeProblem::OtherRun { path: path.to_path_buf(), records }.into());
         }
         let mut history = History::of(writer.history(), path)?;
-        history.forget(&[self.number]);
+        history.jobs.retain(|job| job.number != self.number);
         writer.forget_left_out(&[self.number])?;
         let rows = writer.delete_keys_between(&self.rows)?;
         writer.set_history(&history.encode(path)?)?;

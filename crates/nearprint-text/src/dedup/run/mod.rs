@@ -108,16 +108,14 @@ fn run_once(mut job: FileJob, report: Report<'_>) -> Result<FileReport> {
     }
     input.stop_recording();
     let reader = &mut input.reader;
-    let plan = opened.plan(reader, &shape, report)?;
-    let decided = job.reads_twice().then(|| ranked::decide(&mut opened, reader, report)).transpose()?;
-    let mut writing = opened.write(reader, shape, plan)?;
-    match (job.trim, decided) {
-        (Some(rules), _) if rules.by == Unit::Passage => {
+    let mut writing = opened.write(reader, shape, report)?;
+    match job.trim {
+        Some(rules) if rules.by == Unit::Passage => {
             by_passage::run(&mut writing, rules, reader, report)?;
         }
-        (Some(rules), _) => by_unit::run(&mut writing, rules, reader, report)?,
-        (None, Some(decided)) => ranked::run(&mut writing, decided, reader, report)?,
-        (None, None) => in_order::run(&mut writing, reader, report)?,
+        Some(rules) => by_unit::run(&mut writing, rules, reader, report)?,
+        None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
+        None => in_order::run(&mut writing, reader, report)?,
     }
     writing.end(reader)?.complete()
 }

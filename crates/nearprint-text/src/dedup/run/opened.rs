@@ -1,31 +1,30 @@
 //! A job whose database is open: what to do about its earlier runs.
 
+use std::ops::Range;
+
 use super::against::Against;
 use super::fingerprinting::bad_record;
 use super::input::JobInput;
 use super::writing::WritingJob;
-use crate::dedup::decide::{Deduplicator, KnownDocuments, is_there};
+use crate::dedup::decide::{Deduplicator, is_there};
 use crate::dedup::job::{
-    Checkpoint, DocumentCounts, FileJob, FinishedJob, GroupSizes, History, JobIdentity, Progress, Replaced,
-    Report, WHOLE_DOCUMENT, is_named,
+    Checkpoint, FileJob, FinishedJob, History, JobIdentity, Progress, Report, WHOLE_DOCUMENT, is_named,
 };
 use crate::dedup::output::{JobOutputs, OutputPlan, cannot_resume};
 use crate::dedup::unit::Unit;
-use crate::documents::{InputFile, Item, OutputShape, Reader, check_folder};
+use crate::documents::{Item, OutputShape, Reader};
 use crate::error::{DatabaseProblem, Result, ResumeProblem};
 
 /// A job whose database is open, and that has written nothing yet.
 pub(crate) struct OpenedJob<'a> {
-    pub(super) job: &'a FileJob,
+    job: &'a FileJob,
     pub(crate) deduplicator: Deduplicator,
     pub(super) identity: JobIdentity,
     /// The jobs that the database has seen to their end.
     history: History,
     unfinished: Option<Checkpoint>,
-    /// What the job replaces, if it starts over or is decided again.
-    replaced: Option<Replaced>,
-    /// Whether that is an unfinished run, whose files it overwrites.
-    overwrites: bool,
+    /// What is to be forgotten before the job begins, if it starts over.
+    restart: Option<Restart>,
     /// Whether the latest job of the history had written all before it was killed. Its files have their names since
     /// now, or lack them in a dry run.
     was_killed: bool,
@@ -38,14 +37,22 @@ impl<'a> OpenedJob<'a> {
     /// written all.
     pub(crate) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
         let is_new = !job.dry_run && job.database.as_ref().is_some_and(|path| !is_there(path));
-        let deduplicator = open_deduplicator(job)?;
+        let mut deduplicator = open_deduplicator(job)?;
+        let mut restart = None;
         let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
         let is_begun = progress.is_some();
         // A dry run of passages continues where the unfinished run is.
         let is_apart = job.dry_run && !job.trims(Unit::Passage);
-        let is_decided_again =
-            |begun: &mut Progress| job.restart || is_apart && matches!(begun, Progress::Reading(_));
-        let begun = progress.take_if(is_decided_again);
+        let is_decided_again = |begun: &mut Progress| job.restart || matches!(begun, Progress::Reading(_));
+        if is_apart {
+            let again = progress.take_if(is_decided_again);
+            deduplicator.ignore(again.map(|begun| begun.rows().0.clone()).unwrap_or_default());
+        } else if job.restart && !job.dry_run {
+            restart = Some(Restart {
+                rows: progress.take().map(|old| old.rows().0.clone()).unwrap_or_default(),
+                jobs: Vec::new(),
+            });
+        }
         let identity = job.identity(reader, deduplicator.measure());
         let is_other = |progress: &&Progress| !is_apart && *progress.identity() != identity;
         if let Some(other) = progress.as_ref().filter(is_other) {
@@ -53,38 +60,28 @@ impl<'a> OpenedJob<'a> {
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
         }
         let by = job.trim.map(|rules| rules.by);
-        let mut history = History::decode(deduplicator.history(), job.database_path(), by)?;
+        let history = History::decode(deduplicator.history(), job.database_path(), by)?;
         if by.is_some() && history.jobs.is_empty() && !is_begun && deduplicator.least_rows()? > 0 {
             // Nothing but a job stores parts of documents.
             let path = job.database_path().to_path_buf();
             return Err(DatabaseProblem::OtherUnits { path, found: WHOLE_DOCUMENT }.into());
         }
-        if let Some(old) = begun.as_ref().or(progress.as_ref()).and_then(Progress::replaced)
-            && !job.restart
-        {
-            history.forget(&old.jobs);
-        }
-        let is_again = job.restart || begun.is_some();
-        let overwrites = begun.is_some() && !job.dry_run;
-        let replaced = match &progress {
-            Some(unfinished) => unfinished.replaced().cloned(),
-            None => is_again.then(|| Replaced::of(begun, &history)),
-        };
+        // The number of an unfinished job, which the next one gets.
+        restart.iter_mut().for_each(|restart: &mut Restart| restart.jobs.push(history.next_number()));
         let mut opened = Self {
             job,
             deduplicator,
             identity,
             history,
             unfinished: None,
-            replaced,
-            overwrites,
+            restart,
             was_killed: false,
             is_new,
         };
         match progress {
             Some(Progress::Written(finished)) => opened.complete(finished)?,
-            Some(Progress::Reading(begun)) if !begun.is_start() => opened.unfinished = Some(begun),
-            _ => {}
+            Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
+            None => {}
         }
         Ok(opened)
     }
@@ -105,8 +102,8 @@ impl<'a> OpenedJob<'a> {
     /// The latest finished job that has read the same inputs, and that is this job or whose output this
     /// job would replace. `None` if the job is to run; an error if another job has read the same documents, and
     /// decided them, or if this one has other documents than the one that is complete since now. Where it is to
-    /// start over, it replaces all jobs that have read the same inputs. A dry run without an output takes any job for
-    /// its own.
+    /// start over, the rows of all jobs that have read the same inputs are to be forgotten. A dry run of that ignores
+    /// them, and one without an output takes any job for its own.
     pub(crate) fn finished_before(
         &mut self,
         input: &mut JobInput,
@@ -139,7 +136,13 @@ impl<'a> OpenedJob<'a> {
             // Files may have changed since. Nothing but its content identifies a stream.
             let is_this = |place: &usize| !job.reads_stdin() && history.jobs[*place].identity == *identity;
             same.extend((0..history.jobs.len()).filter(is_this));
-            self.replace(&same);
+            match job.dry_run {
+                true => {
+                    let rows = same.iter().flat_map(|&place| history.jobs[place].rows.0.clone());
+                    self.deduplicator.ignore(rows.collect());
+                }
+                false => self.forget_later(&same),
+            }
         }
         input.rewind(self.job)?;
         Ok(None)
@@ -160,85 +163,61 @@ impl<'a> OpenedJob<'a> {
         Ok(is_missing.then(|| why.to_string()))
     }
 
-    /// Takes finished jobs, given by their places in the history, for what the job replaces.
-    fn replace(&mut self, jobs: &[usize]) {
-        let Some(replaced) = &mut self.replaced else { return };
-        for job in jobs.iter().map(|&place| &self.history.jobs[place]) {
-            replaced.rows.0.extend(job.rows.0.iter().cloned());
-            replaced.jobs.push(job.number);
-        }
-        self.history.forget(&replaced.jobs);
-    }
-
-    /// Opens what documents are compared with, too, and checks the first record and the files that the job is to
-    /// write: what refuses a job does so before it decides.
-    pub(super) fn plan(
-        &mut self,
-        reader: &mut Reader,
-        shape: &OutputShape,
-        report: Report<'_>,
-    ) -> Result<JobPlan> {
-        let job = self.job;
-        if self.is_new {
-            check_folder(job.database_path())?;
-        }
-        let against = Against::open(job, self.deduplicator.measure(), report)?;
-        let others = (&*against.files, &*against.databases);
-        let outputs = OutputPlan::new(job, reader, others, job.database.is_some())?;
-        let begins = self.is_new || self.replaced.is_some() || job.reads_twice();
-        if let Some(outputs) = outputs.as_ref().filter(|_| begins && self.unfinished.is_none()) {
-            check_first(job, reader)?;
-            outputs.check_files(job, shape)?;
-        }
-        if let Some(replaced) = &self.replaced {
-            self.deduplicator.ignore(&replaced.rows.0);
-        }
-        self.deduplicator.compare_with(against.collections, !job.only_against);
-        Ok(JobPlan { outputs, against: against.files, groups: WritingJob::groups(job)? })
-    }
-
-    /// The counts so far, which are those of an unfinished run.
-    pub(super) fn counts(&self) -> DocumentCounts {
-        self.unfinished.as_ref().map_or_else(DocumentCounts::default, |unfinished| unfinished.counts)
-    }
-
-    /// The documents of earlier runs: neither those of an unfinished run, nor those that are replaced.
-    pub(super) fn known(&self) -> Result<Option<KnownDocuments>> {
-        let begun = self.unfinished.as_ref().and_then(|unfinished| unfinished.rows.0.first());
-        self.deduplicator.known_before(begun.map_or(self.deduplicator.next_sequence(), |rows| rows.start))
+    /// Marks finished jobs, given by their places in the history, and their rows as what is to be forgotten.
+    fn forget_later(&mut self, jobs: &[usize]) {
+        let Some(restart) = &mut self.restart else { return };
+        restart.rows.extend(jobs.iter().flat_map(|&place| self.history.jobs[place].rows.0.clone()));
+        restart.jobs.extend(jobs.iter().map(|&place| self.history.jobs[place].number));
+        let mut place = 0..;
+        self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
     }
 
     /// Creates the files of the job, or opens them where an unfinished run has left them. A new database is made when
-    /// everything else is known to work: one that is left of a job that was refused would have its recipe.
-    pub(super) fn write(self, reader: &Reader, shape: OutputShape, plan: JobPlan) -> Result<WritingJob<'a>> {
-        let Self {
-            job, mut deduplicator, identity, history, unfinished, replaced, overwrites, is_new, ..
-        } = self;
-        if is_new {
-            let mut made = Deduplicator::create_by(job.database_path(), job.dedup.clone())?;
-            made.compare_with(deduplicator.take_others(), deduplicator.compares_own());
-            deduplicator = made;
+    /// everything else is known to work: one that is left of a job that was refused would have its recipe. So does a
+    /// job that starts over forget its rows then, by one commit.
+    pub(crate) fn write(
+        mut self,
+        reader: &mut Reader,
+        shape: OutputShape,
+        report: Report<'_>,
+    ) -> Result<WritingJob<'a>> {
+        let against = Against::open(self.job, self.deduplicator.measure(), report)?;
+        let plan = OutputPlan::new(
+            self.job,
+            reader,
+            (&against.files, &against.databases),
+            self.job.database.is_some(),
+        )?;
+        let groups = WritingJob::groups(self.job)?;
+        if let Some(plan) = plan.as_ref().filter(|_| self.is_new || self.restart.is_some()) {
+            check_first(self.job, reader)?;
+            plan.check_files(self.job, &shape)?;
         }
-        if let Some(replaced) = &replaced {
-            deduplicator.forget_expiring(&replaced.jobs)?;
+        if self.is_new {
+            self.deduplicator = Deduplicator::create_by(self.job.database_path(), self.job.dedup.clone())?;
         }
-        if overwrites {
-            // A run that is killed from here on is not continued by the files of the one before.
-            let start = Checkpoint::start(identity.clone(), replaced.clone());
-            deduplicator.checkpoint(&Progress::Reading(start).encode()?)?;
+        if let Some(Restart { rows, jobs }) = self.restart.take() {
+            let history = self.history.encode(self.job.database_path())?;
+            self.deduplicator.forget_with((&rows, &jobs), Some(&history))?;
         }
-        let outputs =
-            JobOutputs::open((job, plan.outputs, shape), reader, &deduplicator, unfinished.as_ref())?;
-        let state = (identity, history, unfinished, replaced);
-        Ok(WritingJob::new((job, plan.groups), (deduplicator, plan.against), (outputs, reader), state))
+        let Self { job, mut deduplicator, identity, history, unfinished, .. } = self;
+        deduplicator.compare_with(against.collections, !job.only_against);
+        let outputs = JobOutputs::open((job, plan, shape), reader, &deduplicator, unfinished.as_ref())?;
+        Ok(WritingJob::new(
+            (job, groups),
+            (deduplicator, against.files),
+            (outputs, reader),
+            (identity, history, unfinished),
+        ))
     }
 }
 
-/// What a job is to write, and what it is compared with.
-pub(super) struct JobPlan {
-    outputs: Option<OutputPlan>,
-    against: Vec<InputFile>,
-    groups: GroupSizes,
+/// What a job that starts over forgets.
+struct Restart {
+    /// The rows of its unfinished run, and of finished jobs.
+    rows: Vec<Range<u64>>,
+    /// The numbers of these jobs.
+    jobs: Vec<u64>,
 }
 
 /// Opens the deduplicator of a job. Makes no database.

@@ -1,13 +1,12 @@
 //! Keeps the best of several near-duplicates, and counts them: two passes.
 //!
 //! The first pass reads all documents and ranks them. They are then decided in the order of their
-//! ranks, as if they came in that order. The second pass opens the files, and writes documents in input order.
+//! ranks, as if they came in that order. The second pass writes them in input order.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::fingerprinting::{Prepared, bad_record, checked, preparing_documents};
-use super::opened::OpenedJob;
 use super::ranked_record::{Outcome, RankedRecord};
 use super::writing::WritingJob;
 use crate::dedup::decide::{
@@ -39,45 +38,22 @@ pub(crate) fn check_inputs(inputs: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// The records of a job that decides all of them before it writes, with what becomes of them.
-pub(crate) struct DecidedRecords {
-    records: Records,
-    /// See [`FirstPass::sources`].
-    sources: Option<Vec<usize>>,
-    /// Those whose texts the second pass does not read.
-    invalid_utf8: u64,
-}
-
-/// The first pass: ranks all records, and decides them. Changes nothing.
-pub(crate) fn decide(
-    opened: &mut OpenedJob<'_>,
-    reader: &mut Reader,
-    report: Report<'_>,
-) -> Result<DecidedRecords> {
-    let mut first = FirstPass::new(opened)?;
+/// Ranks all records, decides them, and writes the kept documents.
+pub(crate) fn run(run: &mut WritingJob<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
+    let mut first = FirstPass::new(run)?;
     let files = reader.inputs().to_vec();
-    first.sources = lists_paths(opened.job, reader).then(Vec::new);
-    first.read(opened, &files, reader, report)?;
-    let (at, counts) = (reader.position(), opened.counts());
-    let sources = first.sources.take();
-    let invalid_utf8 = if sources.is_some() { first.invalid_utf8 } else { 0 };
-    let others = opened.deduplicator.take_others();
-    let records = first.decide(opened, others, &mut || report(&counts, at))?;
-    Ok(DecidedRecords { records, sources, invalid_utf8 })
-}
-
-/// The second pass: writes the kept documents.
-pub(crate) fn run(
-    run: &mut WritingJob<'_>,
-    decided: DecidedRecords,
-    reader: &Reader,
-    report: Report<'_>,
-) -> Result<()> {
-    let DecidedRecords { mut records, sources, invalid_utf8 } = decided;
-    run.counts.invalid_utf8 += invalid_utf8;
+    first.sources = lists_paths(run.job, reader).then(Vec::new);
+    first.read(run, &files, reader, report)?;
+    let at = reader.position();
     let mut options = run.job.reader.clone();
-    options.listed = sources.map(Into::into);
-    write(run, &mut reader.again(options)?, &mut records, report)
+    if let Some(sources) = first.sources.take() {
+        run.counts.invalid_utf8 += first.invalid_utf8;
+        options.listed = Some(sources.into());
+    }
+    let others = run.deduplicator.take_others();
+    let mut records = first.decide(run, others, &mut || report(&run.counts, at))?;
+    let mut second = reader.again(options)?;
+    write(run, &mut second, &mut records, report)
 }
 
 /// Whether the second pass needs no more of the documents than their paths.
@@ -192,22 +168,22 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    fn new(opened: &OpenedJob<'_>) -> Result<Self> {
-        let records = Records::new(opened.deduplicator.measure(), opened.job.group_size)?;
+    fn new(run: &WritingJob<'_>) -> Result<Self> {
+        let records = Records::new(run.deduplicator.measure(), run.job.group_size)?;
         let folder = WorkFolder::new()?;
-        let job = opened.job;
-        let ranking = Ranking::new(job.keep.as_ref().unwrap_or(&Keep::First), &job.dedup.engine, &folder)?;
+        let ranking =
+            Ranking::new(run.job.keep.as_ref().unwrap_or(&Keep::First), &run.job.dedup.engine, &folder)?;
         Ok(Self { records, ranking, folder, sources: None, invalid_utf8: 0 })
     }
 
     fn read(
         &mut self,
-        opened: &OpenedJob<'_>,
+        run: &WritingJob<'_>,
         files: &[InputFile],
         reader: &mut Reader,
         report: Report<'_>,
     ) -> Result<()> {
-        let (fingerprinter, options) = (opened.deduplicator.fingerprinter(), &opened.job.dedup);
+        let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
         let (work, threads) = (preparing_documents(options.similarity, true), options.engine.get_threads());
         documents::each(
             reader,
@@ -215,21 +191,21 @@ impl FirstPass {
             || fingerprinter.clone(),
             work,
             |block, at| {
-                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(opened, files, record))?;
-                report_progress(report, &opened.counts(), at)
+                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(run, files, record))?;
+                report_progress(report, &run.counts, at)
             },
         )
     }
 
     fn add(
         &mut self,
-        opened: &OpenedJob<'_>,
+        run: &WritingJob<'_>,
         files: &[InputFile],
         record: Result<(Record, Fingerprinted<AnyFingerprint>), BadRecord>,
     ) -> Result<()> {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
-            Err(bad) if !bad.is_dropped && opened.job.rejects.is_none() => return Err(bad_record(&bad)),
+            Err(bad) if !bad.is_dropped && run.job.rejects.is_none() => return Err(bad_record(&bad)),
             Err(_) => {
                 self.sources = None;
                 self.ranking.skip()?;
@@ -243,7 +219,7 @@ impl FirstPass {
             sources.push(record.source);
         }
         let mut ranked = RankedRecord::new(&fingerprinted);
-        if !record.is_missing && opened.deduplicator.is_too_short(&fingerprinted) {
+        if !record.is_missing && run.deduplicator.is_too_short(&fingerprinted) {
             ranked.outcome = Outcome::SetAside;
             self.ranking.skip()?;
         } else {
@@ -255,22 +231,25 @@ impl FirstPass {
     /// Decides documents in the order of their ranks.
     fn decide(
         self,
-        opened: &OpenedJob<'_>,
+        run: &WritingJob<'_>,
         others: Vec<Deduplicator>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Records> {
         let Self { records, ranking, folder, .. } = self;
-        let measure = opened.deduplicator.measure();
+        let measure = run.deduplicator.measure();
         let (path, schema) =
             (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k).keys(KeyStorage::None));
-        let database = opened.job.dedup.engine.create_any(path, measure.recipe.width(), &schema)?;
         let mut ranked = RankedDocuments {
             measure,
-            fingerprinter: opened.deduplicator.fingerprinter(),
-            known: opened.known()?,
+            fingerprinter: run.deduplicator.fingerprinter(),
+            known: run.deduplicator.known_before(run.first_sequence())?,
             others,
-            compares_own: opened.deduplicator.compares_own(),
-            kept: BestDocuments { writer: database.writer()?, records, outlines: Outlines::default() },
+            compares_own: run.deduplicator.compares_own(),
+            kept: BestDocuments {
+                writer: run.job.dedup.engine.create_any(path, measure.recipe.width(), &schema)?.writer()?,
+                records,
+                outlines: Outlines::default(),
+            },
         };
         ranking.for_each_block(|block| {
             block.iter().try_for_each(|&position| ranked.decide(position))?;

@@ -9,7 +9,7 @@ use super::fingerprinting::{Prepared, bad_record};
 use crate::dedup::decide::{Candidate, Deduplicator, Document, Original, Stored};
 use crate::dedup::job::{
     BandCounts, Checkpoint, DocumentCounts, DuplicateFile, DuplicateFiles, FileJob, FileReport, FinishedJob,
-    GroupSizes, History, JobIdentity, Progress, RecordHash, Replaced, Report, Rows, report_progress,
+    GroupSizes, History, JobIdentity, Progress, RecordHash, Report, Rows, report_progress,
 };
 use crate::dedup::output::{JobOutputs, ShardedOutput};
 use crate::dedup::unit::Unit;
@@ -60,12 +60,8 @@ pub(crate) struct Repeats {
 /// What a database stores about a job that writes.
 struct JobState {
     identity: JobIdentity,
-    /// The jobs that were finished before, and are not replaced.
+    /// The jobs that were finished before.
     history: History,
-    /// The number of this one.
-    number: u64,
-    /// What it replaces, if it has started over.
-    replaced: Option<Replaced>,
     /// The rows that the job stored before it was interrupted, and the records that it had read.
     earlier_rows: Rows,
     resumed_after: u64,
@@ -88,12 +84,7 @@ impl<'a> WritingJob<'a> {
         (job, groups): (&'a FileJob, GroupSizes),
         (deduplicator, against): (Deduplicator, Vec<InputFile>),
         (outputs, reader): (JobOutputs<'a>, &Reader),
-        (identity, history, unfinished, replaced): (
-            JobIdentity,
-            History,
-            Option<Checkpoint>,
-            Option<Replaced>,
-        ),
+        (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
     ) -> Self {
         let (counts, value, earlier_rows, decisions) = match unfinished {
             Some(Checkpoint { counts, digest, rows, decisions, .. }) => (counts, digest, rows, decisions),
@@ -101,9 +92,7 @@ impl<'a> WritingJob<'a> {
         };
         let state = JobState {
             identity,
-            number: history.next_number(replaced.as_ref()),
             history,
-            replaced,
             earlier_rows,
             resumed_after: counts.records,
             start: deduplicator.next_sequence(),
@@ -123,6 +112,11 @@ impl<'a> WritingJob<'a> {
             hash: RecordHash { value, ..RecordHash::default() },
             state,
         }
+    }
+
+    /// The sequence number of the first row that the job has stored, or will store.
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.state.earlier_rows.0.first().map_or(self.state.start, |rows| rows.start)
     }
 
     /// Skips the records that an unfinished run has processed. They have to be the same.
@@ -238,7 +232,6 @@ impl<'a> WritingJob<'a> {
             files: self.outputs.sync()?,
             shards: self.outputs.shards().map(ShardedOutput::sync).transpose()?,
             decisions: self.state.decisions,
-            replaced: self.state.replaced.clone(),
         })
     }
 
@@ -332,7 +325,7 @@ impl<'a> WritingJob<'a> {
             });
         }
         self.groups.push((&of.key, of.sequence), &of.key)?;
-        self.deduplicator.leave_out(&record.key, &of.key, of.similarity, self.state.number)?;
+        self.deduplicator.leave_out(&record.key, &of.key, of.similarity, self.state.history.next_number())?;
         if self.job.annotate {
             self.outputs.write(record, None, Some(fingerprint), Some(of), group_size)?;
         }
@@ -425,25 +418,14 @@ impl<'a> WritingJob<'a> {
         left_out.notes.extend(misses.map(|why| format!("{what}: {why}")));
         left_out.notes.extend(self.outputs.absent_fields());
         let mut outputs = self.outputs.end()?;
-        if let Some(mut checkpoint) = checkpoint {
+        if let Some(checkpoint) = checkpoint {
             for output in outputs.iter_mut().flatten() {
                 output.keep();
                 output.sync()?;
             }
-            let replaced = checkpoint.replaced.take();
-            if let Some(replaced) = &replaced {
-                // A key that both have stored is first among those.
-                checkpoint.rows = replaced.rows.and_all(&checkpoint.rows);
-            }
-            let written = FinishedJob::new((self.job, self.state.number), checkpoint, &self.hash, &outputs)?;
-            let progress = Progress::Written(written.clone()).encode()?;
-            match replaced {
-                Some(Replaced { rows, jobs }) => {
-                    let others = history.encode(self.job.database_path())?;
-                    self.deduplicator.forget_with((&rows.0, &jobs), Some(&others), &progress)?;
-                }
-                None => self.deduplicator.checkpoint(&progress)?,
-            }
+            let written =
+                FinishedJob::new((self.job, history.next_number()), checkpoint, &self.hash, &outputs)?;
+            self.deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
             history.jobs.push(written);
         }
         let (groups, mut largest) = self.groups.largest()?;
