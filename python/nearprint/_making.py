@@ -172,7 +172,7 @@ def build(
     if ids is not None and id is not None:
         raise InputError("ids and id: only one of them can be given")
     fingerprints = read_once(fingerprints)
-    if texts is None and are_texts(fingerprints, fingerprint, text):
+    if texts is None and are_texts(fingerprints, fingerprint, text, missing):
         if kind is not None or width is not None or layout != "auto" or signed or hashes:
             raise InputError("kind, width, layout, signed, hashes: are of fingerprints, and these are texts")
         source = Texts(fingerprints, text or "text", key=key, keys=keys, id=id, missing=missing, can_keep=False)

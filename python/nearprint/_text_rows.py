@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from . import _nearprint
-from ._arrays import Words
+from ._arrays import Words, is_missing
 from ._errors import InputError
 from ._rows import Rows
 from ._sources import Batch
@@ -32,11 +32,11 @@ def key_of_text(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
-def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str]) -> bool:
+def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str], missing: str = "error") -> bool:
     """Whether rows of a new database are texts, and not fingerprints.
 
     A table has texts if it has no column of fingerprints, and the one of texts; a list if one of them is not
-    hexadecimal, and none is a fingerprint with all its digits.
+    hexadecimal, and none is a fingerprint with all its digits. What is only missing has texts where these may be.
     """
     table = table_of(rows)
     if table is not None:
@@ -50,6 +50,8 @@ def are_texts(rows: Any, fingerprint: Optional[str], text: Optional[str]) -> boo
     if kind[0] in "uifb" and kind != "binary":
         return False
     texts = [one for one in _first(rows) if isinstance(one, str)]
+    if not texts and all(map(is_missing, _first(rows))):
+        return missing != "error"
     # A column of fingerprints may have a wrong value, which is to be refused.
     return not all(map(_DIGITS.fullmatch, texts)) and not any(map(_FINGERPRINT.fullmatch, texts))
 

@@ -310,8 +310,9 @@ def test_regression_what_is_no_text_was_taken_as_missing(missing: Any, value: An
     how = _distributed.decisions_of(("id", "text"), None, ("minhash", None, None), False, missing)
     kind = type(value).__name__
     hint = "; decode bytes first" if kind == "bytes" else ""
-    with pytest.raises(TypeError, match=f"text: {kind} in the row with the id 3, where a text is wanted{hint}$"):
-        _distributed.check_texts(Frames(), [frame[:1], frame[1:]], how, "object")
+    for of in ["object", "struct<a: int64>"]:
+        with pytest.raises(TypeError, match=f"text: {kind} in the row with the id 3, where a text is wanted{hint}$"):
+            _distributed.check_texts(Frames(), [frame[:1], frame[1:]], how, of)
     # A column of texts is not read for this.
     _distributed.check_texts(Frames(), [], how._replace(missing="keep"), "string")
 

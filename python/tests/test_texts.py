@@ -179,3 +179,11 @@ def test_regression_masked_texts_had_the_fingerprint_of_what_fills_their_place(d
     with pytest.raises(nearprint.InputError, match="1 texts are missing, the first at 1"):
         nearprint.fingerprint(texts)
     assert nearprint.dedup(texts, missing="skip")["kept"].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "gaps", [[], [None, None], pandas.Series([None, None], dtype=object), pyarrow.nulls(2, "string")]
+)
+def test_regression_a_column_of_gaps_was_taken_for_fingerprints(tmp_path: Path, gaps: Any) -> None:
+    with nearprint.build(tmp_path / "db", gaps, missing="skip") as database:
+        assert len(database) == 0 and database.recipe is not None

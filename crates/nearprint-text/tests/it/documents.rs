@@ -502,6 +502,36 @@ fn regression_marks_of_later_inputs_stood_within_the_output() {
     }
 }
 
+/// Each record lost the bytes of a mark with which it began, whatever they are in its encoding.
+#[test]
+fn regression_bytes_of_a_mark_within_an_input_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    // In GBK, the second line begins with two characters that have the bytes of the mark.
+    let gbk = encoding_rs::GBK.encode("first line\n锘靠第二行\n").0.into_owned();
+    assert!(gbk[11..].starts_with(b"\xef\xbb\xbf"));
+    fs::write(at("a.txt"), &gbk).unwrap();
+    let copied = |input: &Path, options: ReaderOptions| {
+        let mut reader = Reader::open(&[input.to_path_buf()], options).unwrap();
+        let mut output = DocumentWriter::create(&at("out"), &mut reader, WriterOptions::default()).unwrap();
+        while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+            output.append(&record, &[]).unwrap();
+        }
+        output.finish().unwrap();
+        fs::read(at("out")).unwrap()
+    };
+    let lines = |encoding: &str| {
+        let mut options = ReaderOptions::default();
+        (options.format, options.encoding) = (Some(Format::Lines), encoding.parse().ok());
+        options
+    };
+    assert_eq!(copied(&at("a.txt"), lines("gbk")), gbk);
+    fs::write(at("b.txt"), "a\n\u{feff}b\n").unwrap();
+    assert_eq!(copied(&at("b.txt"), lines("utf-8")), fs::read(at("b.txt")).unwrap());
+    fs::write(at("a.csv"), "text,key\na,k0\n\u{feff}b,k1\n").unwrap();
+    assert_eq!(copied(&at("a.csv"), ReaderOptions::default()), fs::read(at("a.csv")).unwrap());
+}
+
 #[test]
 fn what_is_kept_is_written_unchanged() {
     let home = tempfile::tempdir().unwrap();

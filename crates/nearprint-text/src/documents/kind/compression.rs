@@ -177,7 +177,8 @@ pub fn looks_compressed(bytes: &[u8]) -> bool {
 pub(in super::super) fn unread_format(path: &Path, head: &[u8]) -> Option<&'static Unread> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     UNREAD.iter().find(|format| match format.extension {
-        Some(extension) => without(name, extension).is_some(),
+        // In capitals, it may be another one: `.BR` is Brazil.
+        Some(extension) => name.ends_with(extension),
         None => head.starts_with(format.start),
     })
 }
