@@ -408,6 +408,30 @@ fn regression_a_kill_while_a_folder_is_made_blocks_nobody() {
     }
 }
 
+/// A process that is killed while it makes, checks or removes an unfinished output leaves nothing that stops the
+/// next one.
+#[test]
+fn regression_a_kill_while_an_output_is_checked_blocks_nobody() {
+    if !is_possible("regression_a_kill_while_an_output_is_checked_blocks_nobody") {
+        return;
+    }
+    for call in ["openat", "fsetxattr", "linkat", "fremovexattr", "unlink", "rename"] {
+        // Most files are opened elsewhere.
+        let stride = if call == "openat" { short_or_full(11, 1) } else { 1 };
+        at_calls(once(call, "SIGKILL"), stride, |home, strace| {
+            let mut dedup = nearprint();
+            dedup.args(["-q", "dedup", "-", "--threads", "1", "-o"]).arg(home.join("o.jsonl"));
+            dedup.arg("--duplicates").arg(home.join("gone.tsv")).arg("--db").arg(home.join("seen.np"));
+            let text = || std::iter::once("{\"text\": \"one two three four\"}".to_owned());
+            let killed = strace.start(&dedup).feed(text()).end();
+            let next = Running::start(&mut dedup).feed(text()).end();
+            assert_eq!(next.code(), 0, "{}: {}", strace.place(), next.err);
+            assert_eq!(fs::read_to_string(home.join("o.jsonl")).unwrap().lines().count(), 1);
+            killed.code() != 0
+        });
+    }
+}
+
 /// Where a file system cannot rename without replacing, folders get their names all the same.
 #[test]
 fn folders_are_made_where_a_rename_can_replace() {

@@ -274,8 +274,10 @@ impl Drop for OutputFile {
             return;
         }
         if !partial.is_kept && is_at(&self.file, &partial.path) {
-            system::remove_marker(&self.file, &[&partial.path]);
-            let _ = fs::remove_file(&partial.path);
+            // A process that is killed here leaves a file that is marked, or none.
+            if fs::remove_file(&partial.path).is_ok() {
+                system::remove_marker(&self.file, &[&partial.path]);
+            }
         }
         system::unlock(&self.file);
     }
