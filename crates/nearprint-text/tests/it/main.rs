@@ -5,6 +5,7 @@
 mod compression;
 mod dedup;
 mod documents;
+mod encodings;
 mod exact;
 mod featureless;
 mod killed;
