@@ -32,11 +32,21 @@ impl SimilarDocuments {
 
     /// Reports what near means, how much of it the bands find, and which candidates were passed over.
     pub(crate) fn note(&self, global: GlobalArgs) {
-        if self.least > 0.0 {
-            global.note(format_args!("near: {}", exactly(self.least)));
-            self.note_share(global);
+        Self::note_all([self], global);
+    }
+
+    /// As [`note`](Self::note), of several databases. What is the same of two of them is said once.
+    pub(crate) fn note_all<'a>(all: impl IntoIterator<Item = &'a Self>, global: GlobalArgs) {
+        let (mut said, mut undecided) = (Vec::<&Self>::new(), 0);
+        for one in all {
+            undecided += one.documents.num_undecided();
+            if one.least > 0.0 && !said.iter().any(|said| said.least == one.least && said.has_recipe_of(one))
+            {
+                global.note(format_args!("near: {}", exactly(one.least)));
+                one.note_share(global);
+                said.push(one);
+            }
         }
-        let undecided = self.documents.num_undecided();
         if undecided > 0 {
             global.note(format_args!(
                 "warning: {undecided} candidates were not compared, because `add` stored them without features or a \

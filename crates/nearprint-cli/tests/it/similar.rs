@@ -299,6 +299,8 @@ fn regression_several_databases_of_documents_answer_as_one() {
         fs::write(at.join("asked.txt"), &words).unwrap();
         let limited = succeeds(at, &format!("query {databases} asked.txt --similarity 0.5 --limit 1"), b"");
         assert_eq!(keys_and_similarities(&limited), [["b", "1.0000"]], "{limited}");
+        let noted = nearprint(at, &format!("query {databases} asked.txt"), b"").err;
+        assert_eq!(noted.matches("near: similarity").count(), 1, "{noted}");
     }
     let other = "--recipe hash=minhash:10x16,1␣shingle=2 --similarity 0.9";
     succeeds(at, &format!("dedup more.jsonl -o other.out --db other.np --key-field id {other}"), b"");

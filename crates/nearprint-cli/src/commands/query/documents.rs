@@ -60,7 +60,7 @@ impl DocumentLookUp<'_> {
         }
         out.flush()?;
         answered.note(self.limits, global);
-        similar.iter().for_each(|similar| similar.note(global));
+        SimilarDocuments::note_all(&similar, global);
         Ok(true)
     }
 }

@@ -166,7 +166,7 @@ impl TextPrinter {
     fn end(mut self, similar: &[Option<SimilarDocuments>], global: GlobalArgs) -> Result<(), Failure> {
         self.out.flush()?;
         self.answered.note(self.limits, global);
-        similar.iter().flatten().for_each(|similar| similar.note(global));
+        SimilarDocuments::note_all(similar.iter().flatten(), global);
         Ok(())
     }
 }
