@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional, Protocol
 
 import numpy as np
@@ -210,6 +210,16 @@ class Decisions(NamedTuple):
     missing: Missing
 
     @property
+    def columns(self) -> list[str]:
+        """The columns that decide."""
+        return list(dict.fromkeys(filter(None, [self.id, self.text, self.order.column])))
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        """The columns that are added."""
+        return ("duplicate_of", "similarity", "group", "group_size") if self.annotate else ()
+
+    @property
     def near(self) -> Near:
         line, k = self.judge().candidates()
         _, width, bands = _nearprint.recipe_line(line)
@@ -254,7 +264,16 @@ def dedup(engine: Engine, rows: Any, how: Decisions, tasks: int) -> Any:
     return engine.map(rows, finished)
 
 
-def check_type(kind: Any, id: str) -> None:
+def check_rows(
+    engine: Engine, select: Callable[[list[str]], Any], types: Mapping[str, Any], how: Decisions, tasks: int
+) -> None:
+    """Refuses rows whose ids or texts nothing can be decided from. ``select`` gives some columns of them."""
+    _check_type(types[how.id], how.id)
+    _check_unique(engine, select([how.id]), how.id, tasks)
+    check_texts(engine, select(list(dict.fromkeys([how.id, how.text]))), how, types[how.text])
+
+
+def _check_type(kind: Any, id: str) -> None:
     """Refuses a column of ids whose type is known to be neither of integers nor of texts."""
     if str(kind).lower().startswith(("float", "double", "half", "decimal", "bool", "date", "time", "duration")):
         raise InputError(f"{id}: {kind}, where integers or texts are wanted")
@@ -298,7 +317,7 @@ def _kind(engine: Engine, rows: Any, how: Decisions) -> str:
     return common_kind(column, [some.split() for some in found["kinds"].tolist()])
 
 
-def check_unique(engine: Engine, rows: Any, id: str, tasks: int) -> None:
+def _check_unique(engine: Engine, rows: Any, id: str, tasks: int) -> None:
     """Refuses ids that are null or occur twice: decisions are about ids. Takes rows of this column alone."""
 
     def placed(part: Any) -> Any:

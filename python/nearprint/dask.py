@@ -122,10 +122,7 @@ def dedup(
     """
     tasks, columns = _tasks(df, partitions), list(df.columns)
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
-    new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
-    _distributed.check_columns([id, text, *filter(None, [how.order.column])], columns, new)
-    _distributed.check_type(df.dtypes[id], id)
-    _distributed.check_unique(_ENGINE, df[[id]], id, tasks)
-    _distributed.check_texts(_ENGINE, df[list(dict.fromkeys([id, text]))], how, df.dtypes[text])
+    _distributed.check_columns(how.columns, columns, how.new)
+    _distributed.check_rows(_ENGINE, df.__getitem__, df.dtypes, how, tasks)
     result: DataFrame = _distributed.dedup(_ENGINE, df, how, tasks)
     return result

@@ -172,11 +172,8 @@ def dedup(
     rows = _materialized(rows)
     tasks = _tasks(rows, partitions)
     how = _distributed.decisions_of((id, text), keep, (recipe, k, similarity), annotate, missing)
-    new = ("duplicate_of", "similarity", "group", "group_size") if annotate else ()
-    columns = _columns(rows, [id, text, *filter(None, [how.order.column])], new)
+    columns = _columns(rows, how.columns, how.new)
     if rows.count():
         types = dict(zip(columns, rows.schema().types))
-        _distributed.check_type(types[id], id)
-        _distributed.check_unique(_ENGINE, rows.select_columns([id]), id, tasks)
-        _distributed.check_texts(_ENGINE, rows.select_columns(list(dict.fromkeys([id, text]))), how, types[text])
+        _distributed.check_rows(_ENGINE, rows.select_columns, types, how, tasks)
     return _worked(rows, columns, lambda engine, rows: _distributed.dedup(engine, rows, how, tasks))
