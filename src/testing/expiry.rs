@@ -107,6 +107,12 @@ fn fresh_with(keys: KeyStorage) -> SimulatedDisk {
     disk
 }
 
+fn without_expiry() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    manifest::replace(&disk, &manifest::fresh(64, &Schema::new().keys(KeyStorage::Keys)).unwrap()).unwrap();
+    disk
+}
+
 fn open(disk: &SimulatedDisk) -> Writer<u64> {
     Writer::open(Arc::new(disk.clone()), options()).unwrap()
 }
@@ -324,6 +330,68 @@ fn regression_rows_that_a_deletion_of_keys_leaves_expire_in_time() {
                 }
             }
         }
+    }
+}
+
+/// Each run without the deleted rows was durable before the next one, all of them before the other deletions, and those
+/// before the history: a crash left a state that there had never been.
+#[test]
+fn regression_a_deletion_of_keys_was_torn_by_a_crash() {
+    let keyed = |fingerprint, key, id| NewRow { id: Some(id), ..NewRow::keyed(fingerprint, key) };
+    for is_flushed in [false, true] {
+        let disk = fresh_with(KeyStorage::Keys);
+        let mut writer = open(&disk);
+        for (period, rows) in (0..).zip([
+            [keyed(1, "doomed", 7), keyed(2, "a", 7)],
+            [keyed(3, "doomed, too", 7), keyed(4, "b", 8)],
+            [keyed(5, "doomed", 7), keyed(6, "doomed", 9)],
+        ]) {
+            disk.set_now(Time(period * PERIOD_MS));
+            rows.into_iter().for_each(|row| _ = writer.insert(row).unwrap());
+            writer.commit().unwrap();
+        }
+        if is_flushed {
+            writer.flush().unwrap();
+        }
+        let before = read(&disk);
+        writer.set_history(b"deleted").unwrap();
+        let copies = Arc::new(Mutex::new(Vec::new()));
+        let seen = copies.clone();
+        disk.on_call(move |frozen, _| seen.lock().unwrap().push(frozen.clone()));
+        assert_eq!(writer.delete_key_prefix("doomed").unwrap(), 4);
+        writer.commit().unwrap();
+        let after = read(&disk);
+        assert_eq!(after.iter().map(|row| row.fingerprint).collect::<Vec<_>>(), [2, 4]);
+        assert_eq!(writer.snapshot().unwrap().all_rows().into_iter().collect::<Rows>(), after);
+        let mut states = BTreeSet::new();
+        for copy in copies.lock().unwrap().iter() {
+            let history = open(copy).history().map(<[u8]>::to_vec);
+            states.insert((read(copy), history));
+        }
+        let whole = [(before, None), (after, Some(b"deleted".to_vec()))];
+        assert_eq!(states, BTreeSet::from(whole), "flushed: {is_flushed}");
+    }
+}
+
+/// A row without a key stayed where another key had the same id.
+#[test]
+fn regression_an_upsert_by_key_left_rows_without_keys() {
+    for disk in [fresh_with(KeyStorage::Keys), without_expiry()] {
+        let mut writer = open(&disk);
+        let id = writer.insert(NewRow::keyed(1, "k")).unwrap();
+        for row in [Row { fingerprint: 2, id }.into(), NewRow { id: Some(id), ..NewRow::keyed(3, "other") }] {
+            writer.insert(row).unwrap();
+        }
+        for fingerprint in [4, 5] {
+            writer.upsert(NewRow::keyed(fingerprint, "k")).unwrap();
+            let rows = writer.snapshot().unwrap().all_rows();
+            assert_eq!(rows.iter().map(|row| row.fingerprint).collect::<Vec<_>>(), [3, fingerprint]);
+            writer.insert(Row { fingerprint: 6, id }).unwrap();
+            writer.commit().unwrap();
+        }
+        writer.upsert(NewRow::keyed(7, "new")).unwrap();
+        writer.commit().unwrap();
+        assert_eq!(read(&disk).len(), 4);
     }
 }
 

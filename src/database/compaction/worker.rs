@@ -10,7 +10,7 @@ use crate::build::{Omitted, Target, merge};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::header::Owner;
-use crate::format::manifest::RunRecord;
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::layout::Layout;
 use crate::options::Options;
 use crate::progress::{Progress, Stage};
@@ -107,6 +107,19 @@ impl Made {
     /// The rows of the run, and the bytes of its files.
     pub(crate) fn size(&self) -> (u64, u64) {
         self.record.as_ref().map_or((0, 0), |record| (record.rows, record.len_bytes()))
+    }
+}
+
+impl Merged {
+    /// Names the result in a manifest in place of the inputs, and returns these. `None` if they have expired.
+    pub(crate) fn replace_in(&self, next: &mut Manifest) -> Option<Vec<RunRecord>> {
+        let start = next.runs.iter().position(|run| Some(&run.run) == self.replaced.first())?;
+        let range = start..start + self.replaced.len();
+        debug_assert!(
+            next.runs[range.clone()].iter().map(|run| &run.run).eq(&self.replaced),
+            "merged runs stay neighbours"
+        );
+        Some(next.runs.splice(range, self.made.record.clone()).collect())
     }
 }
 

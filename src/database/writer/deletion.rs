@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use super::Writer;
 use crate::build::Omitted;
-use crate::database::compaction::MergePlan;
+use crate::database::compaction::{Made, MergePlan, Merged};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::wal::Operation;
 use crate::memtable::Memtable;
+use crate::query::prepare::Searchable;
 use crate::query::view::View;
 use crate::run::{Keys, NewerTombstones, Run};
 
@@ -45,12 +47,13 @@ impl<F: Fingerprint> Writer<F> {
     /// Whether rows of an id have another key than this one: a look-up where the id is stored.
     pub(super) fn has_other_key(&self, id: u64, key: &[u8]) -> Result<bool> {
         self.check_poison()?;
+        let (expired_runs, is_expired) = self.expired();
         for Memtable { changes, .. } in self.unflushed().rev() {
             if changes.holds_other_key(id, key) || changes.deletes(id) {
-                return Ok(changes.holds_other_key(id, key));
+                return Ok(changes.holds_other_key(id, key) && !is_expired);
             }
         }
-        for (index, run) in self.view.runs().enumerate() {
+        for (index, run) in self.view.runs().enumerate().skip(expired_runs) {
             let Some(keys) = &run.keys else { continue };
             if !run.postings.may_hold(id)? || self.view.newer(index).hide(id)? {
                 continue;
@@ -64,9 +67,9 @@ impl<F: Fingerprint> Writer<F> {
         Ok(false)
     }
 
-    /// Deletes the rows of an id that have a key, and leaves those of other keys.
+    /// Deletes the rows of an id but those of other keys than this one.
     pub(super) fn delete_key_of(&mut self, id: u64, key: &[u8]) -> Result<()> {
-        self.delete_records(&BTreeSet::from([id]), &|record| record.key == key).map(drop)
+        self.delete_records(&BTreeSet::from([id]), &|record| record.key == key, true).map(drop)
     }
 
     /// Deletes the rows that have one of these keys, whatever their ids. A row with other keys keeps
@@ -77,8 +80,9 @@ impl<F: Fingerprint> Writer<F> {
     /// of their key costs a walk over its keys. Rows without a key cost a walk over all rows, if there is something to
     /// delete. Both walks serve all keys of the call.
     ///
-    /// Where rows [expire](crate::Schema::expire_after), the rows that stay under the ids of deleted ones expire as
-    /// before: the runs that have them are written again, without the deleted rows. That is durable on return.
+    /// Where rows [expire](crate::Schema::expire_after), the rows that stay under the ids of deleted ones expire as if
+    /// what was inserted with the deleted keys had never been: the runs that have them are written again, without the
+    /// deleted rows. That is durable on return, together with everything that is uncommitted, as a whole or not at all.
     ///
     /// # Errors
     /// [`Error::KeysNotStored`]; otherwise as [`commit`](Writer::commit).
@@ -106,7 +110,7 @@ impl<F: Fingerprint> Writer<F> {
                 }
             }
         }
-        Ok(forgotten + self.delete_records(&ids, &|record| doomed.contains(record.key))?)
+        Ok(forgotten + self.delete_records(&ids, &|record| doomed.contains(record.key), false)?)
     }
 
     /// Deletes the rows that have a key with this prefix, as [`delete_keys`](Writer::delete_keys) does. Documents that
@@ -185,7 +189,7 @@ impl<F: Fingerprint> Writer<F> {
                 ids_of_doomed(keys, &view.newer(index), doomed, &mut ids)?;
             }
         }
-        self.delete_records(&ids, doomed)
+        self.delete_records(&ids, doomed, false)
     }
 
     /// All runs, and runs in memory with what is in none yet: what is deleted by its keys is searched in runs. A flush
@@ -195,10 +199,15 @@ impl<F: Fingerprint> Writer<F> {
         Ok(self.snapshot_of_all()?.view().clone())
     }
 
-    /// Of the keys of `ids`, deletes those that `doomed` selects, and the rows that have no others.
-    /// A deletion by id removes everything with that id, so the rest is inserted again, or the runs are written
-    /// again where the rest would begin a new lifetime.
-    fn delete_records(&mut self, ids: &BTreeSet<u64>, doomed: &Doomed<'_, F>) -> Result<u64> {
+    /// Of the keys of `ids`, deletes those that `doomed` selects, and the rows that have no others; rows without keys
+    /// only if `takes_keyless` is set. A deletion by id removes everything with that id, so the rest is inserted again,
+    /// or the runs are written again where the rest would begin a new lifetime.
+    fn delete_records(
+        &mut self,
+        ids: &BTreeSet<u64>,
+        doomed: &Doomed<'_, F>,
+        takes_keyless: bool,
+    ) -> Result<u64> {
         if ids.is_empty() {
             return Ok(0);
         }
@@ -218,19 +227,23 @@ impl<F: Fingerprint> Writer<F> {
                 }
             }
         }
-        if !is_any_doomed {
+        if !is_any_doomed && !takes_keyless {
             return Ok(0);
         }
-        let others = self.rows_without_keys(&view, ids, &keyed)?;
+        let mut others = self.rows_without_keys(&view, ids, &keyed)?;
         kept.iter().for_each(|record| _ = keyed.remove(&record.row));
+        if takes_keyless {
+            keyed.extend(std::mem::take(&mut others));
+        }
+        if !is_any_doomed && keyed.is_empty() {
+            return Ok(0);
+        }
+        let deleted = keyed.len() as u64;
         if self.manifest.expiry.is_some() {
             let staying = kept.iter().map(|record| record.row.id).chain(others.iter().map(|row| row.id));
-            let staying: BTreeSet<u64> = staying.collect();
-            if !staying.is_empty() {
-                self.leave_out(&staying, doomed, &keyed)?;
-            }
-            ids.difference(&staying).try_for_each(|&id| self.delete(id))?;
-            return Ok(keyed.len() as u64);
+            let leaving = Leaving { ids: staying.collect(), doomed, rows: keyed };
+            self.leave_out(ids, &leaving)?;
+            return Ok(deleted);
         }
         ids.iter().try_for_each(|&id| self.delete(id))?;
         // These rows were there before, so the deletions make room all the same.
@@ -238,65 +251,67 @@ impl<F: Fingerprint> Writer<F> {
         kept.into_iter().try_for_each(|record| self.apply(Operation::InsertKeyed(record)))?;
         others.into_iter().try_for_each(|row| self.apply(Operation::Insert { row, automatic: false }))?;
         self.inserts = inserts;
-        Ok(keyed.len() as u64)
+        Ok(deleted)
     }
 
-    /// Writes the runs again that hold deleted rows or keys of `ids`, without these.
-    fn leave_out(
-        &mut self,
-        ids: &BTreeSet<u64>,
-        doomed: &Doomed<'_, F>,
-        gone: &BTreeSet<Row<F>>,
-    ) -> Result<()> {
-        if self.sealed.is_some() || !self.memtable.changes.inserted().is_empty() {
-            self.flush()?;
+    /// Deletes `ids`, but where rows of them stay, only what leaves: by one manifest, together with all that is
+    /// uncommitted.
+    fn leave_out(&mut self, ids: &BTreeSet<u64>, leaving: &Leaving<'_, F>) -> Result<()> {
+        if leaving.ids.is_empty() {
+            return ids.iter().try_for_each(|&id| self.delete(id));
         }
+        self.check_lock()?;
+        self.with_left_out(Writer::commit_all)?;
+        self.with_reserve(|writer| writer.finish_flush(true))?;
+        ids.difference(&leaving.ids).try_for_each(|&id| self.delete(id))?;
         // They have the replaced runs as inputs.
         self.discard_merges();
-        let (view, options) = (self.view.clone(), self.options.clone().without_progress());
-        for (index, run) in view.runs().enumerate() {
-            let omitted = self.omitted(run, &view.newer(index), (ids, doomed, gone))?;
-            if omitted.is_empty() {
-                continue;
-            }
-            self.with_reserve(|writer| {
-                let mut runs = writer.manifest.runs.iter();
-                let Some(at) = runs.position(|record| record.run == run.record.run) else { return Ok(()) };
-                let plan = MergePlan { omitted: omitted.clone(), ..writer.plan(at..at + 1)? };
-                let merged = plan.run(&options)?;
-                writer.install_merge(merged)
-            })?;
-        }
+        self.with_reserve(|writer| writer.replace_runs(leaving))?;
         self.merge_if_due()
     }
 
-    /// What a run holds of deleted rows and keys.
-    fn omitted(
-        &self,
-        run: &Run<F>,
-        newer: &NewerTombstones<'_>,
-        (ids, doomed, gone): (&BTreeSet<u64>, &Doomed<'_, F>, &BTreeSet<Row<F>>),
-    ) -> Result<Omitted<F>> {
-        let (mut omitted, mut kept) = (Omitted::default(), BTreeSet::new());
-        for &id in ids {
-            if !run.postings.may_hold(id)? || self.memtable.changes.deletes(id) || newer.hide(id)? {
-                continue;
-            }
-            let of_id = |row: &&Row<F>| row.id == id;
-            omitted.rows.extend(gone.iter().filter(of_id));
-            let Some(keys) = &run.keys else { continue };
-            for at in keys.of_id(id)? {
-                let record = keys.record::<F>(at)?;
-                if doomed(&record) {
-                    omitted.rows.insert(record.row);
-                    omitted.keys.entry(record.row).or_default().push(record.key.into());
-                } else {
-                    kept.insert(record.row);
-                }
+    fn replace_runs(&mut self, leaving: &Leaving<'_, F>) -> Result<()> {
+        let mut merged = Vec::new();
+        let made = self.write_without(leaving, &mut merged);
+        made.and_then(|made| self.install_flush(&made, &merged, true))
+            .inspect_err(|_| merged.iter().for_each(|merged| self.forget_made(&merged.made)))
+    }
+
+    /// Writes the runs again that have something that leaves, and what is in none as a new one.
+    fn write_without(&mut self, leaving: &Leaving<'_, F>, merged: &mut Vec<Merged>) -> Result<Made> {
+        let (view, options) = (self.view.clone(), self.options.clone().without_progress());
+        for (index, run) in view.runs().enumerate() {
+            let newer = view.newer(index);
+            let omitted =
+                leaving.of_run(run, |id| Ok(self.memtable.changes.deletes(id) || newer.hide(id)?))?;
+            if !omitted.is_empty() {
+                merged.push(MergePlan { omitted, ..self.plan(index..index + 1)? }.run(&options)?);
             }
         }
-        omitted.rows.retain(|row| !kept.contains(row));
-        Ok(omitted)
+        // What is sealed is a run by now.
+        if let Some(unflushed) = self.unflushed_runs()?.pop() {
+            let omitted = leaving.of_run(&unflushed.run, |_| Ok(false))?;
+            if !omitted.is_empty() {
+                let plan = MergePlan { omitted, ..self.plan_of_unflushed(unflushed)? };
+                return Ok(plan.run(&options)?.made);
+            }
+        }
+        let work = self.run_work()?;
+        Made::by(|| work(&self.memtable.changes, &options))
+    }
+
+    /// A run of what is in none, from a run in memory.
+    fn plan_of_unflushed(&mut self, unflushed: Arc<Searchable<F>>) -> Result<MergePlan<F>> {
+        let run = self.take_run_number();
+        Ok(MergePlan {
+            has_older: !self.manifest.runs.is_empty(),
+            inputs: vec![unflushed],
+            omitted: Omitted::default(),
+            newer: Vec::new(),
+            storage: self.storage(),
+            owner: self.manifest.new_owner(run, self.expires)?,
+            layout: Box::new(self.layout_of_new_run()),
+        })
     }
 
     /// The live rows of ids that have no key. Reads all rows, unless every row has a key.
@@ -316,6 +331,40 @@ impl<F: Fingerprint> Writer<F> {
             Ok::<(), Error>(())
         })?;
         Ok(others)
+    }
+}
+
+/// What is deleted of ids of which rows stay.
+struct Leaving<'a, F: Fingerprint> {
+    ids: BTreeSet<u64>,
+    doomed: &'a Doomed<'a, F>,
+    /// Rows that have no keys but doomed ones.
+    rows: BTreeSet<Row<F>>,
+}
+
+impl<F: Fingerprint> Leaving<'_, F> {
+    /// What a run has of it, but for ids that it hides. A row leaves a run in which only doomed keys name it: it
+    /// was inserted with these.
+    fn of_run(&self, run: &Run<F>, hides: impl Fn(u64) -> Result<bool>) -> Result<Omitted<F>> {
+        let (mut omitted, mut kept) = (Omitted::default(), BTreeSet::new());
+        for &id in &self.ids {
+            if !run.postings.may_hold(id)? || hides(id)? {
+                continue;
+            }
+            omitted.rows.extend(self.rows.iter().filter(|row| row.id == id));
+            let Some(keys) = &run.keys else { continue };
+            for at in keys.of_id(id)? {
+                let record = keys.record::<F>(at)?;
+                if (self.doomed)(&record) {
+                    omitted.rows.insert(record.row);
+                    omitted.keys.entry(record.row).or_default().push(record.key.into());
+                } else {
+                    kept.insert(record.row);
+                }
+            }
+        }
+        omitted.rows.retain(|row| !kept.contains(row));
+        Ok(omitted)
     }
 }
 

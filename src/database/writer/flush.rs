@@ -6,7 +6,7 @@ use super::Writer;
 use super::expiry::with_log_expiry;
 use super::sealed::Sealed;
 use crate::build::Target;
-use crate::database::compaction::Made;
+use crate::database::compaction::{Made, Merged};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
@@ -76,13 +76,19 @@ impl<F: Fingerprint> Writer<F> {
     /// Writes the memtable as a run and drops the logs, whose operations it has; starts a new one unless
     /// the writer closes.
     pub(super) fn flush_with(&mut self, start_log: bool) -> Result<()> {
-        let old: Vec<u64> = self.manifest.wal_headers().map(|log| log.number).collect();
-        if self.memtable.changes.operations() == 0 && old.is_empty() {
+        if self.memtable.changes.operations() == 0 && self.manifest.wal_headers().next().is_none() {
             return Ok(());
         }
         let (work, options) = (self.run_work()?, self.options.clone().without_progress());
         let made = Made::by(|| work(&self.memtable.changes, &options))?;
-        self.wal = self.publish_flush(&made, start_log)?;
+        self.install_flush(&made, &[], start_log)
+    }
+
+    /// Names the run of the memtable in the manifest, and the results of merges in place of their inputs; drops the
+    /// logs. Without success, the caller removes the files of the merges.
+    pub(super) fn install_flush(&mut self, made: &Made, merged: &[Merged], start_log: bool) -> Result<()> {
+        let old: Vec<u64> = self.manifest.wal_headers().map(|log| log.number).collect();
+        self.wal = self.publish_flush(made, merged, start_log)?;
         old.into_iter().for_each(|log| self.forget_log(log));
         self.memtable.clear();
         self.pending.clear();
@@ -90,9 +96,12 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
-    fn publish_flush(&mut self, made: &Made, start_log: bool) -> Result<Option<Wal>> {
+    /// Names runs in the manifest, and a new log in place of the old one. Returns the new log.
+    fn publish_flush(&mut self, made: &Made, merged: &[Merged], start_log: bool) -> Result<Option<Wal>> {
         let mut next = self.next_manifest();
+        let inputs: Vec<RunRecord> =
+            merged.iter().filter_map(|merged| merged.replace_in(&mut next)).flatten().collect();
+        let held = self.held(&inputs);
         (next.sealed_wal, next.live_wal, next.next_frame) = (None, None, self.next_frame());
         next = with_log_expiry(next, None);
         self.memtable.changes.note_in(&mut next);
@@ -101,6 +110,10 @@ impl<F: Fingerprint> Writer<F> {
         let wal = wal.inspect_err(|_| self.forget_made(made))?;
         self.publish_made(next, made)
             .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
+        if !inputs.is_empty() {
+            self.remove_runs(&inputs, held);
+        }
+        merged.iter().for_each(|merged| self.tell_merge(merged));
         Ok(wal)
     }
 

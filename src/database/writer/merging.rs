@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::Writer;
 use crate::build::Omitted;
-use crate::database::compaction::{Made, MergePlan, Merged, due_merge, periods};
+use crate::database::compaction::{MergePlan, Merged, due_merge, periods};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
@@ -108,7 +108,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// Runs in memory with what is in no run yet.
-    fn unflushed_runs(&self) -> Result<Vec<Arc<Searchable<F>>>> {
+    pub(super) fn unflushed_runs(&self) -> Result<Vec<Arc<Searchable<F>>>> {
         let snapshot = self.snapshot_of_all()?;
         let is_new = |of: &&Arc<Searchable<F>>| {
             self.manifest.runs.iter().all(|record| record.run != of.run.record.run)
@@ -148,11 +148,11 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     /// The same for a run that is not made yet.
-    pub(super) fn layout_of_new_run(&self) -> impl FnOnce(u64) -> Result<Layout> + Send + use<F> {
+    pub(super) fn layout_of_new_run(&self) -> impl Fn(u64) -> Result<Layout> + Send + use<F> {
         let largest = self.largest_run().map(|largest| (largest.entries, largest.layout.clone()));
         let (choice, k) = (self.manifest.layout, self.manifest.k);
-        move |entries| match largest {
-            Some((largest, layout)) if largest >= entries => Ok(layout),
+        move |entries| match &largest {
+            Some((largest, layout)) if *largest >= entries => Ok(layout.clone()),
             _ => choice.of_run(F::BITS, k, entries),
         }
     }
@@ -227,27 +227,22 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Replaces the inputs of a merge by its result.
     pub(super) fn install_merge(&mut self, merged: Merged) -> Result<()> {
-        let Merged { replaced, made } = merged;
-        let ((rows, bytes), Made { record, took }) = (made.size(), made);
-        let runs = &self.manifest.runs;
-        let Some(start) = runs.iter().position(|run| Some(&run.run) == replaced.first()) else {
+        let mut next = self.next_manifest();
+        let Some(inputs) = merged.replace_in(&mut next) else {
             // They have expired.
-            record.iter().for_each(|new| self.forget_run(new.run, new.segments.len()));
+            self.forget_made(&merged.made);
             return Ok(());
         };
-        let range = start..start + replaced.len();
-        debug_assert!(
-            runs[range.clone()].iter().map(|run| run.run).eq(replaced),
-            "merged runs stay neighbours"
-        );
-        let mut next = self.next_manifest();
-        let inputs: Vec<RunRecord> = next.runs.splice(range, record.clone()).collect();
-        let (runs, held) = (inputs.len(), self.held(&inputs));
-        self.publish(next)
-            .inspect_err(|_| record.iter().for_each(|new| self.forget_run(new.run, new.segments.len())))?;
+        let held = self.held(&inputs);
+        self.publish(next).inspect_err(|_| self.forget_made(&merged.made))?;
         self.remove_runs(&inputs, held);
-        self.options.listener.tell(&Event::Merge { runs, rows, bytes, took });
+        self.tell_merge(&merged);
         Ok(())
+    }
+
+    pub(super) fn tell_merge(&self, merged: &Merged) {
+        let ((rows, bytes), took) = (merged.made.size(), merged.made.took);
+        self.options.listener.tell(&Event::Merge { runs: merged.replaced.len(), rows, bytes, took });
     }
 
     /// Cancels running merges.

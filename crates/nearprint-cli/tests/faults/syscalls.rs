@@ -432,6 +432,49 @@ fn regression_a_kill_while_an_output_is_checked_blocks_nobody() {
     }
 }
 
+/// Where rows expire, the rows of the job were gone before the record of it: a job that is finished had no rows, and
+/// was not run again.
+#[test]
+fn regression_a_killed_restart_forgot_the_rows_of_a_finished_job() {
+    if !is_possible("regression_a_killed_restart_forgot_the_rows_of_a_finished_job") {
+        return;
+    }
+    let texts = ["one two three four five six seven", "completely different words stand in this line today"];
+    for call in ["pwrite64", "fdatasync", "renameat", "unlinkat"] {
+        let stride = if call == "pwrite64" { short_or_full(5, 1) } else { 1 };
+        at_calls(once(call, "SIGKILL"), stride, |home, strace| {
+            let at = |name: &str| home.join(name);
+            let dedup = |day: &str, options: &[&str]| {
+                let mut dedup = nearprint();
+                dedup.args(["-q", "dedup", "--threads", "1", "--key-field", "url"]).args(options);
+                dedup.arg(at(day)).arg("-o").arg(at(&format!("of-{day}"))).arg("--db").arg(at("seen.np"));
+                dedup
+            };
+            for (text, (day, options)) in
+                texts.iter().zip([("a.jsonl", &["--expire-after", "30d"][..]), ("b.jsonl", &[])])
+            {
+                fs::write(at(day), format!("{{\"url\":\"x\",\"text\":\"{text}\"}}\n")).unwrap();
+                Running::start(&mut dedup(day, options)).end().expect(0);
+            }
+            let killed = strace.start(&dedup("b.jsonl", &["--restart"])).end();
+            let lines = |command: &str| {
+                Running::start(nearprint().arg(command).arg(at("seen.np")))
+                    .end()
+                    .expect(0)
+                    .out
+                    .lines()
+                    .count()
+            };
+            let (jobs, rows) = (lines("jobs"), lines("export"));
+            assert!(jobs <= rows, "{}: {jobs} jobs with {rows} rows", strace.place());
+            Running::start(&mut dedup("b.jsonl", &[])).end().expect(0);
+            assert_eq!((lines("jobs"), lines("export")), (2, 2), "{}", strace.place());
+            assert_eq!(fs::read_to_string(at("of-b.jsonl")).unwrap().lines().count(), 1);
+            killed.code() != 0
+        });
+    }
+}
+
 /// Where a file system cannot rename without replacing, folders get their names all the same.
 #[test]
 fn folders_are_made_where_a_rename_can_replace() {

@@ -237,10 +237,10 @@ impl Deduplicator {
             return Ok(());
         }
         self.writer.forget_left_out(jobs)?;
-        // Before it deletes, it may write what is committed as a run. The history is set after that.
-        self.writer.delete_keys_between(sequences)?;
         history.map_or(Ok(()), |history| self.writer.set_history(history))?;
         self.writer.set_checkpoint(b"")?;
+        // Where rows expire, it may be durable by this, together with the history.
+        self.writer.delete_keys_between(sequences)?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())

@@ -139,8 +139,9 @@ impl StoredJob {
         let mut history = History::of(writer.history(), path)?;
         history.jobs.retain(|job| job.number != self.number);
         writer.forget_left_out(&[self.number])?;
-        let rows = writer.delete_keys_between(&self.rows)?;
         writer.set_history(&history.encode(path)?)?;
+        // Where rows expire, it may be durable by this, together with the history.
+        let rows = writer.delete_keys_between(&self.rows)?;
         writer.commit()?;
         Ok(rows)
     }
