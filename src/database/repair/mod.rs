@@ -35,8 +35,9 @@ use crate::database::left_out;
 use crate::database::snapshot::verify_all;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format::keys::KeyRecord;
 use crate::format::manifest::Manifest;
-use crate::format::schema::Schema;
+use crate::format::schema::{KeyStorage, Schema};
 use crate::format::wal::Operation;
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
@@ -219,13 +220,23 @@ fn read_logs<F: Fingerprint>(
     logs: &[u64],
     report: &mut RepairReport,
 ) -> Result<ChangeSet<F>> {
-    let mut changes = ChangeSet::new();
+    let (mut changes, keys) = (ChangeSet::new(), KeyStorage::of(manifest.keys));
     for &number in logs {
         let Some(log) = DamagedLog::read(storage, number, report)? else { continue };
+        let mut without_text = 0;
         for operation in log.operations::<F>(manifest, report)? {
-            if manifest.keys.is_some() || !matches!(operation, Operation::InsertKeyed(_)) {
-                changes.apply(operation);
+            match operation {
+                Operation::InsertKeyed(_) if !keys.has_keys() => {}
+                Operation::InsertKeyed(record) if keys == KeyStorage::Keys && !record.text.is_empty() => {
+                    without_text += 1;
+                    changes.apply(Operation::InsertKeyed(KeyRecord { text: b"", ..record }));
+                }
+                other => changes.apply(other),
             }
+        }
+        if without_text > 0 {
+            let what = format!("what is stored with {without_text} keys: no file says what it is");
+            report.add(FindingKind::Lost, &names::wal(number), what);
         }
     }
     Ok(changes)

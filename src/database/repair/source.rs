@@ -18,7 +18,7 @@ use crate::format::paged::{Footer, PAGE_BYTES, page_crc};
 use crate::format::postings::PostingsInfo;
 use crate::format::schema::{KeyStorage, Schema};
 use crate::format::segment::SegmentInfo;
-use crate::format::wal::WalHeader;
+use crate::format::wal::{Operation, WalHeader};
 use crate::format::{keys, postings, segment};
 use crate::layout::{Layout, LayoutChoice};
 use crate::log::manifest;
@@ -81,6 +81,7 @@ impl DamagedDatabase {
     ) -> Result<Self> {
         let FolderContent { files, runs, logs } = FolderContent::list(storage)?;
         let (database_id, width, settings) = most_common(storage, &runs, &logs)?;
+        let is_known = settings.is_some() || fallback.keys.has_keys();
         let (k, layout, keys) = settings.unwrap_or((fallback.k, fallback.layout, fallback.keys));
         let schema = Schema { k, layout, keys, ..fallback.clone() };
         let mut manifest = manifest::fresh(width, &schema)?;
@@ -111,8 +112,25 @@ impl DamagedDatabase {
                 None => report.add(FindingKind::Lost, &names::wal(number), "the header cannot be read"),
             }
         }
+        if !is_known && has_keys::<F>(storage, &manifest, &sound)? {
+            manifest.keys = KeyStorage::Keys.kept();
+        }
         Ok(Self { manifest, logs: sound })
     }
+}
+
+/// Whether logs insert rows with keys.
+fn has_keys<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest, logs: &[u64]) -> Result<bool> {
+    // What is wrong with them is reported when they are recovered.
+    let mut report = RepairReport::default();
+    for &number in logs {
+        let Some(log) = DamagedLog::read(storage, number, &mut report)? else { continue };
+        let operations = log.operations::<F>(manifest, &mut report)?;
+        if operations.iter().any(|operation| matches!(operation, Operation::InsertKeyed(_))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The width of a database, from its manifest, or from most of its files if the manifest is

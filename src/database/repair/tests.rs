@@ -105,6 +105,35 @@ fn regression_a_repaired_run_is_the_same_run() {
 }
 
 /// Rows that came back with their keys were reported as lost, and their fingerprints handed out to be added again.
+/// The rows of a log were passed over without a word, as no run said that rows have keys.
+#[test]
+fn regression_rows_with_keys_of_a_log_alone_come_back() {
+    for storage in [KeyStorage::Keys, KeyStorage::KeysAndTexts] {
+        let home = tempfile::tempdir().unwrap();
+        let (path, dest) = (home.path().join("db"), home.path().join("saved"));
+        let options = Options::new().keep_log(1 << 16);
+        let mut writer =
+            options.create::<u64>(&path, &Schema::new().keys(storage)).unwrap().writer().unwrap();
+        for number in 1..=3 {
+            let key = format!("k{number}");
+            let new = NewRow::keyed(number, &key);
+            writer
+                .insert(if storage == KeyStorage::Keys { new } else { NewRow { text: b"one", ..new } })
+                .unwrap();
+        }
+        writer.close().unwrap();
+        let rows = |path: &Path| Database::<u64>::open(path).unwrap().snapshot().unwrap().all_rows();
+        let before = rows(&path);
+        fs::remove_file(path.join(names::MANIFEST)).unwrap();
+        let report = options.repair_with::<u64>(&path, &dest, &Schema::new(), &mut |_| Ok(())).unwrap();
+        assert_eq!((report.made, rows(&dest)), (true, before), "{report:?}");
+        let keys = Database::<u64>::open(&dest).unwrap().snapshot().unwrap().keys_of(rows(&dest)[0]).unwrap();
+        assert_eq!(keys.len(), 1);
+        let is_lost = report.findings.iter().any(|finding| finding.kind == FindingKind::Lost);
+        assert_eq!(is_lost, storage == KeyStorage::KeysAndTexts, "{report:?}");
+    }
+}
+
 #[test]
 fn regression_rows_that_the_keys_have_are_not_lost() {
     let keyed = |number: u64| format!("k{number}");
