@@ -763,6 +763,8 @@ class Database:
 
     def delete_key_prefix(self, prefix: str) -> int:
         """Deletes all keys that begin with ``prefix``, as :meth:`delete_keys` does."""
+        if not isinstance(prefix, str):
+            raise TypeError(f"prefix: a text is wanted, not {type(prefix).__name__}")
         return self._open().delete_key_prefix(prefix)
 
     def commit(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import check_threads, is_one, words_of, words_of_one
+from ._arrays import check_threads, in_order, is_one, words_of, words_of_one
 from ._carried import bands_for, carried_width
 from ._errors import InputError
 from ._progress import Progress, listening
@@ -167,7 +167,7 @@ def distance_matrix(
     words, width = words_of(fingerprints, width)
     words, count = _compared(words, width, bands), len(words) * 64 // width
     if labels is not None:
-        labels = list(labels)
+        labels = in_order(labels, "labels")
         if len(labels) != count:
             raise InputError(f"{len(labels)} labels for {count} fingerprints")
     matrix = np.empty((count, count), np.uint16)

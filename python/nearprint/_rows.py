@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arrays import encoded, ids_of, in_order, is_missing, keys_of, words_of
 from ._errors import InputError
-from ._tables import checked, table_of
+from ._tables import checked, read_once, table_of
 
 
 class Names(NamedTuple):
@@ -38,12 +38,13 @@ class Rows(NamedTuple):
 
     def batches(self, names: Names) -> Iterator[Rows]:
         """The rows in batches. If ``fingerprints`` is a table, its columns have these names."""
-        table = table_of(self.fingerprints)
+        fingerprints = read_once(self.fingerprints)
+        table = table_of(fingerprints)
         if table is None:
             given = [name for name in names if name is not None]
             if given:
                 raise InputError(f"the column {given[0]!r}: a table is wanted, not {type(self.fingerprints).__name__}")
-            return iter([self])
+            return iter([self._replace(fingerprints=fingerprints)])
         if any(column is not None for column in self[1:]):
             raise InputError("ids, keys, texts: a table has them as columns; id=, key= and text= name these")
         there = table.names

@@ -35,6 +35,9 @@ mod words;
 /// The module.
 #[pyo3::pymodule]
 mod _nearprint {
+    use numpy::PyArray1;
+    use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult};
+
     /// The package's version.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name")]
@@ -84,4 +87,12 @@ mod _nearprint {
         default_k, estimates, fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of,
         unsigned_hash,
     };
+
+    /// Loads the interface of NumPy. The first call would, which runs code of Python: a signal that waits for it there
+    /// is a panic.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        drop(PyArray1::<u64>::zeros(module.py(), 0, false));
+        Ok(())
+    }
 }

@@ -166,6 +166,8 @@ def test_rows_are_deleted_by_keys_and_by_ranges_of_ids(path: Path) -> None:
         assert database.delete_keys("none") == 0
         assert database.delete_keys(["a/1", "b/2"]) == 2
         assert database.delete_key_prefix("a/") == 1
+        with pytest.raises(TypeError, match="prefix: a text is wanted, not int"):
+            database.delete_key_prefix(5)  # type: ignore[arg-type]
         assert database.delete_ids(50, 2**64 - 1) == 1
         with pytest.raises(nearprint.InputError, match="last"):
             database.delete_ids(0, -1)
@@ -773,3 +775,17 @@ def test_regression_several_ids_were_counted_against_a_fingerprint(tmp_path: Pat
         assert database.fingerprints_of(10).tolist() == [1]
         with pytest.raises(nearprint.InputError, match="id: 2 ids, where one is wanted"):
             database.fingerprints_of([10, 20])  # type: ignore[arg-type]
+
+
+def test_regression_an_interrupt_while_numpy_is_loaded_was_a_panic() -> None:
+    program = """
+import nearprint, numpy.lib
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+numpy.lib.NumpyVersion.__init__ = interrupted
+assert len(nearprint.find_all([1, 2], k=2)) == 1
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -83,6 +83,8 @@ def test_distances(width: int) -> None:
     assert frame.loc["page 3", "page 9"] == distance(numbers[3], numbers[9])
     with pytest.raises(nearprint.InputError, match="1 labels for 30"):
         nearprint.distance_matrix(array, labels=["a"])
+    with pytest.raises(TypeError, match="labels: a list or an array is wanted, not int"):
+        nearprint.distance_matrix(array, labels=5)  # type: ignore[call-overload]
     with pytest.raises(nearprint.InputError, match=r"29 fingerprints and 30|30 fingerprints and 29"):
         nearprint.distance(array, array[1:])
     with pytest.raises(nearprint.InputError, match="bits"):

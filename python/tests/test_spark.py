@@ -577,6 +577,14 @@ def test_regression_a_k_that_no_task_accepts_is_refused_by_the_driver(session: S
             call(df, 64)
 
 
+def test_regression_a_missing_column_of_fingerprints_was_one_of_another_type(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    pages = session.createDataFrame([("a", "one two three")], "url string, text string")
+    with pytest.raises(nearprint.InputError, match="there is no column 'fingerprint', but url, text"):
+        spark.build_runs(pages, tmp_path / "runs", key="url")
+
+
 @pytest.mark.parametrize("width", [64, 256])
 def test_look_ups_in_a_database(width: int, session: SparkSession, tmp_path: Path) -> None:
     numbers = near_duplicates(width, 200)

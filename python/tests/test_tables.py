@@ -150,6 +150,18 @@ def test_batches_of_a_stream_are_not_collected(tmp_path: Path) -> None:
         assert len(built.query_batch(pyarrow.RecordBatchReader.from_batches(schema, iter([])))) == 0
 
 
+def test_regression_iterators_of_batches_were_no_tables(tmp_path: Path) -> None:
+    table = pyarrow.table({"fingerprint": pyarrow.array([1, 2**40 - 1], pyarrow.uint64()), "key": ["a", "b"]})
+    with nearprint.create(tmp_path / "db.np", keys=True) as database:
+        assert len(database.add(iter(table.to_batches(1)), key="key")) == 2
+        assert len(database.upsert(batch for batch in table.to_batches(1))) == 2
+        database.commit()
+        found = database.query_batch(iter(table.select(["fingerprint"]).to_batches(1)))
+        assert (found["query"].tolist(), found["key"].tolist()) == ([0, 1], ["a", "b"])
+        assert not database.insert_if_new(iter(table.to_batches(1)), k=0).inserted.any()
+        assert len(database) == 2
+
+
 def test_misfits_of_tables_are_refused(tmp_path: Path) -> None:
     table = pyarrow.table({"print": [1, -1], "key": ["a", None]})
 

@@ -26,7 +26,7 @@ from .._errors import ExistsError, InputError, NotFoundError
 from .._progress import Progress
 from .._reports import IngestReport
 from .._settings import check_count, k_of_layout, line_and_width, settings_of, wide_width
-from ._columns import named
+from ._columns import named, type_of
 
 #: The list of the runs that are finished. It is written last.
 LIST = "RUNS.json"
@@ -92,9 +92,9 @@ def build_runs(
     line, of_recipe = line_and_width(recipe, width)
     if recipe is not None and bands is None:
         bands = _nearprint.recipe_line(recipe)[2]
-    kind = df.schema[fingerprint].dataType if fingerprint in df.columns else None
+    kind = type_of(df, fingerprint)
     if not isinstance(kind, (LongType, BinaryType)):
-        raise InputError(f"{fingerprint}: bigint or binary is wanted")
+        raise InputError(f"{fingerprint}: {kind.simpleString()}, where fingerprints are bigint or binary")
     bits = 64 if isinstance(kind, LongType) else check_width(of_recipe or wide_width(bands))
     if of_recipe not in (None, bits):
         raise InputError(f"width {of_recipe}: {fingerprint} is {kind.simpleString()}")
