@@ -36,7 +36,7 @@ mod words;
 #[pyo3::pymodule]
 mod _nearprint {
     use numpy::PyArray1;
-    use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult};
+    use pyo3::prelude::{Bound, PyModule, PyResult};
 
     /// The package's version.
     #[pymodule_export]
