@@ -12,7 +12,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use nearprint::internal::file::{identity_of, is_removed, rename_to_free};
+use nearprint::internal::file::{identity_of, is_removed, rename_from_own};
 use nearprint::internal::random_bytes;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -136,7 +136,7 @@ pub(crate) fn recover(
         }
         ([name], Purpose::Old) => {
             let (held, own) = (left.path_of(name), folder.with_file_name(name));
-            match rename_to_free(&held, &own) {
+            match rename_from_own(&held, &own) {
                 Ok(()) => Recovered::Back(own),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 // A link to equal bytes elsewhere, or to the file itself, is no copy of it.

@@ -69,19 +69,19 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Renames a file, and replaces nothing.
+/// Renames a file in one step, and replaces nothing.
 ///
 /// # Errors
-/// Those of the system; [`io::ErrorKind::AlreadyExists`] if something has the new name, and
-/// [`io::ErrorKind::CrossesDevices`] where the new name is on another file system. A file system without such renames
-/// and without hard links has its own.
-pub fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+/// Those of the system; [`io::ErrorKind::AlreadyExists`] if something has the new name,
+/// [`io::ErrorKind::CrossesDevices`] where the new name is on another file system, and [`io::ErrorKind::Unsupported`]
+/// if the file system has no such renames.
+pub fn rename_at_once(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
         other => return Ok(other?),
     }
-    super::link_and_unlink(from, to)
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Makes creations, renames and removals in a folder durable.

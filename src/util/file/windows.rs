@@ -129,13 +129,12 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     patiently(RENAME_PATIENCE, || fs::rename(from, to))
 }
 
-/// Renames a file, and replaces nothing.
+/// Renames a file in one step, and replaces nothing.
 ///
 /// # Errors
-/// Those of the system; [`io::ErrorKind::AlreadyExists`] if something has the new name, and
-/// [`io::ErrorKind::CrossesDevices`] where the new name is on another volume. FAT has no hard links, which this needs.
-pub fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    super::link_and_unlink(from, to)
+/// [`io::ErrorKind::Unsupported`]: what takes its place needs hard links, which FAT does not have.
+pub fn rename_at_once(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Makes creations, renames and removals in a folder durable, where the file system does that for folders.

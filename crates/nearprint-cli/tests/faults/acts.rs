@@ -327,8 +327,10 @@ fn acts_and_undo_need_no_rename_that_replaces_nothing() {
 
 /// Runs an act or an undo whose calls of a kind wait for a second each, and `edit` after its list is there.
 fn edited_meanwhile(scene: &Scene, command: &Command, call: &'static str, edit: impl FnOnce()) -> Ended {
-    let fault = for_good(call, "1000000");
-    let strace = Strace::new(fault, 1, scene.home.join("log"));
+    edited_under(&Strace::new(for_good(call, "1000000"), 1, scene.home.join("log")), scene, command, edit)
+}
+
+fn edited_under(strace: &Strace, scene: &Scene, command: &Command, edit: impl FnOnce()) -> Ended {
     let running = strace.start(command);
     while fs::metadata(scene.home.join("list.tsv")).map_or(0, |list| list.len()) == 0 {
         std::thread::sleep(Duration::from_millis(5));
@@ -370,6 +372,79 @@ fn regression_an_edit_during_an_act_stays() {
         ended.expect(1).says(&["changed meanwhile", "1 act not done"]);
         assert_eq!(fs::read_dir(home.path().join("tree")).unwrap().count(), 2, "{options:?}");
         assert!(!far.path().join("gone/tree/b.txt").exists());
+    }
+}
+
+/// Where a file system cannot rename without replacing, what was saved by a rename between a link and an unlink was
+/// deleted with the old name.
+#[test]
+fn regression_a_file_that_is_saved_meanwhile_stays_without_renames_that_replace_nothing() {
+    if !is_possible("regression_a_file_that_is_saved_meanwhile_stays_without_renames_that_replace_nothing") {
+        return;
+    }
+    for (options, call) in ACTS[..4].iter().flat_map(|options| [(options, "unlink"), (options, "rename")]) {
+        let (home, far) = (folder_in_memory(), another_device());
+        pair(home.path());
+        let scene = Scene { home: home.path().into(), far: far.path().into(), before: Tree::new() };
+        let save = |path: &Path| {
+            fs::write(home.path().join("new"), "a new text").unwrap();
+            fs::rename(home.path().join("new"), path).unwrap();
+        };
+        let slow = || Strace::new(for_good(call, "1000000"), 1, home.path().join("log")).without_no_replace();
+        let path = home.path().join("tree/b.txt");
+        let ended = edited_under(&slow(), &scene, &scene.act(options), || save(&path));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a new text", "{options:?}, {call}: {}", ended.err);
+        ended.expect(1).says(&["changed meanwhile", "1 act not done"]);
+        assert_eq!(fs::read_dir(home.path().join("tree")).unwrap().count(), 2, "{options:?}");
+        assert!(![home.path(), far.path()].iter().any(|at| at.join("gone/tree/b.txt").exists()));
+    }
+    // The same for a file that is moved back.
+    let home = folder_in_memory();
+    pair(home.path());
+    let scene = Scene { home: home.path().into(), far: home.path().into(), before: Tree::new() };
+    Running::start(&mut scene.act(ACTS[0])).end().expect(0);
+    let moved = home.path().join("gone/tree/b.txt");
+    let slow = Strace::new(for_good("unlink", "1000000"), 1, home.path().join("log")).without_no_replace();
+    edited_under(&slow, &scene, &scene.undo(), || {
+        fs::write(home.path().join("new"), "a new text").unwrap();
+        fs::rename(home.path().join("new"), &moved).unwrap();
+    })
+    .expect(1);
+    assert_eq!(fs::read_to_string(&moved).unwrap(), "a new text");
+}
+
+/// A server of a network says of an unlink that it has done and is asked for again that there is no such file. The new
+/// name of the file, or what stood in for it, was removed, too.
+#[test]
+fn regression_a_removal_that_is_done_and_fails_removes_nothing_else() {
+    if !is_possible("regression_a_removal_that_is_done_and_fails_removes_nothing_else") {
+        return;
+    }
+    for options in &ACTS[..4] {
+        let (home, far) = (folder_in_memory(), another_device());
+        pair(home.path());
+        let scene = Scene { home: home.path().into(), far: far.path().into(), before: Tree::new() };
+        let slow = Strace::new(for_good("unlink", "1000000"), 1, home.path().join("log"));
+        // Removes what is about to be removed, each time once.
+        let mut done = 0;
+        let mut running = slow.without_no_replace().start(&scene.act(options));
+        while running.is_running() {
+            let log = fs::read_to_string(home.path().join("log")).unwrap_or_default();
+            let paths =
+                log.lines().filter(|line| line.contains("unlink(")).filter_map(|it| it.split('"').nth(1));
+            for path in paths.skip(done) {
+                let _ = fs::remove_file(path);
+                done += 1;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let ended = running.end();
+        let all = [tree(home.path()), tree(far.path())];
+        let text = "one two three four five ".repeat(5000);
+        let have = all.iter().flatten().filter(|(_, state)| state.0 == text.as_bytes()).count();
+        let expected = if options[0] == "--delete" { 1 } else { 2 };
+        assert_eq!(have, expected, "{options:?}: {}", ended.err);
+        ended.expect(0);
     }
 }
 

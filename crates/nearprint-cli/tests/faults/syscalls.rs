@@ -93,11 +93,17 @@ pub struct Strace {
     fault: Fault,
     when: u64,
     log: PathBuf,
+    has_no_replace: bool,
 }
 
 impl Strace {
     pub fn new(fault: Fault, when: u64, log: PathBuf) -> Self {
-        Self { fault, when, log }
+        Self { fault, when, log, has_no_replace: true }
+    }
+
+    /// As on a file system that cannot rename without replacing.
+    pub fn without_no_replace(self) -> Self {
+        Self { has_no_replace: false, ..self }
     }
 
     pub fn start(&self, command: &Command) -> Running {
@@ -113,7 +119,11 @@ impl Strace {
             false => ("error", &["--seccomp-bpf"][..]),
         };
         let mut strace = Command::new("strace");
-        strace.args(["-f", "-qq", "-e", &format!("trace={call}")]).args(filter);
+        let further = if self.has_no_replace { "" } else { ",renameat2" };
+        strace.args(["-f", "-qq", "-e", &format!("trace={call}{further}")]).args(filter);
+        if !self.has_no_replace {
+            strace.args(["-e", "inject=renameat2:error=EINVAL"]);
+        }
         strace.args(["-e", &format!("inject={call}:{how}={error}:when={when}"), "-o"]).arg(&self.log);
         strace.arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {

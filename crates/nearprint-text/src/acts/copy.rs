@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use nearprint::internal::file::{identity, identity_of, rename_to_free, sync_folder};
+use nearprint::internal::file::{identity, identity_of, rename_from_own, sync_folder};
 
 use super::judged::{Judged, KeepGoing, go_on};
 use super::places::escaped;
@@ -57,7 +57,7 @@ impl Copy {
     /// Gives the copy, which has all it shall have, a name that nothing has.
     pub(super) fn publish(mut self, path: &Path) -> io::Result<File> {
         self.file.sync_all()?;
-        match rename_to_free(&self.path, path) {
+        match rename_from_own(&self.path, path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(io::Error::new(error.kind(), format!("{} exists", escaped(path))));

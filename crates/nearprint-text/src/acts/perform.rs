@@ -12,7 +12,9 @@ use std::fs;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use nearprint::internal::file::{identity_of, num_names, rename_to_free};
+use nearprint::internal::file::{
+    identity_of, num_names, remove_in_own, rename_at_once, rename_from_own, rename_into_own,
+};
 
 use super::attributes::{Attributes, may_own, share_blocks};
 use super::copy::{Copy, remove_own};
@@ -135,17 +137,39 @@ impl<'a> Actor<'a> {
     ) -> io::Result<Vec<String>> {
         let target = act.other();
         make_folders(folder_of(target))?;
-        match rename_to_free(act.path(), target) {
-            Ok(()) => {
-                let is_right = victim.check_at(target).and_then(|()| kept.1.check_at(kept.0));
-                is_right.map(|()| Vec::new()).map_err(|error| put_back(target, act.path(), error))
-            }
+        match self.rename(act.path(), victim, Some(kept), target) {
+            Ok(()) => Ok(Vec::new()),
             Err(error) if error.kind() == ErrorKind::CrossesDevices => self.move_by_copy(act, victim, kept),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(Error::new(error.kind(), format!("{} exists", escaped(target))))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Gives a file another name, which nothing has. It gets its name back if it or the kept file is another one now.
+    pub(super) fn rename(
+        &mut self,
+        path: &Path,
+        victim: &Judged,
+        kept: Option<(&Path, &Judged)>,
+        target: &Path,
+    ) -> io::Result<()> {
+        let look = |at: &Path| {
+            victim.check_at(at)?;
+            kept.map_or(Ok(()), |(path, kept)| kept.check_at(path))
+        };
+        match rename_at_once(path, target) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {}
+            renamed => {
+                return renamed.and_then(|()| look(target).map_err(|error| put_back(target, path, error)));
+            }
+        }
+        // By way of a folder in which nobody else gives names.
+        let held = self.held_path(path)?;
+        rename_into_own(path, &held)?;
+        let placed = look(&held).and_then(|()| rename_from_own(&held, target));
+        placed.map_err(|error| put_back(&held, path, error))
     }
 
     fn move_by_copy(
@@ -169,7 +193,7 @@ impl<'a> Actor<'a> {
         instead: Instead<'_>,
     ) -> io::Result<()> {
         let held = self.held_path(path)?;
-        rename_to_free(path, &held)?;
+        rename_into_own(path, &held)?;
         let is_there = || kept.map_or(Ok(()), |(path, kept)| kept.check_at(path));
         let looked_at = victim.check_at(&held).and_then(|()| is_there());
         let replaced = looked_at.and_then(|()| instead.put(path));
@@ -177,9 +201,12 @@ impl<'a> Actor<'a> {
             Ok(placed) => placed,
             Err(error) => return Err(put_back(&held, path, error)),
         };
-        victim.check_at(&held).and_then(|()| fs::remove_file(&held)).map_err(|error| {
-            match placed.map_or(Ok(()), |(file, path)| remove_own(&file, &path)) {
-                Ok(()) => put_back(&held, path, error),
+        victim.check_at(&held).and_then(|()| remove_in_own(&held)).map_err(|error| {
+            // What stands in for the file stays if it may be all that is left.
+            let is_held = identity_of(&held).is_ok_and(|id| id == victim.stamp().id);
+            match placed.filter(|_| is_held).map_or(Ok(()), |(file, path)| remove_own(&file, &path)) {
+                Ok(()) if is_held => put_back(&held, path, error),
+                Ok(()) => error,
                 Err(other) => Error::other(format!("{error}; {other}; it is {}", escaped(&held))),
             }
         })
@@ -217,8 +244,8 @@ impl Instead<'_> {
 }
 
 /// Gives a file back the name that it had. Returns the error with what became of that.
-pub(super) fn put_back(held: &Path, path: &Path, error: Error) -> Error {
-    match rename_to_free(held, path) {
+fn put_back(held: &Path, path: &Path, error: Error) -> Error {
+    match rename_from_own(held, path) {
         Ok(()) => error,
         Err(other) => {
             Error::other(format!("{error}; it could not be put back ({other}), and is {}", escaped(held)))

@@ -8,14 +8,14 @@ use std::fmt;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use nearprint::internal::file::{Identity, num_names, rename_to_free};
+use nearprint::internal::file::{Identity, num_names};
 
 use super::attributes::{Attributes, may_own};
 use super::copy::Copy;
 use super::file_act::{ActKind, FileAct};
 use super::judged::{Judged, KeepGoing, hash_of};
 use super::list::Bounds;
-use super::perform::{Actor, Instead, folder_of, put_back};
+use super::perform::{Actor, Instead, folder_of};
 use super::places::{escaped, make_folders};
 use crate::aside::asides_in;
 
@@ -157,13 +157,8 @@ impl<'a> Undoer<'a> {
         make_folders(folder)?;
         self.bounds.check_path(act.path())?;
         if act.kind == ActKind::Move {
-            match rename_to_free(act.other(), act.path()) {
-                Ok(()) => {
-                    let checked = source.check_at(act.path());
-                    return checked
-                        .map(|()| Undone::Yes(Vec::new()))
-                        .map_err(|error| put_back(act.path(), act.other(), error));
-                }
+            match self.actor.rename(act.other(), &source, None, act.path()) {
+                Ok(()) => return Ok(Undone::Yes(Vec::new())),
                 Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
                 Err(error) => return Err(error),
             }
