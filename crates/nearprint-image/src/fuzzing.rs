@@ -7,7 +7,7 @@ use image::{DynamicImage, Frame, ImageFormat, RgbImage};
 use nearprint::testing::fuzzing::replay::Target;
 
 use crate::{
-    Limits, Picture, Recipe, decoded_bytes, format_of, has_several_frames, quiet_decoders, thumbnail,
+    Limits, Picture, Recipe, decoded_bytes, format_of, has_more_than_a_picture, quiet_decoders, thumbnail,
 };
 
 /// Bytes that are decoded as a picture.
@@ -27,8 +27,8 @@ const FORMATS: [ImageFormat; 6] = [
 /// other. Other bytes are an error.
 fn pictures(bytes: &[u8]) {
     quiet_decoders();
-    let has_several = has_several_frames(bytes);
-    assert!(!has_several || format_of(bytes).is_some());
+    let has_more = has_more_than_a_picture(bytes);
+    assert!(!has_more || format_of(bytes).is_some());
     let needed = decoded_bytes(bytes, &LIMITS);
     let Ok(picture) = Picture::decode(bytes, &LIMITS) else { return };
     assert!(format_of(bytes).is_some());

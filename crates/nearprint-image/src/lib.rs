@@ -57,7 +57,7 @@ mod tiff;
 pub use decode::{decoded_bytes, format_of, unsupported_format_of};
 pub use error::{Error, Result};
 #[cfg(feature = "decode")]
-pub use frames::has_several_frames;
+pub use frames::{has_more_than_a_picture, has_several_frames};
 #[cfg(feature = "decode")]
 pub use limits::Limits;
 #[cfg(feature = "decode")]

@@ -189,7 +189,7 @@ fn absolute(path: &Path) -> Option<PathBuf> {
     resolved(path).ok()
 }
 
-/// Size, seconds, nanoseconds, width, height, quality, 1 if there are several frames or pages, else 0, hash, and the
+/// Size, seconds, nanoseconds, width, height, quality, 1 if there is more than a picture, else 0, hash, and the
 /// fingerprints of the seven turned pictures.
 fn line(file: &PictureFile) -> String {
     let PictureFile { stamp, width, height, quality, has_several, hash, prints, .. } = file;

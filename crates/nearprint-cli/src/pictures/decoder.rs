@@ -2,7 +2,8 @@
 
 #[cfg(feature = "images")]
 pub(super) use nearprint_image::{
-    Limits, decoded_bytes, format_of, has_several_frames, thumbnail, unsupported_format_of,
+    Limits, decoded_bytes, format_of, has_more_than_a_picture, has_several_frames, thumbnail,
+    unsupported_format_of,
 };
 
 #[cfg(feature = "images")]
@@ -30,7 +31,7 @@ pub(super) fn decode_luminance(bytes: &[u8], limits: &Limits) -> Result<Picture<
 #[cfg(not(feature = "images"))]
 pub(super) use none::{
     Limits, decode, decode as decode_luminance, decoded_bytes, format_of, format_of as unsupported_format_of,
-    has_several_frames, thumbnail,
+    has_several_frames, has_several_frames as has_more_than_a_picture, thumbnail,
 };
 
 #[cfg(not(feature = "images"))]

@@ -12,8 +12,8 @@ use nearprint_text::documents::{FileStamp, open_regular};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
 use super::decoder::{
-    Limits, decode, decode_luminance, decoded_bytes, format_of, has_several_frames, thumbnail,
-    unsupported_format_of,
+    Limits, decode, decode_luminance, decoded_bytes, format_of, has_more_than_a_picture, has_several_frames,
+    thumbnail, unsupported_format_of,
 };
 use super::memory_gate::MemoryGate;
 
@@ -37,12 +37,12 @@ pub(crate) struct PictureFile {
     /// The pixels, as the picture is shown.
     pub(crate) width: usize,
     pub(crate) height: usize,
-    /// Of PDQ, from 0 to 100. Of several frames or pages, 100.
+    /// Of PDQ, from 0 to 100. Of a file that has several, 100.
     pub(crate) quality: u8,
-    /// Whether it has several frames or pages. Only byte-identical files are near it.
+    /// Whether it has several frames or pages, or something behind the picture. Only byte-identical files are near it.
     pub(crate) has_several: bool,
-    /// Its PDQ fingerprint, and with `--rotated` the fingerprints of its seven rotations and reflections. Of several
-    /// frames or pages, one that is made of the hash.
+    /// Its PDQ fingerprint, and with `--rotated` the fingerprints of its seven rotations and reflections. Of a file
+    /// that has several, one that is made of the hash.
     pub(crate) prints: Vec<U256>,
 }
 
@@ -157,7 +157,7 @@ impl PictureReader {
             Candidate::Undecoded(format) => return Ok(Candidate::Undecoded(format)),
             Candidate::Other => return Ok(Candidate::Other),
         };
-        let (hash, has_several) = (xxh3_128(&bytes), has_several_frames(&bytes));
+        let (hash, has_several) = (xxh3_128(&bytes), has_more_than_a_picture(&bytes));
         let found = self.decoded(bytes, decode_luminance, |picture| {
             let size = (picture.width(), picture.height());
             match self.is_rotated {
@@ -252,7 +252,7 @@ impl PictureReader {
     }
 }
 
-/// The fingerprint of a file of several frames or pages: only its copies have one that is near.
+/// The fingerprint of a file that has more than a picture: only its copies have one that is near.
 fn print_of_hash(hash: u128) -> U256 {
     U256::from_words([0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&hash.to_le_bytes(), seed)))
 }

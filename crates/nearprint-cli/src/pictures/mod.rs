@@ -16,18 +16,21 @@ pub(crate) use groups::{Grouping, best_first, group};
 
 use crate::terminal::plural;
 
-/// When pictures are near, in words, with what is true of files of several frames or pages if there are any.
+/// When pictures are near, in words, with what is true of files that have more than a picture if there are any.
 pub(crate) fn with_several(near: String, files: &[PictureFile]) -> String {
     match num_several(files) {
         0 => near,
         count => {
             let pictures = plural(count, "image");
-            format!("{near}; {pictures} of several frames or pages: only byte-identical copies are found")
+            format!(
+                "{near}; {pictures} of several frames or pages, or with more behind them: \
+                 only byte-identical copies are found"
+            )
         }
     }
 }
 
-/// The number of files of several frames or pages.
+/// The number of files that have more than a picture.
 pub(crate) fn num_several(files: &[PictureFile]) -> u64 {
     files.iter().filter(|file| file.has_several).count() as u64
 }

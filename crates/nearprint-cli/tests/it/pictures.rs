@@ -310,7 +310,8 @@ fn regression_pictures_of_several_frames_are_only_copies_byte_for_byte() {
         fs::write(at.join("d").join(name), animation(seeds)).unwrap();
     }
     scene(1, 640, 480).save(at.join("d/large.png")).unwrap();
-    let note = "3 images of several frames or pages: only byte-identical copies are found";
+    let note =
+        "3 images of several frames or pages, or with more behind them: only byte-identical copies are found";
     for extra in ["", " --images=loose", " --chains", " --rotated"] {
         let outcome = nearprint(at, &format!("scan d{extra}"), b"");
         assert_eq!(outcome.code, 0, "{}", outcome.err);
@@ -344,6 +345,24 @@ fn regression_pictures_of_several_frames_are_only_copies_byte_for_byte() {
     for command in ["query seen.np d/a.gif -k 31", "fingerprint d/a.gif"] {
         fails(at, command, b"", 5, &["a.gif", "several frames or pages"]);
     }
+}
+
+/// A photo with a film behind it went in favour of the same photo without.
+#[test]
+fn regression_a_photo_with_a_film_is_only_a_copy_byte_for_byte() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    scene(1, 320, 240).save(at.join("d/photo.jpg")).unwrap();
+    let photo = fs::read(at.join("d/photo.jpg")).unwrap();
+    fs::write(at.join("d/film.jpg"), [&photo, &b"\0\0\0\x18ftypmp42"[..], &[7; 2000]].concat()).unwrap();
+    fs::write(at.join("d/padded.jpg"), [&photo, &[0; 2000][..]].concat()).unwrap();
+    let out = succeeds(at, "prune d --move-to gone --dry-run --summary counts.json", b"");
+    assert_eq!(out.lines().count(), 1, "{out}");
+    assert!(!out.contains("film"), "{out}");
+    assert!(fs::read_to_string(at.join("counts.json")).unwrap().contains("\"several_frames\":1"));
+    // Its fingerprint is that of the photo.
+    succeeds(at, "fingerprint d/film.jpg", b"");
 }
 
 /// Pictures of one size whose files have one size, too.
