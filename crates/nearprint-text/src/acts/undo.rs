@@ -1,10 +1,11 @@
 //! Undoes acts.
 //!
-//! What is there is compared with the hash in the list. An act is undone, or there is nothing to do because the file is
-//! there and whole, or it fails and says why. Nothing is overwritten. Copies get their names when they are complete.
+//! What is there is compared with the list. An act is undone, or there is nothing to do because the file is there as it
+//! was, or it fails and says why. Nothing is overwritten. Copies get their names when they are complete.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ use crate::aside::asides_in;
 pub enum Undone {
     /// It was undone. What the file did not get back is named.
     Yes(Vec<String>),
-    /// The file is there and whole.
+    /// The file is there as it was.
     Nothing,
 }
 
@@ -89,11 +90,24 @@ impl<'a> Undoer<'a> {
         if act.kind == ActKind::Move && was_aside {
             return self.finish_move_back(act, &now);
         }
-        let has_owner = Attributes::of(now.file())?.owner == act.attributes.owner;
-        if !self.bounds.trusts() || has_owner || act.kind == ActKind::Move {
-            return Ok(Undone::Nothing);
+        match self.mend(act, &now)? {
+            Some(missing) => Ok(Undone::Yes(missing)),
+            None => Ok(Undone::Nothing),
         }
-        act.attributes.give(now.file()).map(Undone::Yes)
+    }
+
+    /// Gives a file that has its name and its bytes what else the list has. Returns what it did not get. `None` if it
+    /// lacks nothing.
+    fn mend(&self, act: &FileAct, now: &Judged) -> io::Result<Option<Vec<String>>> {
+        if act.attributes.are_of(now.file())? {
+            return Ok(None);
+        }
+        if num_names(now.file())? > 1 {
+            let why = "has another mode, time, owner or attribute, which its further names share, and stays as it is";
+            return Err(Error::other(why));
+        }
+        let has_owner = Attributes::of(now.file())?.owner == act.attributes.owner;
+        self.give_with(act, now.file(), has_owner).map(Some)
     }
 
     /// Whether a file is a link to the kept one. If its further names are not in the list, and another file has the name
@@ -131,11 +145,13 @@ impl<'a> Undoer<'a> {
 
     /// Removes the other one of two copies that an interrupted move between file systems, or its undo, has left.
     fn finish_move_back(&mut self, act: &FileAct, now: &Judged) -> io::Result<Undone> {
-        let Ok(copy) = Judged::open_now(act.other()) else { return Ok(Undone::Yes(Vec::new())) };
-        if !copy.is(now) && copy.has_bytes_of(now, self.actor.keep_going)? {
+        if let Ok(copy) = Judged::open_now(act.other())
+            && !copy.is(now)
+            && copy.has_bytes_of(now, self.actor.keep_going)?
+        {
             self.actor.take_away(act.other(), &copy, Some((act.path(), now)), Instead::Nothing)?;
         }
-        Ok(Undone::Yes(Vec::new()))
+        self.mend(act, now).map(|missing| Undone::Yes(missing.unwrap_or_default()))
     }
 
     /// Brings back a file whose name nothing has.
@@ -158,7 +174,10 @@ impl<'a> Undoer<'a> {
         self.bounds.check_path(act.path())?;
         if act.kind == ActKind::Move {
             match self.actor.rename(act.other(), &source, None, act.path()) {
-                Ok(()) => return Ok(Undone::Yes(Vec::new())),
+                Ok(()) => {
+                    let missing = self.mend(act, &source)?;
+                    return Ok(Undone::Yes(missing.unwrap_or_default()));
+                }
                 Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
                 Err(error) => return Err(error),
             }
@@ -174,17 +193,22 @@ impl<'a> Undoer<'a> {
         Ok(Undone::Yes(missing))
     }
 
-    /// Gives a copy what the list has, as far as the list may. Returns what it did not get.
+    /// Gives a copy of a file what the list has, as far as the list may. Returns what it did not get.
     fn give(&self, act: &FileAct, copy: &Copy, source: &Judged) -> io::Result<Vec<String>> {
         let of_source = Attributes::of(source.file())?.owner;
+        self.give_with(act, &copy.file, may_own(act.attributes.owner, of_source))
+    }
+
+    /// The same for any file. `may_own` says whether the list may give it to its owner.
+    fn give_with(&self, act: &FileAct, file: &File, may_own: bool) -> io::Result<Vec<String>> {
         let owner = act.attributes.owner;
         let mut missing = Vec::new();
-        if !self.bounds.trusts() && !may_own(owner, of_source) {
+        if !self.bounds.trusts() && !may_own {
             missing.push(format!("owner {}:{}, which --trust restores", owner.0, owner.1));
-        } else if !act.attributes.give_owner(&copy.file) {
+        } else if !act.attributes.give_owner(file) {
             missing.push(format!("owner {}:{}", owner.0, owner.1));
         }
-        act.attributes.give_but_owner(&copy.file, &mut missing)?;
+        act.attributes.give_but_owner(file, &mut missing)?;
         Ok(missing)
     }
 }

@@ -73,16 +73,26 @@ impl Attributes {
 
     /// Gives all but the owner, which would reset some of it if it came later.
     pub(super) fn give_but_owner(&self, file: &File, missing: &mut Vec<String>) -> io::Result<()> {
-        system::set_mode(file, self.mode)?;
-        for (name, value) in &self.extended {
+        let now = Self::of(file)?;
+        if now.mode != self.mode {
+            system::set_mode(file, self.mode)?;
+        }
+        for (name, value) in self.extended.iter().filter(|pair| !now.extended.contains(pair)) {
             if !system::set_extended(file, name, value) {
                 missing.push(format!("attribute {}", String::from_utf8_lossy(name)));
             }
         }
-        match self.time() {
+        match self.time().filter(|_| now.modified != self.modified) {
             Some(time) => file.set_times(FileTimes::new().set_modified(time)),
             None => Ok(()),
         }
+    }
+
+    /// Whether a file has them, and possibly further attributes.
+    pub(super) fn are_of(&self, file: &File) -> io::Result<bool> {
+        let now = Self::of(file)?;
+        let has_all = self.extended.iter().all(|pair| now.extended.contains(pair));
+        Ok(has_all && self.has_rights_of(&now) && self.modified == now.modified)
     }
 
     /// Whether a file has the owner and group now.
