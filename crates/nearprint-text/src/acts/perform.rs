@@ -258,21 +258,27 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Makes the kept files of steps durable, before the first of their copies goes: a power cut could lose what was
-/// written a moment ago.
+/// written a moment ago. Returns the kept files that could not be opened: nothing is to be done to their copies.
 ///
 /// # Errors
 /// Those of the system. Nothing is to be done then.
-pub fn sync_kept(steps: &[Step]) -> io::Result<()> {
-    let mut synced = HashSet::new();
+pub fn sync_kept(steps: &[Step]) -> io::Result<HashMap<PathBuf, Error>> {
+    let (mut synced, mut unopened) = (HashSet::new(), HashMap::new());
     for step in steps.iter().filter(|step| step.act.kind != ActKind::Move) {
-        let file = Judged::open_now(&step.kept)?;
+        let file = match Judged::open_now(&step.kept) {
+            Ok(file) => file,
+            Err(error) => {
+                unopened.insert(step.kept.clone(), error);
+                continue;
+            }
+        };
         // One call for all files of a file system, where there is such a call.
         let (device, number) = file.stamp().id;
         if synced.insert((device, if HAS_SYNCFS { 0 } else { number })) {
             sync_with(file.file())?;
         }
     }
-    Ok(())
+    Ok(unopened)
 }
 
 const HAS_SYNCFS: bool = cfg!(target_os = "linux");

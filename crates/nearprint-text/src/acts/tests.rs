@@ -410,3 +410,13 @@ fn regression_an_undo_restores_mode_and_time_of_whatever_it_finds() {
 #[ignore = "files have no modes there"]
 fn regression_an_undo_restores_mode_and_time_of_whatever_it_finds() {}
 
+/// One kept file that was gone when the first act was about to begin ended the run.
+#[test]
+fn regression_a_kept_file_that_is_gone_costs_the_acts_on_its_copies_alone() {
+    let (_home, [gone, stays, one, two]) = folder(["gone", "stays", "one", "two"]);
+    let steps = [(&one, &gone), (&two, &stays)]
+        .map(|(path, kept)| plan(ActKind::DeleteCopy, true, path, kept).unwrap().unwrap());
+    fs::remove_file(&gone).unwrap();
+    let unopened = sync_kept(&steps).unwrap();
+    assert_eq!(unopened.keys().collect::<Vec<_>>(), [&gone]);
+}

@@ -306,13 +306,17 @@ impl<'a> Run<'a> {
         let mut roots = Vec::new();
         if let Some(listing) = dry {
             self.plan.print(&steps, listing)?;
-        } else if !steps.is_empty() && interrupt::check().is_continue() {
-            // An undo refuses a list as a whole, so that those of all its steps are needed, done or not.
-            roots = self.plan.further_roots(&steps)?;
-            self.write_list(&steps)?;
-            self.act_all(&mut steps);
         } else {
-            steps.clear();
+            if interrupt::check().is_break() {
+                steps.clear();
+            }
+            self.sync_kept(&mut steps)?;
+            if !steps.is_empty() {
+                // An undo refuses a list as a whole, so that those of all its steps are needed, done or not.
+                roots = self.plan.further_roots(&steps)?;
+                self.write_list(&steps)?;
+                self.act_all(&mut steps);
+            }
         }
         self.summarize(&steps, &roots, is_dry);
         Ok(())
@@ -402,11 +406,24 @@ impl<'a> Run<'a> {
         )))
     }
 
-    /// Writes all steps before the first one is taken, so that a crash loses none. What is kept is durable, too.
+    /// Makes what is kept durable. Leaves the copies of what is not there any more alone.
+    fn sync_kept(&mut self, planned: &mut Vec<Planned<'a>>) -> Result<(), Failure> {
+        let steps: Vec<Step> = planned.iter().map(|planned| planned.step.clone()).collect();
+        let unopened = sync_kept(&steps).map_err(Error::io("sync", "the kept files"))?;
+        planned.retain(|Planned { file, step }| match unopened.get(&step.kept) {
+            Some(error) => {
+                self.leave(&file.path, &error.to_string());
+                false
+            }
+            None => true,
+        });
+        Ok(())
+    }
+
+    /// Writes all steps before the first one is taken, so that a crash loses none.
     fn write_list(&self, steps: &[Planned<'_>]) -> Result<(), Failure> {
         let path = &self.plan.undo_list;
         let steps: Vec<Step> = steps.iter().map(|planned| planned.step.clone()).collect();
-        sync_kept(&steps).map_err(Error::io("sync", "the kept files"))?;
         Ok(write_list(path, &steps).map_err(Error::io("create", path))?)
     }
 
