@@ -448,6 +448,44 @@ fn regression_a_removal_that_is_done_and_fails_removes_nothing_else() {
     }
 }
 
+/// A copy whose folder could not be made durable stayed, and each later move found its name taken.
+#[test]
+fn regression_a_copy_that_is_not_durable_does_not_stay() {
+    if !is_possible("regression_a_copy_that_is_not_durable_does_not_stay") {
+        return;
+    }
+    at_calls(once("fsync", "EIO"), 1, |home, strace| {
+        let far = another_device();
+        pair(home);
+        let scene = Scene { home: home.into(), far: far.path().into(), before: Tree::new() };
+        let ended = strace.start(&scene.act(ACTS[1])).end();
+        let [file, copy] =
+            [home.join("tree/b.txt"), far.path().join("gone/tree/b.txt")].map(|at| at.exists());
+        assert!(file != copy, "{}: {}", strace.place(), ended.err);
+        strace.has_hit()
+    });
+}
+
+/// A run that recovered a file did not compare it and did not say so, and the copy that a killed move had made was in
+/// the way of each later one without a word on what to do.
+#[test]
+fn regression_a_run_after_a_kill_says_what_to_do() {
+    if !is_possible("regression_a_run_after_a_kill_says_what_to_do") {
+        return;
+    }
+    let (home, far) = (folder_in_memory(), another_device());
+    pair(home.path());
+    let scene = Scene { home: home.path().into(), far: far.path().into(), before: Tree::new() };
+    let prune = || scene.command(&["prune", "tree", "--move-to", "FAR/gone"]);
+    Strace::new(once("unlink", "SIGKILL"), 1, home.path().join("log")).start(&prune()).end().expect(-1);
+    let recovered = ["recovered ", "recovered files were not compared: run the command again"];
+    Running::start(&mut prune()).end().expect(0).says(&recovered);
+    let exists = ["gone/tree/b.txt exists and has the same bytes", "remove it, and run again"];
+    Running::start(&mut prune()).end().expect(1).says(&exists);
+    fs::remove_file(far.path().join("gone/tree/b.txt")).unwrap();
+    Running::start(&mut prune()).end().expect(0).says(&["1 file, 1 of them"]);
+}
+
 /// Checks that what a copy and an undo list are found by is durable before a file goes: the names of new folders, and
 /// of what is renamed into its place.
 fn check_durable(calls: &[String]) {

@@ -68,8 +68,13 @@ impl Copy {
                 return Err(io::Error::new(error.kind(), why));
             }
         }
-        path.parent().map_or(Ok(()), sync_folder)?;
-        self.file.try_clone()
+        let synced = path.parent().map_or(Ok(()), sync_folder).and_then(|()| self.file.try_clone());
+        synced.map_err(|error| match remove_own(&self.file, path) {
+            Ok(()) => error,
+            Err(other) => {
+                io::Error::new(error.kind(), format!("{error}; {other}; the copy is {}", escaped(path)))
+            }
+        })
     }
 }
 

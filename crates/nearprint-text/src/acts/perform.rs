@@ -370,7 +370,14 @@ impl Step {
             return Err(Unplanned::Skipped("its owner or mode is another one than that of the kept file"));
         }
         if let Some(target) = target.filter(|target| target.symlink_metadata().is_ok()) {
-            return Err(Unplanned::Failed(format!("{} exists", escaped(target))));
+            let found = Judged::open_now(target).and_then(|found| found.has_bytes_of(&victim, keep_going));
+            let hint = match found {
+                Ok(true) => {
+                    " and has the same bytes, as an interrupted move leaves them: remove it, and run again"
+                }
+                _ => "",
+            };
+            return Err(Unplanned::Failed(format!("{} exists{hint}", escaped(target))));
         }
         let is_only_name = num_names(victim.file()).map_err(failed)? == 1;
         let needs_trust = kind.is_of_copy() && !may_own(attributes.owner, of_kept.owner);

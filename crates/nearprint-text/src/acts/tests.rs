@@ -338,8 +338,12 @@ fn a_move_replaces_nothing() {
     let error = Actor::new(&mut GO_ON.clone()).act(&step).unwrap_err();
     assert!(error.to_string().ends_with("target exists"), "{error}");
     assert_eq!([&path, &target].map(|path| fs::read(path).unwrap()), [&b"content"[..], b"somebody's"]);
-    let planned = Step::plan(rules, candidate, Some(&target), &mut GO_ON.clone());
-    assert!(matches!(planned, Err(Unplanned::Failed(why)) if why.ends_with("target exists")));
+    let planned = || Step::plan(rules, candidate, Some(&target), &mut GO_ON.clone());
+    assert!(matches!(planned(), Err(Unplanned::Failed(why)) if why.ends_with("target exists")));
+    fs::write(&target, "content").unwrap();
+    assert!(
+        matches!(planned(), Err(Unplanned::Failed(why)) if why.contains("exists and has the same bytes"))
+    );
 }
 
 #[test]

@@ -296,10 +296,12 @@ impl Plan {
 impl<'a> Run<'a> {
     fn run(&mut self, temporary: &[PathBuf], dry: Option<Listing>) -> Result<(), Failure> {
         let is_dry = dry.is_some();
+        let mut leftovers = Leftovers::default();
         if !is_dry {
             let beside = temporary_beside(self.files.duplicates.iter().map(|file| &*file.path));
             let all: BTreeSet<&Path> = temporary.iter().chain(&beside).map(PathBuf::as_path).collect();
-            note_leftovers(self.global, &recover(all));
+            leftovers = recover(all);
+            note_leftovers(self.global, &leftovers);
         }
         let mut steps = self.plan_all()?;
         self.refuse_losses(&steps, dry)?;
@@ -319,6 +321,9 @@ impl<'a> Run<'a> {
             }
         }
         self.summarize(&steps, &roots, is_dry);
+        if !leftovers.back.is_empty() {
+            self.global.note(format_args!("recovered files were not compared: run the command again"));
+        }
         Ok(())
     }
 
