@@ -292,6 +292,25 @@ fn regression_a_foreign_file_with_the_name_of_an_unfinished_output_stays() {
     assert!(partial.is_dir());
 }
 
+/// Any error of opening it was taken for a foreign file.
+#[test]
+#[cfg_attr(windows, ignore = "runs lines of a shell")]
+fn regression_an_unfinished_output_that_cannot_be_opened_is_no_foreign_file() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..2)).unwrap();
+    let mut refused = 0;
+    for handles in 4..24 {
+        let script =
+            format!("ulimit -n {handles}; exec {} -q dedup in.jsonl -o out", env!("CARGO_BIN_EXE_nearprint"));
+        let run = Command::new("sh").arg("-c").arg(script).current_dir(at).output().unwrap();
+        let err = String::from_utf8(run.stderr).unwrap();
+        assert!(run.status.success() || err.contains("Too many open files"), "{handles}: {err}");
+        refused += u32::from(err.contains("out.partial: Too many open files"));
+    }
+    assert!(refused > 0);
+}
+
 #[test]
 fn regression_the_unfinished_output_of_a_killed_command_is_replaced_by_the_next() {
     let home = tempfile::tempdir().unwrap();

@@ -241,7 +241,7 @@ impl OutputFile {
             rows.partial.iter_mut().for_each(|partial| partial.is_kept = false);
         }
         let Some(partial) = self.partial.take() else { return Ok(()) };
-        if !is_at(&self.file, &partial.path) {
+        if !is_at(&self.file, &partial.path).map_err(Error::io("open", &partial.path))? {
             return Err(OutputProblem::PartialExists { path: partial.path }.into());
         }
         let mut renamed = self.file.sync_all();
@@ -273,7 +273,7 @@ impl Drop for OutputFile {
         if partial.process != std::process::id() {
             return;
         }
-        if !partial.is_kept && is_at(&self.file, &partial.path) {
+        if !partial.is_kept && is_at(&self.file, &partial.path).unwrap_or(false) {
             // A process that is killed here leaves a file that is marked, or none.
             if fs::remove_file(&partial.path).is_ok() {
                 system::remove_marker(&self.file, &[&partial.path]);
@@ -342,18 +342,18 @@ fn open_abandoned(path: &Path) -> Result<Option<File>> {
     let file = match system::unfinished().open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if system::is_in_use(&error) => return Err(in_use(path)),
-        // A link, a folder, or a file of somebody else.
-        Err(_) => return Err(foreign()),
-        Ok(file) => file,
+        // A link, a folder or a pipe; other errors say nothing about what has the name.
+        Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => return Err(foreign()),
+        other => other.map_err(Error::io("open", path))?,
     };
     if !file.metadata().map_err(Error::io("open", path))?.is_file() || !is_marked(&file, path) {
         return Err(foreign());
     }
     lock(&file, path)?;
-    if !is_at(&file, path) {
-        return Ok(None);
+    match is_at(&file, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => Ok(found.map_err(Error::io("open", path))?.then_some(file)),
     }
-    Ok(Some(file))
 }
 
 /// Opens and locks an unfinished file. `None` if there is no file.
@@ -439,9 +439,9 @@ fn marker(file: &File, path: &Path) -> io::Result<String> {
 }
 
 /// Whether a path leads to an open file.
-fn is_at(file: &File, path: &Path) -> bool {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    !is_link && identity_of(path).is_ok_and(|found| identity(file).is_ok_and(|own| own == found))
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    Ok(!is_link && identity_of(path)? == identity(file)?)
 }
 
 /// Rejects a file whose name means a device to this system. The null device is meant, and so is what is given in

@@ -1,6 +1,6 @@
 //! NumPy arrays: a header, then raw fingerprints.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use super::raw::{ByteOrder, RawSection};
 use super::rows::RowSink;
@@ -76,7 +76,11 @@ fn parse_header(width: Width, text: &str) -> Result<(u64, ByteOrder), String> {
 pub(super) fn read(width: Width, input: &mut InputStream, sink: &mut dyn RowSink) -> Result<(), Failure> {
     let mut head = [0; HEAD_BYTES];
     let no_array = |input: &InputStream| input.bad_byte(0, "no NumPy array".into());
-    input.reader.read_exact(&mut head).map_err(|_| no_array(input))?;
+    let unread = |input: &InputStream, error: io::Error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => no_array(input),
+        _ => input.unreadable(error),
+    };
+    input.reader.read_exact(&mut head).map_err(|error| unread(input, error))?;
     let [.., major, _, low, high] = head;
     let mut len_bytes = u64::from(u16::from_le_bytes([low, high]));
     let mut text_start = HEAD_BYTES as u64;
@@ -86,7 +90,7 @@ pub(super) fn read(width: Width, input: &mut InputStream, sink: &mut dyn RowSink
     if major > 1 {
         // Since version 2.0 the length field has 32 bits.
         let mut high = [0; 2];
-        input.reader.read_exact(&mut high).map_err(|_| no_array(input))?;
+        input.reader.read_exact(&mut high).map_err(|error| unread(input, error))?;
         len_bytes |= u64::from(u16::from_le_bytes(high)) << 16;
         text_start += 2;
     }

@@ -4,6 +4,7 @@
 //! keep none, and replace its output by an empty one. The history recognizes the inputs and the
 //! outputs of every finished job, whatever the options are, and refuses another output.
 
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -177,7 +178,11 @@ impl FinishedJob {
         for path in job.outputs().into_iter().flatten().filter(|path| is_named(path)) {
             let Some(file) = self.file(path) else { return Err(self.already_run(path)) };
             if let Some(targets) = shards.as_ref().filter(|_| *path == job.output) {
-                if digest_of_all(targets).ok().flatten().as_ref() != Some(&file.content) {
+                let found = match digest_of_all(targets) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                    found => found.map_err(Error::io("read", path))?,
+                };
+                if found.as_ref() != Some(&file.content) {
                     return Err(OutputProblem::ChangedAfterEnd { path: path.to_path_buf() }.into());
                 }
                 continue;
