@@ -22,7 +22,7 @@ use super::input_bytes::InputBytes;
 use super::input_file::{self, InputFile};
 use super::json_values::{JsonHead, JsonValues};
 use super::kind::{Encoding, Records};
-use super::lines::{Piece, Splitter, check_first_line, check_header, without_line_end};
+use super::lines::{Piece, Splitter, check_first_line, check_header, without_line_end, without_mark};
 #[cfg(feature = "parquet")]
 use super::parquet::{ParquetReader, ParquetShape};
 use super::parser::{Parser, RawRecord};
@@ -338,7 +338,7 @@ impl Reader {
                 next = Ok(Some((Some(1), Content::Broken { bytes, reason })));
             }
             match next {
-                Ok(Some((_, content))) if is_blank(&content, self.parser.format) => {}
+                Ok(Some((line, content))) if is_blank(line, &content, &self.parser) => {}
                 Ok(Some((line, content))) => {
                     current.number += 1;
                     self.records += 1;
@@ -589,6 +589,7 @@ impl Reader {
         let line = match splitter.next()? {
             None => return Ok(false),
             Some(Piece::Broken(_, why)) => return Err(Error::input(place(), why)),
+            Some(Piece::Record(line)) if without_mark(line).is_empty() => return Ok(false),
             Some(Piece::Record(line)) => line,
         };
         check_header(line).map_err(|why| Error::input(place(), why))?;
@@ -653,10 +654,15 @@ impl From<Piece<'_>> for Content {
     }
 }
 
-fn is_blank(content: &Content, format: Format) -> bool {
-    match (content, format) {
-        (Content::Bytes(bytes), Format::Jsonl) => bytes.trim_ascii().is_empty(),
+/// Whether what is at a line is no record. A byte order mark belongs to no record.
+fn is_blank(line: Option<u64>, content: &Content, parser: &Parser) -> bool {
+    match (content, parser.format) {
+        (Content::Bytes(bytes), Format::Jsonl) => without_mark(bytes).trim_ascii().is_empty(),
         (Content::Bytes(bytes), Format::Csv | Format::Tsv) => without_line_end(bytes).is_empty(),
+        // Without a line end, it is all of the file.
+        (Content::Bytes(bytes), Format::Lines) => {
+            line == Some(1) && parser.encoding.is_none() && without_mark(bytes).is_empty()
+        }
         _ => false,
     }
 }

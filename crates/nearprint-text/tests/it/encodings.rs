@@ -266,3 +266,25 @@ fn regression_bytes_of_a_mark_within_an_input_stay() {
     fs::write(at("a.csv"), "text,key\na,k0\n\u{feff}b,k1\n").unwrap();
     assert_eq!(copied(&at("a.csv"), ReaderOptions::default()), fs::read(at("a.csv")).unwrap());
 }
+
+/// They were a malformed record of JSON lines, an empty line, and a table without columns.
+#[test]
+fn regression_inputs_that_hold_only_a_byte_order_mark_have_no_records() {
+    let lines = || with(ReaderOptions::default(), |options| options.format = Some(Format::Lines));
+    let utf8 = |options: ReaderOptions| with(options, |options| options.encoding = "utf-8".parse().ok());
+    for name in ["d.jsonl", "d.json", "d.csv", "d.tsv"] {
+        assert_eq!(read(name, "\u{feff}", ReaderOptions::default()).0.len(), 0, "{name}");
+        assert_eq!(read(name, "\u{feff}", utf8(ReaderOptions::default())).0.len(), 0, "{name}");
+    }
+    for blank in ["\u{feff}\n", "\u{feff} \r\n\n", "\u{feff}[]"] {
+        let (records, bad) = read("d.json", blank, ReaderOptions::default());
+        assert!(records.is_empty() && bad.is_empty(), "{blank:?}: {bad:?}");
+    }
+    for options in [lines(), utf8(lines())] {
+        assert_eq!(read("d.txt", "\u{feff}", options.clone()).0.len(), 0);
+        assert_eq!(read("d.txt", "\u{feff}\n", options.clone()).0.len(), 1, "an empty line is a record");
+        assert_eq!(read("d.txt", "a\n\u{feff}", options).0.len(), 2);
+    }
+    let (records, bad) = read("d.jsonl", "\u{feff}\n{\"text\":\"a\"}\n", ReaderOptions::default());
+    assert_eq!((records.len(), bad.len()), (1, 0));
+}
