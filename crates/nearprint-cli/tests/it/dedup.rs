@@ -899,3 +899,22 @@ fn regression_a_name_of_a_format_that_is_not_written_is_refused() {
         );
     }
 }
+
+/// Its values were not looked at, so that the field was taken for a misspelt one.
+#[test]
+fn regression_a_field_of_records_that_are_all_skipped_is_there() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), "{\"u\":1,\"text\":\"a\"}\n{\"u\":2,\"text\":\"b\"}\n").unwrap();
+    fs::write(at.join("bad.jsonl"), "{\"u\":1}\n{\"u\":2,\"text\":3}\n").unwrap();
+    for keep in ["max:u", "min:u", "newest:u"] {
+        succeeds(at, &format!("dedup in.jsonl -o out --min-words 2 --keep {keep}"), b"");
+        assert_eq!(fs::read(at.join("out")).unwrap(), b"");
+        succeeds(at, &format!("dedup bad.jsonl -o out --rejects bad --keep {keep}"), b"");
+        assert_eq!(fs::read(at.join("out")).unwrap(), b"");
+    }
+    for options in ["--min-words 2", "--min-words 0"] {
+        let line = format!("dedup in.jsonl -o out --keep max:v {options}");
+        fails(at, &line, b"", 5, &["no document has a value"]);
+    }
+}

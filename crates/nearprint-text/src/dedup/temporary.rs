@@ -128,10 +128,6 @@ impl StringFile {
         Ok(Self { bytes: TemporaryBytes::new(), ends: RecordFile::new(8)?, end: 0 })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.ends.count == 0
-    }
-
     /// Appends a string, and returns its index.
     pub(super) fn push(&mut self, text: &str) -> Result<u64> {
         self.push_bytes(text.as_bytes())

@@ -22,7 +22,10 @@ struct Values {
     /// See [`encode`]. Empty for a document without a rank.
     values: StringFile,
     kinds: Kinds,
+    /// Whether a document that has a rank has a value.
     has_some: bool,
+    /// Whether any document has one, also of those that have no rank; `None` before the first document that was read.
+    is_known: Option<bool>,
 }
 
 impl Ranking {
@@ -33,10 +36,12 @@ impl Ranking {
         Ok(Self { keep: keep.clone(), rows, values, count: 0 })
     }
 
-    /// Takes a document that has no rank.
-    pub(crate) fn skip(&mut self) -> Result<()> {
+    /// Takes a document that has no rank, or with `None` a malformed one.
+    pub(crate) fn skip(&mut self, record: Option<&Record>) -> Result<()> {
         self.count += 1;
-        self.values.as_mut().map_or(Ok(()), |values| values.values.push_bytes(&[]).map(drop))
+        let Some(values) = &mut self.values else { return Ok(()) };
+        record.into_iter().for_each(|record| values.look_at(&record.value));
+        values.values.push_bytes(&[]).map(drop)
     }
 
     /// Takes a document, with the number of its tokens and the file that it is from.
@@ -119,7 +124,11 @@ impl Ties {
 
 impl Values {
     fn new(keep: &Keep) -> Result<Self> {
-        Ok(Self { values: StringFile::new()?, kinds: Kinds::new(keep), has_some: false })
+        Ok(Self { values: StringFile::new()?, kinds: Kinds::new(keep), has_some: false, is_known: None })
+    }
+
+    fn look_at(&mut self, value: &RankValue) {
+        *self.is_known.get_or_insert(false) |= *value != RankValue::Missing;
     }
 
     fn push(&mut self, record: &Record, field: &str) -> Result<()> {
@@ -129,16 +138,17 @@ impl Values {
             let why = format!("field {field:?} is {value}, which cannot be ordered{others}");
             Error::input(record.place.to_string(), why)
         })?;
+        self.look_at(value);
         self.has_some |= *value != RankValue::Missing;
         self.values.push_bytes(&encode(value)).map(drop)
     }
 
     /// The kind of the values. A name that no document has is misspelt.
     fn checked_kind(&self, field: &str) -> Result<Kind> {
-        if self.has_some || self.values.is_empty() {
-            return Ok(self.kinds.kind());
+        match self.is_known {
+            Some(false) => Err(Error::input(format!("field {field:?}"), "no document has a value in it")),
+            _ => Ok(self.kinds.kind()),
         }
-        Err(Error::input(format!("field {field:?}"), "no document has a value in it"))
     }
 }
 

@@ -208,7 +208,7 @@ impl FirstPass {
             Err(bad) if !bad.is_dropped && run.job.rejects.is_none() => return Err(bad_record(&bad)),
             Err(_) => {
                 self.sources = None;
-                self.ranking.skip()?;
+                self.ranking.skip(None)?;
                 return self
                     .records
                     .push(("", "", &Features::default()), RankedRecord::bad(self.records.width));
@@ -221,7 +221,7 @@ impl FirstPass {
         let mut ranked = RankedRecord::new(&fingerprinted);
         if !record.is_missing && run.deduplicator.is_too_short(&fingerprinted) {
             ranked.outcome = Outcome::SetAside;
-            self.ranking.skip()?;
+            self.ranking.skip(Some(&record))?;
         } else {
             self.ranking.push(&record, fingerprinted.num_tokens, &files[record.source])?;
         }
