@@ -55,8 +55,8 @@ pub(super) struct Args {
     /// Skip documents with fewer words. They get no fingerprint, and are written to --rejects
     #[arg(long, value_name = "N", default_value = "0")]
     min_words: usize,
-    /// Skip documents with fewer features. Features are what the recipe compares: shingles or keywords. The fingerprint
-    /// of a document without features is 0; 1 skips it
+    /// Skip documents with fewer features. Features are what the recipe compares: shingles or keywords, repetitions
+    /// included. The fingerprint of a document without features is 0; 1 skips it
     #[arg(long, value_name = "N", default_value = "0")]
     min_features: usize,
     /// Format of the results
@@ -224,8 +224,8 @@ enum Processed {
         comparable: Comparable,
         invalid_utf8: bool,
     },
-    /// A record with too few words or features, unchanged.
-    Short(Vec<u8>),
+    /// A record with too few words or features, unchanged, and whether it may begin with a byte order mark.
+    Short(Vec<u8>, bool),
     Bad(BadRecord),
 }
 
@@ -275,7 +275,7 @@ impl Processor<'_> {
             Ok(found)
                 if found.num_tokens < self.args.min_words || found.num_features < self.args.min_features =>
             {
-                Processed::Short(record.raw().to_vec())
+                Processed::Short(record.raw().to_vec(), record.may_have_mark())
             }
             Ok(found) => {
                 let (value, comparable) = (found.value, found.comparable());
@@ -308,9 +308,9 @@ impl Printer {
                 self.out.write(|out| out.write_all(text.as_bytes()))?;
                 (comparable, invalid_utf8)
             }
-            Processed::Short(raw) => {
+            Processed::Short(raw, may_have_mark) => {
                 self.num_short += 1;
-                return Ok(self.rejects.push(&raw)?);
+                return Ok(self.rejects.push(&raw, may_have_mark)?);
             }
             Processed::Bad(bad) => return self.rejects.push_bad(&bad),
         };
@@ -387,7 +387,8 @@ fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &st
         // In JSON and CSV, the lines of a text are not lines of the file.
         format!("line {} of its features: {why}", number + 1)
     };
-    BadRecord { place, reason, raw: record.raw().to_vec(), is_dropped: false }
+    let may_have_mark = record.may_have_mark();
+    BadRecord { place, reason, raw: record.raw().to_vec(), is_dropped: false, may_have_mark }
 }
 
 fn parse_feature(

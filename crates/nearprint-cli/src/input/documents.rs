@@ -139,14 +139,15 @@ impl Rejects {
     pub(crate) fn push_bad(&mut self, bad: &BadRecord) -> std::result::Result<(), Failure> {
         self.count += 1;
         match &mut self.file {
-            Some(file) => Ok(file.append(&bad.raw).map(drop)?),
+            Some(file) => Ok(file.append_record(&bad.raw, bad.may_have_mark).map(drop)?),
             None => Err(Failure::Record { place: bad.place.to_string(), why: bad.reason.clone() }),
         }
     }
 
-    /// Writes a record that is not bad to the file, if there is one. Does not count it.
-    pub(crate) fn push(&mut self, raw: &[u8]) -> Result<()> {
-        self.file.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+    /// Writes a record that is not bad to the file, if there is one, and whether it may begin with a byte order mark.
+    /// Does not count it.
+    pub(crate) fn push(&mut self, raw: &[u8], may_have_mark: bool) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.append_record(raw, may_have_mark).map(drop))
     }
 
     /// Writes the end of the file.

@@ -918,3 +918,27 @@ fn regression_a_field_of_records_that_are_all_skipped_is_there() {
         fails(at, &line, b"", 5, &["no document has a value"]);
     }
 }
+
+/// They stood within the file, where they are characters.
+#[test]
+fn regression_rejects_of_several_inputs_have_no_mark_within() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for name in ["a", "b"] {
+        fs::write(at.join(name).with_extension("jsonl"), "\u{feff}{\"text\":1}\n{\"text\":\"w\"}\n").unwrap();
+        fs::write(at.join(name).with_extension("txt"), "\u{feff}w\nx\n").unwrap();
+    }
+    let records = "{\"text\":1}\n{\"text\":\"w\"}\n".repeat(2);
+    let jobs = [
+        ("dedup a.jsonl b.jsonl -o out --min-words 2", &*records),
+        ("dedup a.jsonl b.jsonl -o out --min-words 2 --keep longest", &records),
+        ("fingerprint a.jsonl b.jsonl --min-words 2", &records),
+        ("dedup a.txt b.txt -o out --input-format lines --min-words 2", "w\nx\nw\nx\n"),
+        ("fingerprint a.txt b.txt --input-format lines --min-words 2", "w\nx\nw\nx\n"),
+    ];
+    for (line, expected) in jobs {
+        nearprint(at, &format!("{line} --rejects aside"), b"");
+        let expected = format!("\u{feff}{expected}");
+        assert_eq!(fs::read_to_string(at.join("aside")).unwrap(), expected, "{line}");
+    }
+}

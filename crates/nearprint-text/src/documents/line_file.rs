@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::compression::{Encoder, decoder};
 use super::kind::Compression;
+use super::lines::without_mark;
 use super::output_file::{OutputFile, Written};
 use crate::error::{Error, OutputProblem, Result};
 
@@ -156,14 +157,19 @@ impl LineFile {
         self.append_after(end, line)
     }
 
+    /// Appends a record that may begin with the byte order mark of its input, which has a meaning at the start of a
+    /// file only.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub fn append_record(&mut self, record: &[u8], may_have_mark: bool) -> Result<Span> {
+        let is_within = may_have_mark && self.len_bytes > 0;
+        self.append(if is_within { without_mark(record) } else { record })
+    }
+
     /// Appends a path that ends with a line feed or a zero byte.
     pub(crate) fn append_path(&mut self, path: &[u8]) -> Result<Span> {
         self.append_after(b"", path)
-    }
-
-    /// Whether anything was appended.
-    pub(super) fn has_bytes(&self) -> bool {
-        self.len_bytes > 0
     }
 
     fn append_after(&mut self, end: &[u8], line: &[u8]) -> Result<Span> {

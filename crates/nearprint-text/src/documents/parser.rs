@@ -13,7 +13,7 @@ use super::format::Format;
 use super::json;
 use super::kind::Encoding;
 use super::lines::{without_line_end, without_mark};
-use super::record::{BadRecord, Content, Item, Place, Record};
+use super::record::{BadRecord, Content, Item, Place, Record, may_have_mark};
 
 /// How records are parsed. All threads share one parser.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Parser {
         let RawRecord { mut content, place, number, input, source, .. } = raw;
         match self.values(&mut content) {
             Ok(values) if values.is_missing && self.fields.missing == Missing::Skip => {
-                bad(&content, place, no_text(&self.fields.text), true)
+                self.bad(&content, place, no_text(&self.fields.text), true)
             }
             Ok(values) => {
                 let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
@@ -89,8 +89,14 @@ impl Parser {
                     content,
                 })
             }
-            Err(reason) => bad(&content, place, reason, false),
+            Err(reason) => self.bad(&content, place, reason, false),
         }
+    }
+
+    /// A malformed record.
+    fn bad(&self, content: &Content, place: Place, reason: String, is_dropped: bool) -> Item {
+        let may_have_mark = self.format != Format::Text && may_have_mark(content, &place, self.encoding);
+        Item::Bad(BadRecord { place, reason, raw: content.line().to_vec(), is_dropped, may_have_mark })
     }
 
     /// The byte between the cells of a table.
@@ -216,9 +222,4 @@ impl Parser {
         let value = value.filter(|cell| !cell.is_empty()).map(RankValue::Text).unwrap_or_default();
         Ok(FieldValues { text, key, value, invalid_utf8, is_missing: false })
     }
-}
-
-/// A malformed record.
-fn bad(content: &Content, place: Place, reason: String, is_dropped: bool) -> Item {
-    Item::Bad(BadRecord { place, reason, raw: content.line().to_vec(), is_dropped })
 }

@@ -242,12 +242,25 @@ impl Record {
         self.content.line()
     }
 
+    /// Whether [its bytes](Self::raw) may begin with the byte order mark of its input.
+    #[must_use]
+    pub fn may_have_mark(&self) -> bool {
+        may_have_mark(&self.content, &self.place, self.encoding)
+    }
+
     /// Removes the names of the fields that a record of JSON lines has from `names`.
     pub(crate) fn remove_names(&self, names: &mut Vec<String>) {
         if !names.is_empty() {
             json::remove_names(self.raw(), self.encoding, names);
         }
     }
+}
+
+/// Whether a record may begin with the byte order mark of its input: a line of JSON or a text at its start. A table
+/// begins with its header. Characters of other encodings may have the bytes of a mark, and paths may begin with it.
+pub(super) fn may_have_mark(content: &Content, place: &Place, encoding: Option<Encoding>) -> bool {
+    let are_of_file = matches!(content, Content::Bytes(_) | Content::Broken { .. });
+    are_of_file && place.spot == Spot::Line(1) && encoding.is_none()
 }
 
 /// A record that is malformed, or lacks a field.
@@ -262,4 +275,6 @@ pub struct BadRecord {
     pub raw: Vec<u8>,
     /// Whether it only lacks a text, and is to be [dropped](super::Missing::Skip).
     pub is_dropped: bool,
+    /// Whether its bytes may begin with the byte order mark of its input.
+    pub may_have_mark: bool,
 }

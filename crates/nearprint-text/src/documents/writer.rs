@@ -367,10 +367,7 @@ impl DocumentWriter {
             Target::Lines(_) => {
                 self.parser = self.parser.with_encoding(record.encoding);
                 self.make_line(record, text, values)?;
-                // Characters of other encodings may have the bytes of a mark, and cells may begin with it.
-                let is_first = record.number == 1 && record.encoding.is_none();
-                let may_have_mark = is_first && matches!(self.parser.format, Format::Jsonl | Format::Lines);
-                let span = self.write_line(may_have_mark)?;
+                let span = self.write_line(record.may_have_mark())?;
                 if self.parsers.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, &self.parser)) {
                     self.parsers.push((span.offset, self.parser.clone()));
                 }
@@ -436,14 +433,10 @@ impl DocumentWriter {
         with_added.map_err(|why| Error::input(record.place.to_string(), why))
     }
 
-    /// Writes the line that is made. It may begin with the byte order mark of its input, which has a meaning at the start
-    /// of a file only.
+    /// Writes the line that is made. It may begin with the byte order mark of its input.
     fn write_line(&mut self, may_have_mark: bool) -> Result<Span> {
         match &mut self.target {
-            Target::Lines(lines) if may_have_mark && lines.has_bytes() => {
-                lines.append(without_mark(&self.line))
-            }
-            Target::Lines(lines) => lines.append(&self.line),
+            Target::Lines(lines) => lines.append_record(&self.line, may_have_mark),
             #[cfg(feature = "parquet")]
             Target::Rows(_) | Target::Built(_) => Ok(Span::NOWHERE),
         }

@@ -218,8 +218,10 @@ fn fingerprint(
     let read =
         fingerprinters.first().map_or(Cow::Borrowed(&*record.text), |of| of.recipe().as_read(&record.text));
     if needs.edits.is_some_and(|confirm| !confirm.accepts(&read)) {
-        let (place, raw) = (record.place.clone(), record.raw().to_vec());
-        return Err(BadRecord { place, reason: Similarity::refusal(), raw, is_dropped: false });
+        let (place, raw, may_have_mark) =
+            (record.place.clone(), record.raw().to_vec(), record.may_have_mark());
+        let reason = Similarity::refusal();
+        return Err(BadRecord { place, reason, raw, is_dropped: false, may_have_mark });
     }
     let (mut prints, mut cpu) = (Vec::new(), Vec::new());
     let mut before = thread_cpu_time();

@@ -224,11 +224,11 @@ impl<'a> JobOutputs<'a> {
         self.append_to_lists(&[key, number, first, first_number])
     }
 
-    /// Writes a record to the rejects.
-    pub(crate) fn reject(&mut self, raw: &[u8]) -> Result<()> {
+    /// Writes a record to the rejects, which may begin with a byte order mark.
+    pub(crate) fn reject(&mut self, raw: &[u8], may_have_mark: bool) -> Result<()> {
         let Some(file) = &mut self.rejects else { return Ok(()) };
         if !self.lists_files {
-            return file.append(raw).map(drop);
+            return file.append_record(raw, may_have_mark).map(drop);
         }
         match listed_path(raw, self.job.nul_ended) {
             Some(line) => file.append_path(&line).map(drop),

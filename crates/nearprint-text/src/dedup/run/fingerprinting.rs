@@ -69,6 +69,7 @@ fn bad(record: &Record, reason: String) -> Item {
         reason,
         raw: record.raw().to_vec(),
         is_dropped: false,
+        may_have_mark: record.may_have_mark(),
     })
 }
 

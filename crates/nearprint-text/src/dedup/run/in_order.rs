@@ -79,7 +79,7 @@ fn take(
     fingerprinted: Fingerprinted<AnyFingerprint>,
 ) -> Result<()> {
     if !record.is_missing && run.deduplicator.is_too_short(&fingerprinted) {
-        return run.set_aside(record.raw());
+        return run.set_aside(record.raw(), record.may_have_mark());
     }
     let document = Document::new(&record.key, &record.text, &fingerprinted);
     match run.original_of(document)? {

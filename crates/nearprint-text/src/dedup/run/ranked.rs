@@ -406,7 +406,7 @@ fn write_document(
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
     if ranked.outcome == Outcome::SetAside {
-        return run.set_aside(record.raw());
+        return run.set_aside(record.raw(), record.may_have_mark());
     }
     run.counts.push_comparable(ranked.comparable);
     match ranked.outcome {

@@ -374,19 +374,19 @@ impl<'a> WritingJob<'a> {
     /// Writes a malformed record to the rejects, or ends the run. One without a text may be set aside.
     pub(crate) fn reject(&mut self, bad: &BadRecord) -> Result<()> {
         if bad.is_dropped {
-            return self.set_aside(&bad.raw);
+            return self.set_aside(&bad.raw, bad.may_have_mark);
         }
         self.counts.bad += 1;
         if self.job.rejects.is_none() {
             return Err(bad_record(bad));
         }
-        self.outputs.reject(&bad.raw)
+        self.outputs.reject(&bad.raw, bad.may_have_mark)
     }
 
     /// Writes a document with too few words or features, or without a text, to the rejects.
-    pub(crate) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
+    pub(crate) fn set_aside(&mut self, raw: &[u8], may_have_mark: bool) -> Result<()> {
         self.counts.aside += 1;
-        self.outputs.reject(raw)
+        self.outputs.reject(raw, may_have_mark)
     }
 
     /// Writes the ends of the files. With a database, one commit then says that all is written.
