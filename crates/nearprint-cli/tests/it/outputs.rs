@@ -311,6 +311,26 @@ fn regression_an_unfinished_output_that_cannot_be_opened_is_no_foreign_file() {
     assert!(refused > 0);
 }
 
+/// A folder of the name of a new database was made and stayed. A link was refused after the output was created.
+#[test]
+fn regression_a_database_that_cannot_be_made_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..2)).unwrap();
+    for output in ["new.np/ --shards 2", "new.np/", "new.np/inner/ --shards 2"] {
+        fails(at, &format!("dedup in.jsonl -o {output} --db new.np"), b"", 2, &["lies in the database"]);
+        assert_eq!(names(at), ["in.jsonl"], "{output}");
+    }
+    succeeds(at, "dedup in.jsonl -o parts/ --shards 2 --db parts/seen.np", b"");
+    if can_link() {
+        symlink("nowhere", at.join("link.np")).unwrap();
+        for options in ["-o out", "-o out --keep longest", "-o out --keep max:size --dry-run"] {
+            fails(at, &format!("dedup in.jsonl {options} --db link.np"), b"", 1, &["already exists"]);
+            assert_eq!(names(at), ["in.jsonl", "link.np", "parts"], "{options}");
+        }
+    }
+}
+
 #[test]
 fn regression_the_unfinished_output_of_a_killed_command_is_replaced_by_the_next() {
     let home = tempfile::tempdir().unwrap();

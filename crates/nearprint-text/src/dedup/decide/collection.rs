@@ -52,7 +52,13 @@ impl Deduplicator {
     }
 
     /// Stands for a database that is not made yet: remembers documents temporarily, and decides as that will.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the path is a link, in whose place none is made.
     pub(crate) fn planned_by(path: &Path, options: DedupOptions) -> Result<Self> {
+        if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(nearprint::Error::AlreadyExists { path: path.to_path_buf() }.into());
+        }
         let measure = Measure::planned(&options, path)?;
         Self::above(None, measure, options)
     }

@@ -39,16 +39,16 @@ impl OutputPlan {
         if job.dry_run {
             return Ok(None);
         }
+        let databases: Vec<&Path> = job.database.iter().chain(databases).map(PathBuf::as_path).collect();
         let shards = job.shards.zip(job.shard_targets(reader)?);
         let targets = shards.as_ref().map(|(_, targets)| &**targets).unwrap_or_default();
         if shards.is_some() {
-            sharded::make_folders(&job.output, targets, &job.inputs)?;
+            sharded::make_folders(&job.output, targets, &job.inputs, &databases)?;
         }
         let all = job.named_outputs().skip(usize::from(shards.is_some()));
         let all = targets.iter().map(|path| ("output", &**path)).chain(all);
         let inputs = reader.inputs().iter().chain(files).map(|input| &*input.path);
         let inputs: Vec<&Path> = inputs.chain([&*job.reader.pre.program]).collect();
-        let databases: Vec<&Path> = job.database.iter().chain(databases).map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         Ok(Some(Self { shards, options: writer_options(job, is_resumable) }))
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use nearprint::internal::file::refuse_device;
@@ -184,19 +185,38 @@ pub(crate) fn refuse_existing(targets: &[PathBuf]) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Output`] if the folder is inside an input; [`Error::Engine`] with
-/// [`DeviceName`](nearprint::Error::DeviceName) or an I/O error.
-pub(crate) fn make_folders(folder: &Path, targets: &[PathBuf], inputs: &[PathBuf]) -> Result<()> {
+/// [`InsideDatabase`](nearprint::Error::InsideDatabase), [`DeviceName`](nearprint::Error::DeviceName) or an I/O error.
+pub(crate) fn make_folders(
+    folder: &Path,
+    targets: &[PathBuf],
+    inputs: &[PathBuf],
+    databases: &[&Path],
+) -> Result<()> {
     refuse_device(folder)?;
-    let whole = std::path::absolute(folder).map_err(Error::io("create", folder))?;
-    let existing = whole.ancestors().find_map(|path| path.canonicalize().ok());
+    let whole = place_of(folder).map_err(Error::io("create", folder))?;
     let is_inside = |input: &PathBuf| {
         let input = input.is_dir().then(|| input.canonicalize().ok()).flatten();
-        existing.as_ref().zip(input).is_some_and(|(existing, input)| existing.starts_with(input))
+        input.is_some_and(|input| whole.starts_with(input))
     };
     if inputs.iter().any(is_inside) {
         return Err(OutputProblem::IsInput { output: format!("output {}", folder.display()) }.into());
     }
+    for database in databases {
+        if whole.starts_with(place_of(database).map_err(Error::io("open", database))?) {
+            return Err(nearprint::Error::InsideDatabase { path: folder.to_path_buf() }.into());
+        }
+    }
     let parents: HashSet<&Path> = targets.iter().filter_map(|target| target.parent()).collect();
     let mut all = parents.into_iter().chain([folder]);
     all.try_for_each(|path| fs::create_dir_all(path).map_err(Error::io("create", path)))
+}
+
+/// The absolute form of a path, without links as far as it exists.
+fn place_of(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let existing = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    Ok(existing.map_or_else(
+        || path.clone(),
+        |(folder, found)| path.strip_prefix(folder).map_or(found.clone(), |rest| found.join(rest)),
+    ))
 }
