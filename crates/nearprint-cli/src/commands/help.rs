@@ -54,7 +54,8 @@ Exit codes
   4              Another writer has the database
   5              Bad input: a record, a table, or nothing of a kind that is compared
   6              `compare`: the texts are not near
-  7              `dedup` or `trim` with `-o - --db`: the reader has ended; the next run delivers the rest
+  7              `dedup` or `trim` with `-o - --db`: the reader has ended (0 without --db); the next run
+                 delivers the rest
   8              The database needs a newer program
   9              `repair`: rows or fingerprints are lost
   129, 130, 143  Ended by SIGHUP, Ctrl-C or SIGTERM

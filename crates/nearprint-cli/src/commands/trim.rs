@@ -54,9 +54,9 @@ pub(super) struct Args {
     /// With --min-left, write such records whole instead
     #[arg(long, requires = "min_left")]
     keep_hollow: bool,
-    /// List what was removed: key, number, first_seen_in, first_number. The numbers count the paragraphs or lines of a
-    /// record from 1. For a passage, number is that of its first word, and first_number is empty. A name that ends in
-    /// .csv makes it CSV
+    /// List what was removed: key, number, first_seen_in, first_number. The numbers count the paragraphs of a record,
+    /// or its lines with text, from 1. For a passage, number is that of its first word, and first_number is empty. A
+    /// name that ends in .csv makes it CSV
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
     #[command(flatten)]

@@ -57,9 +57,9 @@ pub(in crate::commands) struct JobArgs {
     /// records. keep writes them; nothing is near them. skip writes them to --rejects
     #[arg(long, value_name = "WHAT", default_value_t, help_heading = "Duplicate options")]
     missing: Missing,
-    /// Skip documents with fewer features. Features are what the recipe compares: shingles or keywords. Only documents
-    /// with the same words are near a document without features; 1 skips it. `trim` leaves such paragraphs or lines
-    /// where they are
+    /// Skip documents with fewer features. Features are what the recipe compares: shingles or keywords, repetitions
+    /// included. Only documents with the same words are near a document without features; 1 skips it. `trim` leaves
+    /// such paragraphs or lines where they are
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
     min_features: usize,
     /// Add fields to each written document: fingerprint=FIELD, key=FIELD or text=FIELD. The text is the one that the

@@ -61,8 +61,8 @@ pub(crate) struct FilesArgs {
     /// Skip texts of fewer words. With -k or simhash, give 30: fingerprints of shorter texts are unreliable
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Which files")]
     min_words: usize,
-    /// Skip texts of fewer features. Features are what the recipe compares: shingles or keywords. Only texts with the
-    /// same words are near a text without features
+    /// Skip texts of fewer features. Features are what the recipe compares: shingles or keywords, repetitions included.
+    /// Only texts with the same words are near a text without features
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Which files")]
     min_features: usize,
     /// Compare only the bytes of files that are larger than SIZE. Each thread holds one file in memory

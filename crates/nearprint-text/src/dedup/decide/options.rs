@@ -68,8 +68,8 @@ pub struct DedupOptions {
     pub k: Option<u32>,
     /// Documents with fewer tokens are [too short](crate::dedup::Decision::TooShort). By default 0.
     pub min_words: usize,
-    /// Documents with fewer features are too short as well. Features are what the recipe compares:
-    /// shingles, or keywords; with 1, texts that have none are set aside. By default 0.
+    /// Documents with fewer features, repetitions included, are too short as well. Features are what the recipe
+    /// compares: shingles, or keywords; with 1, texts that have none are set aside. By default 0.
     pub min_features: usize,
     /// Keeps at most one document per key, and distinguishes
     /// [known](crate::dedup::Decision::Known) documents from duplicates. Off by default: a key may recur.
