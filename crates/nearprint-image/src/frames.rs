@@ -1,6 +1,8 @@
 //! Whether a file holds several pictures: frames of an animation, or pages. Read from the structure of its container,
 //! without a decoder.
 
+use std::ops::Range;
+
 use image::ImageFormat;
 
 use crate::decode::{Format, format};
@@ -41,7 +43,7 @@ pub fn has_several_frames(bytes: &[u8]) -> bool {
 /// Whether a file holds more than the one picture that is decoded: several frames or pages, the other pictures of a
 /// JPEG that lists them, or anything else behind the picture, such as a film, a picture or an archive.
 ///
-/// Thumbnails of the same picture, padding, and less than 1 KiB of notes do not count. Nor does what stands behind a
+/// Thumbnails of the same picture, its gain map for bright displays, padding, and less than 1 KiB of notes do not count. Nor does what stands behind a
 /// damaged picture.
 #[must_use]
 pub fn has_more_than_a_picture(bytes: &[u8]) -> bool {
@@ -52,11 +54,13 @@ fn has_more_behind(bytes: &[u8]) -> Option<bool> {
     let end = match format(bytes).ok()? {
         Format::Image(ImageFormat::Jpeg) => {
             let further = jpeg::further_pictures(bytes);
-            if further.iter().any(|(kind, _)| kind >> 16 != THUMBNAIL) {
+            let is_aid = |(kind, place): &(u64, Range<usize>)| {
+                kind >> 16 == THUMBNAIL || bytes.get(place.clone()).is_some_and(is_gain_map)
+            };
+            if !further.iter().all(is_aid) {
                 return Some(true);
             }
-            let thumbnails = further.iter().map(|(_, place)| place.end);
-            thumbnails.fold(jpeg::end_of(bytes)?, usize::max)
+            further.iter().map(|(_, place)| place.end).fold(jpeg::end_of(bytes)?, usize::max)
         }
         Format::Image(ImageFormat::Gif) => gif(bytes)??,
         Format::Image(ImageFormat::Png) => png(bytes).1?,
@@ -78,6 +82,17 @@ fn has_more_behind(bytes: &[u8]) -> Option<bool> {
 
 /// The kind of a JPEG in another one that is the same picture, but smaller.
 const THUMBNAIL: u64 = 1;
+
+/// What stands in the head of a gain map: ISO 21496-1, and the names that Adobe and Apple have given it before.
+const GAIN_MAPS: [&[u8]; 3] = [b"urn:iso:std:iso:ts:21496", b"hdrgm:", b"HDRGainMap"];
+/// Where the head of a gain map ends at the latest.
+const MAX_HEAD_BYTES: usize = 1 << 16;
+
+/// Whether a JPEG in another one says how much brighter the other one is where: photos of many telephones have one.
+fn is_gain_map(jpeg: &[u8]) -> bool {
+    let head = &jpeg[..jpeg.len().min(MAX_HEAD_BYTES)];
+    GAIN_MAPS.iter().any(|name| head.windows(name.len()).any(|found| found == *name))
+}
 
 /// Whether bytes behind a picture are more than padding and notes.
 fn is_more_than_a_note(bytes: &[u8]) -> bool {
@@ -353,6 +368,10 @@ mod tests {
 
     /// A JPEG that lists further pictures of some kinds, which stand behind it.
     fn jpeg_with(kinds: &[u32]) -> Vec<u8> {
+        jpeg_with_each(kinds, &encoded(ImageFormat::Jpeg))
+    }
+
+    fn jpeg_with_each(kinds: &[u32], further: &[u8]) -> Vec<u8> {
         let still = encoded(ImageFormat::Jpeg);
         let number = |number: usize| u32::try_from(number).unwrap();
         let list_len = 16 * (kinds.len() + 1);
@@ -361,13 +380,13 @@ mod tests {
         list.extend([number(list_len), 26, 0].into_iter().flat_map(u32::to_le_bytes));
         let behind = still.len() + 4 + list.len() + list_len - 10;
         for (at, kind) in std::iter::once(&0x03_0000).chain(kinds).enumerate() {
-            let from = if at == 0 { 0 } else { behind + (at - 1) * still.len() };
-            let entry = [*kind, number(still.len()), number(from), 0];
+            let from = if at == 0 { 0 } else { behind + (at - 1) * further.len() };
+            let entry = [*kind, number(further.len()), number(from), 0];
             list.extend(entry.into_iter().flat_map(u32::to_le_bytes));
         }
         let len = u16::try_from(list.len() + 2).unwrap().to_be_bytes();
         let all = [&still[..2], &[0xff, 0xe2], &len, &list, &still[2..]].concat();
-        [all, still.repeat(kinds.len())].concat()
+        [all, further.repeat(kinds.len())].concat()
     }
 
     /// Pictures of two lenses, films and archives behind a picture went with it.
@@ -389,7 +408,13 @@ mod tests {
             assert!(more(&[&b"\0\0\x08\0mpvd"[..], &noise, &[1; 48]].concat()), "{format:?}: a film");
         }
         assert!(has_more_than_a_picture(&jpeg_with(&[0x02_0002])), "two lenses");
-        assert!(has_more_than_a_picture(&jpeg_with(&[0x01_0001, 0])), "a thumbnail, and a map of light");
+        assert!(has_more_than_a_picture(&jpeg_with(&[0x01_0001, 0])), "a thumbnail, and another one");
+        let still = encoded(ImageFormat::Jpeg);
+        for name in GAIN_MAPS {
+            let len = u16::try_from(name.len() + 2).unwrap().to_be_bytes();
+            let map = [&still[..2], &[0xff, 0xe1], &len, name, &still[2..]].concat();
+            assert!(!has_more_than_a_picture(&jpeg_with_each(&[0x01_0001, 0], &map)), "a gain map");
+        }
         assert!(!has_more_than_a_picture(&jpeg_with(&[0x01_0001, 0x01_0002])), "thumbnails");
         assert!(
             !has_several_frames(&jpeg_with(&[0x02_0002])),
