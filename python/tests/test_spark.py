@@ -582,7 +582,7 @@ def test_regression_a_missing_column_of_fingerprints_was_one_of_another_type(
 ) -> None:
     pages = session.createDataFrame([("a", "one two three")], "url string, text string")
     with pytest.raises(nearprint.InputError, match="there is no column 'fingerprint', but url, text"):
-        spark.build_runs(pages, tmp_path / "runs", key="url")
+        spark.build_runs(pages, str(tmp_path / "runs"), key="url")
 
 
 @pytest.mark.parametrize("width", [64, 256])
