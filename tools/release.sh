@@ -136,7 +136,8 @@ check_crates() {
       printf '%s = { path = "%s-%s" }\n' "$name" "$name" "$version"
     done; } > "$folder/Cargo.toml"
   for name in "$@"; do
-    tar -xzf "$dist/$name-$version.crate" -C "$folder"
+    # Files of packages have a time long ago, by which cargo would take what it has compiled of another version for new.
+    tar -xzmf "$dist/$name-$version.crate" -C "$folder"
     [ -s "$folder/$name-$version/LICENSE-MIT" ] || fail "$name has no licence"
   done
   # Cargo leaves out what these packages do not need.
