@@ -370,8 +370,10 @@ impl Step {
             return Err(Unplanned::Skipped("its owner or mode is another one than that of the kept file"));
         }
         if let Some(target) = target.filter(|target| target.symlink_metadata().is_ok()) {
-            let found = Judged::open_now(target).and_then(|found| found.has_bytes_of(&victim, keep_going));
-            let hint = match found {
+            // A name of the file itself may be its only one, by way of a link.
+            let is_copy = Judged::open_now(target)
+                .and_then(|found| Ok(!found.is(&victim) && found.has_bytes_of(&victim, keep_going)?));
+            let hint = match is_copy {
                 Ok(true) => {
                     " and has the same bytes, as an interrupted move leaves them: remove it, and run again"
                 }

@@ -344,6 +344,12 @@ fn a_move_replaces_nothing() {
     assert!(
         matches!(planned(), Err(Unplanned::Failed(why)) if why.contains("exists and has the same bytes"))
     );
+    fs::remove_file(&target).unwrap();
+    fs::hard_link(&path, &target).unwrap();
+    assert!(
+        matches!(planned(), Err(Unplanned::Failed(why)) if why.ends_with("target exists")),
+        "the file itself is nothing to remove"
+    );
 }
 
 #[test]
